@@ -1,0 +1,72 @@
+import { defineConfig } from 'eslint/config';
+import tseslint from 'typescript-eslint';
+
+/** The import arrows of the architecture: bin -> operator | syncer | verifier -> mongo, service. */
+const arrows: Record<string, readonly string[]> = {
+  service: ['bin', 'operator', 'syncer', 'verifier', 'mongo', 'e2e', 'bench'],
+  mongo: ['bin', 'operator', 'syncer', 'verifier', 'e2e', 'bench'],
+  syncer: ['bin', 'operator', 'verifier', 'e2e', 'bench'],
+  verifier: ['bin', 'operator', 'syncer', 'e2e', 'bench'],
+  operator: ['bin', 'syncer', 'verifier', 'e2e', 'bench'],
+  bin: ['e2e', 'bench'],
+};
+
+const arrowRules = Object.entries(arrows).map(([folder, forbidden]) => ({
+  files: [`${folder}/**/*.ts`],
+  rules: {
+XX
+      'error' as const,
+      {
+        patterns: [
+          {
+            regex: `^(\\.\\./)+(${forbidden.join('|')})(/|$)`,
+            message: `${folder}/ must not import this folder (see docs/architecture.md, import arrows)`,
+          },
+          ...(folder === 'operator'
+            ? [
+                {
+                  regex: '^(\\.\\./)+mongo/(?!topology\\.ts$)',
+                  message: 'operator/ imports mongo/topology alone',
+                },
+              ]
+            : []),
+        ],
+      },
+    ],
+  },
+}));
+
+export default defineConfig(
+  { ignores: ['dist/', 'coverage/', 'node_modules/', 'operator/api/generated/'] },
+  ...tseslint.configs.strictTypeChecked,
+  ...tseslint.configs.stylisticTypeChecked,
+  {
+    languageOptions: { parserOptions: { projectService: true } },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      '@typescript-eslint/return-await': ['error', 'always'],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+      // Index signatures need brackets (tsconfig noPropertyAccessFromIndexSignature).
+      '@typescript-eslint/dot-notation': ['error', { allowIndexSignaturePropertyAccess: true }],
+      'max-lines': ['error', { max: 400, skipComments: true, skipBlankLines: true }],
+      'no-console': 'error',
+      'no-restricted-syntax': [
+        'error' as const,
+        { selector: 'TSEnumDeclaration', message: 'use a union of strings' },
+        { selector: 'ExportDefaultDeclaration', message: 'use a named export' },
+      ],
+    },
+  },
+  ...arrowRules,
+  {
+    files: ['**/*.test.ts', 'e2e/**/*.ts', 'bench/**/*.ts'],
+    rules: {
+      'no-console': 'off',
+      '@typescript-eslint/no-floating-promises': 'error',
+    },
+  },
+  { files: ['*.config.ts'], rules: { 'no-restricted-syntax': 'off' } },
+);

@@ -1,0 +1,195 @@
+/** One row of the table of errors: what a person, an HTTP client and the operator need to know of an error. */
+export interface ErrorRow {
+  /** HTTP status of an answer that carries this error. */
+  readonly status: number;
+  /** True where the same request can succeed later without anything being changed by a person. */
+  readonly retryable: boolean;
+  /** The condition reason that the operator shows for it. */
+  readonly reason: string;
+  /** What a person should do next. */
+  readonly action: string;
+}
+
+const badRequest = { status: 400, retryable: false, reason: 'InvalidRequest' } as const;
+const configuration = { status: 400, retryable: false, reason: 'InvalidConfiguration' } as const;
+const precondition = { status: 409, retryable: false, reason: 'PreconditionFailed' } as const;
+const fatal = { status: 500, retryable: false, reason: 'SyncFailed' } as const;
+
+/**
+ * Every error name that the HTTP APIs answer with. The names are part of the API: they are added to, never changed.
+ * `docs/reference/errors.md` is checked against this table by a test.
+ */
+export const errorTable = {
+  // The HTTP request itself.
+  InvalidJSON: {
+    ...badRequest,
+    action: 'Send a JSON object as the body; `{}` where there is nothing to say.',
+  },
+  InvalidBody: { ...badRequest, action: 'Correct the field that the description names.' },
+  BodyTooLarge: { ...badRequest, status: 413, action: 'Send a body of at most 1 MiB.' },
+  UnsupportedContentType: {
+    ...badRequest,
+    status: 415,
+    action: 'Send `Content-Type: application/json`.',
+  },
+  MethodNotAllowed: {
+    ...badRequest,
+    status: 405,
+    action: 'Use the method that the `Allow` header names.',
+  },
+  NotFound: {
+    ...badRequest,
+    status: 404,
+    action: 'All paths begin with /api/v1; see the API reference.',
+  },
+  Unauthorized: {
+    ...badRequest,
+    status: 401,
+    reason: 'Unauthorized',
+    action: 'Send the API token as `Authorization: Bearer <token>`.',
+  },
+  CrossOriginRequest: {
+    ...badRequest,
+    status: 403,
+    action: 'Call the API from a program, not from a page of another site.',
+  },
+
+  // What start refuses because of its body.
+  UnknownCluster: {
+    ...configuration,
+    action: 'Use cluster0 and cluster1, each once, as source and destination.',
+  },
+  NeverWithReversible: {
+    ...configuration,
+    action: 'Set buildIndexes to beforeDataCopy, or reversible to false.',
+  },
+  ReversibleNeedsWriteBlocking: {
+    ...configuration,
+    action: 'Set enableUserWriteBlocking to true, or reversible to false.',
+  },
+  ReversibleNotSupported: {
+    ...configuration,
+    action: 'Leave reversible out; this version cannot reverse a sync.',
+  },
+  ShardingRequired: {
+    ...configuration,
+    action: 'Add `sharding` to the start body: the destination is a sharded cluster.',
+  },
+  ShardingNotAllowed: {
+    ...configuration,
+    action: 'Leave `sharding` out: it is for replica set to sharded cluster only.',
+  },
+  TopologyNotSupported: { ...configuration, action: 'Use replica sets as source and destination.' },
+  TimeSeriesNotSupported: {
+    ...configuration,
+    action: 'Exclude the time-series collections that the description names.',
+  },
+  InvalidNamespaceFilter: {
+    ...configuration,
+    action: 'Correct the filter entry that the description names.',
+  },
+
+  // What start refuses because of the clusters.
+  ServerVersionNotSupported: {
+    ...precondition,
+    action: 'Upgrade the server that the description names to 6.0 or newer.',
+  },
+  SameCluster: {
+    ...precondition,
+    action: 'Let the destination be another deployment than the source.',
+  },
+  MissingPrivileges: {
+    ...precondition,
+    action: 'Grant the actions that the description names to the user of the connection string.',
+  },
+  DestinationNotEmpty: {
+    ...precondition,
+    action: 'Drop the namespaces that the description names from the destination, or exclude them.',
+  },
+  OtherSyncUnfinished: {
+    ...precondition,
+    action: 'Finish the other sync, or drop its database clustersync_internal on the destination.',
+  },
+  ClusterUnreachable: {
+    status: 503,
+    retryable: true,
+    reason: 'ClusterUnreachable',
+    action: 'Check that the servers run and can be reached from here.',
+  },
+  AuthenticationFailed: {
+    status: 502,
+    retryable: false,
+    reason: 'AuthenticationFailed',
+    action: 'Correct user name and password in the connection string.',
+  },
+
+  // Commands in the wrong state.
+  InvalidStateTransition: {
+    status: 409,
+    retryable: false,
+    reason: 'InvalidStateTransition',
+    action: 'Look at `state` in progress: the description says which states allow the command.',
+  },
+  CannotCommitYet: {
+    status: 409,
+    retryable: true,
+    reason: 'CannotCommitYet',
+    action: 'Wait until `canCommit` in progress is true.',
+  },
+  NotStarted: {
+    status: 409,
+    retryable: true,
+    reason: 'NotStarted',
+    action: 'Wait until the program has read its stored state.',
+  },
+
+  // What stops a sync or a verification that was running; state and data are kept.
+  OplogRolledOver: {
+    ...fatal,
+    reason: 'OplogRolledOver',
+    action:
+      'The source has forgotten changes that were not read yet. Drop the destination and start again, with a larger oplog on the source.',
+  },
+  UniqueIndexViolation: {
+    ...fatal,
+    reason: 'UniqueIndexViolation',
+    action:
+      'Remove the duplicates that the description names, then restart the program: the commit goes on.',
+  },
+  SupersededByOtherInstance: {
+    ...fatal,
+    reason: 'Superseded',
+    action: 'Another process with the same --id has taken over this sync. Stop one of them.',
+  },
+  ClustersChanged: {
+    ...fatal,
+    reason: 'ClustersChanged',
+    action:
+      'The connection strings name other clusters than those of the stored sync. Use the former ones.',
+  },
+  ChangeNotSupported: {
+    ...fatal,
+    reason: 'ChangeNotSupported',
+    action:
+      'A change on the source cannot be followed; the description says which. Start again with that namespace excluded.',
+  },
+  CheckFailed: {
+    ...fatal,
+    reason: 'CheckFailed',
+    action: 'The verification could not be carried out; the description says why. Run it again.',
+  },
+  InternalError: {
+    ...fatal,
+    reason: 'InternalError',
+    action: 'This is a fault of clustersync: please report it with the logs.',
+  },
+
+  // Starting a program.
+  InvalidOption: {
+    ...configuration,
+    action: 'Correct the option that the description names; --help lists them all.',
+  },
+} as const satisfies Record<string, ErrorRow>;
+
+/** The name of an error: the value of `error` in an answer of the HTTP API. */
+export type ErrorName = keyof typeof errorTable;

@@ -1,0 +1,29 @@
+import { errorTable, type ErrorName, type ErrorRow } from './error-table.ts';
+import { redact } from './redact.ts';
+
+/** The one class of errors that clustersync throws on purpose. `errorTable` says what each name means. */
+export class SyncError extends Error {
+  override readonly name: ErrorName;
+
+  /** @param description - a sentence for a person; connection strings in it are redacted. */
+  constructor(name: ErrorName, description: string, options?: { readonly cause?: unknown }) {
+    super(redact(description), options);
+    this.name = name;
+  }
+
+  /** The row of the table of errors for this name. */
+  get row(): ErrorRow {
+    return errorTable[this.name];
+  }
+}
+
+/** Any thrown value as a SyncError: itself, or InternalError with its message as the description. */
+export function toSyncError(error: unknown): SyncError {
+  if (error instanceof SyncError) return error;
+  return new SyncError('InternalError', messageOf(error), { cause: error });
+}
+
+/** The message of any thrown value, redacted. */
+export function messageOf(error: unknown): string {
+  return redact(error instanceof Error ? error.message : String(error));
+}

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { Registry } from 'prom-client';
+import { SyncError } from './errors.ts';
+import {
+  genericErrorBody,
+  maxBodyBytes,
+  progressErrorBody,
+  startHttpServer,
+  type HttpServer,
+} from './http-server.ts';
+import { createLogger } from './logger.ts';
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: unknown;
+}
+
+describe('startHttpServer', () => {
+  let server: HttpServer;
+  let protectedServer: HttpServer;
+  const base = {
+    host: '127.0.0.1',
+    port: 0,
+    logger: createLogger('test', 'fatal'),
+    metrics: new Registry(),
+    isReady: () => true,
+    routes: [
+      {
+        method: 'POST',
+        path: '/api/v1/echo',
+        handle: (body: unknown) => ({ got: body }),
+        errorBody: genericErrorBody,
+      },
+      {
+        method: 'POST',
+        path: '/api/v1/fail',
+        handle: () => {
+          throw new SyncError('CannotCommitYet', 'the copy is not complete');
+        },
+        errorBody: genericErrorBody,
+      },
+      {
+        method: 'GET',
+        path: '/api/v1/progress',
+        handle: () => {
+          throw new Error('at mongodb://user:secret@host/');
+        },
+        errorBody: progressErrorBody,
+      },
+    ],
+  } as const;
+
+  before(async () => {
+    server = await startHttpServer(base);
+    protectedServer = await startHttpServer({ ...base, apiToken: 'token', isReady: () => false });
+  });
+  after(async () => {
+    await server[Symbol.asyncDispose]();
+    await protectedServer[Symbol.asyncDispose]();
+  });
+
+  const call = async (path: string, init: RequestInit = {}, { port } = server): Promise<Answer> => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: isJson ? JSON.parse(text) : text,
+    };
+  };
+  const post = async (
+    path: string,
+    body: string,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> =>
+    await call(path, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+  const nameOf = ({ body }: Answer): unknown => (body as { error?: unknown }).error;
+
+  it('passes the parsed body on and answers with JSON', async () => {
+    const answer = await post('/api/v1/echo', '{"a":1}');
+    assert.deepEqual([answer.status, answer.body], [200, { got: { a: 1 } }]);
+  });
+
+  it('takes a body as curl sends it by default', async () => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    assert.equal((await post('/api/v1/echo', '{ }', headers)).status, 200);
+  });
+
+  const refused: [string, () => Promise<Answer>, number, string][] = [
+    ['no JSON', async () => await post('/api/v1/echo', '{'), 400, 'InvalidJSON'],
+    ['an empty body', async () => await post('/api/v1/echo', ''), 400, 'InvalidJSON'],
+    ['JSON that is no object', async () => await post('/api/v1/echo', '[]'), 400, 'InvalidJSON'],
+    [
+      'another content type',
+      async () => await post('/api/v1/echo', '{}', { 'content-type': 'text/plain' }),
+      415,
+      'UnsupportedContentType',
+    ],
+    [
+      'a body over 1 MiB',
+      async () => await post('/api/v1/echo', JSON.stringify('x'.repeat(maxBodyBytes))),
+      413,
+      'BodyTooLarge',
+    ],
+    ['an unknown path', async () => await call('/api/v1/nothing'), 404, 'NotFound'],
+    ['a wrong method', async () => await call('/api/v1/echo'), 405, 'MethodNotAllowed'],
+    [
+      'a page of another site',
+      async () => await post('/api/v1/echo', '{}', { origin: 'http://evil.example' }),
+      403,
+      'CrossOriginRequest',
+    ],
+    [
+      'an error of the handler',
+      async () => await post('/api/v1/fail', '{}'),
+      409,
+      'CannotCommitYet',
+    ],
+  ];
+  for (const [what, send, status, name] of refused) {
+    it(`answers ${what} with ${status} ${name}, and goes on serving`, async () => {
+      const answer = await send();
+      assert.deepEqual([answer.status, nameOf(answer)], [status, name]);
+      assert.equal((answer.body as { success?: unknown }).success, false);
+      assert.equal((await post('/api/v1/echo', '{}')).status, 200);
+    });
+  }
+
+  it('stops reading a chunked body at 1 MiB', async () => {
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const sent = request(
+        { port: server.port, host: '127.0.0.1', method: 'POST', path: '/api/v1/echo' },
+        (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        },
+      );
+      sent.on('error', reject);
+      sent.write(Buffer.alloc(maxBodyBytes + 1, ' '));
+    });
+    assert.equal(status, 413);
+  });
+
+  it('names the methods that a path takes', async () => {
+    assert.equal((await call('/api/v1/echo')).headers.get('allow'), 'POST');
+  });
+
+  it('shows an error of progress as one text, redacted', async () => {
+    const answer = await call('/api/v1/progress');
+    assert.equal(answer.status, 500);
+    assert.deepEqual(answer.body, { error: 'InternalError: at mongodb://<credentials>@host/' });
+  });
+
+  it('asks for the token on routes alone', async () => {
+    const path = '/api/v1/echo';
+    const init = { method: 'POST', body: '{}' };
+    const json = { 'content-type': 'application/json' };
+    assert.equal((await call(path, { ...init, headers: json }, protectedServer)).status, 401);
+    const wrong = { ...init, headers: { ...json, authorization: 'Bearer nekot' } };
+    assert.equal((await call(path, wrong, protectedServer)).status, 401);
+    const right = { ...init, headers: { ...json, authorization: 'Bearer token' } };
+    assert.equal((await call(path, right, protectedServer)).status, 200);
+    assert.equal((await call('/healthz', {}, protectedServer)).status, 200);
+    assert.equal((await call('/metrics', {}, protectedServer)).status, 200);
+  });
+
+  it('is ready only when it says so', async () => {
+    assert.equal((await call('/readyz')).status, 200);
+    assert.equal((await call('/readyz', {}, protectedServer)).status, 503);
+  });
+});

@@ -1,0 +1,203 @@
+import { timingSafeEqual } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Koa from 'koa';
+import type { Registry } from 'prom-client';
+import { SyncError, toSyncError } from './errors.ts';
+import type { Logger } from './logger.ts';
+
+/** Largest body that is read. */
+export const maxBodyBytes = 1024 * 1024;
+
+/** One endpoint of a JSON API. */
+export interface Route {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  /** Answers with the JSON body of a 200. `body` is the parsed JSON object of a POST, undefined for a GET. */
+  readonly handle: (body: unknown) => Promise<object> | object;
+  /** The JSON body of an answer that carries an error. */
+  readonly errorBody: (error: SyncError) => object;
+}
+
+/** What an HTTP server serves beside its routes. */
+export interface HttpServerOptions {
+  readonly host: string;
+  /** 0 for any free port. */
+  readonly port: number;
+  readonly routes: readonly Route[];
+  readonly logger: Logger;
+  /** Served as text at /metrics. */
+  readonly metrics: Registry;
+  /** True where /readyz shall answer 200. */
+  readonly isReady: () => boolean;
+  /** When given, every route needs `Authorization: Bearer <token>`; health and metrics do not. */
+  readonly apiToken?: string | undefined;
+}
+
+/** A listening HTTP server. Disposing of it closes the server and its connections. */
+export interface HttpServer extends AsyncDisposable {
+  readonly port: number;
+}
+
+/** The generic answer of the contract, part 2.1, to a request that failed. */
+export function genericErrorBody(error: SyncError): object {
+  return { success: false, error: error.name, errorDescription: error.message };
+}
+
+/** The answer of the contract, part 2.2, of a progress call that failed. */
+export function progressErrorBody(error: SyncError): object {
+  return { error: `${error.name}: ${error.message}` };
+}
+
+/** Starts an HTTP server with a JSON API, /healthz, /readyz and /metrics. Resolves when it listens. */
+export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const app = new Koa();
+  app.on('error', (error: unknown) => {
+    options.logger.warn({ err: error }, 'HTTP answer failed');
+  });
+  app.use(serveHealth(options));
+  app.use(serveRoutes(options));
+  const handle = app.callback();
+  const server = createServer(
+    { requestTimeout: 30_000, headersTimeout: 10_000 },
+    (request, response) => {
+      void handle(request, response);
+    },
+  );
+  await listen(server, options);
+  const { port } = server.address() as AddressInfo;
+  options.logger.info({ host: options.host, port }, 'listening');
+  return {
+    port,
+    [Symbol.asyncDispose]: async () => {
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+      });
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function listen(server: Server, { host, port }: HttpServerOptions): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => {
+      reject(new SyncError('InvalidOption', `cannot listen on ${host}:${port}: ${error.message}`));
+    });
+    server.listen(port, host, resolve);
+  });
+}
+
+function serveHealth(options: HttpServerOptions): Koa.Middleware {
+  return async (ctx, next) => {
+    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
+      await next();
+      return;
+    }
+    switch (ctx.path) {
+      case '/healthz':
+        ctx.body = 'ok\n';
+        return;
+      case '/readyz': {
+        const ready = options.isReady();
+        ctx.status = ready ? 200 : 503;
+        ctx.body = ready ? 'ok\n' : 'not ready\n';
+        return;
+      }
+      case '/metrics':
+        ctx.type = options.metrics.contentType;
+        ctx.body = await options.metrics.metrics();
+        return;
+      default:
+        await next();
+    }
+  };
+}
+
+function serveRoutes({ routes, apiToken, logger }: HttpServerOptions): Koa.Middleware {
+  return async (ctx) => {
+    const here = routes.filter((route) => route.path === ctx.path);
+    const route = here.find(({ method }) => method === ctx.method);
+    const errorBody = (route ?? here[0])?.errorBody ?? genericErrorBody;
+    try {
+      if (here.length === 0) throw new SyncError('NotFound', `there is no ${ctx.path} here`);
+      if (!route) {
+        const allowed = here.map(({ method }) => method).join(', ');
+        ctx.set('Allow', allowed);
+        throw new SyncError('MethodNotAllowed', `${ctx.path} takes ${allowed}, not ${ctx.method}`);
+      }
+      requireToken(ctx, apiToken);
+      refuseOtherOrigins(ctx);
+      ctx.body = await route.handle(route.method === 'POST' ? await readJson(ctx) : undefined);
+    } catch (thrown) {
+      const error = toSyncError(thrown);
+      if (error.name === 'InternalError')
+        logger.error({ err: thrown, path: ctx.path }, 'request failed');
+      if (error.name === 'Unauthorized') ctx.set('WWW-Authenticate', 'Bearer');
+      ctx.status = error.row.status;
+      ctx.body = errorBody(error);
+    }
+  };
+}
+
+function requireToken(ctx: Koa.Context, apiToken: string | undefined): void {
+  if (apiToken === undefined) return;
+  const given = Buffer.from(ctx.get('Authorization'));
+  const wanted = Buffer.from(`Bearer ${apiToken}`);
+  if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) {
+    throw new SyncError('Unauthorized', 'the API token is missing or wrong');
+  }
+}
+
+/**
+ * The API has no password by default and listens on loopback, so any page in a browser on this machine could post to
+ * it: a browser says where the page came from.
+ */
+function refuseOtherOrigins(ctx: Koa.Context): void {
+  const origin = ctx.get('Origin');
+  if (origin !== '' && URL.parse(origin)?.host !== ctx.host) {
+    throw new SyncError('CrossOriginRequest', `pages of ${origin} may not call this API`);
+  }
+}
+
+/** curl sends form-urlencoded unless told otherwise, and mongosync's documentation calls it so: the body is JSON anyhow. */
+const acceptedTypes = ['application/json', 'application/x-www-form-urlencoded'];
+
+async function readJson(ctx: Koa.Context): Promise<object> {
+  const type = ctx.get('Content-Type');
+  if (type !== '' && !ctx.is(...acceptedTypes) && ctx.get('Content-Length') !== '0') {
+    throw new SyncError('UnsupportedContentType', `the body is ${type}, not application/json`);
+  }
+  const text = await readBody(ctx);
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (error) {
+    throw new SyncError('InvalidJSON', text === '' ? 'the body is empty' : 'the body is not JSON', {
+      cause: error,
+    });
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    throw new SyncError('InvalidJSON', 'the body is not a JSON object');
+  }
+  return parsed;
+}
+
+async function readBody(ctx: Koa.Context): Promise<string> {
+  const tooLarge = (): SyncError => {
+    // The rest is not read: the connection cannot serve another request.
+    ctx.set('Connection', 'close');
+    return new SyncError('BodyTooLarge', `the body is larger than ${maxBodyBytes} bytes`);
+  };
+  if (Number(ctx.get('Content-Length')) > maxBodyBytes) throw tooLarge();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of ctx.req as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > maxBodyBytes) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { createLogger } from './logger.ts';
+
+describe('createLogger', () => {
+  it('writes one redacted JSON object a line, also for errors with a cause', () => {
+    const lines: string[] = [];
+    const logger = createLogger('syncer', 'info', (line) => lines.push(line));
+    const cause = new Error('at mongodb://user:secret@host/');
+    logger.error(
+      { err: new Error('cannot connect', { cause }), uri: 'mongodb://user:secret@host/' },
+      'failed',
+    );
+    logger.debug('not written');
+    assert.equal(lines.length, 1);
+    const line = lines.join('');
+    assert.ok(!line.includes('secret'), line);
+    const parsed = JSON.parse(line) as Record<string, unknown>;
+    assert.equal(parsed['program'], 'syncer');
+    assert.equal(parsed['level'], 'error');
+    assert.equal(parsed['uri'], 'mongodb://<credentials>@host/');
+  });
+});

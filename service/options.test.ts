@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { compileOptions, environmentName, type OptionTable } from './options.ts';
+
+const table = {
+  config: { type: 'string', description: 'a YAML file with options' },
+  cluster0: { type: 'string', description: 'connection string', required: true, secret: true },
+  port: { type: 'number', description: 'HTTP port', default: 27182 },
+  logLevel: {
+    type: 'string',
+    description: 'log level',
+    default: 'info',
+    choices: ['debug', 'info'],
+  },
+  fast: { type: 'boolean', description: 'a switch', default: false },
+} as const satisfies OptionTable;
+
+describe('compileOptions', () => {
+  let folder = '';
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'options-'));
+  });
+  afterEach(() => {
+    rmSync(folder, { recursive: true });
+  });
+  const write = (name: string, text: string): string => {
+    const file = path.join(folder, name);
+    writeFileSync(file, text);
+    return file;
+  };
+
+  it('takes flags before the environment before the file before the default', () => {
+    const config = write(
+      'config.yaml',
+      'port: 1\nlogLevel: debug\nfast: true\ncluster0: from-file\n',
+    );
+    const options = compileOptions(table, {
+      flags: { config, port: '3' },
+      env: { CLUSTERSYNC_PORT: '2', CLUSTERSYNC_CLUSTER0: 'from-env' },
+    });
+    assert.deepEqual(
+      { ...options },
+      { config, cluster0: 'from-env', port: 3, logLevel: 'debug', fast: true },
+    );
+  });
+
+  it('reads a secret from a file, without its last line feed', () => {
+    const cluster0File = write('uri', 'mongodb://u:p@h/\n');
+    assert.equal(
+      compileOptions(table, { flags: { cluster0File }, env: {} }).cluster0,
+      'mongodb://u:p@h/',
+    );
+  });
+
+  const refused: [string, Record<string, unknown>, RegExp][] = [
+    ['a missing option', {}, /--cluster0, --cluster0File or CLUSTERSYNC_CLUSTER0 is needed/],
+    [
+      'a text as a number',
+      { cluster0: 'x', port: 'abc' },
+      /--port: a number is expected, not "abc"/,
+    ],
+    ['an empty text as a number', { cluster0: 'x', port: ' ' }, /--port: a number is expected/],
+    [
+      'a value outside the choices',
+      { cluster0: 'x', logLevel: 'loud' },
+      /one of debug, info is expected/,
+    ],
+    [
+      'a switch that is neither true nor false',
+      { cluster0: 'x', fast: 'yes' },
+      /true or false is expected/,
+    ],
+    ['a file that is not there', { cluster0File: '/nowhere/uri' }, /\/nowhere\/uri cannot be read/],
+  ];
+  for (const [what, flags, message] of refused) {
+    it(`refuses ${what}, naming the option`, () => {
+      assert.throws(() => compileOptions(table, { flags, env: {} }), {
+        name: 'InvalidOption',
+        message,
+      });
+    });
+  }
+
+  it('refuses an unknown name in the file', () => {
+    const config = write('config.yaml', 'prot: 1\n');
+    assert.throws(
+      () => compileOptions(table, { flags: { config, cluster0: 'x' }, env: {} }),
+      /there is no option prot/,
+    );
+  });
+});
+
+describe('environmentName', () => {
+  it('is in capitals, with the words apart', () => {
+    assert.equal(environmentName('apiTokenFile'), 'CLUSTERSYNC_API_TOKEN_FILE');
+    assert.equal(environmentName('cluster0'), 'CLUSTERSYNC_CLUSTER0');
+    assert.equal(environmentName('srcURI'), 'CLUSTERSYNC_SRC_URI');
+  });
+});

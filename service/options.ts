@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { SyncError } from './errors.ts';
+
+/** One option of a program: the same name as a flag (`--name`), in the configuration file and, in capitals, in the environment. */
+export interface OptionRow {
+  readonly description: string;
+  readonly type: 'string' | 'number' | 'boolean';
+  /** Shown in the help in place of the value. */
+  readonly valueName?: string;
+  readonly default?: string | number | boolean;
+  readonly required?: boolean;
+  readonly choices?: readonly string[];
+  /** A secret may also be read from a file: `--nameFile`. */
+  readonly secret?: boolean;
+}
+
+/** All options of a program. */
+export type OptionTable = Readonly<Record<string, OptionRow>>;
+
+interface ValueTypes {
+  string: string;
+  number: number;
+  boolean: boolean;
+}
+
+type ValueOf<R extends OptionRow> = R['choices'] extends readonly (infer C)[]
+  ? C
+  : ValueTypes[R['type']];
+
+type IsAlwaysThere<R extends OptionRow> = R extends
+  { readonly required: true } | { readonly default: unknown }
+  ? true
+  : false;
+
+/** The options of a table, compiled: a value for each; undefined where there is neither a value nor a default. */
+export type Options<T extends OptionTable> = {
+  readonly [K in keyof T]: IsAlwaysThere<T[K]> extends true
+    ? ValueOf<T[K]>
+    : ValueOf<T[K]> | undefined;
+};
+
+/** Where option values come from, strongest first: flags, environment, the file that `--config` names. */
+export interface OptionSources {
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** The environment variable of an option: `cluster0` -> `CLUSTERSYNC_CLUSTER0`, `apiTokenFile` -> `CLUSTERSYNC_API_TOKEN_FILE`. */
+export function environmentName(option: string): string {
+  return `CLUSTERSYNC_${option.replaceAll(/(?<=[a-z0-9])[A-Z]/g, (c) => `_${c}`).toUpperCase()}`;
+}
+
+/** Every name under which a value of the table may be given: its own, and `<name>File` for secrets. */
+export function optionNames(table: OptionTable): string[] {
+  return Object.entries(table).flatMap(([name, row]) =>
+    row.secret ? [name, `${name}File`] : [name],
+  );
+}
+
+/**
+ * Compiles the options of a program from all their sources.
+ * @throws SyncError InvalidOption, naming the option: unknown in the file, of a wrong type, or missing.
+ */
+export function compileOptions<T extends OptionTable>(
+  table: T,
+  sources: OptionSources,
+): Options<T> {
+  const names = new Set(optionNames(table));
+  const file = readConfigFile(sources, names);
+  const given = (name: string): unknown =>
+    sources.flags[name] ?? sources.env[environmentName(name)] ?? file[name];
+  const values: Record<string, unknown> = {};
+  for (const [name, row] of Object.entries(table)) {
+    const value =
+      given(name) ??
+      (row.secret ? secretFromFile(name, given(`${name}File`)) : undefined) ??
+      row.default;
+    if (value === undefined) {
+      if (row.required) {
+        const also = row.secret ? `, --${name}File` : '';
+        throw new SyncError(
+          'InvalidOption',
+          `--${name}${also} or ${environmentName(name)} is needed: ${row.description}`,
+        );
+      }
+      values[name] = undefined;
+      continue;
+    }
+    values[name] = typed(name, row, value);
+  }
+  return Object.freeze(values) as Options<T>;
+}
+
+function readConfigFile(
+  sources: OptionSources,
+  names: ReadonlySet<string>,
+): Readonly<Record<string, unknown>> {
+  const path = sources.flags['config'] ?? sources.env[environmentName('config')];
+  if (typeof path !== 'string') return {};
+  const parsed: unknown = parse(readText('config', path));
+  if (parsed === null || parsed === undefined) return {};
+  if (typeof parsed !== 'object' || Array.isArray(parsed)) {
+    throw new SyncError(
+      'InvalidOption',
+      `--config ${path}: a mapping of option names to values is expected`,
+    );
+  }
+  const unknownName = Object.keys(parsed).find((name) => !names.has(name));
+  if (unknownName !== undefined) {
+    throw new SyncError('InvalidOption', `--config ${path}: there is no option ${unknownName}`);
+  }
+  return parsed as Record<string, unknown>;
+}
+
+function secretFromFile(name: string, path: unknown): string | undefined {
+  return typeof path === 'string' ? readText(`${name}File`, path).trim() : undefined;
+}
+
+function readText(option: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new SyncError('InvalidOption', `--${option}: the file ${path} cannot be read`, {
+      cause: error,
+    });
+  }
+}
+
+function typed(name: string, row: OptionRow, value: unknown): string | number | boolean {
+  const wrong = (expected: string): SyncError =>
+    new SyncError(
+      'InvalidOption',
+      `--${name}: ${expected} is expected${row.secret ? '' : `, not ${JSON.stringify(value)}`}`,
+    );
+  switch (row.type) {
+    case 'number': {
+      const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+      if (typeof number !== 'number' || !Number.isFinite(number)) throw wrong('a number');
+      return number;
+    }
+    case 'boolean': {
+      if (value === true || value === 'true') return true;
+      if (value === false || value === 'false') return false;
+      throw wrong('true or false');
+    }
+    case 'string': {
+      if (typeof value !== 'string') throw wrong('a text');
+      if (row.choices && !row.choices.includes(value))
+        throw wrong(`one of ${row.choices.join(', ')}`);
+      return value;
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import { messageOf } from './errors.ts';
+import type { Logger } from './logger.ts';
+
+/** How long an orderly shutdown may take: under the 30 s that Kubernetes gives a pod by default. */
+const shutdownDeadlineMs = 25_000;
+
+/**
+ * Runs a program until it ends or is told to stop, and sets the process's exit code.
+ * SIGTERM and SIGINT abort the signal; a second one ends the process at once (130), as does a shutdown of over 25 s.
+ * A promise that is rejected without anyone waiting for it, or an uncaught error, is logged and ends the process (1).
+ */
+export async function runUntilSignal(
+  logger: Logger,
+  main: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const controller = new AbortController();
+  const stop = (name: NodeJS.Signals): void => {
+    if (controller.signal.aborted) process.exit(130);
+    logger.info({ signal: name }, 'stopping');
+    setTimeout(() => {
+      logger.fatal('the shutdown took too long');
+      process.exit(1);
+    }, shutdownDeadlineMs).unref();
+    controller.abort(new Error(`stopped by ${name}`));
+  };
+  const crash = (error: unknown): void => {
+    logger.fatal({ err: error }, 'uncaught error');
+    process.exit(1);
+  };
+  process.on('SIGTERM', stop).on('SIGINT', stop);
+  process.on('uncaughtException', crash).on('unhandledRejection', crash);
+  try {
+    await main(controller.signal);
+  } catch (error) {
+    if (!controller.signal.aborted) {
+      logger.fatal({ err: error }, messageOf(error));
+      process.exitCode = 1;
+    }
+  } finally {
+    process.off('SIGTERM', stop).off('SIGINT', stop);
+    process.off('uncaughtException', crash).off('unhandledRejection', crash);
+  }
+}

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { backoffMs, sleep } from './sleep.ts';
+
+describe('sleep', () => {
+  it('rejects with the reason of an aborted signal, at once', async () => {
+    const reason = new Error('stop');
+    await assert.rejects(sleep(60_000, AbortSignal.abort(reason)), reason);
+  });
+
+  it('rejects with the reason when the signal is aborted while it waits', async () => {
+    const controller = new AbortController();
+    const waiting = sleep(60_000, controller.signal);
+    const reason = new Error('stop');
+    controller.abort(reason);
+    await assert.rejects(waiting, reason);
+  });
+});
+
+describe('backoffMs', () => {
+  it('grows, is never above its bound and never under half of the step', () => {
+    fc.assert(
+      fc.property(fc.nat(100), fc.double({ min: 0, max: 1, noNaN: true }), (attempt, chance) => {
+        const ms = backoffMs(attempt, { baseMs: 10, maxMs: 1000, random: () => chance });
+        const step = Math.min(1000, 10 * 2 ** attempt);
+        assert.ok(ms >= step / 2 && ms <= step);
+      }),
+    );
+  });
+});
