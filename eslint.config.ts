@@ -14,7 +14,7 @@ const arrows: Record<string, readonly string[]> = {
 const arrowRules = Object.entries(arrows).map(([folder, forbidden]) => ({
   files: [`${folder}/**/*.ts`],
   rules: {
-XX
+    'no-restricted-imports': [
       'error' as const,
       {
         patterns: [
