@@ -1,3 +1,4 @@
+import type { Linter } from 'eslint';
 import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
@@ -11,11 +12,11 @@ const arrows: Record<string, readonly string[]> = {
   bin: ['e2e', 'bench'],
 };
 
-const arrowRules = Object.entries(arrows).map(([folder, forbidden]) => ({
+const arrowRules = Object.entries(arrows).map(([folder, forbidden]): Linter.Config => ({
   files: [`${folder}/**/*.ts`],
   rules: {
     'no-restricted-imports': [
-      'error' as const,
+      'error',
       {
         patterns: [
           {
@@ -54,7 +55,7 @@ export default defineConfig(
       'max-lines': ['error', { max: 400, skipComments: true, skipBlankLines: true }],
       'no-console': 'error',
       'no-restricted-syntax': [
-        'error' as const,
+        'error',
         { selector: 'TSEnumDeclaration', message: 'use a union of strings' },
         { selector: 'ExportDefaultDeclaration', message: 'use a named export' },
       ],
