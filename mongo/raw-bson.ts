@@ -1,0 +1,193 @@
+import { BSON } from 'mongodb';
+
+/** BSON type bytes used here. Source: bsonspec.org. */
+export const bsonType = {
+  double: 0x01,
+  string: 0x02,
+  document: 0x03,
+  array: 0x04,
+  binary: 0x05,
+  undefined: 0x06,
+  objectId: 0x07,
+  boolean: 0x08,
+  date: 0x09,
+  null: 0x0a,
+  regex: 0x0b,
+  symbol: 0x0e,
+  int32: 0x10,
+  timestamp: 0x11,
+  int64: 0x12,
+  decimal128: 0x13,
+} as const;
+
+/** A document as BSON bytes. */
+export type RawDocument = Uint8Array;
+
+/** One element of a raw document: where its value stands in the bytes. */
+export interface RawElement {
+  readonly type: number;
+  readonly name: string;
+  /** The bytes that hold the value, shared with the document. */
+  readonly bytes: Uint8Array;
+  /** The value's first byte and length in `bytes`. */
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** The elements of a raw document (or of one that starts at `offset` of the bytes), in order, without decoding values. */
+export function elementsOf(bytes: RawDocument, offset = 0): RawElement[] {
+  const elements: RawElement[] = [];
+  for (const [type, nameOffset, nameLength, valueOffset, length] of BSON.onDemand.parseToElements(
+    bytes,
+    offset,
+  )) {
+    elements.push({
+      type,
+      name: utf8(bytes, nameOffset, nameLength),
+      bytes,
+      offset: valueOffset,
+      length,
+    });
+  }
+  return elements;
+}
+
+/** The value's own bytes, shared with the document. */
+export function valueBytes(element: RawElement): Uint8Array {
+  return element.bytes.subarray(element.offset, element.offset + element.length);
+}
+
+/** The raw documents in an array value, shared with the enclosing bytes. */
+export function arrayDocuments(element: RawElement): RawDocument[] {
+  const documents: RawDocument[] = [];
+  for (const [, , , offset, length] of BSON.onDemand.parseToElements(
+    element.bytes,
+    element.offset,
+  )) {
+    documents.push(element.bytes.subarray(offset, offset + length));
+  }
+  return documents;
+}
+
+/** The text of a string (or symbol) value. */
+export function stringValue(element: RawElement): string {
+  // int32 length, the text, a zero byte
+  return utf8(element.bytes, element.offset + 4, element.length - 5);
+}
+
+/** The `_id` element of a raw document. Every stored document has one, mostly as its first element. */
+export function idElement(document: RawDocument): RawElement {
+  for (const [type, nameOffset, nameLength, offset, length] of BSON.onDemand.parseToElements(
+    document,
+  )) {
+    if (nameLength === 3 && utf8(document, nameOffset, 3) === '_id') {
+      return { type, name: '_id', bytes: document, offset, length };
+    }
+  }
+  throw new Error('a document without _id');
+}
+
+function utf8(bytes: Uint8Array, offset: number, length: number): string {
+  return asBuffer(bytes).toString('utf8', offset, offset + length);
+}
+
+/** The same memory as a Buffer. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** Builds one BSON document out of values that are already bytes. */
+export class RawWriter {
+  #buffer: Buffer;
+  #length = 0;
+  readonly #starts: number[] = [];
+
+  constructor(capacity = 256) {
+    this.#buffer = Buffer.allocUnsafe(Math.max(capacity, 16));
+    this.#open();
+  }
+
+  /** Adds a value that is already bytes. */
+  value(name: string, element: Pick<RawElement, 'type' | 'bytes' | 'offset' | 'length'>): this {
+    this.#name(element.type, name);
+    this.#reserve(element.length);
+    this.#buffer.set(
+      element.bytes.subarray(element.offset, element.offset + element.length),
+      this.#length,
+    );
+    this.#length += element.length;
+    return this;
+  }
+
+  /** Adds a raw document as an embedded one. */
+  document(name: string, bytes: RawDocument): this {
+    return this.value(name, { type: bsonType.document, bytes, offset: 0, length: bytes.length });
+  }
+
+  int32(name: string, value: number): this {
+    this.#name(bsonType.int32, name);
+    this.#reserve(4);
+    this.#length = this.#buffer.writeInt32LE(value, this.#length);
+    return this;
+  }
+
+  boolean(name: string, value: boolean): this {
+    this.#name(bsonType.boolean, name);
+    this.#reserve(1);
+    this.#buffer[this.#length++] = value ? 1 : 0;
+    return this;
+  }
+
+  /** Opens an embedded document, to be closed by `end`. */
+  begin(name: string): this {
+    this.#name(bsonType.document, name);
+    this.#open();
+    return this;
+  }
+
+  /** Opens an embedded array, to be closed by `end`; its elements are named '0', '1', ... */
+  beginArray(name: string): this {
+    this.#name(bsonType.array, name);
+    this.#open();
+    return this;
+  }
+
+  end(): this {
+    const start = this.#starts.pop();
+    if (start === undefined) throw new Error('end without begin');
+    this.#reserve(1);
+    this.#buffer[this.#length++] = 0;
+    this.#buffer.writeInt32LE(this.#length - start, start);
+    return this;
+  }
+
+  /** Closes the document and gives its bytes. */
+  finish(): RawDocument {
+    this.end();
+    if (this.#starts.length > 0) throw new Error('an embedded document is still open');
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  #open(): void {
+    this.#reserve(4);
+    this.#starts.push(this.#length);
+    this.#length += 4;
+  }
+
+  #name(type: number, name: string): void {
+    this.#reserve(name.length * 3 + 2);
+    this.#buffer[this.#length++] = type;
+    this.#length += this.#buffer.write(name, this.#length, 'utf8');
+    this.#buffer[this.#length++] = 0;
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.#length + bytes;
+    if (needed <= this.#buffer.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2));
+    this.#buffer.copy(larger, 0, 0, this.#length);
+    this.#buffer = larger;
+  }
+}
