@@ -1,0 +1,295 @@
+import type { KubeConfig } from '@kubernetes/client-node';
+import { isNotFound, KubeError } from './kube-error.ts';
+import type { KubeMetrics } from './metrics.ts';
+import {
+  apiVersionOf,
+  resourcePath,
+  type Intent,
+  type KubeObject,
+  type ObjectRef,
+  type Resource,
+} from './resource.ts';
+import { KubeTransport, type KubeRequest, type OpenAnswer } from './transport.ts';
+
+/** How long a call may wait: every call has a signal, and a deadline of 10 s unless it says otherwise. */
+export interface CallOptions {
+  readonly signal: AbortSignal;
+  readonly deadlineMs?: number;
+}
+
+/** Which objects a list or a watch is about. */
+export interface Selection {
+  /** Undefined: all namespaces, or a resource of the cluster. */
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+}
+
+/** The objects of a collection at one resource version. */
+export interface ObjectList<T> {
+  readonly items: readonly T[];
+  readonly resourceVersion: string;
+}
+
+/** How an object is deleted. */
+export interface DeleteOptions extends CallOptions {
+  /** Nothing is deleted when the object is another one (uid), or has been changed (resourceVersion): a Conflict. */
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
+  readonly gracePeriodSeconds?: number;
+}
+
+/** How a client identifies itself in server-side apply. */
+export interface ClientOptions {
+  /** `clustersync` by default. */
+  readonly fieldManager?: string;
+}
+
+const listPageSize = 500;
+
+/**
+ * The Kubernetes API, without generated models: objects are what the server sent.
+ * Every method rejects with a KubeError, or with the signal's reason once it is aborted.
+ */
+export class KubeClient implements Disposable {
+  readonly fieldManager: string;
+  readonly #transport: KubeTransport;
+
+  /** @throws TypeError when the configuration names no cluster with an https address. */
+  constructor(
+    config: KubeConfig,
+    metrics: KubeMetrics,
+    { fieldManager = 'clustersync' }: ClientOptions = {},
+  ) {
+    this.fieldManager = fieldManager;
+    this.#transport = new KubeTransport(config, metrics);
+  }
+
+  /** @throws KubeError NotFound when it is not there. */
+  async get<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    options: CallOptions,
+  ): Promise<T> {
+    const path = resourcePath(resource, ref);
+    return toObject(resource, await this.raw({ ...options, method: 'GET', path }), path);
+  }
+
+  /** As {@link get}, but undefined when it is not there. */
+  async find<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    options: CallOptions,
+  ): Promise<T | undefined> {
+    try {
+      return await this.get(resource, ref, options);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** All objects of a selection, read in pages of 500; the deadline is that of each page. */
+  async list<T extends KubeObject>(
+    resource: Resource<T>,
+    { namespace, labelSelector, fieldSelector, ...options }: Selection & CallOptions,
+  ): Promise<ObjectList<T>> {
+    const path = resourcePath(resource, { namespace });
+    const items: T[] = [];
+    let page: ListPage | undefined;
+    do {
+      const query = {
+        limit: String(listPageSize),
+        continue: page?.continueToken,
+        labelSelector,
+        fieldSelector,
+      };
+      page = toListPage(await this.raw({ ...options, method: 'GET', path, query }), path);
+      for (const item of page.items) items.push(toObject(resource, item, path));
+    } while (page.continueToken !== undefined);
+    return { items, resourceVersion: page.resourceVersion };
+  }
+
+  /** @throws KubeError AlreadyExists. */
+  async create<T extends KubeObject>(
+    resource: Resource<T>,
+    object: Intent<T>,
+    options: CallOptions,
+  ): Promise<T> {
+    const path = resourcePath(resource, { namespace: object.metadata.namespace });
+    const query = { fieldManager: this.fieldManager };
+    const body = withType(resource, object);
+    return toObject(
+      resource,
+      await this.raw({ ...options, method: 'POST', path, query, body }),
+      path,
+    );
+  }
+
+  /**
+   * Replaces the object; with `metadata.resourceVersion`, only if it has not been changed since.
+   * @throws KubeError Conflict.
+   */
+  async replace<T extends KubeObject>(
+    resource: Resource<T>,
+    object: T,
+    options: CallOptions,
+  ): Promise<T> {
+    const path = resourcePath(resource, object.metadata);
+    const query = { fieldManager: this.fieldManager };
+    const body = withType(resource, object);
+    return toObject(
+      resource,
+      await this.raw({ ...options, method: 'PUT', path, query, body }),
+      path,
+    );
+  }
+
+  /**
+   * Server-side apply: the fields of the intent become those of this field manager, by force; fields that it applied
+   * before and are not in the intent any more are removed. Creates the object where it is not there.
+   */
+  async apply<T extends KubeObject>(
+    resource: Resource<T>,
+    intent: Intent<T>,
+    options: CallOptions,
+  ): Promise<T> {
+    return await this.#apply(resource, intent, options);
+  }
+
+  /** Server-side apply of the status subresource. Of the intent, only `status` counts. */
+  async applyStatus<T extends KubeObject>(
+    resource: Resource<T>,
+    intent: Intent<T>,
+    options: CallOptions,
+  ): Promise<T> {
+    return await this.#apply(resource, intent, options, 'status');
+  }
+
+  /** JSON merge patch: null removes a field, a list is replaced as a whole. */
+  async patch<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    patch: object,
+    { subresource, ...options }: CallOptions & { readonly subresource?: 'status' },
+  ): Promise<T> {
+    const path = resourcePath(resource, ref, subresource);
+    const answer = await this.raw({
+      ...options,
+      method: 'PATCH',
+      path,
+      query: { fieldManager: this.fieldManager },
+      body: patch,
+      contentType: 'application/merge-patch+json',
+    });
+    return toObject(resource, answer, path);
+  }
+
+  /**
+   * Deletes the object. False when it was not there.
+   * @throws KubeError Conflict when a precondition does not hold.
+   */
+  async delete<T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    { signal, deadlineMs, ...deleteOptions }: DeleteOptions,
+  ): Promise<boolean> {
+    try {
+      await this.raw({
+        signal,
+        ...(deadlineMs === undefined ? {} : { deadlineMs }),
+        method: 'DELETE',
+        path: resourcePath(resource, ref),
+        body: { apiVersion: 'v1', kind: 'DeleteOptions', ...deleteOptions },
+      });
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Any other request. The body of the answer: parsed where it is JSON, else as text. */
+  async raw(request: KubeRequest): Promise<unknown> {
+    return await this.#transport.send(request);
+  }
+
+  /** A request whose answer is read as it arrives. */
+  async open(request: KubeRequest): Promise<OpenAnswer> {
+    return await this.#transport.open(request);
+  }
+
+  /** Closes the connections. */
+  [Symbol.dispose](): void {
+    this.#transport[Symbol.dispose]();
+  }
+
+  async #apply<T extends KubeObject>(
+    resource: Resource<T>,
+    intent: Intent<T>,
+    options: CallOptions,
+    subresource?: 'status',
+  ): Promise<T> {
+    const path = resourcePath(resource, intent.metadata, subresource);
+    const answer = await this.raw({
+      ...options,
+      method: 'PATCH',
+      path,
+      query: { fieldManager: this.fieldManager, force: 'true' },
+      body: withType(resource, intent),
+      // JSON is YAML; the server knows apply by this type alone.
+      contentType: 'application/apply-patch+yaml',
+    });
+    return toObject(resource, answer, path);
+  }
+}
+
+interface ListPage {
+  readonly items: readonly unknown[];
+  readonly resourceVersion: string;
+  readonly continueToken: string | undefined;
+}
+
+function withType<T extends KubeObject>(resource: Resource<T>, object: object): object {
+  return { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind };
+}
+
+/**
+ * What the server sent, as an object of the resource. The server has validated it against its schema: only the
+ * envelope is looked at. The type is filled in, which the items of a list do not carry.
+ */
+export function toObject<T extends KubeObject>(
+  resource: Resource<T>,
+  value: unknown,
+  path: string,
+): T {
+  const metadata = property(value, 'metadata');
+  if (typeof property(metadata, 'name') !== 'string') {
+    throw invalid(path, `no ${resource.kind} in the answer`);
+  }
+  return withType(resource, value as object) as T;
+}
+
+function toListPage(value: unknown, path: string): ListPage {
+  const items = property(value, 'items');
+  const metadata = property(value, 'metadata');
+  const resourceVersion = property(metadata, 'resourceVersion');
+  const continueToken = property(metadata, 'continue');
+  if (typeof resourceVersion !== 'string' || !(items === null || Array.isArray(items))) {
+    throw invalid(path, 'no list in the answer');
+  }
+  return {
+    items: items ?? [],
+    resourceVersion,
+    continueToken:
+      typeof continueToken === 'string' && continueToken !== '' ? continueToken : undefined,
+  };
+}
+
+function property(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+function invalid(path: string, message: string): KubeError {
+  return new KubeError({ request: path, reason: 'InvalidResponse', message });
+}

@@ -1,0 +1,89 @@
+import { secondTime } from './micro-time.ts';
+
+/** A condition of a status: the shape of metav1.Condition. */
+export interface Condition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  /** CamelCase, from a closed set. */
+  readonly reason: string;
+  /** A sentence for a person. */
+  readonly message: string;
+  /** When `status` last changed: RFC 3339, whole seconds. */
+  readonly lastTransitionTime: string;
+  readonly observedGeneration?: number;
+}
+
+/** A condition that is to be set: its time follows from what was there before. */
+export type ConditionDraft = Omit<Condition, 'lastTransitionTime'>;
+
+/**
+ * The conditions with this one set. Its lastTransitionTime is kept unless the status differs from the former one.
+ * The same array comes back when nothing is different.
+ */
+export function setCondition(
+  conditions: readonly Condition[],
+  draft: ConditionDraft,
+  nowMs: number,
+): readonly Condition[] {
+  const former = findCondition(conditions, draft.type);
+  if (former && isSameCondition(former, draft)) return conditions;
+  const condition: Condition = {
+    ...draft,
+    lastTransitionTime:
+      former?.status === draft.status ? former.lastTransitionTime : secondTime(nowMs),
+  };
+  return former
+    ? conditions.map((each) => (each === former ? condition : each))
+    : [...conditions, condition];
+}
+
+/** The conditions without this type. The same array comes back when it was not there. */
+export function removeCondition(
+  conditions: readonly Condition[],
+  type: string,
+): readonly Condition[] {
+  return findCondition(conditions, type)
+    ? conditions.filter((condition) => condition.type !== type)
+    : conditions;
+}
+
+/**
+ * The conditions made anew from drafts: what is not among the drafts is gone, and times are kept as in
+ * {@link setCondition}. The same array comes back when nothing is different.
+ */
+export function replaceConditions(
+  conditions: readonly Condition[],
+  drafts: readonly ConditionDraft[],
+  nowMs: number,
+): readonly Condition[] {
+  const kept = conditions.filter(({ type }) => drafts.some((draft) => draft.type === type));
+  const start = kept.length === conditions.length ? conditions : kept;
+  return drafts.reduce((all, draft) => setCondition(all, draft, nowMs), start);
+}
+
+/** The condition of this type, if there is one. */
+export function findCondition(
+  conditions: readonly Condition[] | undefined,
+  type: string,
+): Condition | undefined {
+  return conditions?.find((condition) => condition.type === type);
+}
+
+/** Whether the condition of this type is there and True. */
+export function isConditionTrue(
+  conditions: readonly Condition[] | undefined,
+  type: string,
+): boolean {
+  return findCondition(conditions, type)?.status === 'True';
+}
+
+/** Equality but for the time. */
+export function isSameCondition(one: ConditionDraft, other: ConditionDraft): boolean {
+  return (
+    one.type === other.type &&
+    one.status === other.status &&
+    one.reason === other.reason &&
+    one.message === other.message &&
+    one.observedGeneration === other.observedGeneration
+  );
+}

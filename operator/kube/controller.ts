@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from '../../service/logger.ts';
+import { systemClock, type Clock } from './clock.ts';
+import { Deadline } from './deadline.ts';
+import { isConflict } from './kube-error.ts';
+import type { KubeMetrics } from './metrics.ts';
+import { WorkQueue } from './work-queue.ts';
+
+/** What a reconcile asks for when it has succeeded. */
+export interface ReconcileResult {
+  /** Reconcile again after this time, whatever happens. */
+  readonly requeueAfterMs?: number | undefined;
+}
+
+/** What a reconcile is given beside the key. */
+export interface ReconcileContext {
+  /** Aborted when the reconcile's deadline has passed, or when the shutdown does not wait any longer. */
+  readonly signal: AbortSignal;
+  /** With the fields controller, object and reconcileID. */
+  readonly logger: Logger;
+}
+
+/** Brings the world nearer to what the object asks for. Level-triggered: it is told which object, not what happened. */
+export type Reconcile = (key: string, context: ReconcileContext) => Promise<ReconcileResult>;
+
+/** An error that the same reconcile would meet again: it is not retried until the object changes. */
+export class TerminalError extends Error {
+  override readonly name = 'TerminalError';
+}
+
+/** What a controller needs. */
+export interface ControllerOptions {
+  /** Of the metrics and the logs. */
+  readonly name: string;
+  readonly reconcile: Reconcile;
+  readonly logger: Logger;
+  readonly metrics: KubeMetrics;
+  /** How many objects are reconciled at the same time. 2 by default. */
+  readonly workers?: number;
+  /** Time that one reconcile may take: 60 s by default. */
+  readonly deadlineMs?: number;
+  /** Time that a shutdown waits for the reconciles under way before it aborts them: 10 s by default. */
+  readonly drainMs?: number;
+  /** Of the retries after errors: see WorkQueueOptions. */
+  readonly baseDelayMs?: number;
+  readonly maxDelayMs?: number;
+  /** By default, whether it is a TerminalError. */
+  readonly isTerminal?: (error: unknown) => boolean;
+  readonly clock?: Clock;
+}
+
+/** Reconciles the keys that are put into its queue, each by one worker at a time. */
+export class Controller {
+  /** Handlers of informers add keys here; also before {@link run}. */
+  readonly queue: WorkQueue;
+  readonly #options: ControllerOptions;
+  readonly #clock: Clock;
+  readonly #workers: number;
+  readonly #labels: { readonly controller: string };
+
+  constructor(options: ControllerOptions) {
+    const { name, metrics, workers = 2, baseDelayMs, maxDelayMs, clock = systemClock } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#workers = workers;
+    this.#labels = { controller: name };
+    this.queue = new WorkQueue({
+      name,
+      metrics,
+      clock,
+      ...(baseDelayMs === undefined ? {} : { baseDelayMs }),
+      ...(maxDelayMs === undefined ? {} : { maxDelayMs }),
+    });
+    metrics.maxConcurrentReconciles.set(this.#labels, workers);
+    metrics.activeWorkers.set(this.#labels, 0);
+    metrics.reconcileErrors.inc(this.#labels, 0);
+    metrics.reconcileTerminalErrors.inc(this.#labels, 0);
+    metrics.reconcileTimeouts.inc(this.#labels, 0);
+  }
+
+  /**
+   * Reconciles until the signal is aborted; then takes up nothing new, and resolves when the reconciles under way have
+   * ended. A controller runs once.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    const hard = new AbortController();
+    let cancelHard = (): void => undefined;
+    const stop = (): void => {
+      this.queue.shutDown();
+      cancelHard = this.#clock.schedule(this.#options.drainMs ?? 10_000, () => {
+        hard.abort(signal.reason);
+      });
+    };
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+    try {
+      await Promise.all(
+        Array.from({ length: this.#workers }, async () => {
+          await this.#work(signal, hard.signal);
+        }),
+      );
+    } finally {
+      cancelHard();
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  async #work(stopping: AbortSignal, hard: AbortSignal): Promise<void> {
+    let key: string | undefined;
+    while ((key = await this.queue.take()) !== undefined) {
+      try {
+        // What still waits at the end is left to the next process: it begins with every object.
+        if (!stopping.aborted) await this.#reconcile(key, hard);
+      } finally {
+        this.queue.done(key);
+      }
+    }
+  }
+
+  async #reconcile(key: string, hard: AbortSignal): Promise<void> {
+    const { name, metrics, reconcile, deadlineMs = 60_000 } = this.#options;
+    const logger = this.#options.logger.child({
+      controller: name,
+      object: key,
+      reconcileID: randomUUID(),
+    });
+    using deadline = new Deadline(hard, deadlineMs, this.#clock);
+    const startMs = this.#clock.monotonicMs();
+    metrics.activeWorkers.inc(this.#labels);
+    try {
+      const { requeueAfterMs } = await reconcile(key, { signal: deadline.signal, logger });
+      this.queue.forget(key);
+      if (requeueAfterMs !== undefined) this.queue.addAfter(key, requeueAfterMs);
+      this.#count(requeueAfterMs === undefined ? 'success' : 'requeue_after');
+    } catch (error) {
+      if (deadline.isExpired) metrics.reconcileTimeouts.inc(this.#labels);
+      this.#failed(key, error, hard, logger);
+    } finally {
+      metrics.activeWorkers.dec(this.#labels);
+      metrics.reconcileSeconds.observe(this.#labels, (this.#clock.monotonicMs() - startMs) / 1000);
+    }
+  }
+
+  #failed(key: string, error: unknown, hard: AbortSignal, logger: Logger): void {
+    const { metrics, isTerminal = isTerminalError } = this.#options;
+    if (hard.aborted) {
+      logger.info('reconcile given up: the program stops');
+      return;
+    }
+    if (isConflict(error)) {
+      // The cache was behind: the event that says so is on its way, and is no fault of anybody.
+      this.#count('requeue');
+      logger.debug({ retryInMs: this.queue.addRateLimited(key) }, 'object changed meanwhile');
+      return;
+    }
+    this.#count('error');
+    metrics.reconcileErrors.inc(this.#labels);
+    if (isTerminal(error)) {
+      metrics.reconcileTerminalErrors.inc(this.#labels);
+      this.queue.forget(key);
+      logger.error({ err: error }, 'reconcile failed: not tried again until the object changes');
+      return;
+    }
+    const retryInMs = this.queue.addRateLimited(key);
+    logger.error({ err: error, retryInMs }, 'reconcile failed');
+  }
+
+  #count(result: 'success' | 'requeue_after' | 'requeue' | 'error'): void {
+    this.#options.metrics.reconciles.inc({ ...this.#labels, result });
+  }
+}
+
+function isTerminalError(error: unknown): boolean {
+  return error instanceof TerminalError;
+}

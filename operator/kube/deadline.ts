@@ -1,0 +1,47 @@
+import { systemClock, type Clock } from './clock.ts';
+
+/**
+ * A signal that is aborted when its parent is, or when a time has passed. Disposing of it frees the timer and leaves
+ * the parent without a listener, which `AbortSignal.any` on a signal that lives as long as the process does not promise.
+ */
+export class Deadline implements Disposable {
+  readonly signal: AbortSignal;
+  readonly #controller = new AbortController();
+  readonly #parent: AbortSignal;
+  readonly #clock: Clock;
+  readonly #onParentAbort: () => void;
+  #cancel: () => void = () => undefined;
+  #isExpired = false;
+
+  constructor(parent: AbortSignal, ms: number, clock: Clock = systemClock) {
+    this.signal = this.#controller.signal;
+    this.#parent = parent;
+    this.#clock = clock;
+    this.#onParentAbort = () => {
+      this.#controller.abort(parent.reason);
+    };
+    if (parent.aborted) this.#onParentAbort();
+    else parent.addEventListener('abort', this.#onParentAbort, { once: true });
+    this.rearm(ms);
+  }
+
+  /** True once the time has passed, whatever has become of the parent. */
+  get isExpired(): boolean {
+    return this.#isExpired;
+  }
+
+  /** Counts anew, from now. Does nothing once the signal is aborted. */
+  rearm(ms: number): void {
+    this.#cancel();
+    if (this.signal.aborted) return;
+    this.#cancel = this.#clock.schedule(ms, () => {
+      this.#isExpired = true;
+      this.#controller.abort(new DOMException(`no answer within ${ms} ms`, 'TimeoutError'));
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#cancel();
+    this.#parent.removeEventListener('abort', this.#onParentAbort);
+  }
+}

@@ -1,0 +1,219 @@
+import { messageOf } from '../../service/errors.ts';
+import type { Logger } from '../../service/logger.ts';
+import { backoffMs } from '../../service/sleep.ts';
+import type { KubeClient, Selection } from './client.ts';
+import { sleepOn, systemClock, type Clock } from './clock.ts';
+import { Delivery, type ObjectHandler } from './delivery.ts';
+import { isGone } from './kube-error.ts';
+import { ObjectStore, type Indexers, type ObjectEvent } from './object-store.ts';
+import { orAborted } from './or-aborted.ts';
+import { objectKey, type KubeObject, type Resource } from './resource.ts';
+import { watch } from './watch.ts';
+
+/** What an informer needs. */
+export interface InformerOptions<T extends KubeObject, I extends string> extends Selection {
+  readonly client: KubeClient;
+  readonly resource: Resource<T>;
+  readonly logger: Logger;
+  /** Indexes of the cache, by name. */
+  readonly indexes?: Indexers<T, I>;
+  /** Time that one watch lasts; up to a tenth is added at random. 300 s by default. */
+  readonly watchSeconds?: number;
+  /** A watch on which nothing has come for this time, no bookmark either, is begun anew. 150 s by default. */
+  readonly inactivityMs?: number;
+  readonly clock?: Clock;
+  readonly random?: () => number;
+}
+
+/** A watch that lives this long, or brings an event, was a success: the back-off begins anew. */
+const healthyWatchMs = 5_000;
+/** After so many failures in a row the objects are listed again: whatever is wrong, their version may be a part of it. */
+const failuresBeforeRelist = 3;
+
+/**
+ * A cache of the objects of a selection that follows the API server: list, then watch. It outlives every failure of
+ * the connection and of the server, with back-off, until it is told to stop; a change that was missed is found by the
+ * next list. Objects of the cache are shared: they are not to be changed.
+ */
+export class Informer<T extends KubeObject, I extends string = never> {
+  readonly #options: InformerOptions<T, I>;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #logger: Logger;
+  readonly #store: ObjectStore<T, I>;
+  readonly #deliveries = new Set<Delivery<T>>();
+  readonly #synced = Promise.withResolvers<undefined>();
+  #hasSynced = false;
+  #isRunning = false;
+  /** Undefined: the objects must be listed. */
+  #resourceVersion: string | undefined;
+
+  constructor(options: InformerOptions<T, I>) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+    this.#logger = options.logger.child({
+      informer: options.resource.plural,
+      ...(options.namespace === undefined ? {} : { namespace: options.namespace }),
+    });
+    this.#store = new ObjectStore<T, I>(options.indexes ?? ({} as Indexers<T, I>));
+  }
+
+  /** True once the cache has held all objects; it stays true while the API server cannot be reached. */
+  get hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  /** Resolves when the cache holds all objects. Rejects with the signal's reason when it is aborted before. */
+  async synced(signal: AbortSignal): Promise<void> {
+    await orAborted(this.#synced.promise, signal);
+  }
+
+  /** The object of a key (`namespace/name`, or `name` for objects of the cluster). */
+  get(key: string): T | undefined {
+    return this.#store.get(key);
+  }
+
+  list(): T[] {
+    return this.#store.list();
+  }
+
+  /** The objects for which the index's function gives the value. */
+  byIndex(index: I, value: string): T[] {
+    return this.#store.byIndex(index, value);
+  }
+
+  /**
+   * Adds a handler of events; it is told at once of the objects that are there. A handler that throws is told again,
+   * with back-off, and does not disturb the others.
+   */
+  addHandler(handler: ObjectHandler<T>): void {
+    const delivery = new Delivery(handler, {
+      clock: this.#clock,
+      random: this.#random,
+      onError: (error, object) => {
+        this.#logger.error({ err: error, object }, 'handler failed: the event is delivered again');
+      },
+    });
+    this.#deliveries.add(delivery);
+    for (const object of this.#store.list()) delivery.deliver({ kind: 'added', object });
+  }
+
+  /**
+   * Follows the API server until the signal is aborted; resolves when nothing is left open.
+   * @throws Error when it runs already.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    if (this.#isRunning) throw new Error('the informer runs already');
+    this.#isRunning = true;
+    try {
+      let failures = 0;
+      for (;;) {
+        const end = await this.#follow(signal);
+        if (signal.aborted) return;
+        if (end.wasHealthy) failures = 0;
+        if (end.error === undefined && end.wasHealthy) continue;
+        failures += 1;
+        if (isGone(end.error) || failures % failuresBeforeRelist === 0) {
+          this.#resourceVersion = undefined;
+        }
+        // A version that is too old is everyday business: the first list after it need not wait.
+        if (isGone(end.error) && failures === 1) continue;
+        await this.#pause(end.error, failures, signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      this.#isRunning = false;
+      for (const delivery of this.#deliveries) delivery[Symbol.dispose]();
+    }
+  }
+
+  async #pause(error: unknown, failures: number, signal: AbortSignal): Promise<void> {
+    const retryInMs = Math.round(
+      backoffMs(failures - 1, { baseMs: 800, maxMs: 30_000, random: this.#random }),
+    );
+    const reason = error === undefined ? 'the server ended the watch at once' : messageOf(error);
+    // One failure is an API server's restart or a proxy's whim; several are worth somebody's attention.
+    this.#logger[failures < 3 ? 'info' : 'warn']({ failures, retryInMs, reason }, 'watch failed');
+    await sleepOn(this.#clock, retryInMs, signal);
+  }
+
+  /** Lists where that is needed, then watches until the watch ends or fails. */
+  async #follow(signal: AbortSignal): Promise<{ error?: unknown; wasHealthy: boolean }> {
+    let openedMs: number | undefined;
+    let events = 0;
+    const wasHealthy = (): boolean =>
+      events > 0 ||
+      (openedMs !== undefined && this.#clock.monotonicMs() - openedMs >= healthyWatchMs);
+    try {
+      const resourceVersion = this.#resourceVersion ?? (await this.#list(signal));
+      const { client, resource, watchSeconds = 300, inactivityMs = 150_000 } = this.#options;
+      const timeoutSeconds = Math.round(watchSeconds * (1 + this.#random() / 10));
+      const stream = watch(client, resource, {
+        ...this.#selection(),
+        resourceVersion,
+        timeoutSeconds,
+        inactivityMs,
+        signal,
+        onOpen: () => {
+          openedMs = this.#clock.monotonicMs();
+        },
+      });
+      for await (const event of stream) {
+        events += 1;
+        if (event.type === 'BOOKMARK') {
+          this.#resourceVersion = event.resourceVersion;
+          continue;
+        }
+        this.#apply(event.type, withoutManagedFields(event.object));
+        this.#resourceVersion = event.object.metadata.resourceVersion;
+      }
+      return { wasHealthy: wasHealthy() };
+    } catch (error) {
+      return { error, wasHealthy: wasHealthy() };
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<string> {
+    const { client, resource } = this.#options;
+    const { items, resourceVersion } = await client.list(resource, {
+      ...this.#selection(),
+      signal,
+    });
+    const events = this.#store.replace(items.map(withoutManagedFields));
+    this.#resourceVersion = resourceVersion;
+    this.#logger.debug(
+      { objects: this.#store.size, changes: events.length, resourceVersion },
+      'listed',
+    );
+    for (const event of events) this.#dispatch(event);
+    this.#hasSynced = true;
+    this.#synced.resolve(undefined);
+    return resourceVersion;
+  }
+
+  #apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void {
+    const event =
+      type === 'DELETED'
+        ? this.#store.remove(objectKey(object.metadata), object)
+        : this.#store.put(object);
+    if (event) this.#dispatch(event);
+  }
+
+  #dispatch(event: ObjectEvent<T>): void {
+    for (const delivery of this.#deliveries) delivery.deliver(event);
+  }
+
+  #selection(): Selection {
+    const { namespace, labelSelector, fieldSelector } = this.#options;
+    return { namespace, labelSelector, fieldSelector };
+  }
+}
+
+/** They are often larger than the rest of the object, and nobody here reads them. */
+function withoutManagedFields<T extends KubeObject>(object: T): T {
+  const metadata = { ...object.metadata };
+  Reflect.deleteProperty(metadata, 'managedFields');
+  return { ...object, metadata };
+}

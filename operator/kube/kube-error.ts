@@ -1,0 +1,82 @@
+import { redact } from '../../service/redact.ts';
+
+/** What went wrong, when the API server has not said so itself by a Status. */
+export type LocalReason =
+  'ConnectionFailed' | 'DeadlineExceeded' | 'InvalidResponse' | 'ResponseTooLarge';
+
+/** Details of a {@link KubeError}. */
+export interface KubeErrorDetails {
+  /** What was asked: method and path. */
+  readonly request: string;
+  /** Undefined where no answer came. */
+  readonly statusCode?: number | undefined;
+  /** `reason` of the API server's Status (`NotFound`, `Conflict`, ...), or a {@link LocalReason}. */
+  readonly reason: string;
+  readonly message: string;
+  /** When the server said how long to wait before another try. */
+  readonly retryAfterMs?: number | undefined;
+  readonly cause?: unknown;
+}
+
+/** A request to the API server that did not succeed. An aborted one is not: it rejects with the signal's reason. */
+export class KubeError extends Error {
+  override readonly name = 'KubeError';
+  readonly statusCode: number | undefined;
+  readonly reason: string;
+  readonly retryAfterMs: number | undefined;
+
+  constructor({ request, statusCode, reason, message, retryAfterMs, cause }: KubeErrorDetails) {
+    const code = statusCode === undefined ? '' : `${statusCode} `;
+    super(redact(`${request}: ${code}${reason}: ${message}`), { cause });
+    this.statusCode = statusCode;
+    this.reason = reason;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The object is not there. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof KubeError && error.statusCode === 404;
+}
+
+/** Somebody else has changed the object since it was read, or owns a field that was applied without force. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof KubeError && error.statusCode === 409 && error.reason !== 'AlreadyExists';
+}
+
+/** An object of that name is there already. */
+export function isAlreadyExists(error: unknown): boolean {
+  return error instanceof KubeError && error.statusCode === 409 && error.reason === 'AlreadyExists';
+}
+
+/** The resource version or the continue token is too old: list again. */
+export function isGone(error: unknown): boolean {
+  return error instanceof KubeError && error.statusCode === 410;
+}
+
+/** The object, as it would become, breaks a rule of its schema: the same request cannot succeed. */
+export function isInvalid(error: unknown): boolean {
+  return error instanceof KubeError && error.statusCode === 422;
+}
+
+/** The answer's Status as an error. `body` is whatever the server sent. */
+export function errorOfStatus(
+  request: string,
+  statusCode: number,
+  body: unknown,
+  retryAfterSeconds?: string,
+): KubeError {
+  const status = typeof body === 'object' && body !== null ? body : {};
+  const text = (name: 'reason' | 'message', otherwise: string): string => {
+    const value: unknown = Reflect.get(status, name);
+    return typeof value === 'string' && value !== '' ? value : otherwise;
+  };
+  const seconds = Number(retryAfterSeconds);
+  return new KubeError({
+    request,
+    statusCode,
+    reason: text('reason', 'Unknown'),
+    message: text('message', typeof body === 'string' ? body.slice(0, 500) : 'no message'),
+    retryAfterMs: seconds > 0 ? seconds * 1000 : undefined,
+  });
+}

@@ -1,0 +1,244 @@
+import type { IncomingMessage } from 'node:http';
+import { Agent, request, type RequestOptions } from 'node:https';
+import type { KubeConfig } from '@kubernetes/client-node';
+import { messageOf } from '../../service/errors.ts';
+import { Deadline } from './deadline.ts';
+import { errorOfStatus, KubeError } from './kube-error.ts';
+import type { KubeMetrics } from './metrics.ts';
+import { orAborted } from './or-aborted.ts';
+
+/** Time that a request to the API server may take unless it says otherwise. */
+export const defaultDeadlineMs = 10_000;
+
+/** Largest answer that is read: a page of 500 objects is well below. */
+const maxAnswerBytes = 128 * 1024 * 1024;
+
+/** Quiet connections are probed after this time, so that a dead peer is found out. */
+const keepAliveProbeMs = 15_000;
+
+/** One request to the API server. */
+export interface KubeRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** `application/json` by default. */
+  readonly contentType?: string;
+  readonly signal: AbortSignal;
+  /** 10 s by default. */
+  readonly deadlineMs?: number;
+}
+
+/** An answer whose body is still arriving. The deadline goes on; `deadline.rearm` gives more time. */
+export interface OpenAnswer extends Disposable {
+  readonly body: IncomingMessage;
+  readonly deadline: Deadline;
+  /** What to throw when reading the body has failed with this error. */
+  readonly failure: (error: unknown) => unknown;
+}
+
+/**
+ * HTTPS to the API server of a KubeConfig: credentials, certificates and proxy are those of the configuration, read
+ * anew for each request (tokens are rotated). Every request has a deadline.
+ */
+export class KubeTransport implements Disposable {
+  readonly #config: KubeConfig;
+  readonly #metrics: KubeMetrics;
+  readonly #server: URL;
+  readonly #agent = new Agent({
+    keepAlive: true,
+    keepAliveMsecs: keepAliveProbeMs,
+    maxFreeSockets: 8,
+    scheduling: 'lifo',
+  });
+
+  /** @throws TypeError when the configuration names no cluster, or one that is not reached by HTTPS. */
+  constructor(config: KubeConfig, metrics: KubeMetrics) {
+    const server = URL.parse(config.getCurrentCluster()?.server ?? '');
+    if (server?.protocol !== 'https:') {
+      throw new TypeError('the kubeconfig names no current cluster with an https address');
+    }
+    this.#config = config;
+    this.#metrics = metrics;
+    this.#server = server;
+  }
+
+  /**
+   * The body of the answer: parsed where it is JSON, else as text.
+   * @throws KubeError for every answer but 2xx, for no answer in time, and when the connection fails; the signal's
+   * reason when it is aborted.
+   */
+  async send(kubeRequest: KubeRequest): Promise<unknown> {
+    using answer = await this.open(kubeRequest);
+    const { body } = answer;
+    const text = await readText(body, describe(kubeRequest)).catch((error: unknown) => {
+      throw answer.failure(error);
+    });
+    return parseBody(body, text, describe(kubeRequest));
+  }
+
+  /** As {@link send}, but resolves as soon as the answer's head has arrived and is 2xx. Dispose of the answer. */
+  async open(kubeRequest: KubeRequest): Promise<OpenAnswer> {
+    const { signal, deadlineMs = defaultDeadlineMs } = kubeRequest;
+    signal.throwIfAborted();
+    const deadline = new Deadline(signal, deadlineMs);
+    const failure = (error: unknown): unknown => {
+      if (error instanceof KubeError) return error;
+      if (signal.aborted && !deadline.isExpired) return signal.reason;
+      return new KubeError({
+        request: describe(kubeRequest),
+        reason: deadline.isExpired ? 'DeadlineExceeded' : 'ConnectionFailed',
+        message: messageOf(deadline.isExpired ? deadline.signal.reason : error),
+        cause: error,
+      });
+    };
+    let body: IncomingMessage | undefined;
+    try {
+      body = await this.#exchange(kubeRequest, deadline.signal);
+      const code = body.statusCode ?? 0;
+      if (code < 200 || code > 299) {
+        const text = await readText(body, describe(kubeRequest));
+        const parsed = parseBody(body, text, describe(kubeRequest));
+        throw errorOfStatus(describe(kubeRequest), code, parsed, body.headers['retry-after']);
+      }
+    } catch (error) {
+      body?.destroy();
+      deadline[Symbol.dispose]();
+      throw failure(error);
+    }
+    const opened = body;
+    return {
+      body: opened,
+      deadline,
+      failure,
+      [Symbol.dispose]: () => {
+        // One that was read to its end has given its connection back already.
+        if (!opened.readableEnded) opened.destroy();
+        deadline[Symbol.dispose]();
+      },
+    };
+  }
+
+  /** Closes the connections that are kept. Requests under way fail. */
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+
+  async #exchange(kubeRequest: KubeRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    const { method, body } = kubeRequest;
+    const count = (code: string): void => {
+      this.#metrics.requests.inc({ code, method, host: this.#server.host });
+    };
+    try {
+      const options = await this.#options(kubeRequest, signal);
+      const payload = body === undefined ? undefined : JSON.stringify(body);
+      const answer = await exchange(options, payload, signal);
+      count(String(answer.statusCode ?? 0));
+      return answer;
+    } catch (error) {
+      count('<error>');
+      throw error;
+    }
+  }
+
+  async #options(kubeRequest: KubeRequest, signal: AbortSignal): Promise<RequestOptions> {
+    const { method, path, query = {}, body, contentType = 'application/json' } = kubeRequest;
+    const search = new URLSearchParams();
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined) search.set(name, value);
+    }
+    const options: RequestOptions = {
+      method,
+      protocol: 'https:',
+      // In brackets, an IPv6 address would be looked up as a name.
+      hostname: this.#server.hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: this.#server.port === '' ? 443 : this.#server.port,
+      path:
+        this.#server.pathname.replace(/\/+$/, '') +
+        path +
+        (search.size > 0 ? `?${search.toString()}` : ''),
+      headers: {
+        Accept: 'application/json',
+        'User-Agent': 'clustersync',
+        ...(body === undefined ? {} : { 'Content-Type': contentType }),
+      },
+    };
+    // Credential plugins are programs: they may hang.
+    await orAborted(this.#config.applyToHTTPSOptions(options), signal);
+    // The configuration's own agent keeps no connections; only for a proxy is it needed.
+    if (this.#config.getCurrentCluster()?.proxyUrl === undefined) options.agent = this.#agent;
+    return options;
+  }
+}
+
+function describe({ method, path }: KubeRequest): string {
+  return `${method} ${path}`;
+}
+
+async function exchange(
+  options: RequestOptions,
+  payload: string | undefined,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const attempt = async (): Promise<IncomingMessage> =>
+    await new Promise((resolve, reject) => {
+      const outgoing = request({ ...options, signal }, resolve);
+      outgoing.on('error', (error) => {
+        reject(new ExchangeError(outgoing.reusedSocket, error));
+      });
+      outgoing.end(payload);
+    });
+  try {
+    return await attempt();
+  } catch (error) {
+    if (!(error instanceof ExchangeError)) throw error;
+    // The server may close a kept connection at the moment when it is used again: that is no failure of the server.
+    const isRetryable = error.wasReused && options.method !== 'POST' && !signal.aborted;
+    if (!isRetryable) throw error.cause;
+    return await attempt();
+  }
+}
+
+class ExchangeError extends Error {
+  readonly wasReused: boolean;
+  override readonly cause: Error;
+
+  constructor(wasReused: boolean, cause: Error) {
+    super(cause.message);
+    this.wasReused = wasReused;
+    this.cause = cause;
+  }
+}
+
+async function readText(body: IncomingMessage, about: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > maxAnswerBytes) {
+      throw new KubeError({
+        request: about,
+        reason: 'ResponseTooLarge',
+        message: `the answer is larger than ${maxAnswerBytes} bytes`,
+      });
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parseBody(body: IncomingMessage, text: string, about: string): unknown {
+  if (!body.headers['content-type']?.startsWith('application/json')) return text;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new KubeError({
+      request: about,
+      statusCode: body.statusCode,
+      reason: 'InvalidResponse',
+      message: 'the answer is not the JSON that it says it is',
+      cause: error,
+    });
+  }
+}
