@@ -1,0 +1,99 @@
+import { MongoClient, ReadPreference, type Db, type Document } from 'mongodb';
+import { ConnectionString } from 'mongodb-connection-string-url';
+import { messageOf, SyncError } from '../service/errors.ts';
+import { connectionError } from './server-errors.ts';
+
+/**
+ * The connections to one cluster. `decoded` is an ordinary client; `raw` answers with embedded documents as bytes
+ * (a client of its own: with `raw`, `$clusterTime` comes back as bytes too, which the driver's sessions would mix up).
+ */
+export interface ClusterClient extends AsyncDisposable {
+  readonly decoded: MongoClient;
+  readonly raw: MongoClient;
+  readonly admin: Db;
+}
+
+/** How to connect to a cluster. */
+export interface ClusterClientOptions {
+  /** The connection string. */
+  readonly uri: string;
+  /** What the option is called that holds the connection string, for errors: `cluster0`. */
+  readonly option: string;
+  readonly appName: string;
+  readonly serverSelectionTimeoutMs?: number;
+}
+
+/**
+ * Makes the clients of a cluster: reads from the primary with majority read concern, writes acknowledged by a majority.
+ * Nothing is connected before the first command.
+ * @throws SyncError InvalidOption when the connection string cannot be read or asks for weaker concerns.
+ */
+export function createClusterClient(options: ClusterClientOptions): ClusterClient {
+  checkConnectionString(options);
+  const settings = {
+    appName: options.appName,
+    readPreference: ReadPreference.primary,
+    readConcern: { level: 'majority' },
+    writeConcern: { w: 'majority' },
+    serverSelectionTimeoutMS: options.serverSelectionTimeoutMs ?? 10_000,
+    connectTimeoutMS: 10_000,
+    maxPoolSize: 64,
+  } as const;
+  try {
+    const decoded = new MongoClient(options.uri, settings);
+    const raw = new MongoClient(options.uri, { ...settings, raw: true });
+    return {
+      decoded,
+      raw,
+      admin: decoded.db('admin'),
+      [Symbol.asyncDispose]: async () => {
+        await Promise.all([decoded.close(), raw.close()]);
+      },
+    };
+  } catch (error) {
+    throw new SyncError('InvalidOption', `--${options.option}: ${messageOf(error)}`);
+  }
+}
+
+function checkConnectionString({ uri, option }: ClusterClientOptions): void {
+  let parsed: ConnectionString;
+  try {
+    parsed = new ConnectionString(uri);
+  } catch {
+    // The parser's message may quote the text, password and all.
+    throw new SyncError('InvalidOption', `--${option} is not a connection string (mongodb://...)`);
+  }
+  const fixed: [string, string][] = [
+    ['readConcernLevel', 'majority'],
+    ['w', 'majority'],
+    ['readPreference', 'primary'],
+  ];
+  for (const [name, only] of fixed) {
+    const value = parsed.searchParams.get(name);
+    if (value !== null && value !== only) {
+      throw new SyncError('InvalidOption', `--${option}: ${name} must be ${only}, not ${value}`);
+    }
+  }
+}
+
+/**
+ * Runs a command against a cluster, with a deadline.
+ * @throws SyncError ClusterUnreachable or AuthenticationFailed where the cluster cannot be used at all; errors of the
+ * command itself as the driver throws them.
+ */
+export async function runCommand(
+  db: Db,
+  command: Document,
+  options: { readonly signal: AbortSignal; readonly deadlineMs?: number },
+): Promise<Document> {
+  const signal = AbortSignal.any([
+    options.signal,
+    AbortSignal.timeout(options.deadlineMs ?? 60_000),
+  ]);
+  try {
+    return await db.command(command, { signal });
+  } catch (error) {
+    options.signal.throwIfAborted();
+    throw connectionError(error) ?? error;
+  }
+}

@@ -1,0 +1,72 @@
+import { BSON, Timestamp, type Document } from 'mongodb';
+import { runCommand, type ClusterClient } from './cluster-client.ts';
+import { elementsOf, stringValue, type RawDocument } from './raw-bson.ts';
+
+/** True when `left` is not later than `right`. */
+export function isAtMost(left: Timestamp, right: Timestamp): boolean {
+  return left.compare(right) <= 0;
+}
+
+/** Whole seconds from `earlier` to `later`, never negative. */
+export function secondsBetween(earlier: Timestamp, later: Timestamp): number {
+  return Math.max(0, later.t - earlier.t);
+}
+
+/**
+ * The latest cluster time that a majority of the members has: every write up to it is visible on the primary, with no
+ * holes (a plain operationTime may have writes in flight before it).
+ */
+export async function majorityTime(
+  cluster: ClusterClient,
+  signal: AbortSignal,
+): Promise<Timestamp> {
+  const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
+  return timestampAt(hello, 'lastWrite', 'majorityOpTime', 'ts');
+}
+
+/** The time of the primary's latest write, majority or not. */
+export async function latestWriteTime(
+  cluster: ClusterClient,
+  signal: AbortSignal,
+): Promise<Timestamp> {
+  const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
+  return timestampAt(hello, 'lastWrite', 'opTime', 'ts');
+}
+
+/**
+ * Writes a no-op into the cluster's oplog and returns its cluster time once a majority has it: every write that was
+ * acknowledged before the call is not later.
+ */
+export async function writeNoop(
+  cluster: ClusterClient,
+  note: string,
+  signal: AbortSignal,
+): Promise<Timestamp> {
+  const answer = await runCommand(
+    cluster.admin,
+    { appendOplogNote: 1, data: { clustersync: note }, writeConcern: { w: 'majority' } },
+    { signal },
+  );
+  return timestampAt(answer, 'operationTime');
+}
+
+function timestampAt(document: Document, ...path: string[]): Timestamp {
+  let value: unknown = document;
+  for (const name of path) value = (value as Record<string, unknown> | undefined)?.[name];
+  if (!(value instanceof Timestamp))
+    throw new Error(`the server's answer has no ${path.join('.')}`);
+  return value;
+}
+
+/**
+ * The cluster time in a resume token of a change stream. Its `_data` is a hexadecimal key string that begins with the
+ * type byte of a timestamp (0x82) and its eight bytes, big-endian (server 4.2 to 8.0, resume_token.cpp).
+ */
+export function resumeTokenTime(token: RawDocument): Timestamp {
+  const data = elementsOf(token).find(({ name }) => name === '_data');
+  const hex = data === undefined ? '' : stringValue(data);
+  if (!/^82[0-9A-F]{16}/i.test(hex)) {
+    throw new Error(`not a resume token: ${JSON.stringify(BSON.deserialize(token))}`);
+  }
+  return new Timestamp({ t: parseInt(hex.slice(2, 10), 16), i: parseInt(hex.slice(10, 18), 16) });
+}

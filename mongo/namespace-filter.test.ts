@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { NamespaceFilter, type NamespaceFilterEntries } from './namespace-filter.ts';
+
+/** Stands in for the server's regular expressions where these are the same as JavaScript's. */
+const matches = async (
+  { pattern, options }: { pattern: string; options?: string },
+  name: string,
+): Promise<boolean> => await Promise.resolve(new RegExp(pattern, options).test(name));
+
+describe('NamespaceFilter', () => {
+  const cases: [string, NamespaceFilterEntries, string[], string[]][] = [
+    [
+      'nothing given',
+      {},
+      ['a.b', 'shop.orders'],
+      ['admin.x', 'local.x', 'config.x', 'a.system.views', 'clustersync_internal.sync'],
+    ],
+    ['a database', { includeNamespaces: [{ database: 'a' }] }, ['a.b', 'a.c.d'], ['b.a', 'aa.b']],
+    [
+      'a database and collections',
+      { includeNamespaces: [{ database: 'a', collections: ['x', 'y'] }] },
+      ['a.x', 'a.y'],
+      ['a.z', 'b.x'],
+    ],
+    [
+      'several entries',
+      { includeNamespaces: [{ database: 'a', collections: ['x'] }, { database: 'b' }] },
+      ['a.x', 'b.q'],
+      ['a.q', 'c.x'],
+    ],
+    [
+      'patterns, not anchored',
+      {
+        includeNamespaces: [
+          { databaseRegex: { pattern: 'or' }, collectionsRegex: { pattern: '^T', options: 'i' } },
+        ],
+      },
+      ['orders.t1', 'floor.T'],
+      ['orders.at', 'x.t'],
+    ],
+    ['exclusion alone', { excludeNamespaces: [{ database: 'a' }] }, ['b.x'], ['a.x']],
+    [
+      'exclusion after inclusion',
+      {
+        includeNamespaces: [{ database: 'a' }],
+        excludeNamespaces: [{ database: 'a', collections: ['x'] }],
+      },
+      ['a.y'],
+      ['a.x', 'b.y'],
+    ],
+    ["the server's own named", { includeNamespaces: [{ database: 'admin' }] }, [], ['admin.x']],
+  ];
+  for (const [what, entries, selected, left] of cases) {
+    it(`with ${what}`, async () => {
+      const filter = new NamespaceFilter(entries, matches);
+      const split = (text: string): { db: string; coll: string } => {
+        const dot = text.indexOf('.');
+        return { db: text.slice(0, dot), coll: text.slice(dot + 1) };
+      };
+      for (const text of selected) assert.equal(await filter.selects(split(text)), true, text);
+      for (const text of left) assert.equal(await filter.selects(split(text)), false, text);
+    });
+  }
+});

@@ -1,0 +1,93 @@
+import { runCommand, type ClusterClient } from './cluster-client.ts';
+import {
+  isInternalDatabase,
+  isSystemCollection,
+  namespaceText,
+  type Namespace,
+} from './namespace.ts';
+
+/** A regular expression by the server's rules (PCRE, not anchored). */
+export interface NamePattern {
+  readonly pattern: string;
+  readonly options?: string;
+}
+
+/** An entry of includeNamespaces or excludeNamespaces; validated by the schema of the start body. */
+export interface NamespaceFilterEntry {
+  readonly database?: string;
+  readonly databaseRegex?: NamePattern;
+  readonly collections?: readonly string[];
+  readonly collectionsRegex?: NamePattern;
+}
+
+/** Which namespaces are selected: those included (all when undefined), without those excluded. */
+export interface NamespaceFilterEntries {
+  readonly includeNamespaces?: readonly NamespaceFilterEntry[];
+  readonly excludeNamespaces?: readonly NamespaceFilterEntry[];
+}
+
+/** Tells whether a name matches a pattern. */
+export type PatternMatcher = (pattern: NamePattern, name: string) => Promise<boolean>;
+
+/** Largest number of answers about patterns that is remembered. */
+const maxRemembered = 100_000;
+
+/** Decides which namespaces a sync or a verification is about. System namespaces are never selected. */
+export class NamespaceFilter {
+  readonly #entries: NamespaceFilterEntries;
+  readonly #matches: PatternMatcher;
+  readonly #remembered = new Map<string, boolean>();
+
+  constructor(entries: NamespaceFilterEntries, matches: PatternMatcher) {
+    this.#entries = entries;
+    this.#matches = matches;
+  }
+
+  /** True when a namespace is selected. */
+  async selects(namespace: Namespace): Promise<boolean> {
+    if (isInternalDatabase(namespace.db) || isSystemCollection(namespace.coll)) return false;
+    const key = namespaceText(namespace);
+    const known = this.#remembered.get(key);
+    if (known !== undefined) return known;
+    const { includeNamespaces, excludeNamespaces } = this.#entries;
+    const selected =
+      (includeNamespaces === undefined || (await this.#anyMatches(includeNamespaces, namespace))) &&
+      !(excludeNamespaces !== undefined && (await this.#anyMatches(excludeNamespaces, namespace)));
+    if (this.#remembered.size >= maxRemembered) this.#remembered.clear();
+    this.#remembered.set(key, selected);
+    return selected;
+  }
+
+  async #anyMatches(
+    entries: readonly NamespaceFilterEntry[],
+    namespace: Namespace,
+  ): Promise<boolean> {
+    for (const entry of entries) {
+      if (await this.#entryMatches(entry, namespace)) return true;
+    }
+    return false;
+  }
+
+  async #entryMatches(entry: NamespaceFilterEntry, { db, coll }: Namespace): Promise<boolean> {
+    if (entry.database !== undefined && entry.database !== db) return false;
+    if (entry.databaseRegex && !(await this.#matches(entry.databaseRegex, db))) return false;
+    if (entry.collections && !entry.collections.includes(coll)) return false;
+    return !entry.collectionsRegex || (await this.#matches(entry.collectionsRegex, coll));
+  }
+}
+
+/** Lets a server decide whether a name matches, so that patterns mean what they mean in its queries. */
+export function serverMatcher(cluster: ClusterClient, signal: AbortSignal): PatternMatcher {
+  return async ({ pattern, options = '' }, name) => {
+    const pipeline = [
+      { $documents: [{ name }] },
+      { $match: { name: { $regex: pattern, $options: options } } },
+    ];
+    const answer = await runCommand(
+      cluster.admin,
+      { aggregate: 1, pipeline, cursor: {} },
+      { signal },
+    );
+    return (answer['cursor'] as { firstBatch: unknown[] }).firstBatch.length > 0;
+  };
+}

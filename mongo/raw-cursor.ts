@@ -1,0 +1,152 @@
+import type { ClientSession, Document, MongoClient } from 'mongodb';
+import { connectionError } from './server-errors.ts';
+import { arrayDocuments, elementsOf, type RawDocument } from './raw-bson.ts';
+
+/** What one round trip of a cursor brought. */
+export interface RawBatch {
+  readonly documents: readonly RawDocument[];
+  /** Where the read can be resumed, for change streams and for scans that ask for it. */
+  readonly postBatchResumeToken: RawDocument | undefined;
+}
+
+/** How a cursor fetches. */
+export interface RawCursorOptions {
+  readonly signal: AbortSignal;
+  /** Documents for each round trip; the server ends a batch at 16 MiB anyhow. */
+  readonly batchSize?: number;
+  /** For change streams: how long the server waits for something new. */
+  readonly maxAwaitMs?: number;
+  /** How long one round trip may take at the most. */
+  readonly deadlineMs?: number;
+}
+
+/**
+ * A server cursor that gives documents as bytes, batch by batch, and the resume token of each batch.
+ * It holds one batch at a time: the next is fetched when `next` is called.
+ */
+export class RawCursor implements AsyncDisposable {
+  readonly #client: MongoClient;
+  readonly #database: string;
+  readonly #options: RawCursorOptions;
+  readonly #session: ClientSession;
+  #collection = '';
+  #id = 0n;
+  #first: RawBatch | undefined;
+
+  private constructor(client: MongoClient, database: string, options: RawCursorOptions) {
+    this.#client = client;
+    this.#database = database;
+    this.#options = options;
+    this.#session = client.startSession();
+  }
+
+  /**
+   * Runs a command that opens a cursor (find, aggregate, listCollections, ...).
+   * @param client - a client with `raw: true`.
+   */
+  static async open(
+    client: MongoClient,
+    database: string,
+    command: Document,
+    options: RawCursorOptions,
+  ): Promise<RawCursor> {
+    const cursor = new RawCursor(client, database, options);
+    try {
+      cursor.#first = await cursor.#run(command);
+      return cursor;
+    } catch (error) {
+      await cursor[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** The next batch, which may be empty for a change stream; undefined when the cursor is at its end. */
+  async next(): Promise<RawBatch | undefined> {
+    const first = this.#first;
+    if (first !== undefined) {
+      this.#first = undefined;
+      return first;
+    }
+    if (this.#id === 0n) return undefined;
+    const { batchSize, maxAwaitMs } = this.#options;
+    return await this.#run({
+      getMore: this.#id,
+      collection: this.#collection,
+      ...(batchSize === undefined ? {} : { batchSize }),
+      ...(maxAwaitMs === undefined ? {} : { maxTimeMS: maxAwaitMs }),
+    });
+  }
+
+  /** Every batch that is not empty, up to the cursor's end. */
+  async *batches(): AsyncGenerator<RawBatch, void, undefined> {
+    for (let batch = await this.next(); batch !== undefined; batch = await this.next()) {
+      if (batch.documents.length > 0) yield batch;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const id = this.#id;
+    this.#id = 0n;
+    if (id !== 0n) {
+      // The server forgets the cursor by itself in the end: a failure here is of no consequence.
+      await this.#client
+        .db(this.#database)
+        .command(
+          { killCursors: this.#collection, cursors: [id] },
+          { session: this.#session, timeoutMS: 2_000 },
+        )
+        .catch(() => undefined);
+    }
+    await this.#session.endSession();
+  }
+
+  async #run(command: Document): Promise<RawBatch> {
+    const { signal, deadlineMs } = this.#options;
+    try {
+      const answer = await this.#client.db(this.#database).command(command, {
+        raw: true,
+        useBigInt64: true,
+        session: this.#session,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs ?? 120_000)]),
+      });
+      return this.#take(answer['cursor'] as RawDocument);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw connectionError(error) ?? error;
+    }
+  }
+
+  #take(cursor: RawDocument): RawBatch {
+    let documents: RawDocument[] = [];
+    let postBatchResumeToken: RawDocument | undefined;
+    for (const element of elementsOf(cursor)) {
+      switch (element.name) {
+        case 'id':
+          this.#id = Buffer.from(cursor.buffer, cursor.byteOffset).readBigInt64LE(element.offset);
+          break;
+        case 'ns':
+          this.#collection = collectionOf(element.bytes, element.offset, element.length);
+          break;
+        case 'firstBatch':
+        case 'nextBatch':
+          documents = arrayDocuments(element);
+          break;
+        case 'postBatchResumeToken':
+          postBatchResumeToken = cursor.subarray(element.offset, element.offset + element.length);
+          break;
+        default:
+      }
+    }
+    return { documents, postBatchResumeToken };
+  }
+}
+
+/** The collection's part of a namespace in a string value. */
+function collectionOf(bytes: Uint8Array, offset: number, length: number): string {
+  const namespace = Buffer.from(bytes.buffer, bytes.byteOffset).toString(
+    'utf8',
+    offset + 4,
+    offset + length - 1,
+  );
+  return namespace.slice(namespace.indexOf('.') + 1);
+}

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { Double, Int32 } from 'mongodb';
+import { replicatedIndex, replicatedOptions } from './replicated-form.ts';
+
+describe('replicatedIndex', () => {
+  const base = { v: new Int32(2), key: { a: new Int32(1) }, name: 'a_1' };
+  const cases: [string, object, object][] = [
+    ['an ordinary index', base, base],
+    ['unique', { ...base, unique: true }, base],
+    ['prepareUnique', { ...base, prepareUnique: true }, base],
+    ['hidden', { ...base, hidden: true }, base],
+    [
+      'TTL',
+      { ...base, expireAfterSeconds: new Int32(5) },
+      { ...base, expireAfterSeconds: new Int32(2147483647) },
+    ],
+    [
+      'all else kept',
+      {
+        ...base,
+        sparse: true,
+        partialFilterExpression: { a: 1 },
+        collation: { locale: 'fr' },
+        storageEngine: {},
+      },
+      {
+        ...base,
+        sparse: true,
+        partialFilterExpression: { a: 1 },
+        collation: { locale: 'fr' },
+        storageEngine: {},
+      },
+    ],
+    ['_id', { v: 2, key: { _id: 1 }, name: '_id_' }, { v: 2, key: { _id: 1 }, name: '_id_' }],
+    [
+      'clustered',
+      { v: 2, key: { _id: 1 }, name: 'mine', unique: true, clustered: true },
+      { v: 2, key: { _id: 1 }, name: 'mine', unique: true, clustered: true },
+    ],
+  ];
+  for (const [what, spec, expected] of cases) {
+    it(what, () => {
+      assert.deepEqual(replicatedIndex(spec as typeof base), expected);
+    });
+  }
+});
+
+describe('replicatedOptions', () => {
+  it('lets nothing fall out of a capped collection', () => {
+    assert.deepEqual(replicatedOptions({ capped: true, size: 4096, max: 10, comment: 'x' }), {
+      capped: true,
+      size: new Double(1e15),
+      comment: 'x',
+    });
+  });
+
+  it('lets nothing expire in a clustered collection', () => {
+    const clusteredIndex = { v: 2, key: { _id: 1 }, name: '_id_', unique: true };
+    assert.deepEqual(replicatedOptions({ clusteredIndex, expireAfterSeconds: new Int32(60) }), {
+      clusteredIndex,
+      expireAfterSeconds: new Int32(2147483647),
+    });
+  });
+
+  it('keeps everything else', () => {
+    const options = {
+      validator: { a: 1 },
+      collation: { locale: 'fr' },
+      changeStreamPreAndPostImages: { enabled: true },
+    };
+    assert.deepEqual(replicatedOptions(options), options);
+  });
+});

@@ -1,0 +1,43 @@
+import { Double, Int32, type Document } from 'mongodb';
+import type { IndexSpec } from './catalog.ts';
+
+/** expireAfterSeconds of every TTL index on the destination during a sync: nothing expires there by itself. */
+export const maxTtlSeconds = 2_147_483_647;
+
+/** Size in bytes of every capped collection on the destination during a sync: nothing falls out there by itself. */
+export const maxCappedBytes = 1e15;
+
+/**
+ * An index as it stands on the destination during a sync: not unique, not hidden, TTL at its largest. Everything else
+ * is as on the source. The index on _id, and the one of a clustered collection, are never altered.
+ */
+export function replicatedIndex(spec: IndexSpec): IndexSpec {
+  if (isIdIndex(spec)) return spec;
+  const { unique: _unique, prepareUnique: _prepareUnique, hidden: _hidden, ...rest } = spec;
+  if (rest['expireAfterSeconds'] === undefined) return rest;
+  return { ...rest, expireAfterSeconds: new Int32(maxTtlSeconds) };
+}
+
+/** Options of `create` as they stand on the destination during a sync: capped size at its largest, TTL of clustered off. */
+export function replicatedOptions(options: Document): Document {
+  const { max: _max, expireAfterSeconds, ...rest } = options;
+  return {
+    ...rest,
+    ...(isTrue(options['capped']) ? { size: new Double(maxCappedBytes) } : {}),
+    ...(expireAfterSeconds === undefined ? {} : { expireAfterSeconds: new Int32(maxTtlSeconds) }),
+  };
+}
+
+/** True for the index on _id that every collection has. */
+export function isIdIndex({ name, key, clustered }: IndexSpec): boolean {
+  const fields = Object.keys(key);
+  return (name === '_id_' || clustered !== undefined) && fields.length === 1 && fields[0] === '_id';
+}
+
+/** True for a boolean option that is set, whatever number type an old client gave it in. */
+export function isTrue(value: unknown): boolean {
+  return (
+    value === true ||
+    (value !== undefined && value !== null && value !== false && Number(value) !== 0)
+  );
+}

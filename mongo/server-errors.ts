@@ -1,0 +1,91 @@
+import {
+  MongoError,
+  MongoNetworkError,
+  MongoServerError,
+  MongoServerSelectionError,
+} from 'mongodb';
+import { SyncError } from '../service/errors.ts';
+
+/** Codes of the server that are used by name. Source: src/mongo/base/error_codes.yml of the server. */
+export const serverCode = {
+  unauthorized: 13,
+  authenticationFailed: 18,
+  namespaceNotFound: 26,
+  indexNotFound: 27,
+  cursorNotFound: 43,
+  namespaceExists: 48,
+  maxTimeMsExpired: 50,
+  commandNotFound: 59,
+  immutableField: 66,
+  indexOptionsConflict: 85,
+  indexKeySpecsConflict: 86,
+  cappedPositionLost: 136,
+  queryPlanKilled: 175,
+  changeStreamFatalError: 280,
+  changeStreamHistoryLost: 286,
+  cannotConvertIndexToUnique: 359,
+  collectionUuidMismatch: 361,
+  bsonObjectTooLarge: 10334,
+  duplicateKey: 11000,
+} as const;
+
+/** Errors that pass: no primary, a primary stepping down, shutdown, a lost connection. */
+const transientCodes = new Set<number>([
+  6, 7, 24, 63, 64, 89, 91, 112, 133, 134, 189, 262, 317, 358, 384, 9001, 10058, 10107, 11600,
+  11602, 13435, 13436,
+]);
+
+/** The server's code of an error, where it has one. */
+export function codeOf(error: unknown): number | undefined {
+  return error instanceof MongoServerError && typeof error.code === 'number'
+    ? error.code
+    : undefined;
+}
+
+/** True for errors that go away without anybody doing anything, so that the same command may be tried again. */
+export function isTransient(error: unknown): boolean {
+  if (error instanceof SyncError) return error.row.retryable;
+  if (!(error instanceof MongoError)) return false;
+  if (error instanceof MongoNetworkError || error instanceof MongoServerSelectionError) return true;
+  if (error.name === 'MongoPoolClearedError' || error.name === 'PoolClearedOnNetworkError')
+    return true;
+  if (
+    error.hasErrorLabel('RetryableWriteError') ||
+    error.hasErrorLabel('TransientTransactionError')
+  )
+    return true;
+  const code = codeOf(error);
+  return code !== undefined && transientCodes.has(code);
+}
+
+/** True where a cursor is gone, though the same read can be started again. */
+export function isCursorLost(error: unknown): boolean {
+  const code = codeOf(error);
+  return (
+    code === serverCode.cursorNotFound ||
+    code === serverCode.cappedPositionLost ||
+    code === serverCode.queryPlanKilled
+  );
+}
+
+/** An error of the connection itself under its name, undefined for any other. */
+export function connectionError(error: unknown): SyncError | undefined {
+  if (error instanceof SyncError) return undefined;
+  if (!(error instanceof Error)) return undefined;
+  if (codeOf(error) === serverCode.authenticationFailed) {
+    return new SyncError('AuthenticationFailed', error.message, { cause: error });
+  }
+  if (error instanceof MongoServerSelectionError) {
+    const inner = error.reason?.servers.values() ?? [];
+    for (const server of inner) {
+      if (server.error && codeOf(server.error) === serverCode.authenticationFailed) {
+        return new SyncError('AuthenticationFailed', server.error.message, { cause: error });
+      }
+    }
+    return new SyncError('ClusterUnreachable', error.message, { cause: error });
+  }
+  if (error instanceof MongoNetworkError || error.name === 'TimeoutError') {
+    return new SyncError('ClusterUnreachable', error.message, { cause: error });
+  }
+  return undefined;
+}

@@ -1,0 +1,74 @@
+import type { Document } from 'mongodb';
+import { SyncError } from '../service/errors.ts';
+import { runCommand, type ClusterClient } from './cluster-client.ts';
+
+/** What kind of deployment a connection string leads to. */
+export interface Topology {
+  readonly kind: 'replicaSet' | 'sharded';
+  /** Name of the replica set; empty for a sharded cluster. */
+  readonly setName: string;
+  /** `host:port` of the primary, or of the router. */
+  readonly host: string;
+  /** Version of the server, as `6.0.5`. */
+  readonly version: string;
+  /** Identifies the deployment whatever the connection string looks like. */
+  readonly clusterId: string;
+}
+
+/**
+ * Asks a cluster what it is.
+ * @throws SyncError TopologyNotSupported for a standalone server.
+ */
+export async function readTopology(cluster: ClusterClient, signal: AbortSignal): Promise<Topology> {
+  const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
+  const { version } = await runCommand(cluster.admin, { buildInfo: 1 }, { signal });
+  if (hello['msg'] === 'isdbgrid') {
+    const { host } = (await runCommand(cluster.admin, { connectionStatus: 1 }, { signal })) as {
+      host?: string;
+    };
+    const ids = await cluster.decoded.db('config').collection('version').findOne({}, { signal });
+    return {
+      kind: 'sharded',
+      setName: '',
+      host: host ?? firstHost(cluster),
+      version: String(version),
+      clusterId: String(ids?.['clusterId']),
+    };
+  }
+  if (typeof hello['setName'] !== 'string') {
+    throw new SyncError(
+      'TopologyNotSupported',
+      `${firstHost(cluster)} is not a member of a replica set`,
+    );
+  }
+  return {
+    kind: 'replicaSet',
+    setName: hello['setName'],
+    host: String(hello['primary'] ?? hello['me']),
+    version: String(version),
+    clusterId: await replicaSetId(cluster, hello, signal),
+  };
+}
+
+async function replicaSetId(
+  cluster: ClusterClient,
+  hello: Document,
+  signal: AbortSignal,
+): Promise<string> {
+  const answer = await runCommand(cluster.admin, { replSetGetConfig: 1 }, { signal });
+  const settings = (answer['config'] as Document | undefined)?.['settings'] as Document | undefined;
+  return String(
+    settings?.['replicaSetId'] ?? `${String(hello['setName'])}/${String(hello['primary'])}`,
+  );
+}
+
+function firstHost(cluster: ClusterClient): string {
+  return (
+    cluster.decoded.options.hosts[0]?.toString() ?? cluster.decoded.options.srvHost ?? 'the server'
+  );
+}
+
+/** The major version of a server version: 6 for `6.0.5`. */
+export function majorVersion(version: string): number {
+  return Number.parseInt(version, 10);
+}
