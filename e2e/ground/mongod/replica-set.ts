@@ -1,0 +1,357 @@
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MongoClient, MongoServerError, type Document } from 'mongodb';
+import { sleep } from '../../../service/sleep.ts';
+import { createGuardedFolder, type GuardedFolder } from '../guarded-folder.ts';
+import { mongodBinary, MongodProcess } from './mongod-process.ts';
+import { rolesOfUsers, testPassword, type SyncerRoles, type TestUser } from './users.ts';
+
+/** Long enough for a machine that is busy with other things. */
+const defaultDeadlineMs = 60_000;
+
+const retryDelayMs = 50;
+
+/** What a replica set is made of. */
+export interface ReplicaSetOptions {
+  readonly members: 1 | 3;
+  /** Name of the set. Default `rs0`. */
+  readonly name?: string;
+  /** Default 512; it takes no space before it is used. */
+  readonly oplogSizeMB?: number;
+  /** The roles of the user `syncer`. Default `sourceWithWriteBlocking`, which is enough for either side. */
+  readonly syncerRoles?: SyncerRoles;
+  /** Addresses that the members listen on besides 127.0.0.1. */
+  readonly bindIp?: readonly string[];
+  /** The host under which the members know each other and clients find them. Default 127.0.0.1. */
+  readonly advertisedHost?: string;
+  /** How long without a primary before an election. Default 5000. */
+  readonly electionTimeoutMs?: number;
+  /** Server parameters (`--setParameter`). */
+  readonly parameters?: Readonly<Record<string, string | number | boolean>>;
+  /** More arguments for each mongod. */
+  readonly args?: readonly string[];
+  /** Ends the start, leaving nothing behind. */
+  readonly signal?: AbortSignal;
+  /** Within what time it must be ready. Default 60,000. */
+  readonly deadlineMs?: number;
+}
+
+/** One member of a replica set. */
+export interface Member {
+  /** `<advertised host>:<port>`. */
+  readonly address: string;
+  readonly port: number;
+  /** Undefined while it is not running. */
+  readonly pid: number | undefined;
+  /** Path of its log. */
+  readonly logFile: string;
+}
+
+/** For methods that wait. */
+export interface WaitOptions {
+  readonly signal?: AbortSignal;
+  /** Default 60,000. */
+  readonly deadlineMs?: number;
+}
+
+/** A running replica set with authentication. Its data and its processes end with it, or with this process. */
+export interface ReplicaSet extends AsyncDisposable {
+  readonly name: string;
+  readonly members: readonly Member[];
+  /** A connection string, percent-encoded, without a database; options are appended as they are given. */
+  uri(user: TestUser, options?: Readonly<Record<string, string>>): string;
+  /** A connection string to one member alone. */
+  directUri(user: TestUser, member: Member): string;
+  /** The member that is primary, as soon as there is one. */
+  primary(options?: WaitOptions): Promise<Member>;
+  /** Sends a signal (default SIGKILL) and waits for the end of the process; SIGSTOP and SIGCONT wait for nothing. */
+  kill(member: Member, signal?: NodeJS.Signals): Promise<void>;
+  /** Starts a member again, on its port and data, and waits until it is primary or secondary. */
+  restart(member: Member, options?: WaitOptions): Promise<void>;
+  /** Makes the primary step down and waits for the next one, which is returned (with one member, the same). */
+  stepDown(options?: WaitOptions): Promise<Member>;
+  /** Kills the members and removes their data. May be called again. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a replica set on free loopback ports. Ready means: there is a primary, every other member is a secondary that
+ * has all three users, and writes with majority concern are acknowledged.
+ */
+export async function startReplicaSet(options: ReplicaSetOptions): Promise<ReplicaSet> {
+  const signal = waitSignal(options);
+  await mongodBinary();
+  const folder = await createGuardedFolder();
+  try {
+    const args = await mongodArguments(options, folder);
+    const processes = await Promise.all(
+      Array.from({ length: options.members }, async (_, index) => {
+        return await MongodProcess.start({ folder, name: `member-${index}`, args, signal });
+      }),
+    );
+    const set = new LocalReplicaSet(options, folder, processes);
+    await set.initiate(options, signal);
+    return set;
+  } catch (error) {
+    await folder.remove();
+    throw error;
+  }
+}
+
+class LocalReplicaSet implements ReplicaSet {
+  readonly name: string;
+  readonly members: readonly Member[];
+  readonly #folder: GuardedFolder;
+  readonly #processes: ReadonlyMap<Member, MongodProcess>;
+
+  constructor(
+    options: ReplicaSetOptions,
+    folder: GuardedFolder,
+    processes: readonly MongodProcess[],
+  ) {
+    this.name = options.name ?? 'rs0';
+    this.#folder = folder;
+    const host = options.advertisedHost ?? '127.0.0.1';
+    this.#processes = new Map(
+      processes.map((process) => [memberOf(process, host), process] as const),
+    );
+    this.members = [...this.#processes.keys()];
+  }
+
+  /** Starts with one member, which elects itself at once, and adds the others when the users exist. */
+  async initiate(options: ReplicaSetOptions, signal: AbortSignal): Promise<void> {
+    const [first, ...others] = this.members;
+    if (first === undefined) throw new Error('a replica set has members');
+    await usingClient(loopbackUri(first), async (client) => {
+      await client.db('admin').command({ replSetInitiate: this.#config(options, [first]) });
+      await awaitHello(client, (hello) => hello['isWritablePrimary'] === true, signal);
+      const [user] = rolesOfUsers(options.syncerRoles ?? 'sourceWithWriteBlocking');
+      if (user !== undefined) await createUser(client, ...user, 1);
+    });
+    await usingClient(this.directUri('admin', first), async (client) => {
+      if (others.length > 0) {
+        await client.db('admin').command({
+          replSetReconfig: this.#config(options, this.members),
+          force: true,
+        });
+      }
+      const users = rolesOfUsers(options.syncerRoles ?? 'sourceWithWriteBlocking').slice(1);
+      for (const user of users) {
+        signal.throwIfAborted();
+        await createUser(client, ...user, this.members.length);
+      }
+    });
+    await Promise.all(
+      others.map(async (member) => {
+        await awaitState(member, signal);
+      }),
+    );
+  }
+
+  #config(options: ReplicaSetOptions, members: readonly Member[]): Document {
+    return {
+      _id: this.name,
+      version: members.length,
+      members: members.map((member, index) => ({ _id: index, host: member.address })),
+      settings: {
+        electionTimeoutMillis: options.electionTimeoutMs ?? 5000,
+        heartbeatIntervalMillis: 200,
+      },
+    };
+  }
+
+  uri(user: TestUser, options: Readonly<Record<string, string>> = {}): string {
+    const hosts = this.members.map(({ address }) => address).join(',');
+    const query = new URLSearchParams({ replicaSet: this.name, ...options });
+    return `mongodb://${credentials(user)}@${hosts}/?${query.toString()}`;
+  }
+
+  directUri(user: TestUser, member: Member): string {
+    return `mongodb://${credentials(user)}@${member.address}/?directConnection=true`;
+  }
+
+  async primary(options: WaitOptions = {}): Promise<Member> {
+    const signal = waitSignal(options);
+    return await usingClient(
+      this.uri('admin'),
+      async (client) => await this.#primary(client, signal),
+    );
+  }
+
+  async #primary(client: MongoClient, signal: AbortSignal): Promise<Member> {
+    for (;;) {
+      const hello = await untilAnswered(signal, async () => {
+        return await client
+          .db('admin')
+          .command({ hello: 1 }, { readPreference: 'primary', signal });
+      });
+      const member = this.members.find(({ address }) => address === hello['me']);
+      // The client may not know yet that its primary has stepped down.
+      if (member !== undefined && hello['isWritablePrimary'] === true) return member;
+      await sleep(retryDelayMs, signal);
+    }
+  }
+
+  async kill(member: Member, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    await this.#process(member).kill(signal);
+  }
+
+  async restart(member: Member, options: WaitOptions = {}): Promise<void> {
+    const signal = waitSignal(options);
+    await this.#process(member).restart(signal);
+    await awaitState(member, signal);
+  }
+
+  async stepDown(options: WaitOptions = {}): Promise<Member> {
+    const signal = waitSignal(options);
+    return await usingClient(this.uri('admin'), async (client) => {
+      const before = await this.#primary(client, signal);
+      const isAlone = this.members.length === 1;
+      await client
+        .db('admin')
+        .command(isAlone ? { replSetStepDown: 1, force: true } : { replSetStepDown: 10 }, {
+          signal,
+        });
+      for (;;) {
+        const after = await this.#primary(client, signal);
+        if (isAlone || after !== before) return after;
+        await sleep(retryDelayMs, signal);
+      }
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#folder.remove();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  #process(member: Member): MongodProcess {
+    const process = this.#processes.get(member);
+    if (process === undefined) throw new Error(`${member.address} is not a member of ${this.name}`);
+    return process;
+  }
+}
+
+async function mongodArguments(
+  options: ReplicaSetOptions,
+  folder: GuardedFolder,
+): Promise<readonly string[]> {
+  const keyFile = join(folder.path, 'key-file');
+  await writeFile(keyFile, randomBytes(96).toString('base64'), { mode: 0o600 });
+  const parameters = {
+    diagnosticDataCollectionEnabled: false,
+    // The least that is allowed: tests authenticate often.
+    scramSHA256IterationCount: 5000,
+    shutdownTimeoutMillisForSignaledShutdown: 1000,
+    ...options.parameters,
+  };
+  return [
+    ...['--auth', '--keyFile', keyFile, '--replSet', options.name ?? 'rs0'],
+    ...['--bind_ip', ['127.0.0.1', ...(options.bindIp ?? [])].join(','), '--nounixsocket'],
+    ...['--oplogSize', String(options.oplogSizeMB ?? 512), '--wiredTigerCacheSizeGB', '0.25'],
+    ...Object.entries(parameters).flatMap(([name, value]) => [
+      '--setParameter',
+      `${name}=${String(value)}`,
+    ]),
+    ...(options.args ?? []),
+  ];
+}
+
+function memberOf(process: MongodProcess, host: string): Member {
+  return {
+    address: `${host}:${process.port}`,
+    port: process.port,
+    get pid() {
+      return process.pid;
+    },
+    logFile: process.logFile,
+  };
+}
+
+/** Needs no user: hello is always allowed, and before there are users, all is (the localhost exception). */
+function loopbackUri(member: Member): string {
+  return `mongodb://127.0.0.1:${member.port}/?directConnection=true`;
+}
+
+function credentials(user: TestUser): string {
+  return `${user}:${encodeURIComponent(testPassword)}`;
+}
+
+async function createUser(
+  client: MongoClient,
+  user: TestUser,
+  roles: readonly string[],
+  w: number,
+): Promise<void> {
+  await client.db('admin').command({
+    createUser: user,
+    pwd: testPassword,
+    roles,
+    mechanisms: ['SCRAM-SHA-256'],
+    writeConcern: { w, wtimeout: defaultDeadlineMs },
+  });
+}
+
+/** Waits until a member is primary or secondary. */
+async function awaitState(member: Member, signal: AbortSignal): Promise<void> {
+  await usingClient(loopbackUri(member), async (client) => {
+    await awaitHello(
+      client,
+      (hello) => hello['isWritablePrimary'] === true || hello['secondary'] === true,
+      signal,
+    );
+  });
+}
+
+/** The server answers each hello as soon as something has changed. */
+async function awaitHello(
+  client: MongoClient,
+  isReached: (hello: Document) => boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  let command: Document = { hello: 1 };
+  for (;;) {
+    const hello = await untilAnswered(signal, async () => {
+      return await client.db('admin').command(command, { promoteLongs: false, signal });
+    });
+    if (isReached(hello)) return;
+    const topologyVersion: unknown = hello['topologyVersion'];
+    command = { hello: 1, topologyVersion, maxAwaitTimeMS: 5000 };
+  }
+}
+
+/** Asks again while the network or the state of the set forbids an answer. */
+async function untilAnswered<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof MongoServerError && !isPassing(error)) throw error;
+      await sleep(retryDelayMs, signal);
+    }
+  }
+}
+
+/** Shutting down, or changing its role. */
+function isPassing({ code }: MongoServerError): boolean {
+  return [91, 189, 11600, 11602].includes(Number(code));
+}
+
+async function usingClient<T>(uri: string, use: (client: MongoClient) => Promise<T>): Promise<T> {
+  const client = new MongoClient(uri, { maxPoolSize: 1 });
+  try {
+    return await use(client);
+  } finally {
+    await client.close();
+  }
+}
+
+function waitSignal({ signal, deadlineMs = defaultDeadlineMs }: WaitOptions): AbortSignal {
+  const deadline = AbortSignal.timeout(deadlineMs);
+  return signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
+}

@@ -1,0 +1,54 @@
+/** A password with characters that a connection string must percent-encode. */
+export const testPassword = 'p@ss/w:rd%';
+
+/**
+ * The built-in roles that the documentation asks for the syncer's user, by side of the sync. Reversing needs
+ * `reversing` on both sides.
+ */
+export const syncerRoles = {
+  source: ['backup', 'clusterMonitor', 'readAnyDatabase'],
+  destination: ['clusterManager', 'clusterMonitor', 'readWriteAnyDatabase', 'restore'],
+  sourceWithWriteBlocking: [
+    'backup',
+    'clusterMonitor',
+    'readAnyDatabase',
+    'clusterManager',
+    'readWriteAnyDatabase',
+    'restore',
+  ],
+  destinationWithWriteBlocking: [
+    'clusterManager',
+    'clusterMonitor',
+    'readWriteAnyDatabase',
+    'restore',
+  ],
+  reversing: [
+    'backup',
+    'clusterMonitor',
+    'readAnyDatabase',
+    'clusterManager',
+    'readWriteAnyDatabase',
+    'restore',
+    'dbAdminAnyDatabase',
+  ],
+} as const;
+
+/** A key of {@link syncerRoles}. */
+export type SyncerRoles = keyof typeof syncerRoles;
+
+/**
+ * `admin` may do everything, `syncer` has the roles that the documentation asks for, `app` is an ordinary user who may
+ * read and write all data and whom write blocking stops.
+ */
+export type TestUser = 'admin' | 'syncer' | 'app';
+
+/** Roles of each user, in the order in which they are created: the first one needs the localhost exception. */
+export function rolesOfUsers(
+  roles: SyncerRoles,
+): readonly (readonly [TestUser, readonly string[]])[] {
+  return [
+    ['admin', ['root']],
+    ['syncer', syncerRoles[roles]],
+    ['app', ['readWriteAnyDatabase']],
+  ];
+}

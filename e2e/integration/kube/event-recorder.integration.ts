@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { Registry } from 'prom-client';
+import {
+  configMaps,
+  events,
+  namespaces,
+  type Event,
+} from '../../../operator/kube/builtin-resources.ts';
+import { KubeClient } from '../../../operator/kube/client.ts';
+import { EventRecorder } from '../../../operator/kube/event-recorder.ts';
+import { KubeMetrics } from '../../../operator/kube/metrics.ts';
+import type { KubeObject } from '../../../operator/kube/resource.ts';
+import { createLogger } from '../../../service/logger.ts';
+import { ApiServer } from '../../ground/kubernetes/api-server.ts';
+import { until } from '../../ground/until.ts';
+
+describe('EventRecorder, on a real API server', function () {
+  this.timeout(60_000);
+  const namespace = 'default';
+  const signal = new AbortController().signal;
+  let server: ApiServer;
+  let client: KubeClient;
+  let recorder: EventRecorder;
+  let stop: AbortController;
+  let running: Promise<void>;
+  let regarding: KubeObject;
+  let logged: string[];
+  let tests = 0;
+
+  before(async () => {
+    server = await ApiServer.start();
+    client = new KubeClient(server.config(), new KubeMetrics(new Registry()));
+  });
+
+  after(async () => {
+    client[Symbol.dispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  beforeEach(async () => {
+    const metadata = { namespace, name: `eventful-${tests++}` };
+    regarding = await client.create(configMaps, { metadata }, { signal });
+    logged = [];
+    recorder = new EventRecorder({
+      client,
+      logger: createLogger('test', 'warn', (line) => logged.push(line)),
+      controller: 'example.dev/test',
+      instance: 'test-0',
+    });
+    stop = new AbortController();
+    running = recorder.run(stop.signal);
+  });
+
+  afterEach(async () => {
+    stop.abort();
+    await running;
+  });
+
+  async function written(): Promise<readonly Event[]> {
+    const fieldSelector = `regarding.name=${regarding.metadata.name}`;
+    return (await client.list(events, { namespace, fieldSelector, signal })).items;
+  }
+
+  const warning = (note: string) =>
+    ({ regarding, type: 'Warning', reason: 'CannotConnect', action: 'Connecting', note }) as const;
+
+  it('writes one for the same thing, with a count', async () => {
+    const draft = warning('mongodb://user:secret@host/ does not answer');
+    recorder.record(draft);
+    await until('the event is there', async () => (await written()).length === 1);
+    recorder.record(draft);
+    recorder.record(draft);
+    recorder.record({ ...draft, type: 'Normal', reason: 'Connected', note: 'ü'.repeat(5000) });
+    await until('it is counted', async () =>
+      (await written()).some(({ series }) => series?.count === 3),
+    );
+    stop.abort();
+    await running;
+    const all = await written();
+    assert.equal(all.length, 2);
+    const counted = all.find(({ type }) => type === 'Warning');
+    assert.equal(counted?.note, 'mongodb://<credentials>@host/ does not answer');
+    assert.equal(counted.regarding?.uid, regarding.metadata.uid);
+    assert.equal(all.find(({ type }) => type === 'Normal')?.note, 'ü'.repeat(512));
+  });
+
+  it('begins a new one when the API server has forgotten the old one', async () => {
+    recorder.record(warning('no answer'));
+    await until('the event is there', async () => (await written()).length === 1);
+    for (const { metadata } of await written()) await client.delete(events, metadata, { signal });
+    recorder.record(warning('no answer'));
+    await until('it is there again', async () => (await written())[0]?.series?.count === 2);
+  });
+
+  it('writes 25 at once about one object, and no more for a while', async () => {
+    for (let count = 0; count < 40; count += 1) recorder.record(warning(`${count} failures`));
+    await until('25 are there', async () => (await written()).length === 25);
+    stop.abort();
+    await running;
+    assert.equal((await written()).length, 25);
+  });
+
+  it('drops what the API server refuses, says so in the log, and goes on', async () => {
+    recorder.record({ ...warning('no action'), action: '' });
+    await until('it is logged', () => logged.some((line) => line.includes('event not written')));
+    recorder.record(warning('no answer'));
+    await until('the next is there', async () => (await written()).length === 1);
+  });
+
+  it('writes what was recorded last before it stops, about an object of the cluster too', async () => {
+    const cluster = await client.get(namespaces, { name: 'default' }, { signal });
+    stop.abort();
+    recorder.record({
+      regarding: cluster,
+      type: 'Normal',
+      reason: 'Stopped',
+      action: 'Stopping',
+      note: 'the program stops',
+    });
+    await running;
+    const { items } = await client.list(events, { fieldSelector: 'reason=Stopped', signal });
+    assert.deepEqual(
+      items.map(({ metadata }) => metadata.namespace),
+      ['default'],
+    );
+  });
+});

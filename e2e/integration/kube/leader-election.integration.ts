@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { Registry } from 'prom-client';
+import { leases } from '../../../operator/kube/builtin-resources.ts';
+import { KubeClient } from '../../../operator/kube/client.ts';
+import { systemClock } from '../../../operator/kube/clock.ts';
+import { LeaderElector, LeadershipLostError } from '../../../operator/kube/leader-election.ts';
+import { KubeMetrics } from '../../../operator/kube/metrics.ts';
+import { createLogger } from '../../../service/logger.ts';
+import { ApiServer } from '../../ground/kubernetes/api-server.ts';
+import { TcpProxy } from '../../ground/kubernetes/tcp-proxy.ts';
+import { until } from '../../ground/until.ts';
+
+const namespace = 'default';
+const times = { leaseDurationMs: 2_000, renewDeadlineMs: 1_300, retryPeriodMs: 300 };
+
+/** A candidate that leads until it is told to stop. */
+class Candidate {
+  readonly elector: LeaderElector;
+  readonly registry = new Registry();
+  readonly running: Promise<void>;
+  readonly #stop = new AbortController();
+  isLeading = false;
+  lost: LeadershipLostError | undefined;
+
+  constructor(client: KubeClient, name: string, identity: string) {
+    this.elector = new LeaderElector({
+      ...times,
+      client,
+      namespace,
+      name,
+      identity,
+      logger: createLogger('test', 'fatal'),
+      metrics: new KubeMetrics(this.registry),
+    });
+    this.running = this.elector
+      .run(
+        this.#stop.signal,
+        async (leading) => {
+          this.isLeading = true;
+          if (!leading.aborted) await once(leading, 'abort');
+          this.isLeading = false;
+        },
+        (error) => {
+          this.lost = error;
+        },
+      )
+      .catch((error: unknown) => {
+        assert.ok(error instanceof LeadershipLostError);
+      });
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.running;
+  }
+
+  async isLeaderMetric(): Promise<boolean> {
+    return /^leader_election_master_status\{name="\w+"\} 1$/m.test(await this.registry.metrics());
+  }
+}
+
+describe('LeaderElector, on a real API server', function () {
+  this.timeout(60_000);
+  const signal = new AbortController().signal;
+  const candidates: Candidate[] = [];
+  let server: ApiServer;
+  let client: KubeClient;
+  let proxy: TcpProxy;
+  let proxied: KubeClient;
+
+  before(async () => {
+    server = await ApiServer.start();
+    client = new KubeClient(server.config(), new KubeMetrics(new Registry()));
+  });
+
+  after(async () => {
+    client[Symbol.dispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  beforeEach(async () => {
+    proxy = await TcpProxy.start(server.port);
+    proxied = new KubeClient(server.config(proxy.port), new KubeMetrics(new Registry()));
+  });
+
+  afterEach(async () => {
+    await Promise.all(
+      candidates.splice(0).map(async (candidate) => {
+        await candidate.stop();
+      }),
+    );
+    proxied[Symbol.dispose]();
+    await proxy[Symbol.asyncDispose]();
+  });
+
+  function candidate(through: KubeClient, name: string, identity: string): Candidate {
+    const created = new Candidate(through, name, identity);
+    candidates.push(created);
+    return created;
+  }
+
+  it('has one leader; when it stops, the other one leads at once', async () => {
+    const first = candidate(client, 'handover', 'first');
+    await until('first leads', () => first.isLeading);
+    const second = candidate(client, 'handover', 'second');
+    await until('second knows who leads', () => second.elector.leader === 'first');
+    assert.equal(second.isLeading, false);
+    assert.equal(await first.isLeaderMetric(), true);
+    assert.equal(await second.isLeaderMetric(), false);
+    const startMs = performance.now();
+    await first.stop();
+    await until('second leads', () => second.isLeading);
+    assert.ok(performance.now() - startMs < times.leaseDurationMs, 'the lease was released');
+    assert.equal(first.lost, undefined);
+    assert.equal(await first.isLeaderMetric(), false);
+    const lease = await client.get(leases, { namespace, name: 'handover' }, { signal });
+    assert.equal(lease.spec?.holderIdentity, 'second');
+    assert.equal(lease.spec.leaseDurationSeconds, 2);
+    assert.equal(lease.spec.leaseTransitions, 1);
+    assert.match(lease.spec.renewTime ?? '', /\.\d{6}Z$/);
+  });
+
+  it('keeps leading: renews, and the others see it', async () => {
+    const first = candidate(client, 'keep', 'first');
+    await until('first leads', () => first.isLeading);
+    const second = candidate(client, 'keep', 'second');
+    await new Promise((resolve) => setTimeout(resolve, 2 * times.leaseDurationMs));
+    assert.equal(first.isLeading, true);
+    assert.equal(first.elector.isLeader, true);
+    assert.equal(second.isLeading, false);
+    const lease = await client.get(leases, { namespace, name: 'keep' }, { signal });
+    assert.equal(lease.spec?.leaseTransitions, 0);
+  });
+
+  it('loses leadership when the API server falls silent, before another one can lead', async () => {
+    const first = candidate(proxied, 'silent', 'first');
+    await until('first leads', () => first.isLeading);
+    const second = candidate(client, 'silent', 'second');
+    await until('second knows who leads', () => second.elector.leader === 'first');
+    proxy.freeze();
+    await until('first has lost', () => first.lost !== undefined);
+    assert.equal(second.isLeading, false);
+    assert.equal(first.isLeading, false);
+    await until('second leads', () => second.isLeading);
+    proxy.heal();
+    await first.running;
+    assert.equal(first.elector.isLeader, false);
+  });
+
+  it('keeps leadership through a short outage', async () => {
+    const first = candidate(proxied, 'outage', 'first');
+    await until('first leads', () => first.isLeading);
+    proxy.refuse();
+    const before = proxy.accepted;
+    await until('a renewal has failed', () => proxy.accepted > before);
+    proxy.heal();
+    await new Promise((resolve) => setTimeout(resolve, times.leaseDurationMs));
+    assert.equal(first.isLeading, true);
+    assert.equal(first.lost, undefined);
+  });
+
+  it('loses leadership when somebody else takes the lease', async () => {
+    const first = candidate(client, 'taken', 'first');
+    await until('first leads', () => first.isLeading);
+    await client.patch(
+      leases,
+      { namespace, name: 'taken' },
+      { spec: { holderIdentity: 'thief' } },
+      { signal },
+    );
+    await until('first has lost', () => first.lost !== undefined);
+    assert.match(first.lost?.message ?? '', /held by thief/);
+  });
+
+  it('is not alive when its renewing is stuck long after its lease has ended', async () => {
+    let skippedMs = 0;
+    let isStuck = false;
+    const elector = new LeaderElector({
+      ...times,
+      client,
+      namespace,
+      name: 'stuck',
+      identity: 'first',
+      logger: createLogger('test', 'fatal'),
+      metrics: new KubeMetrics(new Registry()),
+      clock: {
+        wallMs: systemClock.wallMs,
+        monotonicMs: () => systemClock.monotonicMs() + skippedMs,
+        schedule: (ms, callback) => systemClock.schedule(isStuck ? 1e9 : ms, callback),
+      },
+    });
+    const stop = new AbortController();
+    const running = elector.run(stop.signal, async (leading) => {
+      isStuck = true;
+      if (!leading.aborted) await once(leading, 'abort');
+    });
+    await until('it leads', () => elector.isLeader);
+    skippedMs = times.leaseDurationMs;
+    assert.equal(elector.isLeader, false);
+    assert.equal(elector.isAlive(), true);
+    skippedMs += 20_000;
+    assert.equal(elector.isAlive(), false);
+    stop.abort();
+    await running;
+    assert.equal(elector.isAlive(), true);
+  });
+
+  it('refuses times that do not fit together', () => {
+    const metrics = new KubeMetrics(new Registry());
+    const logger = createLogger('test', 'fatal');
+    const base = { client, namespace, name: 'x', identity: 'x', logger, metrics };
+    assert.throws(() => new LeaderElector({ ...base, renewDeadlineMs: 15_000 }), TypeError);
+    assert.throws(() => new LeaderElector({ ...base, retryPeriodMs: 10_000 }), TypeError);
+  });
+
+  it('takes over from a process that was frozen, which reports the loss when it wakes up', async () => {
+    const path = await server.writeKubeConfig();
+    const script = new URL('elector-process.ts', import.meta.url).pathname;
+    const child = spawn(process.execPath, [script, path, JSON.stringify(times)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    try {
+      const lines: string[] = [];
+      createInterface(child.stdout).on('line', (line) => lines.push(line));
+      await until('the process leads', () => lines.includes('leading'));
+      const second = candidate(client, 'frozen', 'second');
+      await until('second knows who leads', () => second.elector.leader === 'process');
+      child.kill('SIGSTOP');
+      await until('second leads', () => second.isLeading);
+      assert.deepEqual(lines, ['leading']);
+      child.kill('SIGCONT');
+      await until('the process reports the loss', () => lines.includes('lost'));
+      assert.equal(second.isLeading, true);
+      if (child.exitCode === null) await once(child, 'exit');
+      assert.equal(child.exitCode, 1);
+    } finally {
+      child.kill('SIGKILL');
+    }
+  });
+});
