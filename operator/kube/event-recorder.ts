@@ -6,7 +6,7 @@ import { events, type Event } from './builtin-resources.ts';
 import type { KubeClient } from './client.ts';
 import { systemClock, type Clock } from './clock.ts';
 import { Deadline } from './deadline.ts';
-import { isNotFound } from './kube-error.ts';
+import { isInvalid, isNotFound } from './kube-error.ts';
 import { microTime } from './micro-time.ts';
 import type { KubeObject } from './resource.ts';
 import { TokenBucket } from './token-bucket.ts';
@@ -162,7 +162,7 @@ export class EventRecorder {
       series.failures += 1;
       // The API server deletes events after an hour: the series begins anew.
       if (isNotFound(error) && series.sentCount > 0) series.sentCount = 0;
-      if (series.failures < maxAttempts) return;
+      if (series.failures < maxAttempts && !isInvalid(error)) return;
       this.#series.delete(series.key);
       logger.warn({ reason: series.draft.reason, cause: messageOf(error) }, 'event not written');
     }

@@ -26,7 +26,7 @@ export interface InformerOptions<T extends KubeObject, I extends string> extends
 }
 
 /** A watch that lives this long, or brings an event, was a success: the back-off begins anew. */
-const healthyWatchMs = 5_000;
+const healthyWatchMs = 500;
 /** After so many failures in a row the objects are listed again: whatever is wrong, their version may be a part of it. */
 const failuresBeforeRelist = 3;
 
@@ -169,6 +169,7 @@ export class Informer<T extends KubeObject, I extends string = never> {
         this.#apply(event.type, withoutManagedFields(event.object));
         this.#resourceVersion = event.object.metadata.resourceVersion;
       }
+      this.#logger.debug({ events }, 'watch ended');
       return { wasHealthy: wasHealthy() };
     } catch (error) {
       return { error, wasHealthy: wasHealthy() };

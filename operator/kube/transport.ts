@@ -131,8 +131,8 @@ export class KubeTransport implements Disposable {
       this.#metrics.requests.inc({ code, method, host: this.#server.host });
     };
     try {
-      const options = await this.#options(kubeRequest, signal);
-      const payload = body === undefined ? undefined : JSON.stringify(body);
+      const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+      const options = await this.#options(kubeRequest, payload, signal);
       const answer = await exchange(options, payload, signal);
       count(String(answer.statusCode ?? 0));
       return answer;
@@ -142,8 +142,12 @@ export class KubeTransport implements Disposable {
     }
   }
 
-  async #options(kubeRequest: KubeRequest, signal: AbortSignal): Promise<RequestOptions> {
-    const { method, path, query = {}, body, contentType = 'application/json' } = kubeRequest;
+  async #options(
+    kubeRequest: KubeRequest,
+    payload: Buffer | undefined,
+    signal: AbortSignal,
+  ): Promise<RequestOptions> {
+    const { method, path, query = {}, contentType = 'application/json' } = kubeRequest;
     const search = new URLSearchParams();
     for (const [name, value] of Object.entries(query)) {
       if (value !== undefined) search.set(name, value);
@@ -161,7 +165,8 @@ export class KubeTransport implements Disposable {
       headers: {
         Accept: 'application/json',
         'User-Agent': 'clustersync',
-        ...(body === undefined ? {} : { 'Content-Type': contentType }),
+        // Node leaves the length of a DELETE's body out: the server would take the body for the next request.
+        ...(payload && { 'Content-Type': contentType, 'Content-Length': payload.length }),
       },
     };
     // Credential plugins are programs: they may hang.
@@ -178,7 +183,7 @@ function describe({ method, path }: KubeRequest): string {
 
 async function exchange(
   options: RequestOptions,
-  payload: string | undefined,
+  payload: Buffer | undefined,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const attempt = async (): Promise<IncomingMessage> =>

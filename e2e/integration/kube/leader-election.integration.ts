@@ -187,7 +187,7 @@ describe('LeaderElector, on a real API server', function () {
       logger: createLogger('test', 'fatal'),
       metrics: new KubeMetrics(new Registry()),
       clock: {
-        wallMs: systemClock.wallMs,
+        wallMs: () => systemClock.wallMs(),
         monotonicMs: () => systemClock.monotonicMs() + skippedMs,
         schedule: (ms, callback) => systemClock.schedule(isStuck ? 1e9 : ms, callback),
       },
