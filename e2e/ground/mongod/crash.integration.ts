@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sleep } from '../../../service/sleep.ts';
+import { until } from '../until.ts';
 import { startReplicaSet } from './replica-set.ts';
 
 const program = fileURLToPath(new URL('replica-set-until-killed.ts', import.meta.url));
@@ -64,13 +65,10 @@ function runTests(temporary: string): ChildProcess {
 }
 
 async function untilNothingIsLeft(temporary: string): Promise<void> {
-  const deadline = AbortSignal.timeout(10_000);
-  for (;;) {
+  await until('the end of all processes and folders', async () => {
     const left = [...(await readdir(temporary)), ...(await processesOf(temporary))];
-    if (left.length === 0) return;
-    if (deadline.aborted) assert.fail(`left behind: ${left.join('; ')}`);
-    await sleep(20, new AbortController().signal);
-  }
+    return left.length === 0;
+  });
 }
 
 /** The command lines of all processes that name the folder. One that has ended, but was not waited for, has none. */

@@ -1,0 +1,25 @@
+// Runs all tests: `npm test`. With names of stages, those alone: `npm test -- lint 'unit tests'`.
+// TEST_LIMIT_FACTOR multiplies the time limits, for a slow machine.
+import { runTests } from './runner/main.ts';
+import type { Stage } from './runner/run-stages.ts';
+
+const limitFactor = Number(process.env['TEST_LIMIT_FACTOR'] ?? 1);
+
+const stages: readonly Stage[] = [
+  { name: 'lint', kind: 'check', ...npmScript('lint', 10) },
+  { name: 'types', kind: 'check', ...npmScript('typecheck', 5), isRequired: true },
+  { name: 'formatting', kind: 'check', ...npmScript('format:check', 5) },
+  { name: 'unit tests', kind: 'mocha', ...npmScript('test:unit', 10) },
+  { name: 'integration tests', kind: 'mocha', ...npmScript('test:integration', 30) },
+  { name: 'end-to-end tests', kind: 'mocha', ...npmScript('test:e2e', 45) },
+];
+
+function npmScript(script: string, limitMinutes: number): Pick<Stage, 'command' | 'limitSeconds'> {
+  return {
+    command: ['npm', 'run', '--silent', script, '--'],
+    limitSeconds: limitMinutes * 60 * limitFactor,
+  };
+}
+
+const names = process.argv.slice(2);
+await runTests(names.length === 0 ? stages : stages.filter(({ name }) => names.includes(name)));

@@ -1,0 +1,39 @@
+import { messageOf } from '../../service/errors.ts';
+import { runStages, type Stage } from './run-stages.ts';
+import { addTallies, emptyTally, lastLine, type Tally } from './tally.ts';
+
+/**
+ * Runs the stages as a program: prints skips with their reasons, failures, and last of all the line with the counts.
+ * Exit code 0 when nothing failed, 130 when it was interrupted, else 1.
+ */
+export async function runTests(stages: readonly Stage[]): Promise<void> {
+  const interruption = new AbortController();
+  const interrupt = (signal: NodeJS.Signals): void => {
+    interruption.abort(signal);
+  };
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+  let total = emptyTally;
+  try {
+    total = await runStages(stages, print, interruption.signal);
+  } catch (error) {
+    total = failedAs(total, `the test runner: ${messageOf(error)}`);
+  }
+  if (interruption.signal.aborted) total = failedAs(total, 'interrupted');
+  process.exitCode = interruption.signal.aborted ? 130 : total.failed.length > 0 ? 1 : 0;
+  printSummary(total);
+}
+
+function printSummary(total: Tally): void {
+  print('');
+  for (const { title, reason } of total.skipped) print(`skipped: ${title}: ${reason}`);
+  for (const title of total.failed) print(`FAILED: ${title}`);
+  print(lastLine(total));
+}
+
+function failedAs(total: Tally, title: string): Tally {
+  return addTallies(total, { ...emptyTally, failed: [title] });
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

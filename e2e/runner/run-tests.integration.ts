@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { until } from '../ground/until.ts';
+import type { Stage } from './run-stages.ts';
+
+const program = fileURLToPath(new URL('run-given-stages.ts', import.meta.url));
+const skipModule = new URL('skip.ts', import.meta.url).href;
+const hooks = './e2e/runner/mocha-hooks.ts';
+
+const pass: Stage = check('pass', 'process.exit(0)');
+const fail: Stage = check('fail', 'process.exit(1)');
+
+describe('the test runner', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'clustersync-runner-'));
+  });
+  after(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  const specs: readonly (readonly [what: string, spec: string, lastLine: string, said: RegExp])[] =
+    [
+      ['counts tests', 'it("a", () => {}); it("b", () => {});', '2 passed, 0 failed', /✔ a/],
+      [
+        'counts failures, and goes on',
+        'it("a", () => { throw new Error("no"); }); it("b", () => {});',
+        '1 passed, 1 failed',
+        /FAILED: a\n/,
+      ],
+      [
+        'says why a test was skipped',
+        `import { skipBecause } from ${JSON.stringify(skipModule)};
+       it("a", function () { skipBecause(this, "no moon"); }); it("b", () => {});`,
+        '1 passed, 0 failed, 1 skipped',
+        /skipped: a: no moon\n/,
+      ],
+      [
+        'says why a suite was skipped',
+        `import { skipBecause } from ${JSON.stringify(skipModule)};
+       describe("s", () => {
+         before(function () { skipBecause(this, "no moon"); });
+         it("a", () => {});
+         describe("t", () => { it("b", () => {}); });
+       });`,
+        '0 passed, 0 failed, 2 skipped',
+        /skipped: s a: no moon\nskipped: s t b: no moon\n/,
+      ],
+      [
+        'takes a skip without a reason for a failure',
+        'it.skip("a", () => {}); it("b", () => {});',
+        '1 passed, 1 failed',
+        /FAILED: a \(skipped without a reason/,
+      ],
+      [
+        'takes a hook that fails for a failure',
+        'describe("s", () => { before(() => { throw new Error("no"); }); it("a", () => {}); });',
+        '0 passed, 1 failed',
+        /FAILED: s "before all" hook/,
+      ],
+      [
+        'takes an unhandled rejection for a failure of the test that runs',
+        `it("a", async () => {
+         void Promise.reject(new Error("lost"));
+         await new Promise((resolve) => setTimeout(resolve, 50));
+       });
+       it("b", () => {});`,
+        '1 passed, 1 failed',
+        /lost/,
+      ],
+      [
+        'takes an unhandled rejection that the last test leaves behind for a failure',
+        'it("a", () => { void Promise.reject("lost"); });',
+        '1 passed, 1 failed',
+        /lost/,
+      ],
+      [
+        'takes a crash for a failure, and keeps what was counted before',
+        'it("a", () => {}); it("b", () => { process.exit(0); });',
+        '1 passed, 1 failed',
+        /FAILED: specs broke off \(exit code 0\)/,
+      ],
+      [
+        'takes a file that cannot be loaded for a failure',
+        'import "./not-there.mjs";',
+        '0 passed, 1 failed',
+        /FAILED: specs broke off \(exit code [1-9]/,
+      ],
+      [
+        'takes a file without tests for a failure',
+        'describe("nothing", () => {});',
+        '0 passed, 1 failed',
+        /FAILED: specs ended \(exit code 1\)/,
+      ],
+      [
+        'does not let .only pass',
+        'it.only("a", () => {}); it("b", () => {});',
+        '0 passed, 1 failed',
+        /`\.only` is not supported|`\.only`/,
+      ],
+      [
+        'takes what is left open for a failure',
+        'it("a", () => { setInterval(() => {}, 60_000); });',
+        '1 passed, 1 failed',
+        /something is still open: .*Timeout/,
+      ],
+    ];
+  specs.forEach(([what, spec, expected, said], index) => {
+    it(what, async () => {
+      const file = join(folder, `${index}.mjs`);
+      await writeFile(file, spec);
+      const { lastLine, output, code } = await run([mochaStage(file)]);
+      assert.equal(lastLine, expected);
+      assert.match(output, said);
+      assert.equal(code, expected.includes(' 0 failed') ? 0 : 1);
+    });
+  });
+
+  it('goes on after a check that fails', async () => {
+    const { lastLine, code } = await run([fail, pass]);
+    assert.equal(lastLine, '1 passed, 1 failed');
+    assert.equal(code, 1);
+  });
+
+  it('runs nothing more when a required stage fails', async () => {
+    const { lastLine, output } = await run([pass, { ...fail, isRequired: true }, pass]);
+    assert.equal(lastLine, '1 passed, 1 failed');
+    assert.match(output, /=== pass: not run \(fail failed\)/);
+  });
+
+  it('fails a stage that cannot be started', async () => {
+    const { lastLine } = await run([{ ...pass, command: ['/nowhere/program'] }, pass]);
+    assert.equal(lastLine, '1 passed, 1 failed');
+  });
+
+  it('ends a stage that takes too long, with its children', async () => {
+    const stage = check('hang', hangWithChild);
+    const { lastLine, output } = await run([{ ...stage, limitSeconds: 1 }, pass]);
+    assert.equal(lastLine, '1 passed, 1 failed');
+    assert.match(output, /FAILED: hang \(over 1 s\)/);
+    await assertIsGone(output);
+  });
+
+  it('ends its children on SIGINT, and still prints the last line', async () => {
+    const runner = start([pass, check('hang', hangWithChild), pass]);
+    assert.ok(runner.stdout);
+    const end = once(runner, 'exit');
+    let output = '';
+    for await (const chunk of runner.stdout) {
+      output += String(chunk);
+      if (/child \d+/.test(output) && !runner.killed) runner.kill('SIGINT');
+    }
+    await end;
+    assert.equal(output.trimEnd().split('\n').at(-1), '1 passed, 2 failed');
+    assert.match(output, /=== pass: not run \(interrupted\)/);
+    assert.equal(runner.exitCode, 130);
+    await assertIsGone(output);
+  });
+});
+
+/** Starts a child, says its process id, and neither of them ends. */
+const hangWithChild = `
+  const { spawn } = require('node:child_process');
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 60_000)']);
+  console.log('child ' + child.pid);
+  setInterval(() => {}, 60_000);`;
+
+async function assertIsGone(output: string): Promise<void> {
+  const pid = /child (\d+)/.exec(output)?.[1];
+  assert.ok(pid);
+  await until('the end of the child', async () => {
+    // A process that has ended, but was not waited for yet, has an empty command line.
+    const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+    return line === '';
+  });
+}
+
+function check(name: string, script: string): Stage {
+  return { name, kind: 'check', command: [process.execPath, '-e', script], limitSeconds: 30 };
+}
+
+function mochaStage(file: string): Stage {
+  const args = ['--forbid-only', '--fail-zero', '--no-config', '--require', hooks, '--spec', file];
+  return {
+    name: 'specs',
+    kind: 'mocha',
+    command: [process.execPath, 'node_modules/mocha/bin/mocha.js', ...args],
+    limitSeconds: 30,
+  };
+}
+
+function start(stages: readonly Stage[]): ChildProcess {
+  return spawn(process.execPath, [program, JSON.stringify(stages)], {
+    env: { ...process.env, MOCHA_END_DEADLINE_MS: '200' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+async function run(
+  stages: readonly Stage[],
+): Promise<{ readonly lastLine: string; readonly output: string; readonly code: number | null }> {
+  const runner = start(stages);
+  assert.ok(runner.stdout && runner.stderr);
+  const [output, errors] = await Promise.all([
+    text(runner.stdout),
+    text(runner.stderr),
+    once(runner, 'exit'),
+  ]);
+  return {
+    lastLine: output.trimEnd().split('\n').at(-1) ?? '',
+    output: output + errors,
+    code: runner.exitCode,
+  };
+}

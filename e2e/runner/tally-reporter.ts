@@ -1,0 +1,36 @@
+import { appendFileSync } from 'node:fs';
+import Mocha from 'mocha';
+import { skipReason } from './skip.ts';
+import type { TestOutcome } from './tally.ts';
+
+/** Mocha's own `spec` output, and each outcome at once in the file that the option `file` names. */
+class TallyReporter extends Mocha.reporters.Spec {
+  constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
+    super(runner, options);
+    const { file } = options.reporterOptions as { readonly file: string };
+    const write = (outcome: TestOutcome): void => {
+      appendFileSync(file, `${JSON.stringify(outcome)}\n`);
+    };
+    runner.on('pass', (test) => {
+      write({ outcome: 'passed', title: test.fullTitle() });
+    });
+    runner.on('fail', (test) => {
+      write({ outcome: 'failed', title: test.fullTitle() });
+    });
+    runner.on('pending', (test) => {
+      const title = test.fullTitle();
+      const reason = skipReason(test);
+      if (reason === undefined) {
+        write({ outcome: 'failed', title: `${title} (skipped without a reason: use skipBecause)` });
+      } else {
+        write({ outcome: 'skipped', title, reason });
+      }
+    });
+    runner.on('end', () => {
+      write({ outcome: 'end' });
+    });
+  }
+}
+
+// Mocha loads reporters with require.
+export { TallyReporter as 'module.exports' };
