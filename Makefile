@@ -21,6 +21,7 @@ prerequisites: # Says what is missing on this machine
 # What npm has installed, and from which lockfile.
 node_modules/.installed: package-lock.json | prerequisites
 	npm ci
+	@node_modules/.bin/node --version >/dev/null || { echo 'npm did not run the install script of the package node'; exit 1; }
 	@touch $@
 
 .PHONY: clean
