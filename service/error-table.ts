@@ -161,12 +161,6 @@ export const errorTable = {
     reason: 'Superseded',
     action: 'Another process with the same --id has taken over this sync. Stop one of them.',
   },
-  ClustersChanged: {
-    ...fatal,
-    reason: 'ClustersChanged',
-    action:
-      'The connection strings name other clusters than those of the stored sync. Use the former ones.',
-  },
   ChangeNotSupported: {
     ...fatal,
     reason: 'ChangeNotSupported',

@@ -1,0 +1,41 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { startSyncer } from '../syncer/main.ts';
+import { syncerOptionTable } from '../syncer/options.ts';
+import { programCommand, reportError } from './program-command.ts';
+
+const program = new Command('clustersync')
+  .description('Moves a live MongoDB deployment to another one and proves that nothing was lost.')
+  .version(packageVersion())
+  .addCommand(
+    programCommand({
+      name: 'syncer',
+      description:
+        'the sync tool: copies a cluster to another one and follows its changes until the commit',
+      options: syncerOptionTable,
+      start: startSyncer,
+    }),
+  );
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  reportError(error);
+  process.exitCode = 2;
+}
+
+/** package.json stands one folder up in the sources, two in the build. */
+function packageVersion(): string {
+  for (const path of ['../package.json', '../../package.json']) {
+    try {
+      const { version } = JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')) as {
+        version: string;
+      };
+      return version;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+  return 'unknown';
+}

@@ -1,0 +1,65 @@
+import { Command, Option } from 'commander';
+import { SyncError } from '../service/errors.ts';
+import { createLogger, type Logger, type LogLevel } from '../service/logger.ts';
+import {
+  compileOptions,
+  environmentName,
+  type OptionRow,
+  type Options,
+  type OptionTable,
+} from '../service/options.ts';
+import { runUntilSignal } from '../service/shutdown.ts';
+
+/** A long-running program: its name, its options, and what runs it until the signal is aborted. */
+export interface Program<T extends OptionTable> {
+  readonly name: string;
+  readonly description: string;
+  readonly options: T;
+  readonly start: (options: Options<T>, logger: Logger, signal: AbortSignal) => Promise<void>;
+}
+
+/** The subcommand that runs a program; its flags and help come from the table of its options. */
+export function programCommand<T extends OptionTable>(program: Program<T>): Command {
+  const command = new Command(program.name).description(program.description);
+  for (const [name, row] of Object.entries(program.options)) {
+    command.addOption(flagOf(name, row));
+    if (row.secret) {
+      command.addOption(
+        new Option(
+          `--${name}File <path>`,
+          `the same, read from a file (env: ${environmentName(`${name}File`)})`,
+        ),
+      );
+    }
+  }
+  return command.action(async (flags: Record<string, unknown>) => {
+    const options = compileOptions(program.options, { flags, env: process.env });
+    const { logLevel } = options as { readonly logLevel?: LogLevel };
+    const logger = createLogger(program.name, logLevel ?? 'info');
+    await runUntilSignal(logger, async (signal) => {
+      await program.start(options, logger, signal);
+    });
+  });
+}
+
+function flagOf(name: string, row: OptionRow): Option {
+  const value = row.type === 'boolean' ? '[true|false]' : `<${row.valueName ?? row.type}>`;
+  const notes = [
+    `env: ${environmentName(name)}`,
+    ...(row.default === undefined ? [] : [`default: ${row.default}`]),
+    ...(row.choices ? [`one of: ${row.choices.join(', ')}`] : []),
+  ];
+  const option = new Option(`--${name} ${value}`, `${row.description} (${notes.join('; ')})`);
+  return row.type === 'boolean' ? option.preset(true) : option;
+}
+
+/** Writes an error that ends the command for a person to read. */
+export function reportError(error: unknown): void {
+  if (error instanceof SyncError) {
+    process.stderr.write(`clustersync: ${error.message}\n${error.row.action}\n`);
+  } else {
+    process.stderr.write(
+      `clustersync: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    );
+  }
+}

@@ -1,0 +1,11 @@
+/** Lets one task run at a time, in the order in which they came. */
+export class Mutex {
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** Runs a task when all before it have ended, and gives its result. */
+  async run<T>(task: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(task);
+    this.#last = result.catch(() => undefined);
+    return await result;
+  }
+}

@@ -1,0 +1,118 @@
+import { Ajv, type ErrorObject } from 'ajv';
+import { SyncError } from '../../service/errors.ts';
+import type { NamespaceFilterEntry } from '../../mongo/namespace-filter.ts';
+import type { Topology } from '../../mongo/topology.ts';
+import schema from './start-body.schema.json' with { type: 'json' };
+
+/** Name of a cluster in the start body: the option that holds its connection string. */
+export type ClusterName = 'cluster0' | 'cluster1';
+
+const clusterNames: ReadonlySet<string> = new Set<ClusterName>(['cluster0', 'cluster1']);
+
+/** When indexes are built on the destination. */
+export type BuildIndexes = 'beforeDataCopy' | 'afterDataCopy' | 'never';
+
+/** A start body that was checked, with its defaults filled in. */
+export interface StartOptions {
+  readonly source: ClusterName;
+  readonly destination: ClusterName;
+  readonly buildIndexes: BuildIndexes;
+  readonly enableUserWriteBlocking: boolean;
+  readonly reversible: boolean;
+  readonly includeNamespaces?: readonly NamespaceFilterEntry[];
+  readonly excludeNamespaces?: readonly NamespaceFilterEntry[];
+  readonly sharding?: object;
+}
+
+const validate = new Ajv({
+  allErrors: true,
+  useDefaults: true,
+  allowUnionTypes: true,
+  strictRequired: false,
+}).compile(schema);
+
+/**
+ * Checks the body of POST /start by its schema and by the rules that need nothing else.
+ * @throws SyncError InvalidBody, InvalidNamespaceFilter, UnknownCluster, NeverWithReversible,
+ * ReversibleNeedsWriteBlocking or ReversibleNotSupported.
+ */
+export function parseStartBody(body: unknown): StartOptions {
+  const copy = structuredClone(body);
+  if (!validate(copy)) throw schemaError(validate.errors ?? []);
+  const options = copy as unknown as StartOptions & {
+    readonly source: string;
+    readonly destination: string;
+  };
+  for (const field of ['source', 'destination'] as const) {
+    if (options[field] !== 'cluster0' && options[field] !== 'cluster1') {
+      throw new SyncError(
+        'UnknownCluster',
+        `${field} is cluster0 or cluster1, not ${JSON.stringify(options[field])}`,
+      );
+    }
+  }
+  if (options.source === options.destination) {
+    throw new SyncError('UnknownCluster', `source and destination are both ${options.source}`);
+  }
+  if (options.reversible) {
+    if (options.buildIndexes === 'never') {
+      throw new SyncError(
+        'NeverWithReversible',
+        'a sync with buildIndexes never cannot be reversible',
+      );
+    }
+    if (!options.enableUserWriteBlocking) {
+      throw new SyncError(
+        'ReversibleNeedsWriteBlocking',
+        'reversible needs enableUserWriteBlocking: true',
+      );
+    }
+    throw new SyncError('ReversibleNotSupported', 'this version cannot reverse a sync');
+  }
+  return options;
+}
+
+/**
+ * Checks `sharding` against the deployments (contract 4.1, rules 2 and 3).
+ * @throws SyncError ShardingRequired, ShardingNotAllowed or TopologyNotSupported.
+ */
+export function checkTopologies(
+  { sharding }: Pick<StartOptions, 'sharding'>,
+  source: Pick<Topology, 'kind'>,
+  destination: Pick<Topology, 'kind'>,
+): void {
+  const intoSharded = source.kind === 'replicaSet' && destination.kind === 'sharded';
+  if (intoSharded && sharding === undefined) {
+    throw new SyncError(
+      'ShardingRequired',
+      'the destination is a sharded cluster and sharding is absent',
+    );
+  }
+  if (!intoSharded && sharding !== undefined) {
+    throw new SyncError(
+      'ShardingNotAllowed',
+      'sharding is for a sync from a replica set to a sharded cluster only',
+    );
+  }
+  if (source.kind === 'sharded' || destination.kind === 'sharded') {
+    throw new SyncError(
+      'TopologyNotSupported',
+      'this version syncs from replica set to replica set only',
+    );
+  }
+}
+
+function schemaError(errors: readonly ErrorObject[]): SyncError {
+  const describe = ({ instancePath, message, params }: ErrorObject): string => {
+    const field =
+      'additionalProperty' in params
+        ? `${instancePath}/${String(params['additionalProperty'])}`
+        : instancePath;
+    return `${field === '' ? 'the body' : field.slice(1).replaceAll('/', '.')} ${message ?? 'is wrong'}`;
+  };
+  const isFilter = errors.every(({ instancePath }) =>
+    /^\/(include|exclude)Namespaces/.test(instancePath),
+  );
+  const description = [...new Set(errors.map(describe))].slice(0, 5).join('; ');
+  return new SyncError(isFilter ? 'InvalidNamespaceFilter' : 'InvalidBody', description);
+}

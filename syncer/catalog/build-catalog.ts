@@ -1,0 +1,117 @@
+import type { Timestamp } from 'mongodb';
+import {
+  listIndexes,
+  listNamespaces,
+  listUserDatabases,
+  type CollectionInfo,
+} from '../../mongo/catalog.ts';
+import { majorityTime } from '../../mongo/cluster-time.ts';
+import { forEachConcurrently } from '../../service/concurrency.ts';
+import type { CatalogTime, SyncRecord, TrackedCollection } from '../state/records.ts';
+import type { SyncContext } from '../sync-context.ts';
+import { createCollection, createView, dropNamespace } from './destination-catalog.ts';
+
+/** Collections created on the destination side by side. */
+const concurrency = 8;
+
+/**
+ * Reads the source's catalog and creates all selected collections and views on the destination.
+ * The start time is fixed first: every change later than it is seen as a change event. When it is repeated after a
+ * crash, what it made before is dropped: nothing has been copied yet.
+ * @returns what is to be stored of it.
+ */
+export async function buildCatalog(
+  context: SyncContext,
+): Promise<Pick<SyncRecord, 'startTime' | 'catalogTimes' | 'estimatedTotalBytes'>> {
+  const { catalog, source, signal, logger } = context;
+  for (const { namespace } of [...catalog.views(), ...catalog.collections()])
+    await dropNamespace(context, namespace);
+  await catalog.clear();
+  await context.store.resetInstance();
+
+  const startTime = await majorityTime(source, signal);
+  const catalogTimes: CatalogTime[] = [];
+  let estimatedTotalBytes = 0;
+  for (const db of await listUserDatabases(source, signal)) {
+    const time = await majorityTime(source, signal);
+    catalogTimes.push({ db, time });
+    const collections = await trackDatabase(context, db, time);
+    await catalog.put(...collections);
+    estimatedTotalBytes += collections.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  }
+  const withIndexes = context.options.buildIndexes === 'beforeDataCopy';
+  await forEachConcurrently(catalog.collections(), concurrency, async (collection) => {
+    await catalog.put(await createCollection(context, collection, { withIndexes }));
+  });
+  for (const { namespace, options } of catalog.views())
+    await createView(context, namespace, options);
+  logger.info(
+    {
+      collections: catalog.collections().length,
+      views: catalog.views().length,
+      estimatedTotalBytes,
+    },
+    'collections created',
+  );
+  return { startTime, catalogTimes, estimatedTotalBytes };
+}
+
+async function trackDatabase(
+  context: SyncContext,
+  db: string,
+  time: Timestamp,
+): Promise<TrackedCollection[]> {
+  const { source, filter, catalog, signal } = context;
+  const tracked: TrackedCollection[] = [];
+  const infos = await listNamespaces(source, db, signal);
+  await forEachConcurrently(infos, concurrency, async (info) => {
+    if (!(await filter.selects(info.namespace))) return;
+    switch (info.kind) {
+      case 'collection': {
+        const collection = await trackCollection(context, info, time);
+        if (collection) tracked.push(collection);
+        return;
+      }
+      case 'view':
+        await catalog.putView({
+          namespace: info.namespace,
+          options: info.options,
+          specifiedAt: time,
+        });
+        return;
+      case 'timeseries':
+        // Preflight refused these; one created since then shows as a change event, which stops the sync.
+        return;
+    }
+  });
+  return tracked;
+}
+
+/**
+ * A collection as the sync tracks it: options, indexes, size. Undefined when the name has been given to another
+ * collection since it was listed: change events tell the rest.
+ * @param time - a cluster time before the collection was listed.
+ */
+export async function trackCollection(
+  { source, signal }: Pick<SyncContext, 'source' | 'signal'>,
+  info: CollectionInfo,
+  time: Timestamp,
+): Promise<TrackedCollection | undefined> {
+  const { db, coll } = info.namespace;
+  const indexes = await listIndexes(source, info.namespace, signal);
+  const statistics = await source.decoded.db(db).command({ collStats: coll }, { signal });
+  const [still] = await listNamespaces(source, db, signal, { name: coll, 'info.uuid': info.uuid });
+  if (!indexes || !still) return undefined;
+  return {
+    uuid: info.uuid,
+    namespace: info.namespace,
+    destinationUuid: null,
+    options: info.options,
+    indexes,
+    namedAt: time,
+    specifiedAt: time,
+    sizeBytes: Number(statistics['size']),
+    documentCount: Number(statistics['count']),
+    isCopied: false,
+  };
+}

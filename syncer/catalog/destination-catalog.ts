@@ -1,0 +1,201 @@
+import type { Document } from 'mongodb';
+import {
+  listIndexes,
+  listNamespaces,
+  type CollectionInfo,
+  type IndexSpec,
+} from '../../mongo/catalog.ts';
+import { isIdIndex, replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
+import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { codeOf, serverCode } from '../../mongo/server-errors.ts';
+import { SyncError } from '../../service/errors.ts';
+import type { TrackedCollection } from '../state/records.ts';
+import type { SyncContext } from '../sync-context.ts';
+
+type Destination = Pick<SyncContext, 'destination' | 'signal' | 'logger' | 'options'>;
+
+const majority = { writeConcern: { w: 'majority' } } as const;
+
+/**
+ * Creates a tracked collection on the destination in its replicated form, and its indexes where `withIndexes` is set.
+ * May be repeated. Returns the collection with its UUID there.
+ */
+export async function createCollection(
+  context: Destination,
+  tracked: TrackedCollection,
+  { withIndexes }: { readonly withIndexes: boolean },
+): Promise<TrackedCollection> {
+  const { db, coll } = tracked.namespace;
+  const command = { create: coll, ...replicatedOptions(tracked.options), ...majority };
+  try {
+    await context.destination.decoded.db(db).command(command, { signal: context.signal });
+  } catch (error) {
+    if (codeOf(error) !== serverCode.namespaceExists) throw error;
+  }
+  const created = await collectionAt(context, tracked.namespace);
+  if (!created)
+    throw new SyncError(
+      'InternalError',
+      `${namespaceText(tracked.namespace)} was created and is not there`,
+    );
+  if (withIndexes) await createIndexes(context, tracked.namespace, tracked.indexes);
+  return { ...tracked, destinationUuid: created.uuid };
+}
+
+/** Creates a view on the destination, replacing one that differs. */
+export async function createView(
+  context: Destination,
+  namespace: Namespace,
+  options: Document,
+): Promise<void> {
+  const db = context.destination.decoded.db(namespace.db);
+  try {
+    await db.command(
+      { create: namespace.coll, ...options, ...majority },
+      { signal: context.signal },
+    );
+  } catch (error) {
+    if (codeOf(error) !== serverCode.namespaceExists) throw error;
+    await dropNamespace(context, namespace);
+    await db.command(
+      { create: namespace.coll, ...options, ...majority },
+      { signal: context.signal },
+    );
+  }
+}
+
+/** Drops a collection or view; one that is not there is as good as dropped. */
+export async function dropNamespace(context: Destination, { db, coll }: Namespace): Promise<void> {
+  await tolerating([serverCode.namespaceNotFound], async () => {
+    await context.destination.decoded
+      .db(db)
+      .command({ drop: coll, ...majority }, { signal: context.signal });
+  });
+}
+
+/**
+ * Renames a collection of the destination, dropping one that stands at the new name. May be repeated: what counts is
+ * where the collection of this UUID is now.
+ */
+export async function renameCollection(
+  context: Destination,
+  tracked: TrackedCollection,
+  to: Namespace,
+): Promise<void> {
+  const [now] = await listNamespaces(context.destination, tracked.namespace.db, context.signal, {
+    'info.uuid': tracked.destinationUuid,
+  });
+  if (!now)
+    throw new SyncError(
+      'InternalError',
+      `${namespaceText(tracked.namespace)} is not on the destination`,
+    );
+  if (isSameNamespace(now.namespace, to)) return;
+  await context.destination.admin.command(
+    {
+      renameCollection: namespaceText(now.namespace),
+      to: namespaceText(to),
+      dropTarget: true,
+      ...majority,
+    },
+    { signal: context.signal },
+  );
+}
+
+/**
+ * Creates indexes in their replicated form. One that cannot stand beside another while it is not unique (same keys,
+ * other options) is left to the commit.
+ */
+export async function createIndexes(
+  context: Destination,
+  namespace: Namespace,
+  trueSpecs: readonly IndexSpec[],
+): Promise<void> {
+  const specs = trueSpecs.filter((spec) => !isIdIndex(spec)).map(replicatedIndex);
+  if (specs.length === 0 || context.options.buildIndexes === 'never') return;
+  try {
+    await runCreateIndexes(context, namespace, specs);
+  } catch (error) {
+    if (!isIndexConflict(error)) throw error;
+    for (const spec of specs) await createReplicatedIndex(context, namespace, spec);
+  }
+}
+
+async function createReplicatedIndex(
+  context: Destination,
+  namespace: Namespace,
+  spec: IndexSpec,
+): Promise<void> {
+  try {
+    await runCreateIndexes(context, namespace, [spec]);
+  } catch (error) {
+    if (!isIndexConflict(error)) throw error;
+    const there = await listIndexes(context.destination, namespace, context.signal);
+    if (there?.some(({ name }) => name === spec.name)) {
+      // The same name with another specification: the events that made this one come later or are repeated.
+      await dropIndex(context, namespace, spec.name);
+      await runCreateIndexes(context, namespace, [spec]);
+      return;
+    }
+    context.logger.info(
+      { namespace: namespaceText(namespace), index: spec.name },
+      'index is left to the commit: another one on the same keys stands in its way',
+    );
+  }
+}
+
+/** Builds indexes as they are given. */
+export async function runCreateIndexes(
+  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
+  { db, coll }: Namespace,
+  indexes: readonly IndexSpec[],
+): Promise<void> {
+  await destination.decoded
+    .db(db)
+    .command({ createIndexes: coll, indexes, ...majority }, { signal });
+}
+
+/** Drops an index; one that is not there is as good as dropped. */
+export async function dropIndex(
+  context: Destination,
+  { db, coll }: Namespace,
+  name: string,
+): Promise<void> {
+  await tolerating([serverCode.indexNotFound, serverCode.namespaceNotFound], async () => {
+    await context.destination.decoded
+      .db(db)
+      .command({ dropIndexes: coll, index: name, ...majority }, { signal: context.signal });
+  });
+}
+
+/** Changes options of a collection or view. */
+export async function modifyCollection(
+  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
+  { db, coll }: Namespace,
+  change: Document,
+): Promise<void> {
+  await destination.decoded.db(db).command({ collMod: coll, ...change, ...majority }, { signal });
+}
+
+/** The collection that stands at a namespace of the destination. */
+export async function collectionAt(
+  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
+  { db, coll }: Namespace,
+): Promise<CollectionInfo | undefined> {
+  const [found] = await listNamespaces(destination, db, signal, { name: coll });
+  return found?.kind === 'collection' ? found : undefined;
+}
+
+function isIndexConflict(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === serverCode.indexOptionsConflict || code === serverCode.indexKeySpecsConflict;
+}
+
+async function tolerating(codes: readonly number[], run: () => Promise<void>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === undefined || !codes.includes(code)) throw error;
+  }
+}

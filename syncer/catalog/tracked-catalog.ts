@@ -1,0 +1,94 @@
+import type { UUID } from 'mongodb';
+import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import type { TrackedCollection, TrackedView } from '../state/records.ts';
+import type { SyncStore } from '../state/store.ts';
+
+/** All collections and views of a sync, in memory and in the store. A change is stored before it is seen here. */
+export class TrackedCatalog {
+  readonly #store: SyncStore;
+  readonly #collections = new Map<string, TrackedCollection>();
+  readonly #views = new Map<string, TrackedView>();
+
+  private constructor(store: SyncStore) {
+    this.#store = store;
+  }
+
+  /** Reads what is stored. */
+  static async load(store: SyncStore): Promise<TrackedCatalog> {
+    const catalog = new TrackedCatalog(store);
+    for (const collection of await store.readCollections()) catalog.#remember(collection);
+    for (const view of await store.readViews())
+      catalog.#views.set(namespaceText(view.namespace), view);
+    return catalog;
+  }
+
+  collections(): TrackedCollection[] {
+    return [...this.#collections.values()];
+  }
+
+  views(): TrackedView[] {
+    return [...this.#views.values()];
+  }
+
+  /** @param uuidHex - the UUID on the source, as 32 hexadecimal digits. */
+  collection(uuidHex: string): TrackedCollection | undefined {
+    return this.#collections.get(uuidHex);
+  }
+
+  view(namespace: Namespace): TrackedView | undefined {
+    return this.#views.get(namespaceText(namespace));
+  }
+
+  /** The collection that stands at a namespace of the destination. */
+  collectionAt(namespace: Namespace): TrackedCollection | undefined {
+    return this.collections().find((collection) =>
+      isSameNamespace(collection.namespace, namespace),
+    );
+  }
+
+  async put(...collections: TrackedCollection[]): Promise<void> {
+    await this.#store.putCollections(collections);
+    for (const collection of collections) this.#remember(collection);
+  }
+
+  async remove(uuid: UUID): Promise<void> {
+    await this.#store.deleteCollection(uuid);
+    this.#collections.delete(uuid.toHexString(false));
+  }
+
+  async putView(view: TrackedView): Promise<void> {
+    await this.#store.putView(view);
+    this.#views.set(namespaceText(view.namespace), view);
+  }
+
+  async removeView(namespace: Namespace): Promise<void> {
+    await this.#store.deleteView(namespace);
+    this.#views.delete(namespaceText(namespace));
+  }
+
+  /** Forgets everything. */
+  async clear(): Promise<void> {
+    await this.#store.deleteCatalog();
+    this.#collections.clear();
+    this.#views.clear();
+  }
+
+  /** Marks collections as wholly copied, with the bytes copied since the last call. */
+  async completeCollections(
+    collections: readonly TrackedCollection[],
+    bytes: number,
+  ): Promise<void> {
+    await this.#store.completeCollections(
+      collections.map(({ uuid }) => uuid),
+      bytes,
+    );
+    for (const { uuid } of collections) {
+      const now = this.collection(uuid.toHexString(false));
+      if (now) this.#remember({ ...now, isCopied: true });
+    }
+  }
+
+  #remember(collection: TrackedCollection): void {
+    this.#collections.set(collection.uuid.toHexString(false), collection);
+  }
+}

@@ -1,0 +1,225 @@
+import type { Document, UUID } from 'mongodb';
+import { findCollection, type IndexSpec } from '../../mongo/catalog.ts';
+import { isAtMost, majorityTime } from '../../mongo/cluster-time.ts';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { SyncError } from '../../service/errors.ts';
+import { trackCollection } from '../catalog/build-catalog.ts';
+import {
+  createCollection,
+  createIndexes,
+  dropIndex,
+  dropNamespace,
+  renameCollection,
+} from '../catalog/destination-catalog.ts';
+import { copyCollection } from '../copy/initial-copy.ts';
+import type { TrackedCollection } from '../state/records.ts';
+import type { SyncContext } from '../sync-context.ts';
+import { applyModify } from './apply-modify.ts';
+import type { CatalogEvent } from './change-event.ts';
+import { applyViewEvent } from './apply-view-event.ts';
+
+/**
+ * Applies a change of the source's catalog to the destination. All changes before it have been applied. May be
+ * repeated, over any later state of the catalog: what the state has in it already is left out.
+ * @throws SyncError ChangeNotSupported for a change that cannot be followed.
+ */
+export async function applyCatalogEvent(context: SyncContext, event: CatalogEvent): Promise<void> {
+  context.logger.debug(
+    {
+      operation: event.operation,
+      namespace: namespaceText(event.namespace),
+      to: event.to && namespaceText(event.to),
+    },
+    'applying a change of the catalog',
+  );
+  context.monitor.addEvents(event.operation, 1);
+  if (event.operation === 'dropDatabase') {
+    await applyDropDatabase(context, event);
+    return;
+  }
+  if (event.uuid === undefined) {
+    await applyViewEvent(context, event);
+    return;
+  }
+  const tracked = context.catalog.collection(event.uuid.toHexString(false));
+  switch (event.operation) {
+    case 'create':
+      if (!tracked) await applyCreate(context, event, event.uuid);
+      return;
+    case 'rename':
+      await applyRename(context, event, event.uuid, tracked);
+      return;
+    case 'drop':
+      if (tracked) await dropTracked(context, tracked);
+      return;
+    case 'createIndexes':
+      if (tracked && isNews(tracked, event)) await applyCreateIndexes(context, event, tracked);
+      return;
+    case 'dropIndexes':
+      if (tracked && isNews(tracked, event)) await applyDropIndexes(context, event, tracked);
+      return;
+    case 'modify':
+      if (tracked && isNews(tracked, event)) await applyModify(context, event, tracked);
+      return;
+    default:
+      if (!tracked && !(await context.filter.selects(event.namespace))) return;
+      throw new SyncError(
+        'ChangeNotSupported',
+        `${event.operation} of ${namespaceText(event.namespace)} on the source cannot be followed`,
+      );
+  }
+}
+
+function isNews({ specifiedAt }: TrackedCollection, { time }: CatalogEvent): boolean {
+  return !isAtMost(time, specifiedAt);
+}
+
+/**
+ * Collections that the server makes on the way to another: renaming into another database, or converting to capped.
+ * They are copied when they get their name.
+ */
+function isTemporary({ coll }: Namespace, options: Document): boolean {
+  return options['temp'] === true && /^tmp[A-Za-z0-9]{5}\./.test(coll);
+}
+
+async function applyCreate(context: SyncContext, event: CatalogEvent, uuid: UUID): Promise<void> {
+  const { idIndex, ...options } = event.description;
+  if (isTemporary(event.namespace, options) || !(await context.filter.selects(event.namespace)))
+    return;
+  const occupant = context.catalog.collectionAt(event.namespace);
+  if (occupant) {
+    // Read into the catalog after this one was dropped again: the events of this one are to be passed over.
+    if (isAtMost(event.time, occupant.namedAt)) return;
+    throw new SyncError(
+      'InternalError',
+      `${namespaceText(event.namespace)} is created where another collection stands`,
+    );
+  }
+  const tracked: TrackedCollection = {
+    uuid,
+    namespace: event.namespace,
+    destinationUuid: null,
+    options,
+    indexes: idIndex === undefined ? [] : [idIndex as IndexSpec],
+    namedAt: event.time,
+    specifiedAt: event.time,
+    sizeBytes: 0,
+    documentCount: 0,
+    isCopied: true,
+  };
+  // Stored first: after a crash between the two steps the collection is known to be ours.
+  await context.catalog.put(tracked);
+  await context.catalog.put(await createCollection(context, tracked, { withIndexes: true }));
+}
+
+async function applyRename(
+  context: SyncContext,
+  event: CatalogEvent,
+  uuid: UUID,
+  tracked: TrackedCollection | undefined,
+): Promise<void> {
+  const { to } = event;
+  if (to === undefined) throw new SyncError('InternalError', 'a rename event without a target');
+  const isSelected = await context.filter.selects(to);
+  if (!tracked) {
+    if (isSelected) await adopt(context, event, uuid, to);
+    return;
+  }
+  if (isAtMost(event.time, tracked.namedAt)) return;
+  if (!isSelected) {
+    await warn(
+      context,
+      `${namespaceText(event.namespace)} was renamed to ${namespaceText(to)}, outside the filter: dropped`,
+    );
+    await dropTracked(context, tracked);
+    return;
+  }
+  await forgetTarget(context, event, to);
+  await renameCollection(context, tracked, to);
+  await context.catalog.put({ ...tracked, namespace: to, namedAt: event.time });
+}
+
+/** What stands at a rename's target is dropped by the rename. */
+async function forgetTarget(
+  context: SyncContext,
+  event: CatalogEvent,
+  to: Namespace,
+): Promise<void> {
+  const occupant = context.catalog.collectionAt(to);
+  if (!occupant || (event.uuid && occupant.uuid.equals(event.uuid))) return;
+  const dropped = event.description['dropTarget'] as UUID | undefined;
+  if (dropped === undefined || !occupant.uuid.equals(dropped)) {
+    throw new SyncError(
+      'InternalError',
+      `${namespaceText(to)} is taken by a collection that the rename does not drop`,
+    );
+  }
+  await dropTracked(context, occupant);
+}
+
+/**
+ * Takes up a collection that comes under a selected name by a rename: it is copied from the source as it is now; the
+ * change events since then apply over it.
+ */
+async function adopt(
+  context: SyncContext,
+  event: CatalogEvent,
+  uuid: UUID,
+  to: Namespace,
+): Promise<void> {
+  const time = await majorityTime(context.source, context.signal);
+  const info = await findCollection(context.source, uuid, context.signal);
+  const read = info && (await trackCollection(context, info, time));
+  await forgetTarget(context, event, to);
+  if (!read) return;
+  const tracked = { ...read, namespace: to, namedAt: event.time };
+  await context.catalog.put(tracked);
+  const created = await createCollection(context, tracked, { withIndexes: true });
+  await context.catalog.put(created);
+  await copyCollection(context, created);
+}
+
+async function dropTracked(context: SyncContext, tracked: TrackedCollection): Promise<void> {
+  await dropNamespace(context, tracked.namespace);
+  await context.catalog.remove(tracked.uuid);
+}
+
+async function applyDropDatabase(
+  context: SyncContext,
+  { namespace: { db }, time }: CatalogEvent,
+): Promise<void> {
+  for (const view of context.catalog.views()) {
+    if (view.namespace.db !== db || !isAtMost(view.specifiedAt, time)) continue;
+    await dropNamespace(context, view.namespace);
+    await context.catalog.removeView(view.namespace);
+  }
+}
+
+async function applyCreateIndexes(
+  context: SyncContext,
+  event: CatalogEvent,
+  tracked: TrackedCollection,
+): Promise<void> {
+  const created = event.description['indexes'] as IndexSpec[];
+  const names = new Set(created.map(({ name }) => name));
+  await createIndexes(context, tracked.namespace, created);
+  const indexes = [...tracked.indexes.filter(({ name }) => !names.has(name)), ...created];
+  await context.catalog.put({ ...tracked, indexes, specifiedAt: event.time });
+}
+
+async function applyDropIndexes(
+  context: SyncContext,
+  event: CatalogEvent,
+  tracked: TrackedCollection,
+): Promise<void> {
+  const names = new Set((event.description['indexes'] as IndexSpec[]).map(({ name }) => name));
+  for (const name of names) await dropIndex(context, tracked.namespace, name);
+  const indexes = tracked.indexes.filter(({ name }) => !names.has(name));
+  await context.catalog.put({ ...tracked, indexes, specifiedAt: event.time });
+}
+
+async function warn(context: SyncContext, warning: string): Promise<void> {
+  context.logger.warn({ warning }, 'warning');
+  const record = await context.store.readSync();
+  await context.store.updateSync({ warnings: [...(record?.warnings ?? []), warning].slice(-100) });
+}

@@ -1,0 +1,264 @@
+import { BSON, MongoServerError, type Document, type UUID } from 'mongodb';
+import { documentSequence } from '../../mongo/document-sequence.ts';
+import { findCollection } from '../../mongo/catalog.ts';
+import { hashText } from '../../mongo/canonical-id.ts';
+import type { Namespace } from '../../mongo/namespace.ts';
+import { elementsOf, RawWriter, type RawDocument } from '../../mongo/raw-bson.ts';
+import { RawCursor } from '../../mongo/raw-cursor.ts';
+import { isTrue } from '../../mongo/replicated-form.ts';
+import { codeOf, isTransient } from '../../mongo/server-errors.ts';
+import { forEachConcurrently } from '../../service/concurrency.ts';
+import { insertDocuments, throwWriteErrors } from '../copy/insert-documents.ts';
+import { retrying } from '../retry.ts';
+import type { TrackedCollection } from '../state/records.ts';
+import type { SyncContext } from '../sync-context.ts';
+import type { DocumentChange, DocumentKey } from './change-event.ts';
+import { coalesce, type WriteBatch } from './coalesce.ts';
+
+/** Changes of a collection under this number are not worth more than one lane. */
+const minLaneChanges = 50;
+
+/** Changes that follow each other in the change stream, with no change of the catalog between them. */
+export type ChangesByCollection = ReadonlyMap<string, DocumentChange[]>;
+
+/**
+ * Applies changes to the destination. Changes of one document stay in order; others go side by side. May be repeated,
+ * over any later state of the documents. When it resolves, a majority has them all.
+ */
+export async function applyChanges(
+  context: SyncContext,
+  changes: ChangesByCollection,
+): Promise<void> {
+  const jobs: (() => Promise<void>)[] = [];
+  for (const [uuid, list] of changes) {
+    const collection = context.catalog.collection(uuid);
+    // A collection that is not tracked is outside the filter, or was dropped before the catalog was read.
+    if (!collection) continue;
+    for (const kind of ['insert', 'replace', 'update', 'delete'] as const) {
+      context.monitor.addEvents(kind, list.filter((change) => change.kind === kind).length);
+    }
+    if (isTrue(collection.options['capped'])) {
+      jobs.push(async () => {
+        await applyInOrder(context, collection, list);
+      });
+      continue;
+    }
+    for (const lane of lanesOf(collection, list, context.tuning.lanes)) {
+      jobs.push(async () => {
+        for (const batch of coalesce(lane)) await applyBatch(context, collection, batch);
+      });
+    }
+  }
+  await forEachConcurrently(jobs, context.tuning.lanes, async (job) => {
+    await retrying(context, 'apply', job);
+  });
+}
+
+/** Splits changes so that all of one document are in one lane. Under a collation equal ids are not to be told: one lane. */
+function lanesOf(
+  { options }: TrackedCollection,
+  changes: DocumentChange[],
+  maxLanes: number,
+): DocumentChange[][] {
+  const count = Math.min(maxLanes, Math.ceil(changes.length / minLaneChanges));
+  if (count <= 1 || options['collation'] !== undefined) return [changes];
+  const lanes = Array.from({ length: count }, (): DocumentChange[] => []);
+  for (const change of changes) lanes[hashText(change.key.canonical) % count]?.push(change);
+  return lanes.filter((lane) => lane.length > 0);
+}
+
+async function applyBatch(
+  context: SyncContext,
+  collection: TrackedCollection,
+  batch: WriteBatch,
+): Promise<void> {
+  let rest = batch.writes;
+  while (rest.length > 0) {
+    const answer = await runWrite(context, collection.namespace, {
+      update: collection.namespace.coll,
+      ordered: true,
+      bypassDocumentValidation: true,
+      updates: documentSequence('updates', rest.map(updateStatement)),
+    });
+    const [failed] = (answer['writeErrors'] ?? []) as Document[];
+    if (!failed) {
+      throwWriteErrors(answer, () => false);
+      break;
+    }
+    const error = new MongoServerError(failed);
+    if (isTransient(error)) throw error;
+    const index = Number(failed['index']);
+    const change = rest[index];
+    if (!change) throw error;
+    context.logger.debug(
+      { code: codeOf(error), kind: change.kind },
+      'a change is applied the long way',
+    );
+    await applyTheLongWay(context, collection, change, error);
+    rest = rest.slice(index + 1);
+  }
+  if (batch.deletes.length > 0) {
+    await deleteDocuments(
+      context,
+      collection.namespace,
+      batch.deletes.map(({ key }) => key),
+    );
+  }
+}
+
+/** A statement of the update command, as bytes. */
+function updateStatement(change: WriteBatch['writes'][number]): RawDocument {
+  const { id } = change.key;
+  if (change.kind === 'update') {
+    return new RawWriter(change.diff.length + id.length + 128)
+      .begin('q')
+      .value('_id', id)
+      .end()
+      .beginArray('u')
+      .begin('0')
+      .begin('$_internalApplyOplogUpdate')
+      .begin('oplogUpdate')
+      .int32('$v', 2)
+      .value('diff', change.diff)
+      .end()
+      .end()
+      .end()
+      .end()
+      .finish();
+  }
+  const writer = new RawWriter(change.document.length + id.length + 128)
+    .begin('q')
+    .value('_id', id)
+    .end();
+  if (hasDollarField(change.document)) {
+    // As a replacement it would be taken for update operators.
+    writer
+      .beginArray('u')
+      .begin('0')
+      .begin('$replaceWith')
+      .document('$literal', change.document)
+      .end()
+      .end()
+      .end();
+  } else {
+    writer.document('u', change.document);
+  }
+  return writer.boolean('upsert', true).finish();
+}
+
+function hasDollarField(document: RawDocument): boolean {
+  return elementsOf(document).some(({ name }) => name.startsWith('$'));
+}
+
+/**
+ * Applies a change that the server refused: a whole document by deleting what stands at its id first (under a collation
+ * the id may differ in case), an update by putting the document as it is now on the source. Where it is gone by now, its
+ * delete is still to come.
+ */
+async function applyTheLongWay(
+  context: SyncContext,
+  collection: TrackedCollection,
+  change: WriteBatch['writes'][number],
+  cause: MongoServerError,
+): Promise<void> {
+  const document =
+    change.kind === 'update'
+      ? await readFromSource(context, collection.uuid, change.key)
+      : change.document;
+  if (document === undefined) return;
+  await deleteDocuments(context, collection.namespace, [change.key]);
+  try {
+    await insertDocuments(context, collection.namespace, [document]);
+  } catch (error) {
+    throw isTransient(error)
+      ? error
+      : new Error(`${cause.message}; then: ${(error as Error).message}`, { cause });
+  }
+}
+
+async function readFromSource(
+  { source, signal }: SyncContext,
+  uuid: UUID,
+  { id }: DocumentKey,
+): Promise<RawDocument | undefined> {
+  const now = await findCollection(source, uuid, signal);
+  if (!now) return undefined;
+  const { db, coll } = now.namespace;
+  const filter = BSON.deserialize(new RawWriter().value('_id', id).finish(), {
+    promoteValues: false,
+    promoteLongs: false,
+    promoteBuffers: false,
+  });
+  await using cursor = await RawCursor.open(
+    source.raw,
+    db,
+    { find: coll, filter, limit: 1, collectionUUID: uuid },
+    { signal },
+  );
+  const batch = await cursor.next();
+  return batch?.documents[0];
+}
+
+/** A capped collection: one change after the other; an inserted document always goes to the end. */
+async function applyInOrder(
+  context: SyncContext,
+  collection: TrackedCollection,
+  changes: readonly DocumentChange[],
+): Promise<void> {
+  let inserts: Extract<DocumentChange, { kind: 'insert' | 'replace' }>[] = [];
+  const flush = async (): Promise<void> => {
+    if (inserts.length === 0) return;
+    await deleteDocuments(
+      context,
+      collection.namespace,
+      inserts.map(({ key }) => key),
+    );
+    await insertDocuments(
+      context,
+      collection.namespace,
+      inserts.map(({ document }) => document),
+    );
+    inserts = [];
+  };
+  for (const change of changes) {
+    if (
+      change.kind === 'insert' &&
+      !inserts.some(({ key }) => key.canonical === change.key.canonical)
+    ) {
+      inserts.push(change);
+      continue;
+    }
+    await flush();
+    if (change.kind === 'insert') inserts.push(change);
+    else if (change.kind === 'delete')
+      await deleteDocuments(context, collection.namespace, [change.key]);
+    else await applyBatch(context, collection, { writes: [change], deletes: [] });
+  }
+  await flush();
+}
+
+async function deleteDocuments(
+  context: SyncContext,
+  namespace: Namespace,
+  keys: readonly DocumentKey[],
+): Promise<void> {
+  const statements = keys.map(({ id }) =>
+    new RawWriter().begin('q').value('_id', id).end().int32('limit', 1).finish(),
+  );
+  const answer = await runWrite(context, namespace, {
+    delete: namespace.coll,
+    ordered: false,
+    deletes: documentSequence('deletes', statements),
+  });
+  throwWriteErrors(answer, () => false);
+}
+
+async function runWrite(
+  { destination, signal }: SyncContext,
+  { db }: Namespace,
+  command: Document,
+): Promise<Document> {
+  return await destination.decoded
+    .db(db)
+    .command({ ...command, writeConcern: { w: 'majority' } }, { signal });
+}

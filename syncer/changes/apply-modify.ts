@@ -1,0 +1,74 @@
+import { Int32, type Document } from 'mongodb';
+import type { IndexSpec } from '../../mongo/catalog.ts';
+import { modifyCollection } from '../catalog/destination-catalog.ts';
+import type { TrackedCollection } from '../state/records.ts';
+import type { SyncContext } from '../sync-context.ts';
+import type { CatalogEvent } from './change-event.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/**
+ * Applies a collMod. What is altered on the destination during a sync (uniqueness, TTL, hidden, capped size) goes into
+ * the tracked specification alone and onto the destination by the commit; everything else goes there at once.
+ */
+export async function applyModify(
+  context: SyncContext,
+  event: CatalogEvent,
+  tracked: TrackedCollection,
+): Promise<void> {
+  const { index, cappedSize, cappedMax, expireAfterSeconds, ...rest } = event.description as Values;
+  if (Object.keys(rest).length > 0) await modifyCollection(context, tracked.namespace, rest);
+  const options = {
+    ...tracked.options,
+    ...rest,
+    ...(cappedSize === undefined ? {} : { size: cappedSize }),
+    ...(cappedMax === undefined ? {} : { max: cappedMax }),
+    ...(expireAfterSeconds === undefined ? {} : { expireAfterSeconds }),
+  };
+  const indexes =
+    index === undefined ? tracked.indexes : modifiedIndexes(tracked.indexes, index as Values);
+  await context.catalog.put({
+    ...tracked,
+    options: withoutOffTtl(options),
+    indexes,
+    specifiedAt: event.time,
+  });
+}
+
+/** The indexes after a collMod of one of them: its `name` and what is changed. */
+export function modifiedIndexes(indexes: readonly IndexSpec[], change: Values): IndexSpec[] {
+  return indexes.map((spec) => (spec.name === change['name'] ? modifiedIndex(spec, change) : spec));
+}
+
+function modifiedIndex(
+  spec: IndexSpec,
+  { hidden, expireAfterSeconds, unique, prepareUnique }: Document,
+): IndexSpec {
+  const changed: IndexSpec = {
+    ...spec,
+    ...(expireAfterSeconds === undefined
+      ? {}
+      : { expireAfterSeconds: asInt32(expireAfterSeconds) }),
+    ...(unique === undefined ? {} : { unique }),
+    ...(hidden === undefined ? {} : { hidden }),
+    ...(prepareUnique === undefined ? {} : { prepareUnique }),
+  };
+  const { hidden: isHidden, prepareUnique: isPrepared, ...rest } = changed as IndexSpec & Values;
+  return {
+    ...rest,
+    ...(isHidden === true ? { hidden: true } : {}),
+    // A unique index needs no preparation any more: the server takes the mark off.
+    ...(isPrepared === true && changed['unique'] !== true ? { prepareUnique: true } : {}),
+  };
+}
+
+function asInt32(value: unknown): unknown {
+  const number = Number(value);
+  return Number.isInteger(number) && Math.abs(number) < 2 ** 31 ? new Int32(number) : value;
+}
+
+/** `expireAfterSeconds: 'off'` takes the TTL off a clustered collection. */
+function withoutOffTtl(options: Document): Document {
+  const { expireAfterSeconds, ...rest } = options as Values;
+  return expireAfterSeconds === undefined || expireAfterSeconds === 'off' ? rest : options;
+}

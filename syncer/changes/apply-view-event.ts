@@ -1,0 +1,51 @@
+import { isAtMost } from '../../mongo/cluster-time.ts';
+import { isSystemCollection, namespaceText } from '../../mongo/namespace.ts';
+import { SyncError } from '../../service/errors.ts';
+import { createView, dropNamespace, modifyCollection } from '../catalog/destination-catalog.ts';
+import type { SyncContext } from '../sync-context.ts';
+import type { CatalogEvent } from './change-event.ts';
+
+/**
+ * Applies the creation, change or drop of a view: the events without a collection's UUID.
+ * @throws SyncError TimeSeriesNotSupported: a time-series collection shows as a view on its buckets.
+ */
+export async function applyViewEvent(context: SyncContext, event: CatalogEvent): Promise<void> {
+  const { namespace, operation, description, time } = event;
+  if (!(await context.filter.selects(namespace))) return;
+  const view = context.catalog.view(namespace);
+  if (view && isAtMost(time, view.specifiedAt)) return;
+  switch (operation) {
+    case 'create': {
+      if (isSystemCollection(String(description['viewOn']))) {
+        throw new SyncError(
+          'TimeSeriesNotSupported',
+          `${namespaceText(namespace)} was created as a time-series collection`,
+        );
+      }
+      // A collection stands there in the catalog, which is later: the view is gone again by then.
+      if (context.catalog.collectionAt(namespace)) return;
+      await createView(context, namespace, description);
+      await context.catalog.putView({ namespace, options: description, specifiedAt: time });
+      return;
+    }
+    case 'modify':
+      if (!view) return;
+      await modifyCollection(context, namespace, description);
+      await context.catalog.putView({
+        ...view,
+        options: { ...view.options, ...description },
+        specifiedAt: time,
+      });
+      return;
+    case 'drop':
+      if (!view) return;
+      await dropNamespace(context, namespace);
+      await context.catalog.removeView(namespace);
+      return;
+    default:
+      throw new SyncError(
+        'ChangeNotSupported',
+        `${operation} of ${namespaceText(namespace)} on the source cannot be followed`,
+      );
+  }
+}

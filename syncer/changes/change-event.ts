@@ -1,0 +1,156 @@
+import { BSON, UUID, type Document, type Timestamp } from 'mongodb';
+import { canonicalKey } from '../../mongo/canonical-id.ts';
+import type { Namespace } from '../../mongo/namespace.ts';
+import {
+  asBuffer,
+  elementsOf,
+  stringValue,
+  valueBytes,
+  type RawDocument,
+  type RawElement,
+} from '../../mongo/raw-bson.ts';
+
+/** A change of one document. Values are bytes, shared with the event. */
+export type DocumentChange =
+  | {
+      readonly kind: 'insert' | 'replace';
+      readonly key: DocumentKey;
+      readonly document: RawDocument;
+    }
+  | { readonly kind: 'update'; readonly key: DocumentKey; readonly diff: RawElement }
+  | { readonly kind: 'delete'; readonly key: DocumentKey };
+
+/** Which document a change is of. */
+export interface DocumentKey {
+  readonly id: RawElement;
+  /** The exact bytes of the id, with its type, as a text: equal only for the same bytes. */
+  readonly exact: string;
+  /** Equal for all ids that the server takes for the same (see canonicalKey). */
+  readonly canonical: string;
+}
+
+/** A change event of a collection's document. */
+export interface DocumentEvent {
+  readonly type: 'document';
+  /** UUID of the collection on the source, as 32 hexadecimal digits. */
+  readonly collection: string;
+  readonly change: DocumentChange;
+}
+
+/** A change event of the catalog: decoded, with BSON types kept. */
+export interface CatalogEvent {
+  readonly type: 'catalog';
+  readonly operation: string;
+  readonly time: Timestamp;
+  readonly namespace: Namespace;
+  /** Undefined for views, and for a whole database. */
+  readonly uuid: UUID | undefined;
+  /** Where a rename leads. */
+  readonly to: Namespace | undefined;
+  /** What the event says of the operation: options, indexes, ... */
+  readonly description: Document;
+}
+
+export type ChangeEvent = DocumentEvent | CatalogEvent;
+
+/** Reads a change event, its top level alone where it is of a document. */
+export function parseChangeEvent(event: RawDocument): ChangeEvent {
+  let operation = '';
+  let collection = '';
+  let documentKey: RawElement | undefined;
+  let fullDocument: RawElement | undefined;
+  let rawUpdate: RawElement | undefined;
+  for (const element of elementsOf(event)) {
+    switch (element.name) {
+      case 'operationType':
+        operation = stringValue(element);
+        break;
+      case 'collectionUUID':
+        // int32 length, subtype byte, 16 bytes
+        collection = asBuffer(element.bytes).toString(
+          'hex',
+          element.offset + 5,
+          element.offset + 21,
+        );
+        break;
+      case 'documentKey':
+        documentKey = element;
+        break;
+      case 'fullDocument':
+        fullDocument = element;
+        break;
+      case 'rawUpdateDescription':
+        rawUpdate = element;
+        break;
+      default:
+    }
+  }
+  switch (operation) {
+    case 'insert':
+    case 'replace':
+      return {
+        type: 'document',
+        collection,
+        change: {
+          kind: operation,
+          key: keyOf(documentKey),
+          document: valueBytes(needed(fullDocument, 'fullDocument')),
+        },
+      };
+    case 'update': {
+      const description = needed(rawUpdate, 'rawUpdateDescription');
+      const diff = elementsOf(description.bytes, description.offset).find(
+        ({ name }) => name === 'diff',
+      );
+      return {
+        type: 'document',
+        collection,
+        change: { kind: 'update', key: keyOf(documentKey), diff: needed(diff, 'diff') },
+      };
+    }
+    case 'delete':
+      return { type: 'document', collection, change: { kind: 'delete', key: keyOf(documentKey) } };
+    default:
+      return parseCatalogEvent(event);
+  }
+}
+
+function parseCatalogEvent(event: RawDocument): CatalogEvent {
+  const decoded = BSON.deserialize(event, {
+    promoteValues: false,
+    promoteLongs: false,
+    promoteBuffers: false,
+  });
+  const namespace = (value: unknown): Namespace => {
+    const { db = '', coll = '' } = (value ?? {}) as { db?: string; coll?: string };
+    return { db, coll };
+  };
+  const uuid = decoded['collectionUUID'] as UUID | undefined;
+  return {
+    type: 'catalog',
+    operation: String(decoded['operationType']),
+    time: decoded['clusterTime'] as Timestamp,
+    namespace: namespace(decoded['ns']),
+    uuid: uuid === undefined ? undefined : new UUID(uuid.buffer),
+    to: decoded['to'] === undefined ? undefined : namespace(decoded['to']),
+    description: (decoded['operationDescription'] ?? {}) as Document,
+  };
+}
+
+function keyOf(documentKey: RawElement | undefined): DocumentKey {
+  const { bytes, offset } = needed(documentKey, 'documentKey');
+  const id = needed(
+    elementsOf(bytes, offset).find(({ name }) => name === '_id'),
+    'documentKey._id',
+  );
+  return {
+    id,
+    exact: `${id.type}:${asBuffer(valueBytes(id)).toString('latin1')}`,
+    canonical: canonicalKey(id),
+  };
+}
+
+function needed<T>(value: T | undefined, name: string): T {
+  if (value === undefined) throw new Error(`a change event without ${name}`);
+  return value;
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { BSON, Double, Int32 } from 'mongodb';
+import { canonicalKey } from '../../mongo/canonical-id.ts';
+import { idElement } from '../../mongo/raw-bson.ts';
+import type { DocumentChange, DocumentKey } from './change-event.ts';
+import { coalesce } from './coalesce.ts';
+
+const keyOf = (id: unknown): DocumentKey => {
+  const element = idElement(BSON.serialize({ _id: id }));
+  const bytes = element.bytes.subarray(element.offset, element.offset + element.length);
+  return {
+    id: element,
+    exact: `${element.type}:${Buffer.from(bytes).toString('latin1')}`,
+    canonical: canonicalKey(element),
+  };
+};
+
+/** A model of a collection: a document is the list of changes that made it. */
+type Model = Map<string, string>;
+
+function applyChange(
+  model: Model,
+  change: DocumentChange,
+  mark: (change: DocumentChange) => string,
+): void {
+  const { canonical } = change.key;
+  switch (change.kind) {
+    case 'insert':
+    case 'replace':
+      model.set(canonical, mark(change));
+      return;
+    case 'update': {
+      const before = model.get(canonical);
+      if (before !== undefined) model.set(canonical, `${before},${mark(change)}`);
+      return;
+    }
+    case 'delete':
+      model.delete(canonical);
+  }
+}
+
+describe('coalesce', () => {
+  const kinds = ['insert', 'replace', 'update', 'delete'] as const;
+  // 1 and 1.0 are the same key for the server.
+  const ids = [new Int32(1), new Double(1), new Int32(2), 'a', { x: 1 }];
+
+  it('leads to the same documents, whatever was there before', () => {
+    const step = fc.record({ kind: fc.constantFrom(...kinds), id: fc.constantFrom(...ids) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), fc.subarray(ids), (steps, present) => {
+        const changes = steps.map(({ kind, id }) => ({ kind, key: keyOf(id) }) as DocumentChange);
+        const numbers = new Map(
+          changes.map((change, index) => [change, `${change.kind}#${index}`]),
+        );
+        const mark = (change: DocumentChange): string => numbers.get(change) ?? '';
+        const start = (): Model => new Map(present.map((id) => [keyOf(id).canonical, 'before']));
+        const expected = start();
+        for (const change of changes) applyChange(expected, change, mark);
+        const actual = start();
+        for (const { writes, deletes } of coalesce(changes)) {
+          // In either order of the two parts.
+          for (const change of [...deletes, ...writes]) applyChange(actual, change, mark);
+        }
+        assert.deepEqual([...actual].sort(), [...expected].sort());
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('sends only the last whole document', () => {
+    const key = keyOf('a');
+    const changes = (['insert', 'update', 'replace', 'update', 'update'] as const).map(
+      (kind) => ({ kind, key }) as DocumentChange,
+    );
+    const [batch] = coalesce(changes);
+    assert.deepEqual(
+      batch?.writes.map(({ kind }) => kind),
+      ['replace', 'update', 'update'],
+    );
+    assert.deepEqual(batch.deletes, []);
+  });
+});

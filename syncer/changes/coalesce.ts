@@ -1,0 +1,42 @@
+import type { DocumentChange } from './change-event.ts';
+
+/** Changes that can be sent as one update command, in order, and one delete command after it. */
+export interface WriteBatch {
+  readonly writes: readonly Exclude<DocumentChange, { readonly kind: 'delete' }>[];
+  readonly deletes: readonly Extract<DocumentChange, { readonly kind: 'delete' }>[];
+}
+
+/**
+ * Shortens a sequence of changes without changing what they lead to: a whole document or a delete makes all that came
+ * before for the same id unnecessary. No id stands in both parts of a batch, so that their order does not matter; two
+ * ids that the server takes for the same but that differ in their bytes never stand in one batch.
+ */
+export function coalesce(changes: readonly DocumentChange[]): WriteBatch[] {
+  const batches: WriteBatch[] = [];
+  let perId = new Map<string, DocumentChange[]>();
+  let exactOf = new Map<string, string>();
+  const close = (): void => {
+    if (perId.size > 0) batches.push(batchOf(perId));
+    perId = new Map();
+    exactOf = new Map();
+  };
+  for (const change of changes) {
+    const { exact, canonical } = change.key;
+    if ((exactOf.get(canonical) ?? exact) !== exact) close();
+    exactOf.set(canonical, exact);
+    const before = perId.get(exact);
+    if (change.kind !== 'update' || before === undefined) perId.set(exact, [change]);
+    // An update of a document that was deleted before it has nothing to change.
+    else if (before.at(-1)?.kind !== 'delete') before.push(change);
+  }
+  close();
+  return batches;
+}
+
+function batchOf(perId: ReadonlyMap<string, readonly DocumentChange[]>): WriteBatch {
+  const all = [...perId.values()].flat();
+  return {
+    writes: all.filter((change) => change.kind !== 'delete'),
+    deletes: all.filter((change) => change.kind === 'delete'),
+  };
+}

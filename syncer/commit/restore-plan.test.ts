@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { Int32 } from 'mongodb';
+import type { IndexSpec } from '../../mongo/catalog.ts';
+import { replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
+import { planIndexes, planOptions } from './restore-plan.ts';
+
+const index = (options: object = {}): IndexSpec => ({
+  v: new Int32(2),
+  key: { a: new Int32(1) },
+  name: 'a_1',
+  ...options,
+});
+
+describe('planIndexes', () => {
+  const name = 'a_1';
+  const cases: [string, object, object[]][] = [
+    ['an ordinary index', {}, []],
+    [
+      'a unique index',
+      { unique: true },
+      [
+        { kind: 'prepareUnique', name },
+        { kind: 'convertToUnique', name },
+      ],
+    ],
+    ['a prepared index', { prepareUnique: true }, [{ kind: 'prepareUnique', name }]],
+    [
+      'a hidden index',
+      { hidden: true },
+      [{ kind: 'modify', name, change: { name, hidden: true } }],
+    ],
+    [
+      'a TTL index',
+      { expireAfterSeconds: new Int32(5) },
+      [{ kind: 'modify', name, change: { name, expireAfterSeconds: new Int32(5) } }],
+    ],
+    [
+      'a TTL of zero',
+      { expireAfterSeconds: new Int32(0) },
+      [{ kind: 'modify', name, change: { name, expireAfterSeconds: new Int32(0) } }],
+    ],
+  ];
+  for (const [what, options, steps] of cases) {
+    it(`restores ${what} from its replicated form`, () => {
+      assert.deepEqual(planIndexes([index(options)], [replicatedIndex(index(options))]), steps);
+    });
+
+    it(`has nothing to do for ${what} that is restored`, () => {
+      assert.deepEqual(planIndexes([index(options)], [index(options)]), []);
+    });
+  }
+
+  it('goes on with a unique index that is prepared already', () => {
+    assert.deepEqual(planIndexes([index({ unique: true })], [index({ prepareUnique: true })]), [
+      { kind: 'convertToUnique', name },
+    ]);
+  });
+
+  it('builds an index that is missing, and never the one on _id', () => {
+    const id: IndexSpec = { v: 2, key: { _id: 1 }, name: '_id_' };
+    assert.deepEqual(planIndexes([id, index({ unique: true })], []), [
+      { kind: 'build', spec: index({ unique: true }) },
+    ]);
+  });
+});
+
+describe('planOptions', () => {
+  const cases: [string, object, object | undefined][] = [
+    ['ordinary', { validator: { a: 1 } }, undefined],
+    ['capped', { capped: true, size: 4096 }, { cappedSize: 4096 }],
+    [
+      'capped with a largest count',
+      { capped: true, size: 4096, max: 3 },
+      { cappedSize: 4096, cappedMax: 3 },
+    ],
+    [
+      'clustered with TTL',
+      { clusteredIndex: {}, expireAfterSeconds: 60 },
+      { expireAfterSeconds: 60 },
+    ],
+  ];
+  for (const [what, options, change] of cases) {
+    it(`restores a collection that is ${what}`, () => {
+      assert.deepEqual(planOptions(options, replicatedOptions(options)), change);
+      assert.equal(planOptions(options, options), undefined);
+    });
+  }
+
+  it('takes a TTL off that the source has taken off', () => {
+    assert.deepEqual(
+      planOptions({ clusteredIndex: {} }, { clusteredIndex: {}, expireAfterSeconds: 2147483647 }),
+      { expireAfterSeconds: 'off' },
+    );
+  });
+});

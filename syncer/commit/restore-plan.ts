@@ -1,0 +1,66 @@
+import type { Document } from 'mongodb';
+import type { IndexSpec } from '../../mongo/catalog.ts';
+import { isIdIndex, isTrue } from '../../mongo/replicated-form.ts';
+
+/** One step that gives an index of the destination its true characteristics. `change` is the `index` of a collMod. */
+export type IndexStep =
+  | { readonly kind: 'prepareUnique'; readonly name: string }
+  | { readonly kind: 'convertToUnique'; readonly name: string }
+  | { readonly kind: 'modify'; readonly name: string; readonly change: Document }
+  | { readonly kind: 'build'; readonly spec: IndexSpec };
+
+/**
+ * The steps from the indexes on the destination to the true ones of the source. Steps that are done are left out, so
+ * that a restarted commit goes on where it was.
+ * @param trueIndexes - the indexes of the source.
+ * @param present - the indexes of the destination.
+ */
+export function planIndexes(
+  trueIndexes: readonly IndexSpec[],
+  present: readonly IndexSpec[],
+): IndexStep[] {
+  const presentByName = new Map(present.map((spec) => [spec.name, spec]));
+  return trueIndexes
+    .filter((spec) => !isIdIndex(spec))
+    .flatMap((wanted) => stepsOf(wanted, presentByName.get(wanted.name)));
+}
+
+function stepsOf(wanted: IndexSpec, present: IndexSpec | undefined): IndexStep[] {
+  if (!present) return [{ kind: 'build', spec: wanted }];
+  const { name } = wanted;
+  const steps: IndexStep[] = [];
+  const becomesUnique = isTrue(wanted['unique']) && !isTrue(present['unique']);
+  const staysPrepared = isTrue(wanted['prepareUnique']) && !isTrue(wanted['unique']);
+  if ((becomesUnique || staysPrepared) && !isTrue(present['prepareUnique']))
+    steps.push({ kind: 'prepareUnique', name });
+  if (becomesUnique) steps.push({ kind: 'convertToUnique', name });
+  if (isTrue(wanted['hidden']) && !isTrue(present['hidden'])) {
+    steps.push({ kind: 'modify', name, change: { name, hidden: true } });
+  }
+  const ttl = wanted['expireAfterSeconds'] as unknown;
+  if (ttl !== undefined && Number(ttl) !== Number(present['expireAfterSeconds'])) {
+    steps.push({ kind: 'modify', name, change: { name, expireAfterSeconds: ttl } });
+  }
+  return steps;
+}
+
+/**
+ * The collMod that gives a collection its true options, undefined where nothing was altered.
+ * @param trueOptions - the options on the source.
+ * @param present - the options on the destination.
+ */
+export function planOptions(trueOptions: Document, present: Document): Document | undefined {
+  const change: Record<string, unknown> = {};
+  if (isTrue(trueOptions['capped'])) {
+    if (Number(trueOptions['size']) !== Number(present['size']))
+      change['cappedSize'] = trueOptions['size'];
+    if (Number(trueOptions['max'] ?? 0) !== Number(present['max'] ?? 0))
+      change['cappedMax'] = trueOptions['max'] ?? 0;
+  }
+  const ttl = trueOptions['expireAfterSeconds'] as unknown;
+  if (ttl !== undefined && Number(ttl) !== Number(present['expireAfterSeconds']))
+    change['expireAfterSeconds'] = ttl;
+  if (ttl === undefined && present['expireAfterSeconds'] !== undefined)
+    change['expireAfterSeconds'] = 'off';
+  return Object.keys(change).length === 0 ? undefined : change;
+}

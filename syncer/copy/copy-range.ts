@@ -1,0 +1,155 @@
+import type { Document } from 'mongodb';
+import { findCollection } from '../../mongo/catalog.ts';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { RawCursor } from '../../mongo/raw-cursor.ts';
+import { codeOf, isCursorLost, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { isTrue } from '../../mongo/replicated-form.ts';
+import { retrying } from '../retry.ts';
+import type { Partition, TrackedCollection } from '../state/records.ts';
+import type { SyncContext } from '../sync-context.ts';
+import { insertDocuments } from './insert-documents.ts';
+
+/** Bytes that one fetch aims at; the server ends it at 16 MiB, whatever the documents' size. */
+const fetchBytes = 4 * 1024 * 1024;
+
+/** Inserts under way for each reader: the destination writes one batch while the next is on its way. */
+const insertsInFlight = 2;
+
+/** Which documents of a collection: all of them, or those of a partition. */
+export type Range = Pick<Partition, 'min' | 'max'> | 'all';
+
+/**
+ * Copies documents of a collection to where it is on the destination, as bytes. The collection is found by its UUID,
+ * whatever its name is by now; one that is gone has nothing to copy. After an error that passes it begins again: what
+ * is there already stays.
+ * @returns the bytes read.
+ */
+export async function copyRange(
+  context: SyncContext,
+  collection: TrackedCollection,
+  range: Range,
+): Promise<number> {
+  let bytes = 0;
+  let from: Namespace | undefined = collection.namespace;
+  await retrying(
+    context,
+    'copy',
+    async () => {
+      from ??= (await findCollection(context.source, collection.uuid, context.signal))?.namespace;
+      if (!from) {
+        context.logger.info(
+          { namespace: namespaceText(collection.namespace) },
+          'dropped on the source during the copy',
+        );
+        return;
+      }
+      bytes += await copyOnce(context, collection, from, range);
+    },
+    (error) => {
+      const gone = isGone(error);
+      // Renamed or dropped: the next attempt looks for the UUID.
+      if (gone) from = undefined;
+      return gone || isTransient(error) || isCursorLost(error);
+    },
+  );
+  return bytes;
+}
+
+async function copyOnce(
+  context: SyncContext,
+  collection: TrackedCollection,
+  from: Namespace,
+  range: Range,
+): Promise<number> {
+  const batchSize = documentsPerFetch(collection);
+  // The order of a capped collection is kept by one insert at a time.
+  const inFlight = new InFlight(isTrue(collection.options['capped']) ? 1 : insertsInFlight);
+  let bytes = 0;
+  await using cursor = await RawCursor.open(
+    context.source.raw,
+    from.db,
+    findCommand(collection, from, range, batchSize),
+    {
+      signal: context.signal,
+      batchSize,
+    },
+  );
+  try {
+    for await (const { documents } of cursor.batches()) {
+      const batchBytes = documents.reduce((sum, document) => sum + document.length, 0);
+      await inFlight.add(async () => {
+        await insertDocuments(context, collection.namespace, documents);
+        context.monitor.addCopied(documents.length, batchBytes);
+      });
+      bytes += batchBytes;
+    }
+  } finally {
+    await inFlight.settled();
+  }
+  inFlight.throwFailure();
+  return bytes;
+}
+
+function findCommand(
+  { uuid }: TrackedCollection,
+  { coll }: Namespace,
+  range: Range,
+  batchSize: number,
+): Document {
+  const bounds =
+    range === 'all' || (range.min === null && range.max === null)
+      ? { hint: { $natural: 1 } }
+      : {
+          hint: { _id: 1 },
+          ...(range.min === null ? {} : { min: range.min }),
+          ...(range.max === null ? {} : { max: range.max }),
+        };
+  return {
+    find: coll,
+    ...bounds,
+    batchSize,
+    collectionUUID: uuid,
+    readConcern: { level: 'majority' },
+  };
+}
+
+function documentsPerFetch({ sizeBytes, documentCount }: TrackedCollection): number {
+  const averageBytes = Math.max(64, documentCount > 0 ? sizeBytes / documentCount : 1024);
+  return Math.min(20_000, Math.max(16, Math.round(fetchBytes / averageBytes)));
+}
+
+function isGone(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === serverCode.collectionUuidMismatch || code === serverCode.namespaceNotFound;
+}
+
+/** Runs a bounded number of tasks side by side; the first failure is kept until it is asked for. */
+class InFlight {
+  readonly #limit: number;
+  readonly #running = new Set<Promise<void>>();
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Begins a task, once there is room. Throws the failure of an earlier one. */
+  async add(task: () => Promise<void>): Promise<void> {
+    while (this.#running.size >= this.#limit) await Promise.race(this.#running);
+    this.throwFailure();
+    const running = task()
+      .catch((error: unknown) => {
+        this.#failure ??= { error };
+      })
+      .finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  throwFailure(): void {
+    if (this.#failure) throw this.#failure.error;
+  }
+}

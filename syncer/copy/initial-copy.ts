@@ -1,0 +1,108 @@
+import { findCollection } from '../../mongo/catalog.ts';
+import { namespaceText } from '../../mongo/namespace.ts';
+import { forEachConcurrently } from '../../service/concurrency.ts';
+import { createIndexes } from '../catalog/destination-catalog.ts';
+import { retrying } from '../retry.ts';
+import type { Partition, TrackedCollection } from '../state/records.ts';
+import type { SyncContext } from '../sync-context.ts';
+import { copyRange } from './copy-range.ts';
+import { canPartition, partitionCount, splitCollection } from './split-points.ts';
+
+interface CopyTask {
+  readonly collection: TrackedCollection;
+  readonly partition: Partition | 'all';
+  readonly bytes: number;
+}
+
+/**
+ * Copies every collection that is not wholly on the destination yet, several at a time, the largest first, and builds
+ * the indexes where they come after the documents. What was completed before a crash is not copied again.
+ */
+export async function copyCollections(context: SyncContext): Promise<void> {
+  const { catalog, store, logger, tuning } = context;
+  const pending = catalog.collections().filter(({ isCopied }) => !isCopied);
+  const tasks = (await Promise.all(pending.map(async (one) => await tasksOf(context, one)))).flat();
+  const openPartitions = new Map<string, number>();
+  for (const { collection } of tasks) {
+    const key = collection.uuid.toHexString(false);
+    openPartitions.set(key, (openPartitions.get(key) ?? 0) + 1);
+  }
+  const complete = async (collection: TrackedCollection, bytes: number): Promise<void> => {
+    await retrying(context, 'copy state', async () => {
+      await catalog.completeCollections([collection], bytes);
+    });
+    logger.debug({ namespace: namespaceText(collection.namespace) }, 'collection copied');
+  };
+  // A collection whose last partition was completed just before a crash.
+  for (const collection of pending) {
+    if (!openPartitions.has(collection.uuid.toHexString(false))) await complete(collection, 0);
+  }
+  tasks.sort((left, right) => right.bytes - left.bytes);
+  await forEachConcurrently(tasks, tuning.copyWorkers, async ({ collection, partition }) => {
+    const bytes = await copyRange(context, collection, partition);
+    if (partition === 'all') {
+      await complete(collection, bytes);
+      return;
+    }
+    await retrying(context, 'copy state', async () => {
+      await store.completePartition(partition, bytes);
+    });
+    const key = collection.uuid.toHexString(false);
+    const open = (openPartitions.get(key) ?? 1) - 1;
+    openPartitions.set(key, open);
+    if (open === 0) await complete(collection, 0);
+  });
+  if (context.options.buildIndexes === 'afterDataCopy') await buildAllIndexes(context);
+}
+
+/** Copies one collection as a whole, now. */
+export async function copyCollection(
+  context: SyncContext,
+  collection: TrackedCollection,
+): Promise<void> {
+  const bytes = await copyRange(context, collection, 'all');
+  await retrying(context, 'copy state', async () => {
+    await context.catalog.completeCollections([collection], bytes);
+  });
+}
+
+async function tasksOf(context: SyncContext, collection: TrackedCollection): Promise<CopyTask[]> {
+  const { sizeBytes } = collection;
+  const whole: CopyTask = { collection, partition: 'all', bytes: sizeBytes };
+  const count = partitionCount(sizeBytes, context.tuning.partitionMiB * 1024 * 1024);
+  if (count === 1 || !canPartition(collection)) return [whole];
+  const partitions = await retrying(
+    context,
+    'partitioning',
+    async () => await partitionsOf(context, collection),
+  );
+  if (partitions === undefined) return [whole];
+  return partitions.map((partition) => ({ collection, partition, bytes: sizeBytes / count }));
+}
+
+async function partitionsOf(
+  context: SyncContext,
+  collection: TrackedCollection,
+): Promise<Partition[] | undefined> {
+  const stored = await context.store.readPartitions(collection.uuid);
+  if (stored) return stored;
+  // The name may be another collection's by now: its ids would split this one badly, though never wrongly.
+  const now = await findCollection(context.source, collection.uuid, context.signal);
+  if (!now) return undefined;
+  const partitions = await splitCollection(context, { ...collection, namespace: now.namespace });
+  await context.store.putPartitions(collection.uuid, partitions);
+  return partitions;
+}
+
+async function buildAllIndexes(context: SyncContext): Promise<void> {
+  await forEachConcurrently(
+    context.catalog.collections(),
+    context.tuning.copyWorkers,
+    async (collection) => {
+      await retrying(context, 'index build', async () => {
+        await createIndexes(context, collection.namespace, collection.indexes);
+      });
+      context.logger.debug({ namespace: namespaceText(collection.namespace) }, 'indexes built');
+    },
+  );
+}

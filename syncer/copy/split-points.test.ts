@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { canPartition, partitionCount, splitPoints } from './split-points.ts';
+
+describe('splitPoints', () => {
+  it('gives rising points inside the sample, fewer than ranges', () => {
+    fc.assert(
+      fc.property(fc.nat(200), fc.integer({ min: 1, max: 50 }), (size, count) => {
+        const points = splitPoints([...Array(size).keys()], count);
+        assert.ok(points.length < count || points.length === 0);
+        points.forEach((point, index) => {
+          assert.ok(point >= 0 && point < size);
+          assert.ok(index === 0 || point > (points[index - 1] ?? -1));
+        });
+      }),
+    );
+  });
+
+  it('splits evenly', () => {
+    assert.deepEqual(splitPoints([0, 1, 2, 3, 4, 5, 6, 7], 4), [2, 4, 6]);
+    assert.deepEqual(splitPoints([], 4), []);
+  });
+});
+
+describe('partitionCount', () => {
+  it('is at least one and bounded', () => {
+    assert.equal(partitionCount(0, 64), 1);
+    assert.equal(partitionCount(64, 64), 1);
+    assert.equal(partitionCount(65, 64), 2);
+    assert.equal(partitionCount(1e15, 64), 512);
+  });
+});
+
+describe('canPartition', () => {
+  it('is for ordinary collections', () => {
+    assert.equal(canPartition({ options: { validator: {} } }), true);
+    assert.equal(canPartition({ options: { capped: true } }), false);
+    assert.equal(canPartition({ options: { clusteredIndex: {} } }), false);
+    assert.equal(canPartition({ options: { collation: { locale: 'fr' } } }), false);
+  });
+});

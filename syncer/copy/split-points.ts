@@ -1,0 +1,78 @@
+import type { Document } from 'mongodb';
+import { isTrue } from '../../mongo/replicated-form.ts';
+import type { Partition, TrackedCollection } from '../state/records.ts';
+import type { SyncContext } from '../sync-context.ts';
+
+/** Sampled ids for each partition: more of them make the partitions more equal. */
+const samplesPerPartition = 20;
+const maxPartitions = 512;
+
+/**
+ * True where a collection may be read in ranges of the index on `_id`: a capped collection has to keep its order, a
+ * clustered one has no such index, and under a collation the bounds would have to be made of comparison keys.
+ */
+export function canPartition({ options }: Pick<TrackedCollection, 'options'>): boolean {
+  return (
+    !isTrue(options['capped']) &&
+    options['clusteredIndex'] === undefined &&
+    options['collation'] === undefined
+  );
+}
+
+/** Into how many partitions a collection is split. */
+export function partitionCount(sizeBytes: number, partitionBytes: number): number {
+  return Math.min(maxPartitions, Math.max(1, Math.ceil(sizeBytes / partitionBytes)));
+}
+
+/**
+ * Splits a collection in ranges of `_id` of about the same number of documents, by a sample that the server sorts: its
+ * order goes across types. The first range is open below and the last one above.
+ */
+export async function splitCollection(
+  { source, signal, tuning }: Pick<SyncContext, 'source' | 'signal' | 'tuning'>,
+  collection: TrackedCollection,
+): Promise<Partition[]> {
+  const count = partitionCount(collection.sizeBytes, tuning.partitionMiB * 1024 * 1024);
+  const { db, coll } = collection.namespace;
+  const sample = await source.decoded
+    .db(db)
+    .collection(coll)
+    .aggregate(
+      [
+        { $sample: { size: count * samplesPerPartition } },
+        { $project: { _id: 1 } },
+        { $sort: { _id: 1 } },
+      ],
+      {
+        allowDiskUse: true,
+        signal,
+        promoteValues: false,
+        promoteLongs: false,
+        promoteBuffers: false,
+      },
+    )
+    .toArray();
+  return rangesBetween(collection, splitPoints(sample, count));
+}
+
+/** Every n-th of the sorted samples, so that `count` ranges come of them; equal neighbours are taken once. */
+export function splitPoints<T>(sorted: readonly T[], count: number): T[] {
+  const points: T[] = [];
+  let last = -1;
+  for (let number = 1; number < count; number++) {
+    const index = Math.floor((number * sorted.length) / count);
+    const point = sorted[index];
+    if (point !== undefined && index > last) points.push(point);
+    last = Math.max(last, index);
+  }
+  return points;
+}
+
+function rangesBetween({ uuid }: TrackedCollection, points: readonly Document[]): Partition[] {
+  return [null, ...points].map((min, index) => ({
+    collection: uuid,
+    index,
+    min,
+    max: points[index] ?? null,
+  }));
+}

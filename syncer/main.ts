@@ -1,0 +1,61 @@
+import {
+  genericErrorBody,
+  progressErrorBody,
+  startHttpServer,
+  type Route,
+} from '../service/http-server.ts';
+import type { Logger } from '../service/logger.ts';
+import type { SyncerOptions } from './options.ts';
+import { Syncer } from './syncer.ts';
+
+/** Runs the sync tool until the signal is aborted. @param onListening - gets the HTTP port. */
+export async function startSyncer(
+  options: SyncerOptions,
+  logger: Logger,
+  signal: AbortSignal,
+  onListening?: (port: number) => void,
+): Promise<void> {
+  const syncer = new Syncer(options, logger);
+  await using server = await startHttpServer({
+    host: options.host,
+    port: options.port,
+    routes: routesOf(syncer),
+    logger,
+    metrics: syncer.monitor.registry,
+    isReady: () => syncer.isReady,
+    apiToken: options.apiToken,
+  });
+  onListening?.(server.port);
+  await syncer.run(signal);
+}
+
+/** The endpoints of the contract, part 4. */
+function routesOf(syncer: Syncer): Route[] {
+  const success = { success: true };
+  return [
+    {
+      method: 'POST',
+      path: '/api/v1/start',
+      errorBody: genericErrorBody,
+      handle: async (body) => {
+        await syncer.start(body);
+        return success;
+      },
+    },
+    {
+      method: 'POST',
+      path: '/api/v1/commit',
+      errorBody: genericErrorBody,
+      handle: async (body) => {
+        await syncer.commit(body);
+        return success;
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/v1/progress',
+      errorBody: progressErrorBody,
+      handle: () => syncer.progress(),
+    },
+  ];
+}

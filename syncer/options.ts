@@ -1,0 +1,61 @@
+import { logLevels } from '../service/logger.ts';
+import type { Options, OptionTable } from '../service/options.ts';
+
+/** The options of `clustersync syncer`. */
+export const syncerOptionTable = {
+  cluster0: {
+    type: 'string',
+    required: true,
+    secret: true,
+    valueName: 'uri',
+    description: 'connection string of cluster0',
+  },
+  cluster1: {
+    type: 'string',
+    required: true,
+    secret: true,
+    valueName: 'uri',
+    description: 'connection string of cluster1',
+  },
+  id: {
+    type: 'string',
+    default: 'syncer',
+    valueName: 'name',
+    description: 'name of this instance: the source shard it reads',
+  },
+  port: { type: 'number', default: 27182, description: 'HTTP port; 0 for any free one' },
+  host: { type: 'string', default: '127.0.0.1', description: 'address to listen on' },
+  apiToken: {
+    type: 'string',
+    secret: true,
+    valueName: 'token',
+    description: 'bearer token that the API asks for; none when absent',
+  },
+  logLevel: {
+    type: 'string',
+    default: 'info',
+    choices: logLevels,
+    description: 'how much is logged',
+  },
+  copyWorkers: {
+    type: 'number',
+    default: 4,
+    description: 'partitions and collections copied side by side',
+  },
+  partitionMiB: {
+    type: 'number',
+    default: 64,
+    description: 'size in MiB above which a collection is copied in partitions',
+  },
+  lanes: {
+    type: 'number',
+    default: 4,
+    description: 'streams of writes side by side that change events are applied in',
+  },
+  config: { type: 'string', valueName: 'file', description: 'YAML file with options' },
+} as const satisfies OptionTable;
+
+export type SyncerOptions = Options<typeof syncerOptionTable>;
+
+/** Options that say how hard the syncer works. */
+export type SyncerTuning = Pick<SyncerOptions, 'copyWorkers' | 'partitionMiB' | 'lanes'>;

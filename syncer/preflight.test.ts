@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { missingActions } from './preflight.ts';
+
+describe('missingActions', () => {
+  const needed = { cluster: ['listDatabases'], collections: ['find', 'insert'] };
+  const user = [{ user: 'u', db: 'admin' }];
+  const cases: [string, object, string[]][] = [
+    ['no authentication', { authenticatedUsers: [], authenticatedUserPrivileges: [] }, []],
+    [
+      'nothing granted',
+      { authenticatedUsers: user, authenticatedUserPrivileges: [] },
+      ['listDatabases', 'find', 'insert'],
+    ],
+    [
+      'all granted, in parts',
+      {
+        authenticatedUsers: user,
+        authenticatedUserPrivileges: [
+          { resource: { cluster: true }, actions: ['listDatabases'] },
+          { resource: { db: '', collection: '' }, actions: ['find'] },
+          { resource: { db: '', collection: '' }, actions: ['insert'] },
+        ],
+      },
+      [],
+    ],
+    [
+      'granted on one database only',
+      {
+        authenticatedUsers: user,
+        authenticatedUserPrivileges: [
+          { resource: { cluster: true }, actions: ['listDatabases'] },
+          { resource: { db: 'a', collection: '' }, actions: ['find', 'insert'] },
+        ],
+      },
+      ['find', 'insert'],
+    ],
+    [
+      'everything on any resource',
+      {
+        authenticatedUsers: user,
+        authenticatedUserPrivileges: [
+          { resource: { anyResource: true }, actions: ['listDatabases', 'find', 'insert'] },
+        ],
+      },
+      [],
+    ],
+  ];
+  for (const [what, authInfo, missing] of cases) {
+    it(what, () => {
+      assert.deepEqual(missingActions(authInfo, needed), missing);
+    });
+  }
+});

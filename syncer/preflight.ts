@@ -1,0 +1,179 @@
+import type { Document } from 'mongodb';
+import { runCommand, type ClusterClient } from '../mongo/cluster-client.ts';
+import { listNamespaces, listUserDatabases, type NamespaceInfo } from '../mongo/catalog.ts';
+import type { NamespaceFilter } from '../mongo/namespace-filter.ts';
+import { namespaceText } from '../mongo/namespace.ts';
+import { codeOf } from '../mongo/server-errors.ts';
+import { majorVersion, type Topology } from '../mongo/topology.ts';
+import { messageOf, SyncError } from '../service/errors.ts';
+import { checkTopologies, type StartOptions } from './api/start-body.ts';
+
+/** Oldest server that is synced: change streams with DDL events, and exact updates, are from 6.0 on. */
+const oldestMajorVersion = 6;
+
+/** What a start looks at. */
+export interface PreflightSubject {
+  readonly source: ClusterClient;
+  readonly destination: ClusterClient;
+  readonly sourceTopology: Topology;
+  readonly destinationTopology: Topology;
+  readonly options: StartOptions;
+  readonly filter: NamespaceFilter;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Looks at both clusters before anything is written.
+ * @throws SyncError with the name of the first condition that does not hold.
+ */
+export async function checkClusters(subject: PreflightSubject): Promise<void> {
+  const { source, destination, sourceTopology, destinationTopology, options, signal } = subject;
+  checkTopologies(options, sourceTopology, destinationTopology);
+  if (sourceTopology.clusterId === destinationTopology.clusterId) {
+    throw new SyncError(
+      'SameCluster',
+      `${options.source} and ${options.destination} are the same replica set, ${sourceTopology.setName}`,
+    );
+  }
+  checkVersion(options.source, sourceTopology);
+  checkVersion(options.destination, destinationTopology);
+  await checkPrivileges(source, options.source, sourceActions(options), signal);
+  await checkPrivileges(destination, options.destination, destinationActions(options), signal);
+  await checkPatterns(subject);
+  const selected = await selectedNamespaces(source, subject);
+  const timeSeries = selected.filter(({ kind }) => kind === 'timeseries');
+  if (timeSeries.length > 0) {
+    throw new SyncError(
+      'TimeSeriesNotSupported',
+      `the source has time-series collections: ${namesOf(timeSeries)}`,
+    );
+  }
+  const occupied = await selectedNamespaces(destination, subject);
+  if (occupied.length > 0) {
+    throw new SyncError(
+      'DestinationNotEmpty',
+      `the destination has data already: ${namesOf(occupied)}`,
+    );
+  }
+}
+
+function checkVersion(option: string, { version, host }: Topology): void {
+  if (majorVersion(version) < oldestMajorVersion) {
+    throw new SyncError(
+      'ServerVersionNotSupported',
+      `${option} (${host}) runs ${version}; ${oldestMajorVersion}.0 is needed`,
+    );
+  }
+}
+
+/** A pattern that the server cannot compile. */
+async function checkPatterns({ filter }: PreflightSubject): Promise<void> {
+  try {
+    await filter.selects({ db: 'clustersync-pattern-check', coll: 'clustersync-pattern-check' });
+  } catch (error) {
+    if (codeOf(error) === undefined) throw error;
+    throw new SyncError('InvalidNamespaceFilter', messageOf(error), { cause: error });
+  }
+}
+
+async function selectedNamespaces(
+  cluster: ClusterClient,
+  { filter, signal }: PreflightSubject,
+): Promise<NamespaceInfo[]> {
+  const selected: NamespaceInfo[] = [];
+  for (const db of await listUserDatabases(cluster, signal)) {
+    for (const info of await listNamespaces(cluster, db, signal)) {
+      if (await filter.selects(info.namespace)) selected.push(info);
+    }
+  }
+  return selected;
+}
+
+function namesOf(infos: readonly NamespaceInfo[]): string {
+  const shown = infos.slice(0, 5).map(({ namespace }) => namespaceText(namespace));
+  return `${shown.join(', ')}${infos.length > shown.length ? ` and ${infos.length - shown.length} more` : ''}`;
+}
+
+/** Actions on the cluster, and on every collection of every user database. */
+interface NeededActions {
+  readonly cluster: readonly string[];
+  readonly collections: readonly string[];
+}
+
+function sourceActions({ enableUserWriteBlocking }: StartOptions): NeededActions {
+  return {
+    cluster: [
+      'appendOplogNote',
+      'listDatabases',
+      ...(enableUserWriteBlocking ? blockingActions : []),
+    ],
+    collections: ['find', 'changeStream', 'listCollections', 'listIndexes', 'collStats'],
+  };
+}
+
+function destinationActions({ enableUserWriteBlocking }: StartOptions): NeededActions {
+  return {
+    cluster: ['listDatabases', ...(enableUserWriteBlocking ? blockingActions : [])],
+    collections: [
+      'find',
+      'insert',
+      'update',
+      'remove',
+      'bypassDocumentValidation',
+      'createCollection',
+      'createIndex',
+      'dropCollection',
+      'dropIndex',
+      'collMod',
+      'renameCollectionSameDB',
+      'listCollections',
+      'listIndexes',
+    ],
+  };
+}
+
+const blockingActions = ['setUserWriteBlockMode', 'bypassWriteBlockingMode'] as const;
+
+async function checkPrivileges(
+  cluster: ClusterClient,
+  option: string,
+  needed: NeededActions,
+  signal: AbortSignal,
+): Promise<void> {
+  const status = await runCommand(
+    cluster.admin,
+    { connectionStatus: 1, showPrivileges: true },
+    { signal },
+  );
+  const missing = missingActions(status['authInfo'] as Document, needed);
+  if (missing.length > 0) {
+    throw new SyncError(
+      'MissingPrivileges',
+      `the user of ${option} lacks the actions ${missing.join(', ')}`,
+    );
+  }
+}
+
+/** Which needed actions `authInfo` of connectionStatus does not show. Without authentication nothing is missing. */
+export function missingActions(authInfo: Document, needed: NeededActions): string[] {
+  const users = (authInfo['authenticatedUsers'] ?? []) as unknown[];
+  if (users.length === 0) return [];
+  const privileges = (authInfo['authenticatedUserPrivileges'] ?? []) as {
+    resource: Document;
+    actions: string[];
+  }[];
+  const actionsOn = (matches: (resource: Document) => boolean): Set<string> =>
+    new Set(
+      privileges.filter(({ resource }) => matches(resource)).flatMap(({ actions }) => actions),
+    );
+  const onCluster = actionsOn(
+    ({ cluster, anyResource }) => cluster === true || anyResource === true,
+  );
+  const onCollections = actionsOn(
+    ({ db, collection, anyResource }) => (db === '' && collection === '') || anyResource === true,
+  );
+  return [
+    ...needed.cluster.filter((action) => !onCluster.has(action)),
+    ...needed.collections.filter((action) => !onCollections.has(action)),
+  ];
+}

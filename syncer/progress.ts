@@ -1,0 +1,71 @@
+import type { SyncMonitor } from './monitor.ts';
+import type { Phase, SyncRecord } from './state/records.ts';
+
+/** What `info` says of each phase (contract 2.2). */
+const infoOf: Record<Phase, string> = {
+  catalog: 'collection copy',
+  copy: 'collection copy',
+  changes: 'change event application',
+  restoring: 'waiting for commit to complete',
+  done: 'commit completed',
+};
+
+/** What progress is made of, beside the sync's record. */
+export interface ProgressSource {
+  readonly syncerId: string;
+  readonly coordinatorId: string | null;
+  readonly sourceHost: string;
+  readonly destinationHost: string;
+  readonly monitor: Pick<SyncMonitor, 'lagSeconds' | 'copiedBytes' | 'eventsApplied'>;
+}
+
+/** True when a commit request will succeed. */
+export function canCommit(record: Pick<SyncRecord, 'state' | 'phase'>): boolean {
+  return record.state === 'RUNNING' && record.phase === 'changes';
+}
+
+/** The body of a progress answer when no sync was started: all fields but two are null. */
+export function idleProgress(): object {
+  return {
+    progress: {
+      state: 'IDLE',
+      canCommit: false,
+      canWrite: null,
+      info: null,
+      lagTimeSeconds: null,
+      collectionCopy: null,
+      directionMapping: null,
+      syncerID: null,
+      coordinatorID: null,
+      totalEventsApplied: null,
+      warnings: null,
+    },
+  };
+}
+
+/** The body of a progress answer of a sync. */
+export function syncProgress(record: SyncRecord, source: ProgressSource): object {
+  const { monitor } = source;
+  const isWaiting = record.state === 'COMMITTING';
+  return {
+    progress: {
+      state: record.state,
+      canCommit: canCommit(record),
+      canWrite: record.canWrite,
+      info: isWaiting ? infoOf.restoring : infoOf[record.phase],
+      lagTimeSeconds: record.state === 'COMMITTED' ? 0 : (monitor.lagSeconds ?? 0),
+      collectionCopy: {
+        estimatedTotalBytes: record.estimatedTotalBytes ?? 0,
+        estimatedCopiedBytes: monitor.copiedBytes,
+      },
+      directionMapping: {
+        Source: `${record.source.name}: ${source.sourceHost}`,
+        Destination: `${record.destination.name}: ${source.destinationHost}`,
+      },
+      syncerID: source.syncerId,
+      coordinatorID: source.coordinatorId,
+      totalEventsApplied: monitor.eventsApplied,
+      warnings: record.warnings,
+    },
+  };
+}

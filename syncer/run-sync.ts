@@ -1,0 +1,110 @@
+import type { Timestamp } from 'mongodb';
+import { majorityTime, writeNoop } from '../mongo/cluster-time.ts';
+import { buildCatalog } from './catalog/build-catalog.ts';
+import { followChanges } from './changes/follow-changes.ts';
+import type { StreamStart } from './changes/change-reader.ts';
+import { restoreCharacteristics } from './commit/restore.ts';
+import { setWriteBlocking } from './commit/write-blocking.ts';
+import { copyCollections } from './copy/initial-copy.ts';
+import { retrying } from './retry.ts';
+import type { InstanceRecord, SyncRecord } from './state/records.ts';
+import type { SyncContext } from './sync-context.ts';
+
+/** The record of a running sync: read at any time, changed in the store first. */
+export interface LiveRecord {
+  readonly current: SyncRecord;
+  update(change: Partial<SyncRecord>): Promise<void>;
+}
+
+/**
+ * Takes a sync from the phase that is stored to its end. It resolves when the sync is committed; after a crash at any
+ * point it is called again and goes on.
+ */
+export async function runSync(
+  context: SyncContext,
+  live: LiveRecord,
+  instance: InstanceRecord,
+): Promise<void> {
+  const { logger, monitor, source, signal } = context;
+  let { resumeToken } = instance;
+  monitor.appliedTime = instance.appliedTime ?? live.current.startTime;
+  for (;;) {
+    logger.info({ phase: live.current.phase, state: live.current.state }, 'phase');
+    switch (live.current.phase) {
+      case 'catalog': {
+        resumeToken = null;
+        monitor.appliedTime = await retrying(
+          context,
+          'catalog',
+          async () => await majorityTime(source, signal),
+        );
+        if (live.current.options.enableUserWriteBlocking) {
+          await retrying(context, 'write blocking', async () => {
+            await setWriteBlocking(context.destination, true, signal);
+          });
+        }
+        const catalog = await retrying(context, 'catalog', async () => await buildCatalog(context));
+        monitor.copiedBytes = 0;
+        await retrying(context, 'state', async () => {
+          await live.update({ ...catalog, phase: 'copy' });
+        });
+        monitor.appliedTime = catalog.startTime;
+        break;
+      }
+      case 'copy':
+        await copyCollections(context);
+        await retrying(context, 'state', async () => {
+          await live.update({ phase: 'changes' });
+        });
+        break;
+      case 'changes':
+        if (live.current.state === 'COMMITTING' && live.current.commitTime === null)
+          await fixCommitTime(context, live);
+        await followChanges(
+          context,
+          streamStart(resumeToken, live.current.startTime),
+          () => live.current.commitTime,
+        );
+        await retrying(context, 'state', async () => {
+          await live.update({ phase: 'restoring' });
+        });
+        break;
+      case 'restoring':
+        await restoreCharacteristics(context, async () => {
+          await live.update({ canWrite: true });
+        });
+        await retrying(context, 'state', async () => {
+          await live.update({ state: 'COMMITTED', phase: 'done' });
+        });
+        break;
+      case 'done':
+        logger.info(
+          { eventsApplied: monitor.eventsApplied, copiedBytes: monitor.copiedBytes },
+          'committed',
+        );
+        return;
+    }
+  }
+}
+
+/**
+ * Fixes the cluster time up to which changes belong to a commit, after blocking the writes of ordinary users where that
+ * is asked for. May be repeated until the time is stored.
+ */
+export async function fixCommitTime(context: SyncContext, live: LiveRecord): Promise<void> {
+  await retrying(context, 'commit', async () => {
+    if (live.current.commitTime !== null) return;
+    if (live.current.options.enableUserWriteBlocking)
+      await setWriteBlocking(context.source, true, context.signal);
+    await live.update({ commitTime: await writeNoop(context.source, 'commit', context.signal) });
+  });
+}
+
+function streamStart(
+  resumeToken: InstanceRecord['resumeToken'],
+  startTime: Timestamp | null,
+): StreamStart {
+  if (resumeToken !== null) return { after: resumeToken.buffer };
+  if (startTime === null) throw new Error('a sync that applies changes has no start time');
+  return { at: startTime };
+}

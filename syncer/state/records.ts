@@ -1,0 +1,99 @@
+import type { Binary, Timestamp, UUID } from 'mongodb';
+import type { IndexSpec } from '../../mongo/catalog.ts';
+import type { Namespace } from '../../mongo/namespace.ts';
+import type { Document } from 'mongodb';
+import type { ErrorName } from '../../service/error-table.ts';
+import type { StartOptions } from '../api/start-body.ts';
+
+/**
+ * How far a sync is. `catalog`: reading the source's catalog and creating collections; `copy`: copying documents;
+ * `changes`: applying change events, also while a commit waits for its time; `restoring`: the commit gives collections
+ * their true characteristics; `done`: committed.
+ */
+export type Phase = 'catalog' | 'copy' | 'changes' | 'restoring' | 'done';
+
+/** A deployment as it was when the sync began: a restarted process checks that it still talks to the same ones. */
+export interface ClusterRecord {
+  readonly name: 'cluster0' | 'cluster1';
+  readonly clusterId: string;
+}
+
+/** Why a sync stopped for good. */
+export interface FailureRecord {
+  readonly name: ErrorName;
+  readonly description: string;
+  readonly at: Date;
+}
+
+/** The sync: one document, `_id: 'sync'`, in the collection `sync`. */
+export interface SyncRecord {
+  readonly state: 'RUNNING' | 'COMMITTING' | 'COMMITTED';
+  readonly phase: Phase;
+  readonly options: StartOptions;
+  readonly source: ClusterRecord;
+  readonly destination: ClusterRecord;
+  readonly startedAt: Date;
+  /** Change events are read from here on. Null until the catalog is about to be read. */
+  readonly startTime: Timestamp | null;
+  /** When the catalog of each database was read; a database that is not named was not there. */
+  readonly catalogTimes: readonly CatalogTime[];
+  readonly estimatedTotalBytes: number | null;
+  /** Every change up to here belongs to the commit. Null until commit is received. */
+  readonly commitTime: Timestamp | null;
+  /** True once the commit has let users write to the destination. */
+  readonly canWrite: boolean;
+  readonly failure: FailureRecord | null;
+  readonly warnings: readonly string[];
+}
+
+export interface CatalogTime {
+  readonly db: string;
+  readonly time: Timestamp;
+}
+
+/** One process of the sync: `_id` is its --id, in the collection `instances`. */
+export interface InstanceRecord {
+  /** Drawn at each start of the process: the one that wrote it last owns the instance. */
+  readonly incarnation: string;
+  /** Change events up to here have been applied, acknowledged by a majority. */
+  readonly resumeToken: Binary | null;
+  readonly appliedTime: Timestamp | null;
+  readonly copiedBytes: number;
+  readonly eventsApplied: number;
+  readonly heartbeatAt: Date;
+}
+
+/** One collection of the source, by its UUID there. */
+export interface TrackedCollection {
+  readonly uuid: UUID;
+  /** Where it is on the destination: its name on the source as of the change events applied. */
+  readonly namespace: Namespace;
+  /** Its UUID on the destination; null while it is being created. */
+  readonly destinationUuid: UUID | null;
+  /** The options and indexes it has on the source. */
+  readonly options: Document;
+  readonly indexes: readonly IndexSpec[];
+  /** Renames up to this time are in `namespace` already. */
+  readonly namedAt: Timestamp;
+  /** Changes of options and indexes up to this time are in `options` and `indexes` already. */
+  readonly specifiedAt: Timestamp;
+  /** Documents and bytes when it was first seen: estimates. */
+  readonly sizeBytes: number;
+  readonly documentCount: number;
+  readonly isCopied: boolean;
+}
+
+/** One view of the source. Views have no UUID: they are known by name. */
+export interface TrackedView {
+  readonly namespace: Namespace;
+  readonly options: Document;
+  readonly specifiedAt: Timestamp;
+}
+
+/** A range of `_id` of one collection: from `min` (inclusive) up to `max` (exclusive); null is open. */
+export interface Partition {
+  readonly collection: UUID;
+  readonly index: number;
+  readonly min: Document | null;
+  readonly max: Document | null;
+}

@@ -1,0 +1,236 @@
+import { Binary, BSON, UUID, type Collection, type Document, type Timestamp } from 'mongodb';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import type { IndexSpec } from '../../mongo/catalog.ts';
+import { namespaceText, syncDatabase, type Namespace } from '../../mongo/namespace.ts';
+import type { RawDocument } from '../../mongo/raw-bson.ts';
+import { SyncError } from '../../service/errors.ts';
+import type {
+  InstanceRecord,
+  Partition,
+  SyncRecord,
+  TrackedCollection,
+  TrackedView,
+} from './records.ts';
+
+const { EJSON } = BSON;
+
+/** Index of the record that says that all partitions of a collection are stored. */
+const partitionsEnd = -1;
+
+interface Stored<T> extends Document {
+  _id: T;
+}
+
+/** A checkpoint of an instance: what a restarted process needs to go on. */
+export interface Checkpoint {
+  readonly resumeToken: RawDocument;
+  readonly appliedTime: Timestamp;
+  readonly eventsApplied: number;
+}
+
+/**
+ * The state of a sync that survives its processes: the database `clustersync_internal` on the destination.
+ * Every write is acknowledged by a majority before the promise resolves.
+ */
+export class SyncStore {
+  readonly #sync: Collection<Stored<string>>;
+  readonly #instances: Collection<Stored<string>>;
+  readonly #collections: Collection<Stored<UUID>>;
+  readonly #views: Collection<Stored<string>>;
+  readonly #partitions: Collection<Stored<{ collection: UUID; index: number }>>;
+  readonly #instanceId: string;
+  readonly #incarnation = new UUID().toHexString();
+  readonly #signal: AbortSignal;
+
+  constructor(destination: ClusterClient, instanceId: string, signal: AbortSignal) {
+    const db = destination.decoded.db(syncDatabase, {
+      writeConcern: { w: 'majority', journal: true },
+    });
+    this.#sync = db.collection('sync');
+    this.#instances = db.collection('instances');
+    this.#collections = db.collection('collections');
+    this.#views = db.collection('views');
+    this.#partitions = db.collection('partitions');
+    this.#instanceId = instanceId;
+    this.#signal = signal;
+  }
+
+  /** The sync, undefined when none was started. */
+  async readSync(): Promise<SyncRecord | undefined> {
+    const found = await this.#sync.findOne({ _id: 'sync' }, { signal: this.#signal });
+    return found === null ? undefined : (withoutId(found) as unknown as SyncRecord);
+  }
+
+  /** Records a new sync. @throws SyncError OtherSyncUnfinished when there is one already. */
+  async createSync(record: SyncRecord): Promise<void> {
+    const result = await this.#sync.updateOne(
+      { _id: 'sync' },
+      { $setOnInsert: { ...record } },
+      { upsert: true },
+    );
+    if (result.upsertedCount === 0)
+      throw new SyncError('OtherSyncUnfinished', 'the destination holds another sync');
+  }
+
+  async updateSync(change: Partial<SyncRecord>): Promise<void> {
+    await this.#sync.updateOne({ _id: 'sync' }, { $set: change });
+  }
+
+  /** Takes this instance over: whichever process held it before can save nothing any more. */
+  async claimInstance(): Promise<InstanceRecord> {
+    const fresh = { resumeToken: null, appliedTime: null, copiedBytes: 0, eventsApplied: 0 };
+    const claimed = await this.#instances.findOneAndUpdate(
+      { _id: this.#instanceId },
+      { $set: { incarnation: this.#incarnation, heartbeatAt: new Date() }, $setOnInsert: fresh },
+      { upsert: true, returnDocument: 'after' },
+    );
+    return withoutId(claimed ?? {}) as unknown as InstanceRecord;
+  }
+
+  /** Saves what has been applied. @throws SyncError SupersededByOtherInstance. */
+  async saveCheckpoint({ resumeToken, appliedTime, eventsApplied }: Checkpoint): Promise<void> {
+    await this.#updateInstance({
+      $set: { resumeToken: new Binary(resumeToken), appliedTime, eventsApplied },
+    });
+  }
+
+  /** Forgets all that was applied and copied: the sync begins anew. @throws SyncError SupersededByOtherInstance. */
+  async resetInstance(): Promise<void> {
+    const fresh = { resumeToken: null, appliedTime: null, copiedBytes: 0, eventsApplied: 0 };
+    await this.#updateInstance({ $set: fresh });
+  }
+
+  /** Says that this instance lives. @throws SyncError SupersededByOtherInstance. */
+  async heartbeat(): Promise<void> {
+    await this.#updateInstance({});
+  }
+
+  async #updateInstance(update: { $set?: Document; $inc?: Document }): Promise<void> {
+    const result = await this.#instances.updateOne(
+      { _id: this.#instanceId, incarnation: this.#incarnation },
+      { ...update, $set: { ...update.$set, heartbeatAt: new Date() } },
+    );
+    if (result.matchedCount === 0) {
+      throw new SyncError(
+        'SupersededByOtherInstance',
+        `another process runs as --id ${this.#instanceId}`,
+      );
+    }
+  }
+
+  async readCollections(): Promise<TrackedCollection[]> {
+    const stored = await this.#collections.find({}, { signal: this.#signal }).toArray();
+    return stored.map(decodeCollection);
+  }
+
+  async putCollections(collections: readonly TrackedCollection[]): Promise<void> {
+    if (collections.length === 0) return;
+    const replacements = collections.map((collection) => ({
+      replaceOne: {
+        filter: { _id: collection.uuid },
+        replacement: encodeCollection(collection),
+        upsert: true,
+      },
+    }));
+    await this.#collections.bulkWrite(replacements, { ordered: false });
+  }
+
+  async deleteCollection(uuid: UUID): Promise<void> {
+    await this.#collections.deleteOne({ _id: uuid });
+    await this.#partitions.deleteMany({ '_id.collection': uuid });
+  }
+
+  async readViews(): Promise<TrackedView[]> {
+    const stored = await this.#views.find({}, { signal: this.#signal }).toArray();
+    return stored.map(({ namespace, options, specifiedAt }) => ({
+      namespace: namespace as Namespace,
+      options: parseSpec(options) as Document,
+      specifiedAt: specifiedAt as Timestamp,
+    }));
+  }
+
+  async putView({ namespace, options, specifiedAt }: TrackedView): Promise<void> {
+    const replacement = { namespace, options: textOfSpec(options), specifiedAt };
+    await this.#views.replaceOne({ _id: namespaceText(namespace) }, replacement, { upsert: true });
+  }
+
+  async deleteView(namespace: Namespace): Promise<void> {
+    await this.#views.deleteOne({ _id: namespaceText(namespace) });
+  }
+
+  /** Forgets collections, views and partitions. */
+  async deleteCatalog(): Promise<void> {
+    await this.#partitions.deleteMany({});
+    await this.#views.deleteMany({});
+    await this.#collections.deleteMany({});
+  }
+
+  /** The partitions of a collection that are not copied yet; undefined when it was not partitioned to the end. */
+  async readPartitions(collection: UUID): Promise<Partition[] | undefined> {
+    const stored = await this.#partitions
+      .find({ '_id.collection': collection }, { signal: this.#signal })
+      .toArray();
+    if (!stored.some(({ _id }) => _id.index === partitionsEnd)) return undefined;
+    return stored
+      .filter(({ _id, isCopied }) => _id.index !== partitionsEnd && isCopied !== true)
+      .map(({ _id, min, max }) => ({
+        collection: _id.collection,
+        index: _id.index,
+        min: parseSpec(min) as Document | null,
+        max: parseSpec(max) as Document | null,
+      }));
+  }
+
+  /** Stores all partitions of a collection, in place of what a broken-off attempt may have left. */
+  async putPartitions(collection: UUID, partitions: readonly Partition[]): Promise<void> {
+    await this.#partitions.deleteMany({ '_id.collection': collection });
+    await this.#partitions.insertMany(
+      partitions.map(({ index, min, max }) => ({
+        _id: { collection, index },
+        min: textOfSpec(min),
+        max: textOfSpec(max),
+        isCopied: false,
+      })),
+    );
+    await this.#partitions.insertOne({ _id: { collection, index: partitionsEnd } });
+  }
+
+  /** Records that a partition is on the destination, and the bytes it had. */
+  async completePartition({ collection, index }: Partition, bytes: number): Promise<void> {
+    await this.#partitions.updateOne({ _id: { collection, index } }, { $set: { isCopied: true } });
+    await this.#updateInstance({ $inc: { copiedBytes: bytes } });
+  }
+
+  /** Records that collections are wholly on the destination, and the bytes copied since the last call. */
+  async completeCollections(uuids: readonly UUID[], bytes: number): Promise<void> {
+    await this.#collections.updateMany({ _id: { $in: [...uuids] } }, { $set: { isCopied: true } });
+    if (bytes > 0) await this.#updateInstance({ $inc: { copiedBytes: bytes } });
+  }
+}
+
+function withoutId({ _id, ...rest }: Document): Document {
+  return rest;
+}
+
+/** Specifications are kept as extended JSON: they contain names with dots and dollars, which the server treats as its own. */
+function textOfSpec(value: unknown): string {
+  return EJSON.stringify(value, { relaxed: false });
+}
+
+function parseSpec(text: unknown): unknown {
+  return EJSON.parse(String(text), { relaxed: false });
+}
+
+function encodeCollection({ uuid, options, indexes, ...rest }: TrackedCollection): Stored<UUID> {
+  return { _id: uuid, ...rest, options: textOfSpec(options), indexes: textOfSpec(indexes) };
+}
+
+function decodeCollection({ _id, options, indexes, ...rest }: Stored<UUID>): TrackedCollection {
+  const known = rest as unknown as Omit<TrackedCollection, 'uuid' | 'options' | 'indexes'>;
+  return {
+    ...known,
+    uuid: _id,
+    options: parseSpec(options) as Document,
+    indexes: parseSpec(indexes) as IndexSpec[],
+  };
+}

@@ -1,0 +1,23 @@
+import type { ClusterClient } from '../mongo/cluster-client.ts';
+import type { NamespaceFilter } from '../mongo/namespace-filter.ts';
+import type { Logger } from '../service/logger.ts';
+import type { StartOptions } from './api/start-body.ts';
+import type { TrackedCatalog } from './catalog/tracked-catalog.ts';
+import type { SyncMonitor } from './monitor.ts';
+import type { SyncStore } from './state/store.ts';
+import type { SyncerTuning } from './options.ts';
+
+/** What every part of a running sync works with. */
+export interface SyncContext {
+  readonly source: ClusterClient;
+  readonly destination: ClusterClient;
+  readonly store: SyncStore;
+  readonly catalog: TrackedCatalog;
+  readonly filter: NamespaceFilter;
+  readonly options: StartOptions;
+  readonly tuning: SyncerTuning;
+  readonly monitor: SyncMonitor;
+  readonly logger: Logger;
+  /** Aborted when the sync is to stop: shutdown, or a failure in another part of it. */
+  readonly signal: AbortSignal;
+}
