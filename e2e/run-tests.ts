@@ -22,4 +22,6 @@ function npmScript(script: string, limitMinutes: number): Pick<Stage, 'command' 
 }
 
 const names = process.argv.slice(2);
+const unknown = names.filter((name) => !stages.some((stage) => stage.name === name));
+if (unknown.length > 0) throw new Error(`there is no stage called ${unknown.join(', ')}`);
 await runTests(names.length === 0 ? stages : stages.filter(({ name }) => names.includes(name)));

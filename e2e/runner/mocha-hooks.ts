@@ -8,6 +8,22 @@ process.on('unhandledRejection', (reason) => {
   throw reason instanceof Error ? reason : new Error(`unhandled rejection: ${inspect(reason)}`);
 });
 
+// When the test runner is killed, it cannot end its children any more.
+const runnerId = Number(process.env['TEST_RUNNER_PID']);
+if (runnerId > 0) {
+  setInterval(() => {
+    if (!isRunning(runnerId)) process.kill(process.pid, 'SIGTERM');
+  }, 1000).unref();
+}
+
+function isRunning(processId: number): boolean {
+  try {
+    return process.kill(processId, 0);
+  } catch {
+    return false;
+  }
+}
+
 /** Hooks around all tests: what a test leaves open is an error, not a process that hangs. */
 export const mochaHooks: Mocha.RootHookObject = {
   afterAll(done) {

@@ -14,7 +14,11 @@ export type Command = readonly [string, ...string[]];
  */
 export async function runCommand([file, ...args]: Command, signal: AbortSignal): Promise<string> {
   if (signal.aborted) return 'not run';
-  const child = spawn(file, args, { detached: true, stdio: ['ignore', 'inherit', 'inherit'] });
+  const child = spawn(file, args, {
+    detached: true,
+    env: { ...process.env, TEST_RUNNER_PID: String(process.pid) },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
   const ended = new AbortController();
   const stop = (): void => {
     void stopGroup(child.pid, ended.signal);

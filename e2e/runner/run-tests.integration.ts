@@ -147,6 +147,21 @@ describe('the test runner', () => {
     await assertIsGone(output);
   });
 
+  it('takes mocha with it when it is killed', async () => {
+    const file = join(folder, 'hang.mjs');
+    const script = 'it("a", async () => { console.log("child " + process.pid); await hang(); });';
+    const hang = 'const hang = () => new Promise(() => { setInterval(() => {}, 60_000); });';
+    await writeFile(file, `${hang}\n${script}`);
+    const runner = start([mochaStage(file)]);
+    assert.ok(runner.stdout);
+    let output = '';
+    for await (const chunk of runner.stdout) {
+      output += String(chunk);
+      if (/child \d+/.test(output) && !runner.killed) runner.kill('SIGKILL');
+    }
+    await assertIsGone(output);
+  });
+
   it('ends its children on SIGINT, and still prints the last line', async () => {
     const runner = start([pass, check('hang', hangWithChild), pass]);
     assert.ok(runner.stdout);

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import { MongoClient } from 'mongodb';
+import { until } from '../until.ts';
 import { startReplicaSet, type ReplicaSet } from './replica-set.ts';
 
 describe('startReplicaSet', () => {
@@ -122,6 +125,50 @@ describe('startReplicaSet', () => {
         .collection('items')
         .insertOne({}, { writeConcern: { w: 3 } });
     });
+  });
+
+  it('is known under another address', async () => {
+    await using set = await startReplicaSet({
+      members: 3,
+      name: 'other',
+      bindIp: ['127.0.0.2'],
+      advertisedHost: '127.0.0.2',
+    });
+    assert.match(
+      set.uri('app'),
+      /@127\.0\.0\.2:\d+,127\.0\.0\.2:\d+,127\.0\.0\.2:\d+\/\?replicaSet=other$/,
+    );
+    await using client = new MongoClient(set.uri('app'));
+    await client
+      .db('shop')
+      .collection('items')
+      .insertOne({}, { writeConcern: { w: 3 } });
+  });
+
+  it('waits for its port when somebody else has it', async () => {
+    await using set = await startReplicaSet({ members: 1 });
+    const [member] = set.members;
+    assert.ok(member);
+    await set.kill(member);
+    const squatter = createServer().listen(member.port, '127.0.0.1');
+    await once(squatter, 'listening');
+    const restarting = set.restart(member);
+    await until('a try', () =>
+      readFileSync(member.logFile, 'utf8').includes('Address already in use'),
+    );
+    squatter.close();
+    await restarting;
+    assert.equal(await set.primary(), member);
+  });
+
+  it('fails an abort or a deadline while it waits', async () => {
+    await using set = await startReplicaSet({ members: 1 });
+    const [member] = set.members;
+    assert.ok(member);
+    await set.kill(member);
+    await assert.rejects(set.primary({ deadlineMs: 100 }), { name: 'TimeoutError' });
+    const reason = new Error('enough');
+    await assert.rejects(set.primary({ signal: AbortSignal.abort(reason) }), reason);
   });
 
   it('leaves nothing when the start is aborted', async () => {
