@@ -64,7 +64,7 @@ export class Syncer {
     try {
       await this.#boot();
       await Promise.race([this.#started.promise, stopped]);
-      if (!signal.aborted) await this.#work();
+      if (!this.#isStopped()) await this.#work();
       await stopped;
     } finally {
       await this.#clusters.cluster0[Symbol.asyncDispose]();
@@ -148,12 +148,12 @@ export class Syncer {
     });
   }
 
-  get #isStopped(): boolean {
+  #isStopped(): boolean {
     return this.#signal.aborted;
   }
 
   async #boot(): Promise<void> {
-    for (let attempt = 0; !this.#isStopped; attempt++) {
+    for (let attempt = 0; !this.#isStopped(); attempt++) {
       try {
         const topologies = {
           cluster0: await readTopology(this.#clusters.cluster0, this.#signal),
@@ -167,7 +167,7 @@ export class Syncer {
         this.#logger.info({ state: this.#record?.state ?? 'IDLE' }, 'ready');
         return;
       } catch (error) {
-        if (this.#isStopped) return;
+        if (this.#isStopped()) return;
         this.#bootError = toSyncError(connectionError(error) ?? error);
         this.#logger.warn(
           { attempt, error: this.#bootError.name, reason: this.#bootError.message },
@@ -217,7 +217,7 @@ export class Syncer {
         await pulse.catch(() => undefined);
       }
     } catch (error) {
-      if (this.#signal.aborted) return;
+      if (this.#isStopped()) return;
       await this.#fail(toSyncError(connectionError(error) ?? error));
     }
   }

@@ -39,15 +39,13 @@ const validate = new Ajv({
 export function parseStartBody(body: unknown): StartOptions {
   const copy = structuredClone(body);
   if (!validate(copy)) throw schemaError(validate.errors ?? []);
-  const options = copy as unknown as StartOptions & {
-    readonly source: string;
-    readonly destination: string;
-  };
+  const options = copy as unknown as StartOptions;
   for (const field of ['source', 'destination'] as const) {
-    if (options[field] !== 'cluster0' && options[field] !== 'cluster1') {
+    const name: string = options[field];
+    if (!clusterNames.has(name)) {
       throw new SyncError(
         'UnknownCluster',
-        `${field} is cluster0 or cluster1, not ${JSON.stringify(options[field])}`,
+        `${field} is cluster0 or cluster1, not ${JSON.stringify(name)}`,
       );
     }
   }

@@ -1,5 +1,6 @@
 import { Int32, type Document } from 'mongodb';
 import type { IndexSpec } from '../../mongo/catalog.ts';
+import { isTrue } from '../../mongo/replicated-form.ts';
 import { modifyCollection } from '../catalog/destination-catalog.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -40,25 +41,19 @@ export function modifiedIndexes(indexes: readonly IndexSpec[], change: Values): 
   return indexes.map((spec) => (spec.name === change['name'] ? modifiedIndex(spec, change) : spec));
 }
 
-function modifiedIndex(
-  spec: IndexSpec,
-  { hidden, expireAfterSeconds, unique, prepareUnique }: Document,
-): IndexSpec {
-  const changed: IndexSpec = {
-    ...spec,
-    ...(expireAfterSeconds === undefined
-      ? {}
-      : { expireAfterSeconds: asInt32(expireAfterSeconds) }),
-    ...(unique === undefined ? {} : { unique }),
-    ...(hidden === undefined ? {} : { hidden }),
-    ...(prepareUnique === undefined ? {} : { prepareUnique }),
-  };
-  const { hidden: isHidden, prepareUnique: isPrepared, ...rest } = changed as IndexSpec & Values;
+function modifiedIndex(spec: IndexSpec, change: Values): IndexSpec {
+  const { hidden: wasHidden, prepareUnique: wasPrepared, ...rest } = spec as IndexSpec & Values;
+  const isUnique = isTrue(change['unique'] ?? spec['unique']);
+  const isHidden = isTrue(change['hidden'] ?? wasHidden);
+  const isPrepared = isTrue(change['prepareUnique'] ?? wasPrepared);
+  const ttl = change['expireAfterSeconds'];
   return {
     ...rest,
-    ...(isHidden === true ? { hidden: true } : {}),
+    ...(ttl === undefined ? {} : { expireAfterSeconds: asInt32(ttl) }),
+    ...(isUnique ? { unique: true } : {}),
+    ...(isHidden ? { hidden: true } : {}),
     // A unique index needs no preparation any more: the server takes the mark off.
-    ...(isPrepared === true && changed['unique'] !== true ? { prepareUnique: true } : {}),
+    ...(isPrepared && !isUnique ? { prepareUnique: true } : {}),
   };
 }
 
