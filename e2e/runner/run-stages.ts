@@ -1,6 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createGuardedFolder } from '../ground/guarded-folder.ts';
 import { runCommand, type Command } from './run-command.ts';
 import { addTallies, emptyTally, okExit, readTally, type Tally } from './tally.ts';
 
@@ -49,21 +48,14 @@ export async function runStages(
 
 async function runStage(stage: Stage, signal: AbortSignal): Promise<Tally> {
   const limit = AbortSignal.timeout(stage.limitSeconds * 1000);
-  const folder = await mkdtemp(join(tmpdir(), 'clustersync-tests-'));
-  const file = join(folder, 'outcomes');
-  try {
-    const [program, ...args] = stage.command;
-    const command: Command =
-      stage.kind === 'check'
-        ? stage.command
-        : [program, ...args, '--reporter', reporter, '--reporter-option', `file=${file}`];
-    const end = await runCommand(command, AbortSignal.any([signal, limit]));
-    const exit = limit.aborted && end !== okExit ? `over ${stage.limitSeconds} s` : end;
-    if (stage.kind === 'mocha') return await readTally(file, stage.name, exit);
-    return exit === okExit
-      ? { ...emptyTally, passed: 1 }
-      : { ...emptyTally, failed: [`${stage.name} (${exit})`] };
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  await using folder = await createGuardedFolder();
+  const file = join(folder.path, 'outcomes');
+  const options = ['--reporter', reporter, '--reporter-option', `file=${file}`];
+  const command: Command = stage.kind === 'check' ? stage.command : [...stage.command, ...options];
+  const end = await runCommand(command, AbortSignal.any([signal, limit]));
+  const exit = limit.aborted && end !== okExit ? `over ${stage.limitSeconds} s` : end;
+  if (stage.kind === 'mocha') return await readTally(file, stage.name, exit);
+  return exit === okExit
+    ? { ...emptyTally, passed: 1 }
+    : { ...emptyTally, failed: [`${stage.name} (${exit})`] };
 }
