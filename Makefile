@@ -58,3 +58,31 @@ test-integration: prerequisites node_modules/.installed ## Run the tests against
 test-e2e: prerequisites node_modules/.installed ## Run the end-to-end tests: everything in a real cluster
 	@$(npm) test:e2e
 
+
+##@ Cluster (E2E_CLUSTER=local: in namespaces of this machine, as root; kind: in Docker; default kind where Docker answers)
+
+.PHONY: tools
+tools: prerequisites ## Get what the tests need besides npm packages: mongod, Kubernetes, helm (kept outside the checkout)
+	@e2e/ground/tools.sh
+
+test test-integration test-e2e: tools
+
+.PHONY: cluster-up
+cluster-up: prerequisites ## Bring up this checkout's cluster; prints the file that says how to use it
+	@e2e/ground/kubernetes/up.sh
+
+.PHONY: cluster-down
+cluster-down: ## Take this checkout's cluster down and remove its traces
+	@e2e/ground/kubernetes/down.sh
+
+.PHONY: image
+image: prerequisites node_modules/.installed ## Build the container image; prints its name
+	@e2e/ground/kubernetes/image.sh
+
+.PHONY: load-image
+load-image: node_modules/.installed cluster-up ## Build the container image and bring it to the cluster; prints its name
+	@e2e/ground/kubernetes/load-image.sh
+
+.PHONY: kubectl
+kubectl: ## Run kubectl on the cluster: make kubectl ARGS='get pods --all-namespaces'
+	@e2e/ground/kubernetes/kubectl.sh $(ARGS)

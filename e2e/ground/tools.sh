@@ -5,7 +5,7 @@ set -euo pipefail
 # shellcheck source=tool-cache.sh
 . "$(dirname "${BASH_SOURCE[0]}")/tool-cache.sh"
 
-packages=(containerd runc containernetworking-plugins nftables conntrack iproute2 openssl)
+packages=(containerd runc containernetworking-plugins nftables conntrack iproute2 procps openssl)
 
 main() {
   local kind
@@ -101,6 +101,7 @@ has_package() {
     containernetworking-plugins) [ -n "$(cni_folder)" ] ;;
     containerd) [ -n "$(command -v containerd)" ] && [ -n "$(command -v ctr)" ] ;;
     nftables) [ -n "$(command -v nft)" ] ;;
+    procps) [ -n "$(command -v pgrep)" ] ;;
     iproute2) [ -n "$(command -v ip)" ] ;;
     *) [ -n "$(command -v "$1")" ] ;;
   esac

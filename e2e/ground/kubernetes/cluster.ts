@@ -158,7 +158,10 @@ class CheckoutCluster implements Cluster {
           ...['wait', resource, `--for=${one}`, `--namespace=${namespace}`],
           `--timeout=${Math.max(1, Math.ceil(leftMs))}ms`,
         ];
-        await this.kubectl(args, { deadlineMs: leftMs + 5000, ...(signal && { signal }) });
+        await this.kubectl(args, {
+          deadlineMs: Math.ceil(leftMs) + 5000,
+          ...(signal && { signal }),
+        });
       });
     }
   }

@@ -28,6 +28,8 @@ local_up() {
   write_configs
   mkdir -p "$run/log" "$run/bin"
   start_init
+  # From then on its mounts hide what this machine has in the same places.
+  until_true 10 'its first process starts' test -s "$run/pids/containerd" || show_logs
   until_true 60 'containerd answers' in_cluster ctr version || show_logs
   import_pause_image "$pause_image"
   until_true 120 'the API server is ready' kubectl get --raw /readyz || show_logs
@@ -46,13 +48,11 @@ local_host_address() {
 
 local_down() {
   [ "$(id -u)" = 0 ] || return 0
-  local pids
-  pids="$(init_pid) $(ip netns pids "$cluster_name" 2>/dev/null || true)"
-  if [ -n "${pids// /}" ]; then
-    # shellcheck disable=SC2086
-    kill -KILL $pids 2>/dev/null || true
-    # shellcheck disable=SC2086
-    until_true 60 'its processes end' all_ended $pids
+  local pids=()
+  mapfile -t pids < <(processes)
+  if [ "${#pids[@]}" -gt 0 ]; then
+    kill -KILL "${pids[@]}" 2>/dev/null || true
+    until_true 60 'its processes end' all_ended "${pids[@]}"
   fi
   remove_network
   remove_cgroups
@@ -75,23 +75,24 @@ local_has_image() {
 }
 
 start_init() {
-  local tools parent
+  local tools
   tools="$(hyperkube_folder)"
   # Not given the lock: it outlives this script.
   setsid nsenter --net="/run/netns/$cluster_name" unshare --mount --pid --fork --mount-proc --kill-child \
     bash "$kubernetes/local/init.sh" "$run" "$tools" "$node_address" "$services" \
     </dev/null >"$run/log/init.log" 2>&1 9>&- &
-  parent=$!
-  until_true 10 'its first process starts' pgrep --parent "$parent"
-  pgrep --parent "$parent" >"$run/init.pid"
+}
+
+# processes [BEFORE]: those that run init.sh for this cluster, found by their command line: no file can be lost
+processes() {
+  pgrep --full "${1:-}/init\.sh $run " || true
 }
 
 # init_pid: the first process of the namespaces, as seen from outside; nothing if it is not running
 init_pid() {
-  local pid
-  pid="$(cat "$run/init.pid" 2>/dev/null)" || return 0
-  # The id may belong to someone else by now.
-  if { tr '\0' ' ' <"/proc/$pid/cmdline"; } 2>/dev/null | grep -qF " $run "; then echo "$pid"; fi
+  local parent
+  parent="$(processes '^unshare .*')"
+  [ -z "$parent" ] || pgrep --parent "$parent" || true
 }
 
 # in_cluster COMMAND...: in its process and mount namespaces

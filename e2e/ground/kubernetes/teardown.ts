@@ -1,0 +1,9 @@
+import { takeDown } from './cluster.ts';
+
+/** Takes the cluster down after the last test, unless E2E_KEEP_CLUSTER is set. */
+export const mochaHooks: Mocha.RootHookObject = {
+  async afterAll() {
+    this.timeout(150_000);
+    if (process.env['E2E_KEEP_CLUSTER'] === undefined) await takeDown();
+  },
+};
