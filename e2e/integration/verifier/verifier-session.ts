@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import type { ProgressBody } from '../../../verifier/api/progress.ts';
+import { openVerifier } from '../../../verifier/main.ts';
+import type { VerifierOptions } from '../../../verifier/options.ts';
+import { createLogger } from '../../../service/logger.ts';
+import { until } from '../../ground/until.ts';
+
+export type Progress = ProgressBody['progress'];
+
+/** An answer of the API. */
+export interface Answer {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+}
+
+/** A verifier under test, called over HTTP. */
+export interface VerifierSession extends AsyncDisposable {
+  /** Everything it has logged. */
+  readonly log: string[];
+  post(command: string, body?: unknown): Promise<Answer>;
+  get(path: string): Promise<Answer>;
+  progress(): Promise<Progress>;
+  /** Waits for the end of a verification. */
+  untilComplete(deadlineMs?: number): Promise<Progress>;
+}
+
+/** Starts a verifier of all user databases on a free port. */
+export async function openSession(
+  options: Pick<VerifierOptions, 'srcURI' | 'destURI'> & Partial<VerifierOptions>,
+): Promise<VerifierSession> {
+  const log: string[] = [];
+  const logger = createLogger('verifier', 'debug', (line) => log.push(line));
+  const verifier = await openVerifier(
+    {
+      metaURI: undefined,
+      verifyAll: true,
+      port: 0,
+      host: '127.0.0.1',
+      apiToken: undefined,
+      workers: 4,
+      logLevel: 'debug',
+      config: undefined,
+      ...options,
+    },
+    logger,
+  );
+  const url = `http://127.0.0.1:${verifier.port}`;
+  const answer = async (response: Response): Promise<Answer> => ({
+    status: response.status,
+    body: (await response.json()) as Record<string, unknown>,
+  });
+  const session: VerifierSession = {
+    log,
+    async post(command, body = {}) {
+      const response = await fetch(`${url}/api/v1/${command}`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      return await answer(response);
+    },
+    async get(path) {
+      return await answer(await fetch(`${url}${path}`));
+    },
+    async progress() {
+      const { status, body } = await session.get('/api/v1/progress');
+      assert.equal(status, 200, JSON.stringify(body));
+      return (body as unknown as ProgressBody).progress;
+    },
+    async untilComplete(deadlineMs = 60_000) {
+      let last = await session.progress();
+      await until(
+        'the verification is complete',
+        async () => {
+          last = await session.progress();
+          assert.equal(last.error, null);
+          return last.phase === 'idle' && last.verdict !== null;
+        },
+        deadlineMs,
+      );
+      return last;
+    },
+    async [Symbol.asyncDispose]() {
+      await verifier[Symbol.asyncDispose]();
+    },
+  };
+  return session;
+}
+
+/** Runs a whole verification of two sides that nobody writes to. */
+export async function verifyOnce(
+  options: Parameters<typeof openSession>[0],
+): Promise<{ progress: Progress; log: readonly string[] }> {
+  await using session = await openSession(options);
+  assert.deepEqual((await session.post('check')).body, { success: true });
+  assert.deepEqual((await session.post('writesOff')).body, { success: true });
+  return { progress: await session.untilComplete(), log: session.log };
+}

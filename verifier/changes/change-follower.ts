@@ -1,0 +1,170 @@
+import { BSON, type Document, type Timestamp } from 'mongodb';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { resumeTokenTime } from '../../mongo/cluster-time.ts';
+import { syncDatabase, verifierDatabase, type Namespace } from '../../mongo/namespace.ts';
+import type { RawDocument } from '../../mongo/raw-bson.ts';
+import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
+import { codeOf, serverCode } from '../../mongo/server-errors.ts';
+import { messageOf, SyncError } from '../../service/errors.ts';
+import { backoffMs, sleep } from '../../service/sleep.ts';
+import type { PendingChecks } from '../pending-checks.ts';
+import { isPassing, type RetryContext } from '../retry.ts';
+import { Wakeup } from '../wakeup.ts';
+import { neededFields, observedChange, type ObservedChange } from './observed-change.ts';
+
+/** How long the server waits for an event before it answers with none. */
+const maxAwaitMs = 500;
+const batchSize = 10_000;
+
+/** What a follower works with. */
+export interface ChangeFollowerOptions extends RetryContext {
+  readonly side: 'source' | 'destination';
+  readonly cluster: ClusterClient;
+  /** Changes after this cluster time are followed. */
+  readonly from: Timestamp;
+  readonly selects: (namespace: Namespace) => Promise<boolean>;
+  /** Where everything that changed is put. */
+  readonly pending: PendingChecks;
+}
+
+/** Follows the change stream of one side and notes what has changed. */
+export class ChangeFollower {
+  readonly #options: ChangeFollowerOptions;
+  #position: Timestamp;
+  /** True when all events up to the position have been read, also those of the very same time. */
+  #isAtEnd = false;
+  readonly #advanced = new Wakeup();
+
+  constructor(options: ChangeFollowerOptions) {
+    this.#options = options;
+    this.#position = options.from;
+  }
+
+  /** Every change up to this cluster time has been noted, or was before the start. */
+  get position(): Timestamp {
+    return this.#position;
+  }
+
+  /**
+   * Follows the stream until the signal is aborted.
+   * @throws SyncError CheckFailed when the server has forgotten changes that were not read yet.
+   */
+  async run(): Promise<never> {
+    const { signal, logger, monitor, side } = this.#options;
+    let token: RawDocument | undefined;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await using cursor = await this.#open(token);
+        for (let batch = await cursor.next(); batch; batch = await cursor.next()) {
+          token = await this.#take(batch);
+          attempt = 0;
+        }
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!isPassing(error)) throw streamError(error, side);
+        monitor.addRetry('change stream');
+        logger.warn({ side, attempt, reason: messageOf(error) }, 'opening the stream again');
+        await sleep(backoffMs(attempt), signal);
+      }
+    }
+  }
+
+  /** Resolves when every change up to a cluster time has been noted. */
+  async passed(time: Timestamp): Promise<void> {
+    while (!this.#hasPassed(time)) await this.#advanced.next(this.#options.signal);
+  }
+
+  #hasPassed(time: Timestamp): boolean {
+    const order = this.#position.compare(time);
+    return order > 0 || (order === 0 && this.#isAtEnd);
+  }
+
+  async #open(token: RawDocument | undefined): Promise<RawCursor> {
+    const { cluster, from, signal } = this.#options;
+    const start =
+      token === undefined
+        ? { startAtOperationTime: from }
+        : { resumeAfter: BSON.deserialize(token) };
+    const changeStream: Document = {
+      allChangesForCluster: true,
+      showExpandedEvents: true,
+      ...start,
+    };
+    const pipeline = [
+      { $changeStream: changeStream },
+      { $match: { 'ns.db': { $nin: [syncDatabase, verifierDatabase] } } },
+      { $project: neededFields },
+    ];
+    return await RawCursor.open(
+      cluster.raw,
+      'admin',
+      { aggregate: 1, pipeline, cursor: { batchSize: 0 }, readConcern: { level: 'majority' } },
+      { signal, batchSize, maxAwaitMs },
+    );
+  }
+
+  async #take({ documents, postBatchResumeToken: token }: RawBatch): Promise<RawDocument> {
+    if (!token) throw new Error('a batch of the change stream without a resume token');
+    const { pending, monitor } = this.#options;
+    const changes: ObservedChange[] = [];
+    for (const event of documents) {
+      const change = await this.#selected(observedChange(event));
+      if (change) changes.push(change);
+    }
+    // Without a pause from here on: whoever takes what is pending finds the position that belongs to it.
+    for (const change of changes) note(change, pending);
+    monitor.changesSeen += changes.length;
+    this.#position = resumeTokenTime(token);
+    this.#isAtEnd = documents.length === 0;
+    this.#advanced.wake();
+    return token;
+  }
+
+  async #selected(change: ObservedChange): Promise<ObservedChange | undefined> {
+    const { selects } = this.#options;
+    switch (change.kind) {
+      case 'document':
+      case 'metadata':
+        return (await selects(change.namespace)) ? change : undefined;
+      case 'whole': {
+        const namespaces: Namespace[] = [];
+        for (const namespace of change.namespaces) {
+          if (await selects(namespace)) namespaces.push(namespace);
+        }
+        return { ...change, namespaces };
+      }
+      case 'database':
+        return change;
+    }
+  }
+}
+
+function note(change: ObservedChange, pending: PendingChecks): void {
+  switch (change.kind) {
+    case 'document':
+      pending.addId(change.namespace, change.id);
+      break;
+    case 'metadata':
+      pending.addMetadata(change.namespace);
+      break;
+    case 'whole':
+      for (const namespace of change.namespaces) pending.addWhole(namespace);
+      break;
+    case 'database':
+      pending.addDatabase(change.db);
+      break;
+  }
+}
+
+/** Changes were forgotten before they were read, or one is too large to be told. */
+const streamErrorCodes: readonly number[] = [
+  serverCode.changeStreamHistoryLost,
+  serverCode.changeStreamFatalError,
+  serverCode.bsonObjectTooLarge,
+];
+
+function streamError(error: unknown, side: string): unknown {
+  const description = `the change stream of the ${side} cannot be followed: ${messageOf(error)}`;
+  const isOfStream = streamErrorCodes.some((code) => code === codeOf(error));
+  return isOfStream ? new SyncError('CheckFailed', description, { cause: error }) : error;
+}

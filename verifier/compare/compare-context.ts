@@ -1,0 +1,18 @@
+import type { Timestamp } from 'mongodb';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import type { VerifierMonitor } from '../monitor.ts';
+
+/** One side of a comparison. */
+export interface Side {
+  readonly cluster: ClusterClient;
+  /** Reads see every write up to this cluster time, also from a primary that was elected meanwhile. */
+  readonly readAfter: Timestamp;
+}
+
+/** What every comparison works with. */
+export interface CompareContext {
+  readonly source: Side;
+  readonly destination: Side;
+  readonly monitor: VerifierMonitor;
+  readonly signal: AbortSignal;
+}

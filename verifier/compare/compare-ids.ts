@@ -1,0 +1,80 @@
+import type { Document } from 'mongodb';
+import type { Namespace } from '../../mongo/namespace.ts';
+import type { RawDocument } from '../../mongo/raw-bson.ts';
+import {
+  BatchMatcher,
+  maxDifferences,
+  type DocumentDifferences,
+  type Excuse,
+} from './batch-matcher.ts';
+import type { CompareContext } from './compare-context.ts';
+import { idDocument, idKey, type IdKey } from './id-key.ts';
+import type { DocumentDifference } from './mismatch.ts';
+import { readDocuments } from './read-documents.ts';
+
+/** How many ids are looked up at once, and how many bytes they may have together. */
+const maxIds = 1000;
+const maxIdsLength = 1024 * 1024;
+
+/** Cuts ids into lists that one comparison can look up. */
+export function* idLists(ids: Iterable<IdKey>): Generator<IdKey[], void> {
+  let list: IdKey[] = [];
+  let length = 0;
+  for (const id of ids) {
+    if (list.length >= maxIds || (list.length > 0 && length + id.length > maxIdsLength)) {
+      yield list;
+      list = [];
+      length = 0;
+    }
+    list.push(id);
+    length += id.length;
+  }
+  if (list.length > 0) yield list;
+}
+
+/**
+ * Compares the documents of some ids, byte for byte. An id that is on neither side is no difference.
+ * @param ids - such that `idDocument` is defined for each of them.
+ */
+export async function compareIds(
+  context: CompareContext,
+  namespace: Namespace,
+  ids: readonly IdKey[],
+  excuse?: Excuse,
+): Promise<DocumentDifferences> {
+  const { source, destination, monitor, signal } = context;
+  const found: DocumentDifference[] = [];
+  let isOverflowing = false;
+  const seen = new Set<IdKey>();
+  const match = async (
+    documents: readonly RawDocument[],
+    keys: readonly IdKey[],
+    counts: (copy: RawDocument) => boolean,
+  ): Promise<void> => {
+    const matcher = new BatchMatcher(documents, excuse);
+    await using copies = await readDocuments(destination, namespace, idQuery(keys), signal);
+    for await (const batch of copies.batches()) matcher.take(batch.documents.filter(counts));
+    const differences = matcher.finish();
+    found.push(...differences.found);
+    isOverflowing ||= differences.isOverflowing || found.length > maxDifferences;
+  };
+  await using cursor = await readDocuments(source, namespace, idQuery(ids), signal);
+  for await (const { documents } of cursor.batches()) {
+    const keys = documents.map(idKey);
+    for (const key of keys) seen.add(key);
+    await match(documents, keys, () => true);
+    monitor.addCompared(documents);
+  }
+  const rest = ids.filter((id) => !seen.has(id));
+  if (rest.length > 0) {
+    for (const { id, destinationId } of found) seen.add(destinationId ?? id);
+    // A look-up of 1.0 finds 1 as well, which has had its turn.
+    await match([], rest, (copy) => !seen.has(idKey(copy)));
+  }
+  return { found, isOverflowing };
+}
+
+function idQuery(ids: readonly IdKey[]): Document {
+  const values = ids.map((id): unknown => idDocument(id)?.['_id']);
+  return { filter: { _id: { $in: values } } };
+}

@@ -1,0 +1,48 @@
+import { BSON, type Document } from 'mongodb';
+import type { IndexSpec } from '../../mongo/catalog.ts';
+import type { Excuse } from './batch-matcher.ts';
+
+/** Clocks of servers and of this machine may be this far apart. */
+const clockSkewMs = 5000;
+
+interface ExpiryRule {
+  readonly path: readonly string[];
+  readonly afterMs: number;
+}
+
+/**
+ * Excuses documents that have expired: each side deletes them in its own time, so that one may still have what the other
+ * has deleted. Undefined where nothing expires. TTL indexes with a partial filter excuse nothing.
+ */
+export function expiryExcuse(
+  options: Document,
+  indexes: readonly IndexSpec[],
+  now: () => number = Date.now,
+): Excuse | undefined {
+  const rules: ExpiryRule[] = [];
+  for (const index of indexes) {
+    const [field] = Object.keys(index.key);
+    const after: unknown = index['expireAfterSeconds'];
+    if (field === undefined || after === undefined) continue;
+    if (index['partialFilterExpression'] !== undefined) continue;
+    rules.push({ path: field.split('.'), afterMs: Number(after) * 1000 });
+  }
+  const clustered: unknown = options['expireAfterSeconds'];
+  if (clustered !== undefined) rules.push({ path: ['_id'], afterMs: Number(clustered) * 1000 });
+  if (rules.length === 0) return undefined;
+  return (bytes) => {
+    const document = BSON.deserialize(bytes, { validation: { utf8: false } });
+    return rules.some(({ path, afterMs }) =>
+      datesAt(document, path).some((date) => date.getTime() + afterMs <= now() + clockSkewMs),
+    );
+  };
+}
+
+/** The dates that a path leads to, through arrays as an index does. */
+function datesAt(value: unknown, path: readonly string[]): Date[] {
+  if (Array.isArray(value)) return value.flatMap((item) => datesAt(item, path));
+  const [name, ...rest] = path;
+  if (name === undefined) return value instanceof Date ? [value] : [];
+  if (typeof value !== 'object' || value === null) return [];
+  return datesAt((value as Record<string, unknown>)[name], rest);
+}

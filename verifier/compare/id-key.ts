@@ -1,0 +1,64 @@
+import { BSON, type Document } from 'mongodb';
+import {
+  asBuffer,
+  idElement,
+  RawWriter,
+  valueBytes,
+  type RawDocument,
+  type RawElement,
+} from '../../mongo/raw-bson.ts';
+
+const { EJSON } = BSON;
+
+/** An `_id` as text: its BSON type and bytes, one character each. Equal only for ids of the same bytes. */
+export type IdKey = string;
+
+/** Longest text of an `_id` that is shown. */
+const maxIdTextLength = 1024;
+
+/** Keeps the BSON type of every value. */
+const keepTypes = {
+  promoteValues: false,
+  promoteLongs: false,
+  promoteBuffers: false,
+  bsonRegExp: true,
+  validation: { utf8: false },
+} as const;
+
+/** The key of a value. */
+export function keyOfElement(element: RawElement): IdKey {
+  return String.fromCharCode(element.type) + asBuffer(valueBytes(element)).toString('latin1');
+}
+
+/** The key of a document's `_id`. */
+export function idKey(document: RawDocument): IdKey {
+  return keyOfElement(idElement(document));
+}
+
+/** The value that a key stands for. */
+export function idElementOfKey(key: IdKey): RawElement {
+  const bytes = Buffer.from(key.slice(1), 'latin1');
+  return { type: key.charCodeAt(0), name: '_id', bytes, offset: 0, length: bytes.length };
+}
+
+/** The bytes of `{_id: ...}`. */
+export function idBytes(key: IdKey): RawDocument {
+  return new RawWriter(key.length + 16).value('_id', idElementOfKey(key)).finish();
+}
+
+/**
+ * `{_id: ...}` for a command, undefined where the driver cannot send the very same bytes (numeric field names in another
+ * order, dates beyond JavaScript's): such an id cannot be looked up, nor be the bound of a range.
+ */
+export function idDocument(key: IdKey): Document | undefined {
+  const bytes = asBuffer(idBytes(key));
+  const document = BSON.deserialize(bytes, keepTypes);
+  return bytes.equals(BSON.serialize(document)) ? document : undefined;
+}
+
+/** An `_id` in canonical EJSON, cut off where it is very long. */
+export function idText(key: IdKey): string {
+  const { _id } = BSON.deserialize(idBytes(key), keepTypes);
+  const text = EJSON.stringify(_id, { relaxed: false });
+  return text.length <= maxIdTextLength ? text : `${text.slice(0, maxIdTextLength)}...`;
+}

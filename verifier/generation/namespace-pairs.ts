@@ -1,0 +1,92 @@
+import {
+  listNamespaces,
+  listUserDatabases,
+  type CollectionInfo,
+  type NamespaceInfo,
+} from '../../mongo/catalog.ts';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { isTrue } from '../../mongo/replicated-form.ts';
+import { SyncError } from '../../service/errors.ts';
+
+/** What each side has under one name. */
+export interface NamespacePair {
+  readonly namespace: Namespace;
+  readonly source: NamespaceInfo | undefined;
+  readonly destination: NamespaceInfo | undefined;
+}
+
+/** True where both sides have a collection, so that documents can be compared. */
+export function isCollectionPair({ source, destination }: NamespacePair): boolean {
+  return source?.kind === 'collection' && destination?.kind === 'collection';
+}
+
+/** True for a collection that is capped on the source. */
+export function isCapped({ source }: NamespacePair): boolean {
+  return source?.kind === 'collection' && isTrue(source.options['capped']);
+}
+
+/** The source's collection of a pair. */
+export function sourceCollection({ source }: NamespacePair): CollectionInfo | undefined {
+  return source?.kind === 'collection' ? source : undefined;
+}
+
+/** What reading the catalogs needs. */
+export interface CatalogContext {
+  readonly source: ClusterClient;
+  readonly destination: ClusterClient;
+  readonly selects: (namespace: Namespace) => Promise<boolean>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Reads what both sides have, by namespace.
+ * @param databases - in these databases; 'all' for all user databases of either side.
+ * @throws SyncError TimeSeriesNotSupported, naming the first one that is selected.
+ */
+export async function readNamespacePairs(
+  context: CatalogContext,
+  databases: Iterable<string> | 'all',
+): Promise<ReadonlyMap<string, NamespacePair>> {
+  const { source, destination, signal } = context;
+  const names = new Set(
+    databases === 'all'
+      ? [
+          ...(await listUserDatabases(source, signal)),
+          ...(await listUserDatabases(destination, signal)),
+        ]
+      : databases,
+  );
+  const pairs = new Map<string, NamespacePair>();
+  for (const db of names) {
+    for (const info of await selected(context, source, db)) {
+      const { namespace } = info;
+      pairs.set(namespaceText(namespace), { namespace, source: info, destination: undefined });
+    }
+    for (const info of await selected(context, destination, db)) {
+      const { namespace } = info;
+      const known = pairs.get(namespaceText(namespace))?.source;
+      pairs.set(namespaceText(namespace), { namespace, source: known, destination: info });
+    }
+  }
+  return pairs;
+}
+
+async function selected(
+  { selects, signal }: CatalogContext,
+  cluster: ClusterClient,
+  db: string,
+): Promise<NamespaceInfo[]> {
+  const infos: NamespaceInfo[] = [];
+  for (const info of await listNamespaces(cluster, db, signal)) {
+    if (!(await selects(info.namespace))) continue;
+    if (info.kind === 'timeseries') {
+      throw new SyncError(
+        'TimeSeriesNotSupported',
+        `${namespaceText(info.namespace)} is a time-series collection, which cannot be compared`,
+      );
+    }
+    infos.push(info);
+  }
+  return infos;
+}

@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { createClusterClient } from '../mongo/cluster-client.ts';
+import { SyncError } from '../service/errors.ts';
+import { startHttpServer } from '../service/http-server.ts';
+import type { Logger } from '../service/logger.ts';
+import { verifierRoutes } from './api/routes.ts';
+import { VerifierMonitor } from './monitor.ts';
+import type { VerifierOptions } from './options.ts';
+import { Verifier } from './verifier.ts';
+
+const appName = 'clustersync verifier';
+
+/** A verifier whose API listens. Disposing of it ends all its work. */
+export interface RunningVerifier extends AsyncDisposable {
+  readonly port: number;
+}
+
+/** Runs the verifier until the signal is aborted. @throws SyncError InvalidOption, before anything has begun. */
+export async function startVerifier(
+  options: VerifierOptions,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  const verifier = await openVerifier(options, logger);
+  try {
+    if (!signal.aborted) await once(signal, 'abort');
+  } finally {
+    await verifier[Symbol.asyncDispose]();
+  }
+}
+
+/** Starts the verifier; resolves when its API listens. @throws SyncError InvalidOption */
+export async function openVerifier(
+  options: VerifierOptions,
+  logger: Logger,
+): Promise<RunningVerifier> {
+  if (!Number.isInteger(options.workers) || options.workers < 1) {
+    throw new SyncError('InvalidOption', '--workers: a whole number from 1 is expected');
+  }
+  await using resources = new AsyncDisposableStack();
+  const cluster = (option: 'srcURI' | 'destURI' | 'metaURI', uri: string) =>
+    resources.use(createClusterClient({ uri, option, appName }));
+  const source = cluster('srcURI', options.srcURI);
+  const destination = cluster('destURI', options.destURI);
+  // Read for errors only: no state is kept there yet.
+  if (options.metaURI !== undefined) cluster('metaURI', options.metaURI);
+  const monitor = new VerifierMonitor();
+  const stop = new AbortController();
+  const { signal } = stop;
+  const { verifyAll, workers } = options;
+  const verifier = new Verifier({
+    source,
+    destination,
+    verifyAll,
+    workers,
+    monitor,
+    logger,
+    signal,
+  });
+  resources.defer(async () => {
+    stop.abort(new Error('the verifier stops'));
+    await verifier.ended();
+  });
+  const server = resources.use(
+    await startHttpServer({
+      host: options.host,
+      port: options.port,
+      routes: verifierRoutes(verifier, monitor),
+      logger,
+      metrics: monitor.registry,
+      isReady: () => verifier.isReady,
+      apiToken: options.apiToken,
+    }),
+  );
+  const held = resources.move();
+  return {
+    port: server.port,
+    [Symbol.asyncDispose]: async () => {
+      await held.disposeAsync();
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import { Counter, Gauge, Registry } from 'prom-client';
+import type { RawDocument } from '../mongo/raw-bson.ts';
+
+/** The figures of a verification: what progress and /metrics show. */
+export class VerifierMonitor {
+  readonly registry = new Registry();
+  /** The pass over the data that is under way, or was the last; 0 is the first. */
+  generation = 0;
+  /** Differences found by the pass that is under way, or was the last. */
+  mismatches = 0;
+  documentsCompared = 0;
+  bytesCompared = 0;
+  /** Changes read from both sides. */
+  changesSeen = 0;
+  readonly #retries: Counter;
+
+  constructor() {
+    const registers = [this.registry];
+    const gauge = (name: string, help: string, read: () => number): void => {
+      new Gauge({
+        name: `clustersync_verifier_${name}`,
+        help,
+        registers,
+        collect() {
+          this.set(read());
+        },
+      });
+    };
+    gauge('generation', 'Pass over the data; 0 is the first', () => this.generation);
+    gauge('mismatches', 'Differences found by the current pass', () => this.mismatches);
+    gauge('documents_compared', 'Documents of the source compared', () => this.documentsCompared);
+    gauge('bytes_compared', 'Bytes of the source compared', () => this.bytesCompared);
+    gauge('changes_seen', 'Changes read from both sides', () => this.changesSeen);
+    this.#retries = new Counter({
+      name: 'clustersync_verifier_retries_total',
+      help: 'Attempts repeated after an error that passes',
+      labelNames: ['work'],
+      registers,
+    });
+  }
+
+  addCompared(documents: readonly RawDocument[]): void {
+    this.documentsCompared += documents.length;
+    for (const document of documents) this.bytesCompared += document.length;
+  }
+
+  addRetry(work: string): void {
+    this.#retries.inc({ work });
+  }
+}
