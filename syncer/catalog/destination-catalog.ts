@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb';
+import { BSON, type Document } from 'mongodb';
 import {
   listIndexes,
   listNamespaces,
@@ -7,8 +7,8 @@ import {
 } from '../../mongo/catalog.ts';
 import { isIdIndex, replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
 import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/namespace.ts';
-import { codeOf, serverCode } from '../../mongo/server-errors.ts';
-import { SyncError } from '../../service/errors.ts';
+import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { messageOf, SyncError } from '../../service/errors.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 
@@ -103,8 +103,8 @@ export async function renameCollection(
 }
 
 /**
- * Creates indexes in their replicated form. One that cannot stand beside another while it is not unique (same keys,
- * other options) is left to the commit.
+ * Creates indexes in their replicated form. One that the destination refuses is left to the commit: it cannot stand
+ * beside another on the same keys while it is not unique, or documents are there that came after it was dropped.
  */
 export async function createIndexes(
   context: Destination,
@@ -116,7 +116,7 @@ export async function createIndexes(
   try {
     await runCreateIndexes(context, namespace, specs);
   } catch (error) {
-    if (!isIndexConflict(error)) throw error;
+    if (!isRefusal(error)) throw error;
     for (const spec of specs) await createReplicatedIndex(context, namespace, spec);
   }
 }
@@ -127,21 +127,27 @@ async function createReplicatedIndex(
   spec: IndexSpec,
 ): Promise<void> {
   try {
+    const present = await listIndexes(context.destination, namespace, context.signal);
+    const sameName = present?.find(({ name }) => name === spec.name);
+    // The same name with another specification: the events that made this one come later or are repeated.
+    if (sameName && !isSameSpec(sameName, spec)) await dropIndex(context, namespace, spec.name);
     await runCreateIndexes(context, namespace, [spec]);
   } catch (error) {
-    if (!isIndexConflict(error)) throw error;
-    const there = await listIndexes(context.destination, namespace, context.signal);
-    if (there?.some(({ name }) => name === spec.name)) {
-      // The same name with another specification: the events that made this one come later or are repeated.
-      await dropIndex(context, namespace, spec.name);
-      await runCreateIndexes(context, namespace, [spec]);
-      return;
-    }
+    if (!isRefusal(error)) throw error;
     context.logger.info(
-      { namespace: namespaceText(namespace), index: spec.name },
-      'index is left to the commit: another one on the same keys stands in its way',
+      { namespace: namespaceText(namespace), index: spec.name, reason: messageOf(error) },
+      'index is left to the commit',
     );
   }
+}
+
+function isSameSpec(left: IndexSpec, right: IndexSpec): boolean {
+  return BSON.EJSON.stringify(left) === BSON.EJSON.stringify(right);
+}
+
+/** The server's word that it will not do it, however often it is asked. */
+function isRefusal(error: unknown): boolean {
+  return codeOf(error) !== undefined && !isTransient(error);
 }
 
 /** Builds indexes as they are given. */
@@ -184,11 +190,6 @@ export async function collectionAt(
 ): Promise<CollectionInfo | undefined> {
   const [found] = await listNamespaces(destination, db, signal, { name: coll });
   return found?.kind === 'collection' ? found : undefined;
-}
-
-function isIndexConflict(error: unknown): boolean {
-  const code = codeOf(error);
-  return code === serverCode.indexOptionsConflict || code === serverCode.indexKeySpecsConflict;
 }
 
 async function tolerating(codes: readonly number[], run: () => Promise<void>): Promise<void> {

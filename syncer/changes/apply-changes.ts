@@ -94,7 +94,7 @@ async function applyBatch(
       { code: codeOf(error), kind: change.kind },
       'a change is applied the long way',
     );
-    await applyTheLongWay(context, collection, change, error);
+    await applyTheLongWay(context, collection, change);
     rest = rest.slice(index + 1);
   }
   if (batch.deletes.length > 0) {
@@ -153,13 +153,12 @@ function hasDollarField(document: RawDocument): boolean {
 /**
  * Applies a change that the server refused: a whole document by deleting what stands at its id first (under a collation
  * the id may differ in case), an update by putting the document as it is now on the source. Where it is gone by now, its
- * delete is still to come.
+ * delete is still to come. An index that refuses the document gives way (see insertDocuments).
  */
 async function applyTheLongWay(
   context: SyncContext,
   collection: TrackedCollection,
   change: WriteBatch['writes'][number],
-  cause: MongoServerError,
 ): Promise<void> {
   const document =
     change.kind === 'update'
@@ -167,13 +166,7 @@ async function applyTheLongWay(
       : change.document;
   if (document === undefined) return;
   await deleteDocuments(context, collection.namespace, [change.key]);
-  try {
-    await insertDocuments(context, collection.namespace, [document]);
-  } catch (error) {
-    throw isTransient(error)
-      ? error
-      : new Error(`${cause.message}; then: ${(error as Error).message}`, { cause });
-  }
+  await insertDocuments(context, collection.namespace, [document]);
 }
 
 async function readFromSource(

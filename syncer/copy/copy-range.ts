@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb';
+import { MaxKey, type Document } from 'mongodb';
 import { findCollection } from '../../mongo/catalog.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
@@ -65,23 +65,28 @@ async function copyOnce(
   // The order of a capped collection is kept by one insert at a time.
   const inFlight = new InFlight(isTrue(collection.options['capped']) ? 1 : insertsInFlight);
   let bytes = 0;
-  await using cursor = await RawCursor.open(
-    context.source.raw,
-    from.db,
-    findCommand(collection, from, range, batchSize),
-    {
-      signal: context.signal,
-      batchSize,
-    },
-  );
   try {
-    for await (const { documents } of cursor.batches()) {
-      const batchBytes = documents.reduce((sum, document) => sum + document.length, 0);
-      await inFlight.add(async () => {
-        await insertDocuments(context, collection.namespace, documents);
-        context.monitor.addCopied(documents.length, batchBytes);
-      });
-      bytes += batchBytes;
+    for (const bounds of boundsOf(range)) {
+      await using cursor = await RawCursor.open(
+        context.source.raw,
+        from.db,
+        {
+          find: from.coll,
+          ...bounds,
+          batchSize,
+          collectionUUID: collection.uuid,
+          readConcern: { level: 'majority' },
+        },
+        { signal: context.signal, batchSize },
+      );
+      for await (const { documents } of cursor.batches()) {
+        const batchBytes = documents.reduce((sum, document) => sum + document.length, 0);
+        await inFlight.add(async () => {
+          await insertDocuments(context, collection.namespace, documents);
+          context.monitor.addCopied(documents.length, batchBytes);
+        });
+        bytes += batchBytes;
+      }
     }
   } finally {
     await inFlight.settled();
@@ -90,27 +95,20 @@ async function copyOnce(
   return bytes;
 }
 
-function findCommand(
-  { uuid }: TrackedCollection,
-  { coll }: Namespace,
-  range: Range,
-  batchSize: number,
-): Document {
-  const bounds =
-    range === 'all' || (range.min === null && range.max === null)
-      ? { hint: { $natural: 1 } }
-      : {
-          hint: { _id: 1 },
-          ...(range.min === null ? {} : { min: range.min }),
-          ...(range.max === null ? {} : { max: range.max }),
-        };
-  return {
-    find: coll,
-    ...bounds,
-    batchSize,
-    collectionUUID: uuid,
-    readConcern: { level: 'majority' },
+/**
+ * What to find, one after the other, to read a range. A range that is open above does not reach the greatest id that
+ * there is, MaxKey: the server ends it before (seen on 6.0.5), so it is asked for by itself.
+ */
+function boundsOf(range: Range): Document[] {
+  if (range === 'all' || (range.min === null && range.max === null))
+    return [{ hint: { $natural: 1 } }];
+  const { min, max } = range;
+  const between = {
+    hint: { _id: 1 },
+    ...(min === null ? {} : { min }),
+    ...(max === null ? {} : { max }),
   };
+  return max === null ? [between, { filter: { _id: new MaxKey() } }] : [between];
 }
 
 function documentsPerFetch({ sizeBytes, documentCount }: TrackedCollection): number {

@@ -2,7 +2,8 @@ import { MongoServerError, type Document } from 'mongodb';
 import { documentSequence } from '../../mongo/document-sequence.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
-import { serverCode } from '../../mongo/server-errors.ts';
+import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { dropRefusingIndexes } from '../catalog/loosen-indexes.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 /**
@@ -11,6 +12,20 @@ import type { SyncContext } from '../sync-context.ts';
  * unordered insert still keeps the order.
  */
 export async function insertDocuments(
+  context: Pick<SyncContext, 'destination' | 'signal' | 'logger' | 'options'>,
+  namespace: Namespace,
+  documents: readonly RawDocument[],
+): Promise<void> {
+  try {
+    await insertOnce(context, namespace, documents);
+  } catch (error) {
+    if (codeOf(error) === undefined || isTransient(error)) throw error;
+    await dropRefusingIndexes(context, namespace);
+    await insertOnce(context, namespace, documents);
+  }
+}
+
+async function insertOnce(
   { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
   { db, coll }: Namespace,
   documents: readonly RawDocument[],

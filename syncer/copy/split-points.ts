@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb';
+import { MaxKey, MinKey, type Document } from 'mongodb';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import type { Partition, TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -52,7 +52,9 @@ export async function splitCollection(
       },
     )
     .toArray();
-  return rangesBetween(collection, splitPoints(sample, count));
+  // The server takes neither the smallest nor the greatest id as a bound.
+  const bounds = sample.filter(({ _id }) => !(_id instanceof MinKey || _id instanceof MaxKey));
+  return rangesBetween(collection, splitPoints(bounds, count));
 }
 
 /** Every n-th of the sorted samples, so that `count` ranges come of them; equal neighbours are taken once. */

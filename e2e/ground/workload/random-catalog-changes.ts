@@ -1,0 +1,138 @@
+import type { Document, MongoClient } from 'mongodb';
+import type { SeededRandom } from './seeded-random.ts';
+
+/** Where a workload writes: two databases with a few collections each. */
+export const workloadDatabases = ['load_a', 'load_b'] as const;
+export const workloadCollections = [
+  'one',
+  'two',
+  'three',
+  'four',
+  'Five.with.dots',
+  'six',
+] as const;
+
+type CatalogChange = (
+  client: MongoClient,
+  db: string,
+  coll: string,
+  random: SeededRandom,
+) => Promise<unknown>;
+
+const indexes: readonly ((random: SeededRandom) => Document)[] = [
+  () => ({ key: { number: 1 }, name: 'number_1' }),
+  () => ({
+    key: { number: 1 },
+    name: 'number_unique',
+    unique: true,
+    partialFilterExpression: { number: { $gt: 490 } },
+  }),
+  () => ({ key: { upserted: 1 }, name: 'upserted_unique', unique: true, sparse: true }),
+  () => ({ key: { at: 1 }, name: 'ttl', expireAfterSeconds: 36_000 }),
+  () => ({ key: { a: 1, 'nested.a': -1 }, name: 'compound' }),
+  () => ({ key: { b: 1 }, name: 'hidden_b', hidden: true }),
+  () => ({ key: { text: 'text' }, name: 'words', weights: { text: 3 } }),
+  () => ({ key: { zz: 'hashed' }, name: 'hashed zz' }),
+  () => ({ key: { '$**': 1 }, name: 'wildcard' }),
+  (random) => ({
+    key: { c: 1 },
+    name: `c${random.below(3)}`,
+    collation: { locale: 'en', strength: 1 + random.below(3) },
+  }),
+];
+
+const options: readonly (readonly [number, Document])[] = [
+  [5, {}],
+  [1, { capped: true, size: 40_000 }],
+  [1, { capped: true, size: 100_000, max: 30 }],
+  [1, { collation: { locale: 'en', strength: 2 } }],
+  [1, { clusteredIndex: { key: { _id: 1 }, unique: true } }],
+  [1, { validator: { number: { $gte: 0 } }, validationLevel: 'moderate' }],
+  [1, { changeStreamPreAndPostImages: { enabled: true } }],
+];
+
+const modifications: readonly ((random: SeededRandom) => Document)[] = [
+  (random) => ({
+    validator: { number: { $gte: -random.below(9) } },
+    validationAction: random.pick(['warn', 'error']),
+  }),
+  (random) => ({ validationLevel: random.pick(['off', 'strict', 'moderate']) }),
+  (random) => ({ index: { name: 'number_1', hidden: random.chance(0.5) } }),
+  (random) => ({ index: { name: 'ttl', expireAfterSeconds: 36_000 + random.below(1000) } }),
+  () => ({ index: { name: 'compound', prepareUnique: true } }),
+  () => ({ index: { name: 'compound', prepareUnique: false } }),
+  (random) => ({ changeStreamPreAndPostImages: { enabled: random.chance(0.5) } }),
+  (random) => ({ cappedSize: 20_000 + random.below(50_000) }),
+];
+
+/** Changes of the catalog of every kind, with their weights. Many fail for what stands there: that is as good. */
+export const randomCatalogChanges: readonly (readonly [number, CatalogChange])[] = [
+  [
+    6,
+    async (client, db, coll, random) =>
+      await client.db(db).createCollection(coll, random.weighted(options)),
+  ],
+  [4, async (client, db, coll) => await client.db(db).dropCollection(coll)],
+  [
+    5,
+    async (client, db, coll, random) => {
+      const to = `${db}.${random.pick(workloadCollections)}`;
+      return await client
+        .db('admin')
+        .command({ renameCollection: `${db}.${coll}`, to, dropTarget: random.chance(0.5) });
+    },
+  ],
+  [
+    1,
+    async (client, db, coll, random) => {
+      const to = `${random.pick(workloadDatabases)}.${random.pick(workloadCollections)}`;
+      return await client
+        .db('admin')
+        .command({ renameCollection: `${db}.${coll}`, to, dropTarget: true });
+    },
+  ],
+  [
+    8,
+    async (client, db, coll, random) =>
+      await client.db(db).command({ createIndexes: coll, indexes: [random.pick(indexes)(random)] }),
+  ],
+  [
+    3,
+    async (client, db, coll, random) =>
+      await client
+        .db(db)
+        .command({ dropIndexes: coll, index: String(random.pick(indexes)(random)['name']) }),
+  ],
+  [1, async (client, db, coll) => await client.db(db).command({ dropIndexes: coll, index: '*' })],
+  [
+    5,
+    async (client, db, coll, random) =>
+      await client.db(db).command({ collMod: coll, ...random.pick(modifications)(random) }),
+  ],
+  [
+    1,
+    async (client, db, coll) =>
+      await client.db(db).command({ convertToCapped: coll, size: 50_000 }),
+  ],
+  [
+    2,
+    async (client, db, coll, random) =>
+      await client.db(db).createCollection(`view${random.below(3)}`, {
+        viewOn: coll,
+        pipeline: [{ $match: { number: random.below(9) } }],
+      }),
+  ],
+  [
+    1,
+    async (client, db, coll, random) =>
+      await client
+        .db(db)
+        .command({ collMod: `view${random.below(3)}`, viewOn: coll, pipeline: [] }),
+  ],
+  [
+    1,
+    async (client, db, _coll, random) =>
+      await client.db(db).dropCollection(`view${random.below(3)}`),
+  ],
+  [0.3, async (client, db) => await client.db(db).dropDatabase()],
+];

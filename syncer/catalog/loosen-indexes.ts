@@ -1,0 +1,36 @@
+import { listIndexes, type IndexSpec } from '../../mongo/catalog.ts';
+import { isIdIndex } from '../../mongo/replicated-form.ts';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import type { SyncContext } from '../sync-context.ts';
+import { dropIndex } from './destination-catalog.ts';
+
+/**
+ * True for indexes that can refuse a document: two arrays in one compound key, an array in a hashed key, what is no
+ * place in a geo key, an unknown language in a text key.
+ */
+export function canRefuse(spec: IndexSpec): boolean {
+  const directions = Object.values(spec.key) as unknown[];
+  return (
+    !isIdIndex(spec) &&
+    (directions.length > 1 || directions.some((direction) => typeof direction === 'string'))
+  );
+}
+
+/**
+ * Drops the indexes of a destination's collection that can refuse a document, and leaves them to the commit. While
+ * changes are applied over a later state, a document and an index may stand side by side that never did on the source:
+ * the index was dropped there before the document came, or the other way round. At the commit's time both are right.
+ */
+export async function dropRefusingIndexes(
+  context: Pick<SyncContext, 'destination' | 'signal' | 'logger' | 'options'>,
+  namespace: Namespace,
+): Promise<void> {
+  const present = (await listIndexes(context.destination, namespace, context.signal)) ?? [];
+  for (const { name } of present.filter(canRefuse)) {
+    await dropIndex(context, namespace, name);
+    context.logger.info(
+      { namespace: namespaceText(namespace), index: name },
+      'index is left to the commit: it refuses a document',
+    );
+  }
+}
