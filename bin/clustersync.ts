@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { startSyncer } from '../syncer/main.ts';
 import { syncerOptionTable } from '../syncer/options.ts';
+import { startVerifier } from '../verifier/main.ts';
+import { verifierOptionTable } from '../verifier/options.ts';
 import { programCommand, reportError } from './program-command.ts';
 
 const program = new Command('clustersync')
@@ -15,6 +17,14 @@ const program = new Command('clustersync')
         'the sync tool: copies a cluster to another one and follows its changes until the commit',
       options: syncerOptionTable,
       start: startSyncer,
+    }),
+  )
+  .addCommand(
+    programCommand({
+      name: 'verifier',
+      description: 'the verifier: compares documents, options, views and indexes of two clusters',
+      options: verifierOptionTable,
+      start: startVerifier,
     }),
   );
 

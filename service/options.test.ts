@@ -97,5 +97,6 @@ describe('environmentName', () => {
     assert.equal(environmentName('apiTokenFile'), 'CLUSTERSYNC_API_TOKEN_FILE');
     assert.equal(environmentName('cluster0'), 'CLUSTERSYNC_CLUSTER0');
     assert.equal(environmentName('srcURI'), 'CLUSTERSYNC_SRC_URI');
+    assert.equal(environmentName('srcURIFile'), 'CLUSTERSYNC_SRC_URI_FILE');
   });
 });

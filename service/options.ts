@@ -48,7 +48,7 @@ export interface OptionSources {
 
 /** The environment variable of an option: `cluster0` -> `CLUSTERSYNC_CLUSTER0`, `apiTokenFile` -> `CLUSTERSYNC_API_TOKEN_FILE`. */
 export function environmentName(option: string): string {
-  return `CLUSTERSYNC_${option.replaceAll(/(?<=[a-z0-9])[A-Z]/g, (c) => `_${c}`).toUpperCase()}`;
+  return `CLUSTERSYNC_${option.replaceAll(/(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z](?=[a-z])/g, (c) => `_${c}`).toUpperCase()}`;
 }
 
 /** Every name under which a value of the table may be given: its own, and `<name>File` for secrets. */
