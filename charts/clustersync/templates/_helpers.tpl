@@ -1,0 +1,61 @@
+{{- define "clustersync.name" -}}
+{{- if contains "clustersync" .Release.Name -}}
+{{ .Release.Name | trunc 52 | trimSuffix "-" }}
+{{- else -}}
+{{ printf "%s-clustersync" .Release.Name | trunc 52 | trimSuffix "-" }}
+{{- end -}}
+{{- end }}
+
+{{- define "clustersync.selectorLabels" -}}
+app.kubernetes.io/name: clustersync
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: operator
+{{- end }}
+
+{{- define "clustersync.labels" -}}
+{{ include "clustersync.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{- define "clustersync.serviceAccountName" -}}
+{{ default (include "clustersync.name" .) .Values.serviceAccount.name }}
+{{- end }}
+
+{{- define "clustersync.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- end -}}
+{{- end }}
+
+{{- /* What the operator may do in the namespaces that it looks after. */ -}}
+{{- define "clustersync.namespacedRules" -}}
+- apiGroups: [clustersync.dev]
+  resources: [clustersyncs, syncverifications]
+  verbs: [get, list, watch]
+- apiGroups: [clustersync.dev]
+  resources: [clustersyncs/status, syncverifications/status]
+  verbs: [get, patch, update]
+# Owner references that block the deletion of their owner need this where the API server asks for it.
+- apiGroups: [clustersync.dev]
+  resources: [clustersyncs/finalizers, syncverifications/finalizers]
+  verbs: [update]
+- apiGroups: [apps]
+  resources: [statefulsets]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: ['']
+  resources: [services, secrets]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: ['']
+  resources: [pods]
+  verbs: [get, list, watch]
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create, patch, update]
+{{- end }}

@@ -1,0 +1,51 @@
+import { logLevels } from '../service/logger.ts';
+import type { Options, OptionTable } from '../service/options.ts';
+
+/** The options of `clustersync operator`. */
+export const operatorOptionTable = {
+  kubeconfig: {
+    type: 'string',
+    valueName: 'file',
+    description:
+      "how to reach the API server; in a pod its service account, elsewhere kubectl's when absent",
+  },
+  watchNamespaces: {
+    type: 'string',
+    valueName: 'names',
+    description: 'namespaces to look after, separated by commas; all when absent',
+  },
+  operandImage: {
+    type: 'string',
+    required: true,
+    valueName: 'image',
+    description: 'image of the syncers and verifiers whose resource names none',
+  },
+  operandImagePullPolicy: {
+    type: 'string',
+    default: 'IfNotPresent',
+    choices: ['Always', 'IfNotPresent', 'Never'],
+    description: 'pull policy of the operands whose resource names none',
+  },
+  leaderElect: {
+    type: 'boolean',
+    default: true,
+    description: 'works only while holding the Lease, so that several operators may run',
+  },
+  leaseName: { type: 'string', default: 'clustersync-operator', description: 'name of the Lease' },
+  leaseNamespace: { type: 'string', default: 'default', description: 'namespace of the Lease' },
+  port: {
+    type: 'number',
+    default: 8080,
+    description: 'port of /healthz, /readyz and /metrics; 0 for any free one',
+  },
+  host: { type: 'string', default: '127.0.0.1', description: 'address to listen on' },
+  logLevel: {
+    type: 'string',
+    default: 'info',
+    choices: logLevels,
+    description: 'how much is logged',
+  },
+  config: { type: 'string', valueName: 'file', description: 'YAML file with options' },
+} as const satisfies OptionTable;
+
+export type OperatorOptions = Options<typeof operatorOptionTable>;
