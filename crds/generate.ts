@@ -1,0 +1,68 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { format } from 'prettier';
+import { chartTemplateOf } from './chart.ts';
+import { DefinitionFile, schemaAt, type Definition } from './definition.ts';
+import type { SchemaNode } from './json-schema.ts';
+import { referenceOf } from './reference.ts';
+import { startOptionProperties } from './start-options.ts';
+import { typescriptOf } from './typescript.ts';
+
+const root = new URL('../', import.meta.url);
+const style = { printWidth: 100, singleQuote: true } as const;
+
+/** Every file that is generated, by its path from the root of the checkout, as it should be. */
+export async function generatedFiles(): Promise<Map<string, string>> {
+  const syncs = new DefinitionFile(await readText('crds/clustersyncs.yaml'));
+  const body = JSON.parse(await readText('syncer/api/start-body.schema.json')) as SchemaNode;
+  for (const [name, node] of Object.entries(startOptionProperties(body))) {
+    syncs.setSchema(['properties', 'spec', 'properties', name], node);
+  }
+  const verifications = new DefinitionFile(await readText('crds/syncverifications.yaml'));
+  verifications.setSchema(
+    ['properties', 'spec', 'properties', 'verifier', 'properties'],
+    verifierOptions(syncs.definition),
+  );
+  verifications.setSchema(
+    ['properties', 'status', 'properties', 'conditions', 'items'],
+    schemaAt(syncs.definition, 'status', 'conditions', 'items'),
+  );
+  const files = new Map<string, string>();
+  const add = async (path: string, text: string, parser: 'yaml' | 'markdown' | 'typescript') => {
+    files.set(path, await format(text, { ...style, parser }));
+  };
+  for (const [file, { definition }] of [
+    ['clustersyncs', syncs],
+    ['syncverifications', verifications],
+  ] as const) {
+    const text = (file === 'clustersyncs' ? syncs : verifications).toString();
+    await add(`crds/${file}.yaml`, text, 'yaml');
+    files.set(`charts/clustersync/templates/crds/${file}.yaml`, chartTemplateOf(text));
+    const typesPath = `operator/api/generated/${definition.spec.names.kind.toLowerCase()}.ts`;
+    await add(typesPath, await typescriptOf(definition), 'typescript');
+  }
+  const reference = referenceOf([syncs.definition, verifications.definition]);
+  await add('docs/reference/api.md', reference, 'markdown');
+  return files;
+}
+
+/** The verifier's pod is run as the syncer's is. */
+function verifierOptions(syncs: Definition): unknown {
+  const options = schemaAt(syncs, 'spec', 'syncer').properties ?? {};
+  const text = JSON.stringify(options)
+    .replaceAll('sync tool', 'verifier')
+    .replaceAll('syncer', 'verifier');
+  return JSON.parse(text) as unknown;
+}
+
+async function readText(path: string): Promise<string> {
+  return await readFile(new URL(path, root), 'utf8');
+}
+
+if (import.meta.main) {
+  for (const [path, text] of await generatedFiles()) {
+    const file = new URL(path, root);
+    await mkdir(dirname(file.pathname), { recursive: true });
+    await writeFile(file, text);
+  }
+}

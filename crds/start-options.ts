@@ -1,0 +1,115 @@
+import { mapValues, rulesOf, type SchemaNode, type ValidationRule } from './json-schema.ts';
+
+/** What stands in the body only because the operator says it there. */
+const notOptions = ['source', 'destination'];
+
+/** Keywords that mean the same in a structural schema. */
+const kept = [
+  'title',
+  'description',
+  'type',
+  'enum',
+  'default',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'minItems',
+  'maxItems',
+  'minProperties',
+  'maxProperties',
+  'minimum',
+  'maximum',
+  'required',
+];
+
+/** Keywords that are translated, or that a structural schema says by its kind. */
+const translated = ['$ref', 'properties', 'items', 'additionalProperties', 'allOf'];
+
+/**
+ * The start options of a CustomResourceDefinition, from the JSON Schema of the body of POST /start.
+ * None of them can be changed after the creation.
+ * @throws Error on a keyword that it cannot translate, rather than to lose a rule.
+ */
+export function startOptionProperties(body: SchemaNode): Record<string, SchemaNode> {
+  const options = Object.entries(body.properties ?? {}).filter(
+    ([name]) => !notOptions.includes(name),
+  );
+  return Object.fromEntries(
+    options.map(([name, schema]) => {
+      const node = toStructural(schema, body, name);
+      return [name, node.default === undefined ? node : withRule(node, immutable(name))];
+    }),
+  );
+}
+
+/** Only for fields with a default: a rule of a field is not asked when the field comes or goes. */
+function immutable(name: string): ValidationRule {
+  return {
+    rule: 'self == oldSelf',
+    message: `${name} cannot be changed; delete the ClusterSync and create another one`,
+  };
+}
+
+function toStructural(schema: SchemaNode, root: SchemaNode, path: string): SchemaNode {
+  if (schema.$ref !== undefined) return toStructural(resolve(schema.$ref, root), root, path);
+  const unknown = Object.keys(schema).find((key) => ![...kept, ...translated].includes(key));
+  if (unknown !== undefined) throw new Error(`${path}: the keyword ${unknown} is not translated`);
+  const { type, properties, items, additionalProperties } = schema;
+  const node: Record<string, unknown> = {};
+  for (const keyword of kept) if (keyword in schema) node[keyword] = schema[keyword];
+  if (Array.isArray(type)) {
+    delete node['type'];
+    node['x-kubernetes-int-or-string'] = intOrString(type, path);
+  }
+  if (properties) {
+    node['properties'] = mapValues(properties, (property, name) =>
+      toStructural(property, root, `${path}.${name}`),
+    );
+  }
+  if (items) node['items'] = toStructural(items, root, `${path}[]`);
+  if (typeof additionalProperties === 'object') {
+    node['additionalProperties'] = toStructural(additionalProperties, root, `${path}.*`);
+  }
+  const all = (schema['allOf'] as readonly SchemaNode[] | undefined) ?? [];
+  return all.reduce<SchemaNode>((result, part) => withRule(result, toRule(part, path)), node);
+}
+
+function intOrString(types: readonly string[], path: string): true {
+  if ([...types].sort().join() === 'number,string') return true;
+  throw new Error(`${path}: a union of ${types.join(' and ')} is not translated`);
+}
+
+/** Rules about which properties go together: CEL can say what is wrong, `oneOf` and `not` cannot. */
+function toRule(part: SchemaNode, path: string): ValidationRule {
+  const alternatives = (part['oneOf'] as readonly SchemaNode[] | undefined)?.map(onlyRequired);
+  const [one, other] = alternatives ?? [];
+  if (alternatives?.length === 2 && one?.length === 1 && other?.length === 1) {
+    return {
+      rule: `has(self.${one.join()}) != has(self.${other.join()})`,
+      message: `exactly one of ${one.join()} and ${other.join()} is needed`,
+    };
+  }
+  const forbidden = part['not'] === undefined ? [] : onlyRequired(part['not'] as SchemaNode);
+  if (forbidden.length === 2) {
+    return {
+      rule: `!(${forbidden.map((name) => `has(self.${name})`).join(' && ')})`,
+      message: `at most one of ${forbidden.join(' and ')} may be given`,
+    };
+  }
+  throw new Error(`${path}: ${JSON.stringify(part)} is not translated`);
+}
+
+function onlyRequired(schema: SchemaNode): readonly string[] {
+  return Object.keys(schema).join() === 'required' ? (schema.required ?? []) : [];
+}
+
+function withRule(node: SchemaNode, rule: ValidationRule): SchemaNode {
+  return { ...node, 'x-kubernetes-validations': [...rulesOf(node), rule] };
+}
+
+function resolve(reference: string, root: SchemaNode): SchemaNode {
+  const name = /^#\/definitions\/(\w+)$/.exec(reference)?.[1];
+  const found = name === undefined ? undefined : root.definitions?.[name];
+  if (!found) throw new Error(`${reference} leads nowhere`);
+  return found;
+}

@@ -1,0 +1,323 @@
+import assert from 'node:assert/strict';
+import { Registry } from 'prom-client';
+import { clusterSyncs, type ClusterSync } from '../../../operator/api/clustersync.ts';
+import { syncVerifications } from '../../../operator/api/sync-verification.ts';
+import { KubeClient } from '../../../operator/kube/client.ts';
+import { isInvalid, KubeError } from '../../../operator/kube/kube-error.ts';
+import { KubeMetrics } from '../../../operator/kube/metrics.ts';
+import type { KubeObject, Resource } from '../../../operator/kube/resource.ts';
+import { ApiServer } from '../../ground/kubernetes/api-server.ts';
+import { installDefinitions, smallestSpec } from './custom-resources.ts';
+
+const namespace = 'default';
+const signal = new AbortController().signal;
+
+describe('the rules of the custom resources, on a real API server', function () {
+  this.timeout(60_000);
+  let server: ApiServer;
+  let client: KubeClient;
+  let counter = 0;
+
+  before(async () => {
+    server = await ApiServer.start();
+    client = new KubeClient(server.config(), new KubeMetrics(new Registry()));
+    await installDefinitions(client);
+  });
+
+  after(async () => {
+    client[Symbol.dispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  async function create<T extends KubeObject>(resource: Resource<T>, spec: object): Promise<T> {
+    counter += 1;
+    const object = { metadata: { namespace, name: `object-${counter}` }, spec };
+    return (await client.create<KubeObject>(resource, object, { signal })) as T;
+  }
+
+  async function change(
+    object: KubeObject,
+    resource: Resource<KubeObject>,
+    spec: object,
+  ): Promise<void> {
+    await client.patch(resource, object.metadata, { spec }, { signal });
+  }
+
+  async function refused(attempt: Promise<unknown>, ...expected: RegExp[]): Promise<void> {
+    await assert.rejects(attempt, (error) => {
+      assert.ok(error instanceof KubeError && isInvalid(error), String(error));
+      for (const pattern of expected) assert.match(error.message, pattern);
+      return true;
+    });
+  }
+
+  describe('ClusterSync', () => {
+    it('gets its defaults from the schema', async () => {
+      const { spec } = await create(clusterSyncs, smallestSpec);
+      assert.deepEqual(spec, {
+        source: { name: 'old', uriSecretRef: { name: 'old-uri', key: 'uri' } },
+        destination: { name: 'new', uriSecretRef: { name: 'new-uri', key: 'uri' } },
+        buildIndexes: 'beforeDataCopy',
+        enableUserWriteBlocking: false,
+        reversible: false,
+        state: 'Running',
+        suspend: false,
+        syncer: { logLevel: 'info', resources: { requests: { cpu: '100m', memory: '256Mi' } } },
+      });
+    });
+
+    it('takes every option', async () => {
+      const spec = {
+        ...smallestSpec,
+        buildIndexes: 'afterDataCopy',
+        enableUserWriteBlocking: true,
+        reversible: true,
+        includeNamespaces: [
+          { database: 'shop', collections: ['orders', 'items'] },
+          { databaseRegex: { pattern: '^log' }, collectionsRegex: { pattern: 'x', options: 'i' } },
+        ],
+        excludeNamespaces: [{ database: 'shop', collections: ['items'] }],
+        sharding: {
+          createSupportingIndexes: true,
+          shardingEntries: [
+            {
+              database: 'shop',
+              collection: 'orders',
+              shardCollection: { key: [{ a: 1 }, { b: 'hashed' }] },
+            },
+          ],
+        },
+        state: 'Running',
+        suspend: true,
+        syncer: {
+          image: 'example.dev/syncer@sha256:0123',
+          imagePullPolicy: 'Always',
+          imagePullSecrets: [{ name: 'registry' }],
+          resources: { limits: { cpu: 2, memory: '1.5Gi' } },
+          nodeSelector: { disk: 'fast' },
+          tolerations: [
+            { key: 'spot', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 60 },
+          ],
+          affinity: { nodeAffinity: { anything: ['goes'] } },
+          logLevel: 'debug',
+        },
+      };
+      const created = await create(clusterSyncs, spec);
+      assert.deepEqual(created.spec, {
+        ...spec,
+        source: { name: 'old', uriSecretRef: { name: 'old-uri', key: 'uri' } },
+        destination: { name: 'new', uriSecretRef: { name: 'new-uri', key: 'uri' } },
+      });
+    });
+
+    const refusals: readonly (readonly [string, object, ...RegExp[]])[] = [
+      [
+        'buildIndexes never with reversible',
+        { buildIndexes: 'never', reversible: true, enableUserWriteBlocking: true },
+        /buildIndexes never cannot be reversible/,
+      ],
+      [
+        'reversible without write blocking',
+        { reversible: true },
+        /reversible needs enableUserWriteBlocking/,
+      ],
+      [
+        "a destination of the source's name",
+        { destination: { name: 'old', uriSecretRef: { name: 'new-uri' } } },
+        /the same name/,
+      ],
+      [
+        'a filter entry with no database',
+        { includeNamespaces: [{ collections: ['c'] }] },
+        /includeNamespaces\[0\].*exactly one of database and databaseRegex/,
+      ],
+      [
+        'a filter entry with database and databaseRegex',
+        { includeNamespaces: [{ database: 'a', databaseRegex: { pattern: 'b' } }] },
+        /exactly one of database and databaseRegex/,
+      ],
+      [
+        'a filter entry with collections and collectionsRegex',
+        {
+          excludeNamespaces: [
+            { database: 'a', collections: ['c'], collectionsRegex: { pattern: 'b' } },
+          ],
+        },
+        /excludeNamespaces\[0\].*at most one of collections and collectionsRegex/,
+      ],
+      ['an empty filter', { includeNamespaces: [] }, /includeNamespaces/],
+      [
+        'regular expression options that do not exist',
+        { includeNamespaces: [{ databaseRegex: { pattern: 'a', options: 'g' } }] },
+        /options/,
+      ],
+      [
+        'a shard key without fields',
+        {
+          sharding: {
+            shardingEntries: [{ database: 'a', collection: 'b', shardCollection: { key: [] } }],
+          },
+        },
+        /key/,
+      ],
+      [
+        'a shard key with two fields in one entry',
+        {
+          sharding: {
+            shardingEntries: [
+              { database: 'a', collection: 'b', shardCollection: { key: [{ a: 1, b: 1 }] } },
+            ],
+          },
+        },
+        /key\[0\]/,
+      ],
+      ['an unknown state', { state: 'Reversed' }, /state/],
+      ['an unknown value of buildIndexes', { buildIndexes: 'later' }, /buildIndexes/],
+      [
+        'a name that is no label',
+        { source: { name: 'Old One', uriSecretRef: { name: 'x' } } },
+        /source\.name/,
+      ],
+      ['a source without a Secret', { source: { name: 'old' } }, /uriSecretRef/],
+      [
+        'a quantity that is none',
+        { syncer: { resources: { limits: { memory: 'much' } } } },
+        /memory/,
+      ],
+      ['an unknown log level', { syncer: { logLevel: 'loud' } }, /logLevel/],
+    ];
+    for (const [what, spec, ...expected] of refusals) {
+      it(`refuses ${what}`, async () => {
+        await refused(create(clusterSyncs, { ...smallestSpec, ...spec }), ...expected);
+      });
+    }
+
+    const changes: readonly (readonly [string, object, object, RegExp])[] = [
+      [
+        'source',
+        {},
+        { source: { uriSecretRef: { name: 'another' } } },
+        /source.*cannot be changed/,
+      ],
+      ['destination', {}, { destination: { name: 'another' } }, /destination.*cannot be changed/],
+      ['buildIndexes', {}, { buildIndexes: 'never' }, /buildIndexes cannot be changed/],
+      [
+        'enableUserWriteBlocking',
+        {},
+        { enableUserWriteBlocking: true },
+        /enableUserWriteBlocking cannot be changed/,
+      ],
+      [
+        'reversible',
+        { enableUserWriteBlocking: true },
+        { reversible: true },
+        /reversible cannot be changed/,
+      ],
+      [
+        'includeNamespaces, where there were none',
+        {},
+        { includeNamespaces: [{ database: 'a' }] },
+        /includeNamespaces cannot be changed/,
+      ],
+      [
+        'includeNamespaces, taking them away',
+        { includeNamespaces: [{ database: 'a' }] },
+        { includeNamespaces: null },
+        /includeNamespaces cannot be changed/,
+      ],
+      [
+        'excludeNamespaces',
+        { excludeNamespaces: [{ database: 'a' }] },
+        { excludeNamespaces: [{ database: 'b' }] },
+        /excludeNamespaces cannot be changed/,
+      ],
+      ['sharding', {}, { sharding: { shardingEntries: [] } }, /sharding.*cannot be changed/],
+      [
+        'state back from Committed',
+        { state: 'Committed' },
+        { state: 'Running' },
+        /a commit cannot be taken back/,
+      ],
+      [
+        'state from Committed to Paused',
+        { state: 'Committed' },
+        { state: 'Paused' },
+        /a commit cannot be taken back/,
+      ],
+    ];
+    for (const [what, spec, changed, expected] of changes) {
+      it(`refuses to change ${what}`, async () => {
+        const object = await create(clusterSyncs, { ...smallestSpec, ...spec });
+        await refused(change(object, clusterSyncs, changed), expected);
+      });
+    }
+
+    it('lets state, suspend and the pod options be changed', async () => {
+      const object = await create(clusterSyncs, {
+        ...smallestSpec,
+        includeNamespaces: [{ database: 'a' }],
+      });
+      await change(object, clusterSyncs, { state: 'Paused', suspend: true });
+      await change(object, clusterSyncs, {
+        state: 'Committed',
+        syncer: { image: 'example.dev/syncer:2' },
+      });
+    });
+
+    it('keeps the progress as it was received, null by null', async () => {
+      const { metadata } = await create(clusterSyncs, smallestSpec);
+      const apply = async (progress: Record<string, unknown>): Promise<ClusterSync> =>
+        await client.applyStatus(
+          clusterSyncs,
+          {
+            metadata: { namespace, name: metadata.name },
+            status: { instances: [{ id: 'old', progress }] },
+          },
+          { signal },
+        );
+      const idle = {
+        state: 'IDLE',
+        canCommit: false,
+        info: null,
+        collectionCopy: null,
+        extra: { a: [1, null] },
+      };
+      assert.deepEqual((await apply(idle)).status?.instances?.[0]?.progress, idle);
+      const running = { state: 'RUNNING', lagTimeSeconds: 2 };
+      assert.deepEqual((await apply(running)).status?.instances?.[0]?.progress, running);
+    });
+  });
+
+  describe('SyncVerification', () => {
+    it('gets its defaults from the schema', async () => {
+      const { spec } = await create(syncVerifications, { clusterSyncRef: { name: 'sync' } });
+      assert.deepEqual(spec, {
+        clusterSyncRef: { name: 'sync' },
+        verifier: { logLevel: 'info', resources: { requests: { cpu: '100m', memory: '256Mi' } } },
+      });
+    });
+
+    it('refuses to be changed', async () => {
+      const object = await create(syncVerifications, { clusterSyncRef: { name: 'sync' } });
+      await refused(
+        change(object, syncVerifications, { clusterSyncRef: { name: 'another' } }),
+        /create another SyncVerification/,
+      );
+    });
+
+    it('refuses to have no sync', async () => {
+      await refused(create(syncVerifications, {}), /clusterSyncRef/);
+    });
+
+    it('keeps the counts as they were received', async () => {
+      const { metadata } = await create(syncVerifications, { clusterSyncRef: { name: 'sync' } });
+      const verificationStatus = { totalTasks: 3, failedTasks: 0, more: null };
+      const written = await client.applyStatus(
+        syncVerifications,
+        { metadata: { namespace, name: metadata.name }, status: { verificationStatus } },
+        { signal },
+      );
+      assert.deepEqual(written.status?.verificationStatus, verificationStatus);
+    });
+  });
+});

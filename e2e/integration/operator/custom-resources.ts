@@ -1,0 +1,38 @@
+import { readFile } from 'node:fs/promises';
+import { parse } from 'yaml';
+import type { KubeClient } from '../../../operator/kube/client.ts';
+import { isNotFound, KubeError } from '../../../operator/kube/kube-error.ts';
+import { until } from '../../ground/until.ts';
+
+const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const signal = new AbortController().signal;
+
+/** Installs the CustomResourceDefinitions of crds/ and waits until their resources are served. */
+export async function installDefinitions(client: KubeClient): Promise<void> {
+  for (const plural of ['clustersyncs', 'syncverifications']) {
+    const file = new URL(`../../../crds/${plural}.yaml`, import.meta.url);
+    const body = parse(await readFile(file, 'utf8')) as object;
+    await client.raw({ method: 'POST', path: definitions, body, signal });
+    await until(`${plural} are served`, async () => {
+      try {
+        await client.raw({
+          method: 'GET',
+          path: `/apis/clustersync.dev/v1alpha1/${plural}`,
+          signal,
+        });
+        return true;
+      } catch (error) {
+        // 429: the API server is preparing the storage of the new resource.
+        if (isNotFound(error) || (error instanceof KubeError && error.statusCode === 429))
+          return false;
+        throw error;
+      }
+    });
+  }
+}
+
+/** The spec of a ClusterSync with nothing but what is needed. */
+export const smallestSpec = {
+  source: { name: 'old', uriSecretRef: { name: 'old-uri' } },
+  destination: { name: 'new', uriSecretRef: { name: 'new-uri' } },
+} as const;
