@@ -12,10 +12,13 @@ kind_ingredients() {
 
 kind_up() {
   docker_answers || fail 'Docker does not answer (or use E2E_CLUSTER=local)'
+  say 'kind creates it (half a minute to 2 minutes; longer where the image of the node is pulled first)'
   sed "s|@API_ADDRESS@|${E2E_API_ADDRESS:-127.0.0.1}|" "$kubernetes/kind/cluster.yaml" >"$run/kind.yaml"
   "$(kind_folder)/kind" create cluster --name "$cluster_name" --kubeconfig "$kubeconfig" \
-    --config "$run/kind.yaml" ${KIND_NODE_IMAGE:+--image "$KIND_NODE_IMAGE"} --wait 300s --quiet >&2 9>&- ||
+    --config "$run/kind.yaml" ${KIND_NODE_IMAGE:+--image="$KIND_NODE_IMAGE"} --wait=300s >"$run/kind.log" 2>&1 9>&- || {
+    cat "$run/kind.log" >&2
     fail 'kind did not bring the cluster up'
+  }
   kubectl wait --for=create --timeout=60s serviceaccount/default >/dev/null
   kubectl --namespace kube-system rollout status --timeout=300s deployment/coredns >/dev/null
 }
