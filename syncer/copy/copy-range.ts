@@ -1,11 +1,12 @@
-import { MaxKey, type Document } from 'mongodb';
+import type { Document } from 'mongodb';
 import { findCollection } from '../../mongo/catalog.ts';
+import { idRangeQueries, type IdRange } from '../../mongo/id-range.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { codeOf, isCursorLost, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { retrying } from '../retry.ts';
-import type { Partition, TrackedCollection } from '../state/records.ts';
+import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { insertDocuments } from './insert-documents.ts';
 
@@ -16,7 +17,7 @@ const fetchBytes = 4 * 1024 * 1024;
 const insertsInFlight = 2;
 
 /** Which documents of a collection: all of them, or those of a partition. */
-export type Range = Pick<Partition, 'min' | 'max'> | 'all';
+export type Range = IdRange | 'all';
 
 /**
  * Copies documents of a collection to where it is on the destination, as bytes. The collection is found by its UUID,
@@ -95,20 +96,10 @@ async function copyOnce(
   return bytes;
 }
 
-/**
- * What to find, one after the other, to read a range. A range that is open above does not reach the greatest id that
- * there is, MaxKey: the server ends it before (seen on 6.0.5), so it is asked for by itself.
- */
+/** What to find, one after the other, to read a range: all documents come in natural order, which is the fastest. */
 function boundsOf(range: Range): Document[] {
-  if (range === 'all' || (range.min === null && range.max === null))
-    return [{ hint: { $natural: 1 } }];
-  const { min, max } = range;
-  const between = {
-    hint: { _id: 1 },
-    ...(min === null ? {} : { min }),
-    ...(max === null ? {} : { max }),
-  };
-  return max === null ? [between, { filter: { _id: new MaxKey() } }] : [between];
+  const isAll = range === 'all' || (range.min === null && range.max === null);
+  return isAll ? [{ hint: { $natural: 1 } }] : idRangeQueries(range);
 }
 
 function documentsPerFetch({ sizeBytes, documentCount }: TrackedCollection): number {

@@ -1,4 +1,5 @@
-import { MaxKey, MinKey, type Document } from 'mongodb';
+import type { Document } from 'mongodb';
+import { canBound } from '../../mongo/id-range.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import type { Partition, TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -52,8 +53,7 @@ export async function splitCollection(
       },
     )
     .toArray();
-  // The server takes neither the smallest nor the greatest id as a bound.
-  const bounds = sample.filter(({ _id }) => !(_id instanceof MinKey || _id instanceof MaxKey));
+  const bounds = sample.filter(({ _id }) => canBound(_id));
   return rangesBetween(collection, splitPoints(bounds, count));
 }
 

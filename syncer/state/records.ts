@@ -1,5 +1,6 @@
 import type { Binary, Timestamp, UUID } from 'mongodb';
 import type { IndexSpec } from '../../mongo/catalog.ts';
+import type { IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import type { Document } from 'mongodb';
 import type { ErrorName } from '../../service/error-table.ts';
@@ -90,10 +91,8 @@ export interface TrackedView {
   readonly specifiedAt: Timestamp;
 }
 
-/** A range of `_id` of one collection: from `min` (inclusive) up to `max` (exclusive); null is open. */
-export interface Partition {
+/** A range of `_id` of one collection. */
+export interface Partition extends IdRange {
   readonly collection: UUID;
   readonly index: number;
-  readonly min: Document | null;
-  readonly max: Document | null;
 }

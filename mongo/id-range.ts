@@ -1,0 +1,26 @@
+import { MaxKey, MinKey, type Document } from 'mongodb';
+
+/** A range of `_id` in the order of its index, across BSON types: `min` is part of it, `max` is not; null is open. */
+export interface IdRange {
+  readonly min: Document | null;
+  readonly max: Document | null;
+}
+
+/**
+ * The parts of find commands that read a range, one after the other, in the order of the index on `_id`. A range that is
+ * open above does not reach the greatest id that there is, MaxKey: the server ends it before (seen on 6.0.5), so it is
+ * asked for by itself.
+ */
+export function idRangeQueries({ min, max }: IdRange): Document[] {
+  const between = {
+    hint: { _id: 1 },
+    ...(min === null ? {} : { min }),
+    ...(max === null ? {} : { max }),
+  };
+  return min !== null && max === null ? [between, { filter: { _id: new MaxKey() } }] : [between];
+}
+
+/** True for ids that the server takes as `min` or `max`: neither the smallest nor the greatest that there is. */
+export function canBound(id: unknown): boolean {
+  return !(id instanceof MinKey || id instanceof MaxKey);
+}
