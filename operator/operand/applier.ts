@@ -1,0 +1,87 @@
+import type { KubeClient } from '../kube/client.ts';
+import { isControlledBy } from '../kube/owner.ts';
+import { objectKey, type Intent, type KubeObject, type Resource } from '../kube/resource.ts';
+
+/** An object of the wanted name is there, and belongs to somebody else: it is left alone. */
+export class ForeignObjectError extends Error {
+  override readonly name = 'ForeignObjectError';
+}
+
+/** What was seen and done when an object was last applied. */
+interface Applied {
+  readonly intent: string;
+  readonly seenVersion: string | undefined;
+  readonly resultVersion: string | undefined;
+}
+
+/** Applies owned objects by server-side apply, only where they are not as they should be. */
+export class ChildApplier {
+  readonly #client: KubeClient;
+  readonly #applied = new Map<string, Applied>();
+
+  constructor(client: KubeClient) {
+    this.#client = client;
+  }
+
+  /**
+   * Makes the object what it should be.
+   * @param live - as the cache has it; the API server is asked where the cache has none.
+   * @throws ForeignObjectError when there is one that the owner does not control.
+   */
+  async apply<T extends KubeObject>(
+    resource: Resource<T>,
+    live: T | undefined,
+    intent: Intent<T>,
+    owner: KubeObject,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const found = live ?? (await this.#client.find(resource, intent.metadata, { signal }));
+    if (found && !isControlledBy(found, owner)) {
+      throw new ForeignObjectError(
+        `the ${resource.kind} ${intent.metadata.name} is there already and belongs to somebody else`,
+      );
+    }
+    const key = `${resource.plural}/${objectKey(intent.metadata)}`;
+    const text = JSON.stringify(intent);
+    const seenVersion = found?.metadata.resourceVersion;
+    const former = this.#applied.get(key);
+    const isKnown =
+      former?.intent === text &&
+      seenVersion !== undefined &&
+      (seenVersion === former.seenVersion || seenVersion === former.resultVersion);
+    if (isKnown || (found && covers(found, intent))) return;
+    const result = await this.#client.apply(resource, intent, { signal });
+    const resultVersion = result.metadata.resourceVersion;
+    this.#applied.set(key, { intent: text, seenVersion, resultVersion });
+  }
+
+  /** Forgets what was applied under a name. */
+  forget(
+    resource: Resource<KubeObject>,
+    metadata: { name: string; namespace?: string | undefined },
+  ): void {
+    this.#applied.delete(`${resource.plural}/${objectKey(metadata)}`);
+  }
+}
+
+/**
+ * Whether everything that is wanted is there: fields that only the live object has are the business of others, and of
+ * the API server's defaults. Lists count as equal when their elements cover each other in order.
+ */
+export function covers(live: unknown, wanted: unknown): boolean {
+  if (Array.isArray(wanted)) {
+    return (
+      Array.isArray(live) &&
+      live.length === wanted.length &&
+      wanted.every((element, index) => covers(live[index], element))
+    );
+  }
+  if (typeof wanted === 'object' && wanted !== null) {
+    return (
+      typeof live === 'object' &&
+      live !== null &&
+      Object.entries(wanted).every(([key, value]) => covers(Reflect.get(live, key), value))
+    );
+  }
+  return live === wanted;
+}

@@ -1,0 +1,242 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from '../../service/logger.ts';
+import { systemClock, type Clock } from '../kube/clock.ts';
+import { Deadline } from '../kube/deadline.ts';
+import type { ApiError, ApiTarget } from './http-api.ts';
+import {
+  retryDelayMs,
+  type CommandState,
+  type Observation,
+  type ProgressAnswer,
+} from './observation.ts';
+
+/** A process to observe. */
+export interface MonitorTarget extends ApiTarget {
+  /** Tells one process from the next: whatever was known of a former one is forgotten. */
+  readonly process: string;
+}
+
+/** A command for an operand. */
+export interface Command<C extends string> {
+  readonly name: C;
+  readonly body: object;
+}
+
+/** How the API of a kind of operand is used. Both calls reject only with the signal's reason. */
+export interface OperandApi<P, C extends string> {
+  readonly askProgress: (
+    target: ApiTarget,
+    signal: AbortSignal,
+  ) => Promise<ProgressAnswer<P> | { readonly kind: 'unreachable'; readonly description: string }>;
+  readonly sendCommand: (
+    target: ApiTarget,
+    command: Command<C>,
+    signal: AbortSignal,
+  ) => Promise<{ readonly kind: 'taken' } | { readonly kind: 'refused'; readonly error: ApiError }>;
+  /** Time from one answer to the next question. */
+  readonly intervalMs: (answer: ProgressAnswer<P> | undefined) => number;
+}
+
+/** What a monitor needs. */
+export interface MonitorOptions<P, C extends string> {
+  readonly api: OperandApi<P, C>;
+  /** Told the key of an object of which something new is known. */
+  readonly onChange: (key: string) => void;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+}
+
+interface Entry<P, C extends string> {
+  readonly target: MonitorTarget;
+  readonly stop: AbortController;
+  readonly observation: () => Observation<P, C>;
+  readonly send: (command: Command<C>) => void;
+}
+
+/**
+ * Asks the processes of operands for their progress, each in its own rhythm, and sends commands to them, so that the
+ * reconciling waits for none of them.
+ */
+export class OperandMonitor<P, C extends string> implements AsyncDisposable {
+  readonly #options: MonitorOptions<P, C>;
+  readonly #clock: Clock;
+  readonly #entries = new Map<string, Map<string, Entry<P, C>>>();
+  readonly #tasks = new Set<Promise<void>>();
+
+  constructor(options: MonitorOptions<P, C>) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** Observes these processes of an object, by their names, and no others any more. */
+  watch(key: string, targets: ReadonlyMap<string, MonitorTarget>): void {
+    const entries = this.#entries.get(key) ?? new Map<string, Entry<P, C>>();
+    for (const [id, entry] of entries) {
+      if (isSameTarget(entry.target, targets.get(id))) continue;
+      entry.stop.abort();
+      entries.delete(id);
+    }
+    for (const [id, target] of targets) {
+      if (!entries.has(id)) entries.set(id, this.#begin(key, target));
+    }
+    if (entries.size > 0) this.#entries.set(key, entries);
+    else this.#entries.delete(key);
+  }
+
+  /** Observes nothing of an object any more. */
+  forget(key: string): void {
+    this.watch(key, new Map());
+  }
+
+  /** What is known of an object's processes. */
+  observations(key: string): ReadonlyMap<string, Observation<P, C>> {
+    const entries = this.#entries.get(key) ?? new Map<string, Entry<P, C>>();
+    return new Map([...entries].map(([id, { observation }]) => [id, observation()]));
+  }
+
+  /** Sends a command in the background; what becomes of it is part of the observation. Only one at a time is sent. */
+  send(key: string, id: string, command: Command<C>): void {
+    this.#entries.get(key)?.get(id)?.send(command);
+  }
+
+  /** Stops everything; resolves when nothing is under way. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const key of [...this.#entries.keys()]) this.forget(key);
+    await Promise.all(this.#tasks);
+  }
+
+  #begin(key: string, target: MonitorTarget): Entry<P, C> {
+    const stop = new AbortController();
+    const { signal } = stop;
+    let observation: Observation<P, C> = {
+      process: target.process,
+      answer: undefined,
+      askedMs: 0,
+      unreachable: undefined,
+      command: undefined,
+    };
+    const update = (news: Partial<Observation<P, C>>): void => {
+      if (signal.aborted) return;
+      const before = observation;
+      observation = { ...observation, ...news };
+      if (!isSameNews(before, observation)) this.#options.onChange(key);
+    };
+    const pause = new Pause(this.#clock);
+    this.#track(signal, async () => {
+      while (!signal.aborted) {
+        await this.#ask(target, () => observation, update, signal);
+        await pause.wait(this.#options.api.intervalMs(observation.answer), signal);
+      }
+    });
+    const send = (command: Command<C>): void => {
+      const former = observation.command;
+      if (former?.kind === 'sending') return;
+      update({ command: { name: command.name, kind: 'sending' } });
+      this.#track(signal, async () => {
+        update({ command: await this.#send(target, command, former, signal) });
+        pause.end();
+      });
+    };
+    return { target, stop, send, observation: () => observation };
+  }
+
+  async #ask(
+    target: MonitorTarget,
+    current: () => Observation<P, C>,
+    update: (news: Partial<Observation<P, C>>) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const askedMs = this.#clock.wallMs();
+    const answer = await this.#options.api.askProgress(target, signal);
+    if (answer.kind === 'unreachable') {
+      const sinceMs = current().unreachable?.sinceMs ?? askedMs;
+      update({ unreachable: { sinceMs, description: answer.description } });
+    } else {
+      update({ answer, askedMs, unreachable: undefined });
+    }
+  }
+
+  async #send(
+    target: MonitorTarget,
+    command: Command<C>,
+    former: CommandState<C> | undefined,
+    signal: AbortSignal,
+  ): Promise<CommandState<C>> {
+    const { api, logger } = this.#options;
+    const { name } = command;
+    const answer = await api.sendCommand(target, command, signal);
+    const endedMs = this.#clock.wallMs();
+    if (answer.kind === 'taken') {
+      logger.info({ command: name, process: target.process }, 'command taken');
+      return { name, kind: 'taken', endedMs };
+    }
+    const { error } = answer;
+    const isRepeated = former?.kind === 'refused' && former.name === name;
+    const attempts = isRepeated ? former.attempts + 1 : 1;
+    const retryInMs = Math.round(retryDelayMs(error, attempts - 1));
+    logger.warn(
+      { command: name, process: target.process, error: error.name, retryInMs },
+      `command refused: ${error.description}`,
+    );
+    return { name, kind: 'refused', error, attempts, retryAtMs: endedMs + retryInMs };
+  }
+
+  /** Runs a task of an entry; it ends with the entry. */
+  #track(signal: AbortSignal, task: () => Promise<void>): void {
+    const running = task()
+      .catch((error: unknown) => {
+        if (!signal.aborted) this.#options.logger.error({ err: error }, 'monitor failed');
+      })
+      .finally(() => {
+        this.#tasks.delete(running);
+      });
+    this.#tasks.add(running);
+  }
+}
+
+/** A wait that can be ended. */
+class Pause {
+  readonly #clock: Clock;
+  #end: () => void = () => undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Ends the wait that is under way, if there is one. */
+  end(): void {
+    this.#end();
+  }
+
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    using deadline = new Deadline(signal, ms, this.#clock);
+    if (deadline.signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    this.#end = () => {
+      resolve(undefined);
+    };
+    deadline.signal.addEventListener('abort', this.#end, { once: true });
+    await promise;
+  }
+}
+
+function isSameTarget(one: MonitorTarget, other: MonitorTarget | undefined): boolean {
+  return (
+    one.process === other?.process && one.baseUrl === other.baseUrl && one.token === other.token
+  );
+}
+
+/** Equality but for when it was asked: that alone is no news, unless a command waits for it. */
+function isSameNews<P, C extends string>(
+  { askedMs: oneMs, ...one }: Observation<P, C>,
+  { askedMs: otherMs, ...other }: Observation<P, C>,
+): boolean {
+  if (
+    other.command?.kind === 'taken' &&
+    oneMs <= other.command.endedMs &&
+    otherMs > other.command.endedMs
+  ) {
+    return false;
+  }
+  return isDeepStrictEqual(one, other);
+}

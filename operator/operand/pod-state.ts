@@ -1,0 +1,109 @@
+import type { Pod } from '../kube/builtin-resources.ts';
+import type { OperandKind } from './names.ts';
+import type { Trouble } from './trouble.ts';
+
+/** A pod of an operand, as far as the operator cares. */
+export interface PodState {
+  readonly name: string;
+  /** Tells one run of the container from the next; undefined while it does not run. */
+  readonly process: string | undefined;
+  readonly ip: string | undefined;
+  readonly isReady: boolean;
+  /** Why the container does not run. */
+  readonly trouble: Trouble | undefined;
+}
+
+/** A container that has failed so often is not going to recover by itself. */
+const crashesUntilStalled = 5;
+
+/** What the pod's status says. */
+export function podState(pod: Pod, kind: OperandKind): PodState {
+  const { name, uid, deletionTimestamp } = pod.metadata;
+  const { status } = pod;
+  const container = status?.containerStatuses?.find((each) => each.name === kind);
+  const isRunning = deletionTimestamp === undefined && container?.state?.running !== undefined;
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return {
+    name,
+    ip: status?.podIP,
+    process: isRunning ? `${uid ?? ''}/${container.containerID ?? ''}` : undefined,
+    isReady: isRunning && ready?.status === 'True',
+    trouble: isRunning ? undefined : troubleOf(pod, container),
+  };
+}
+
+/** What to say of a pod that is not there. */
+export function missingPod(name: string): Trouble {
+  return {
+    reason: 'PodPending',
+    message: `the pod ${name} has not been made yet`,
+    level: 'waiting',
+  };
+}
+
+type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
+
+function troubleOf(pod: Pod, container: ContainerStatus | undefined): Trouble {
+  const { name, deletionTimestamp } = pod.metadata;
+  if (deletionTimestamp !== undefined) {
+    return { reason: 'PodPending', message: `the pod ${name} is being replaced`, level: 'waiting' };
+  }
+  const waiting = container?.state?.waiting;
+  const detail = waiting?.message === undefined ? '' : `: ${waiting.message}`;
+  switch (waiting?.reason ?? '') {
+    case 'ErrImagePull':
+    case 'ErrImageNeverPull':
+    case 'ImagePullBackOff':
+    case 'InvalidImageName':
+      return {
+        reason: 'ImagePullFailed',
+        message: `the image of the pod ${name} cannot be had${detail}`,
+        level: waiting?.reason === 'ErrImagePull' ? 'waiting' : 'stalled',
+      };
+    case 'CreateContainerConfigError':
+    case 'CreateContainerError':
+    case 'RunContainerError':
+      return {
+        reason: 'PodStartFailed',
+        message: `the container of the pod ${name} cannot be started${detail}`,
+        level: 'stalled',
+      };
+    case 'CrashLoopBackOff':
+      return crashing(name, container);
+    default:
+      return unscheduled(pod) ?? pending(name, container);
+  }
+}
+
+function crashing(name: string, container: ContainerStatus | undefined): Trouble {
+  const restarts = container?.restartCount ?? 0;
+  return {
+    reason: 'PodCrashLooping',
+    message: `the container of the pod ${name} ended ${restarts} times${lastEnd(container)}`,
+    level: restarts >= crashesUntilStalled ? 'stalled' : 'warning',
+  };
+}
+
+function pending(name: string, container: ContainerStatus | undefined): Trouble {
+  return {
+    reason: 'PodPending',
+    message: `the container of the pod ${name} does not run yet${lastEnd(container)}`,
+    level: 'waiting',
+  };
+}
+
+function lastEnd(container: ContainerStatus | undefined): string {
+  const end = container?.lastState?.terminated ?? container?.state?.terminated;
+  if (!end) return '';
+  return `; last time with exit code ${end.exitCode} (${end.reason ?? 'no reason given'})`;
+}
+
+function unscheduled({ metadata, status }: Pod): Trouble | undefined {
+  const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
+  if (scheduled?.reason !== 'Unschedulable') return undefined;
+  return {
+    reason: 'PodUnschedulable',
+    message: `no node takes the pod ${metadata.name}: ${scheduled.message ?? 'no reason given'}`,
+    level: 'warning',
+  };
+}

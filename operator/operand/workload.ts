@@ -1,0 +1,264 @@
+import { createHash } from 'node:crypto';
+import type { OperandOptions } from '../api/clustersync.ts';
+import type { NetworkPolicy, Secret, Service, StatefulSet } from '../kube/builtin-resources.ts';
+import { controllerReference } from '../kube/owner.ts';
+import type { Intent, KubeObject, ObjectMeta } from '../kube/resource.ts';
+import { operandLabels, ownerAnnotation, selectorLabels, type OperandKind } from './names.ts';
+
+/** Where a connection string is mounted from. */
+export interface MountedSecret {
+  /** Folder under /etc/clustersync. */
+  readonly folder: string;
+  readonly secretName: string;
+  /** Key of the Secret; the file is called `uri`. */
+  readonly key: string;
+}
+
+/** What is known to all operands of this operator. */
+export interface OperandSettings {
+  /** Image where the resource names none. */
+  readonly image: string;
+  /** Pull policy that goes with it. */
+  readonly imagePullPolicy: string;
+  /** Namespace of the operator's pods; undefined when it does not run in the cluster. */
+  readonly operatorNamespace?: string | undefined;
+}
+
+/** What the objects of an operand are built from. */
+export interface OperandPlan {
+  readonly owner: KubeObject;
+  readonly name: string;
+  readonly kind: OperandKind;
+  readonly replicas: number;
+  readonly port: number;
+  /** The command line, after the arguments that all operands have: they carry no secret. */
+  readonly args: readonly string[];
+  readonly secrets: readonly MountedSecret[];
+  readonly options: OperandOptions;
+  /** Changes when the pods must be made anew, because what they have read at their start is another now. */
+  readonly secretsHash: string;
+}
+
+/** The objects of an operand. All are owned by the custom resource, and deleted with it. */
+export interface OperandObjects {
+  readonly service: Intent<Service>;
+  readonly networkPolicy: Intent<NetworkPolicy>;
+  readonly statefulSet: Intent<StatefulSet>;
+}
+
+const mountRoot = '/etc/clustersync';
+const tokenKey = 'token';
+
+/** Annotation with a hash of what the operator has applied: what it no longer wants is found by it. */
+export const intentHashAnnotation = 'clustersync.dev/intent-hash';
+const secretsHashAnnotation = 'clustersync.dev/secrets-hash';
+
+/** Where the file of a mounted connection string is in the pod. */
+export function secretPath({ folder }: Pick<MountedSecret, 'folder'>): string {
+  return `${mountRoot}/${folder}/uri`;
+}
+
+/** The Service, NetworkPolicy and StatefulSet of an operand, for server-side apply. */
+export function operandObjects(plan: OperandPlan, settings: OperandSettings): OperandObjects {
+  return {
+    service: withIntentHash(serviceOf(plan)),
+    networkPolicy: withIntentHash(networkPolicyOf(plan, settings)),
+    statefulSet: withIntentHash(statefulSetOf(plan, settings)),
+  };
+}
+
+/** The Secret with the token of an operand's API. It never changes: a new one means new pods. */
+export function tokenSecret(
+  { owner, name, kind }: Pick<OperandPlan, 'owner' | 'name' | 'kind'>,
+  token: string,
+): Intent<Secret> {
+  return {
+    metadata: metadataOf({ owner, name, kind }),
+    type: 'Opaque',
+    immutable: true,
+    data: { [tokenKey]: Buffer.from(token).toString('base64') },
+  };
+}
+
+/** The token in the Secret's data. */
+export function tokenOf(data: Readonly<Record<string, string>>): string | undefined {
+  return data[tokenKey];
+}
+
+/** The secrets-hash that the StatefulSet has now. */
+export function secretsHashOf(statefulSet: StatefulSet | undefined): string | undefined {
+  return statefulSet?.spec?.template.metadata?.annotations?.[secretsHashAnnotation];
+}
+
+function metadataOf({
+  owner,
+  name,
+  kind,
+}: Pick<OperandPlan, 'owner' | 'name' | 'kind'>): Pick<
+  ObjectMeta,
+  'name' | 'namespace' | 'labels' | 'ownerReferences'
+> {
+  const { namespace } = owner.metadata;
+  return {
+    name,
+    ...(namespace !== undefined && { namespace }),
+    labels: operandLabels(name, kind),
+    ownerReferences: [controllerReference(owner)],
+  };
+}
+
+function serviceOf(plan: OperandPlan): Intent<Service> {
+  return {
+    metadata: metadataOf(plan),
+    spec: {
+      clusterIP: 'None',
+      // A syncer that has failed answers what is wrong: that must be reachable, too.
+      publishNotReadyAddresses: true,
+      selector: selectorLabels(plan.name, plan.kind),
+      ports: [{ name: 'api', port: plan.port, protocol: 'TCP', targetPort: 'api' }],
+    },
+  };
+}
+
+/** Lets the operator in, and namespaces that are labelled for scraping metrics; outwards everything is open. */
+function networkPolicyOf(
+  plan: OperandPlan,
+  { operatorNamespace }: OperandSettings,
+): Intent<NetworkPolicy> {
+  const from = [
+    {
+      namespaceSelector: {
+        matchLabels: { 'kubernetes.io/metadata.name': operatorNamespace ?? '' },
+      },
+      podSelector: {
+        matchLabels: {
+          'app.kubernetes.io/name': 'clustersync',
+          'app.kubernetes.io/component': 'operator',
+        },
+      },
+    },
+    { namespaceSelector: { matchLabels: { metrics: 'enabled' } } },
+  ];
+  return {
+    metadata: metadataOf(plan),
+    spec: {
+      podSelector: { matchLabels: selectorLabels(plan.name, plan.kind) },
+      policyTypes: ['Ingress'],
+      ingress: [
+        {
+          ports: [{ port: plan.port, protocol: 'TCP' }],
+          // An operator outside the cluster has no pods to select: its token alone guards the API then.
+          ...(operatorNamespace !== undefined && { from }),
+        },
+      ],
+    },
+  };
+}
+
+function statefulSetOf(plan: OperandPlan, settings: OperandSettings): Intent<StatefulSet> {
+  const { owner, name, kind, replicas } = plan;
+  return {
+    metadata: metadataOf(plan),
+    spec: {
+      replicas,
+      serviceName: name,
+      // Instances wait for each other; and a pod that cannot start does not keep a corrected one from replacing it.
+      podManagementPolicy: 'Parallel',
+      selector: { matchLabels: selectorLabels(name, kind) },
+      template: {
+        metadata: {
+          labels: operandLabels(name, kind),
+          annotations: {
+            [ownerAnnotation]: `${owner.kind}/${owner.metadata.name}`,
+            [secretsHashAnnotation]: plan.secretsHash,
+          },
+        },
+        spec: podSpecOf(plan, settings),
+      },
+    },
+  };
+}
+
+type PodSpec = NonNullable<NonNullable<StatefulSet['spec']>['template']['spec']>;
+
+function podSpecOf(plan: OperandPlan, settings: OperandSettings): PodSpec {
+  const { options, secrets, name } = plan;
+  const { imagePullSecrets, nodeSelector, tolerations, affinity } = options;
+  return {
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: 30,
+    securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+    containers: [containerOf(plan, settings)],
+    volumes: [
+      { name: 'tmp', emptyDir: {} },
+      { name: 'api', secret: { secretName: name, items: [{ key: tokenKey, path: tokenKey }] } },
+      ...secrets.map(({ folder, secretName, key }) => ({
+        name: folder,
+        secret: { secretName, items: [{ key, path: 'uri' }] },
+      })),
+    ],
+    ...(imagePullSecrets && { imagePullSecrets }),
+    ...(nodeSelector && { nodeSelector }),
+    ...(tolerations && { tolerations }),
+    ...(affinity && { affinity }),
+  };
+}
+
+function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['containers'][number] {
+  const { kind, port, args, secrets, options } = plan;
+  const { resources, logLevel } = options;
+  const imagePullPolicy =
+    options.imagePullPolicy ?? (options.image === undefined ? settings.imagePullPolicy : undefined);
+  return {
+    name: kind,
+    image: options.image ?? settings.image,
+    ...(imagePullPolicy !== undefined && { imagePullPolicy }),
+    args: [
+      kind,
+      ...args,
+      `--port=${port}`,
+      '--host=0.0.0.0',
+      `--apiTokenFile=${mountRoot}/api/${tokenKey}`,
+      `--logLevel=${logLevel}`,
+    ],
+    ports: [{ name: 'api', containerPort: port, protocol: 'TCP' }],
+    resources: {
+      ...(resources.requests && { requests: quantities(resources.requests) }),
+      ...(resources.limits && { limits: quantities(resources.limits) }),
+    },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    },
+    // The event loop alone: a sync that has failed is no reason to restart its process.
+    livenessProbe: probe('/healthz', { periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 }),
+    readinessProbe: probe('/readyz', { periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 3 }),
+    volumeMounts: [
+      { name: 'tmp', mountPath: '/tmp' },
+      ...['api', ...secrets.map(({ folder }) => folder)].map((folder) => ({
+        name: folder,
+        mountPath: `${mountRoot}/${folder}`,
+        readOnly: true,
+      })),
+    ],
+  };
+}
+
+function probe<T extends object>(
+  path: string,
+  times: T,
+): T & { httpGet: { path: string; port: string } } {
+  return { httpGet: { path, port: 'api' }, ...times };
+}
+
+function quantities(given: Readonly<Record<string, string | number>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]));
+}
+
+function withIntentHash<T extends Pick<Intent<KubeObject>, 'metadata'>>(intent: T): T {
+  const hash = createHash('sha256').update(JSON.stringify(intent)).digest('hex').slice(0, 16);
+  const annotations = { ...intent.metadata.annotations, [intentHashAnnotation]: hash };
+  return { ...intent, metadata: { ...intent.metadata, annotations } };
+}
