@@ -86,3 +86,10 @@ load-image: node_modules/.installed cluster-up ## Build the container image and 
 .PHONY: kubectl
 kubectl: ## Run kubectl on the cluster: make kubectl ARGS='get pods --all-namespaces'
 	@e2e/ground/kubernetes/kubectl.sh $(ARGS)
+
+
+##@ Demo
+
+.PHONY: demo
+demo: prerequisites node_modules/.installed tools ## Move a live deployment to another one, on real servers on this machine
+	@node_modules/.bin/node e2e/demo/main.ts

@@ -1,0 +1,217 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { ClusterSync } from '../../operator/api/clustersync.ts';
+import { sleep } from '../../service/sleep.ts';
+import { run } from '../ground/command.ts';
+import { takeDown, useCluster, type Cluster } from '../ground/kubernetes/cluster.ts';
+import { installOperator, operatorNamespace } from '../ground/kubernetes/operator-release.ts';
+import { holds, SyncNamespace } from '../ground/kubernetes/sync-namespace.ts';
+import { startReplicaSet, type ReplicaSet } from '../ground/mongod/replica-set.ts';
+import { loadShop } from '../ground/shop/load-shop.ts';
+import { startShopWriter, type ShopWriter } from '../ground/shop/shop-writer.ts';
+import { compareSides, tableOf } from './both-sides.ts';
+import { progressLine, thousands } from './progress-line.ts';
+import type { Screen } from './screen.ts';
+
+const syncName = 'shop';
+const writesPerSecond = 300;
+
+/** How long the writer goes on once the destination has caught up, so that there are changes to be seen. */
+const followMs = 5_000;
+const phaseDeadlineMs = 180_000;
+const redrawMs = 300;
+
+/**
+ * Migrates a live deployment to another one, as the guide says, on real servers. Cleans up whatever happens.
+ * @returns whether both sides are equal, by a comparison of its own, and the verification says so too.
+ */
+export async function runDemo(screen: Screen, signal: AbortSignal): Promise<boolean> {
+  await using resources = new AsyncDisposableStack();
+  screen.step('bringing up a Kubernetes cluster, and building the image');
+  resources.defer(async () => {
+    screen.step('cleaning up');
+    await takeDown();
+  });
+  const imageBuilt = run(scriptOf('image.sh'), [], {
+    deadlineMs: 900_000,
+    showErrors: true,
+    signal,
+  });
+  // Left over from a demo that was killed.
+  const clusterUp = takeDown().then(async () => await useCluster({ signal }));
+  const [cluster] = await settled(clusterUp, imageBuilt);
+  screen.step(`the cluster is up (${cluster.kind}); starting two MongoDB replica sets`);
+  const [source, destination] = await settled(
+    startDeployment('old', cluster, resources, signal),
+    startDeployment('new', cluster, resources, signal),
+  );
+  screen.step('both have a primary; loading sample data, and installing the chart');
+  const [documents, namespace] = await settled(
+    loadShop(source.uri('app'), { signal }),
+    prepareKubernetes(cluster, { source, destination }, signal),
+  );
+  const writer = startShopWriter(source.uri('app'), { writesPerSecond, signal });
+  resources.defer(async () => {
+    await writer.stop();
+  });
+  screen.step(
+    `${thousands(documents)} documents are on the old deployment, where an application goes on writing`,
+  );
+  try {
+    await migrate(screen, namespace, writer, signal);
+    const verification = await namespace.untilVerified(syncName, { signal });
+    const { phase, verdict, verificationStatus } = verification.status ?? {};
+    screen.step(
+      `the verification has ${phase === 'Succeeded' ? 'succeeded' : 'FAILED'}: ${verdict ?? 'no verdict'}, ` +
+        `${verificationStatus?.completedTasks ?? 0} tasks completed, ${verificationStatus?.failedTasks ?? '?'} failed`,
+    );
+    const sides = await compareSides(source.uri('admin'), destination.uri('admin'));
+    screen.step('counted and hashed both sides, without any help of clustersync:');
+    screen.print(`\n${tableOf(sides)}\n`);
+    return phase === 'Succeeded' && sides.length > 0 && sides.every(({ isEqual }) => isEqual);
+  } catch (error) {
+    if (!signal.aborted)
+      screen.print(`what the cluster says of it: ${await keepDump(cluster, namespace)}`);
+    throw error;
+  }
+}
+
+async function startDeployment(
+  name: string,
+  cluster: Cluster,
+  resources: AsyncDisposableStack,
+  signal: AbortSignal,
+): Promise<ReplicaSet> {
+  const { hostAddress } = cluster;
+  return resources.use(
+    await startReplicaSet({
+      members: 1,
+      name,
+      bindIp: [hostAddress],
+      advertisedHost: hostAddress,
+      signal,
+    }),
+  );
+}
+
+async function prepareKubernetes(
+  cluster: Cluster,
+  { source, destination }: Readonly<Record<'source' | 'destination', ReplicaSet>>,
+  signal: AbortSignal,
+): Promise<SyncNamespace> {
+  await installOperator(cluster, await cluster.loadImage({ signal }), { signal });
+  const namespace = await SyncNamespace.create(cluster, 'migration');
+  await namespace.putUris({
+    'old-mongodb': source.uri('syncer'),
+    'new-mongodb': destination.uri('syncer'),
+  });
+  return namespace;
+}
+
+/** From `kubectl apply` to the commit. */
+async function migrate(
+  screen: Screen,
+  namespace: SyncNamespace,
+  writer: ShopWriter,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const file of ['clustersync.yaml', 'syncverification.yaml']) {
+    await namespace.apply(await readFile(exampleOf(file), 'utf8'));
+    screen.step(`kubectl apply --filename docs/examples/${file}`);
+  }
+  await using view = new ProgressView(screen, writer);
+  const wait = { signal, deadlineMs: phaseDeadlineMs };
+  const until = async (what: string, isReached: (sync: ClusterSync) => boolean): Promise<void> => {
+    await namespace.untilSync(
+      syncName,
+      what,
+      (sync) => {
+        view.show(sync);
+        if (holds(sync, 'Stalled')) throw new Error(`the sync is stalled: ${messageOfReady(sync)}`);
+        return isReached(sync);
+      },
+      wait,
+    );
+  };
+  await until('the initial copy is done', (sync) => holds(sync, 'InitialCopyDone'));
+  screen.step('the initial copy is done; changes are being applied');
+  await until('the destination has caught up', ({ status }) => {
+    return status?.canCommit === true && (status.lagTimeSeconds ?? Infinity) <= 2;
+  });
+  screen.step('the new deployment has caught up with the writer');
+  await sleep(followMs, signal);
+  screen.step(`the application stops, after ${thousands(await writer.stop())} writes`);
+  await namespace.setState(syncName, 'Committed');
+  screen.step(`kubectl patch clustersync ${syncName}: spec.state is Committed`);
+  await until('the sync is committed', ({ status }) => status?.phase === 'Committed');
+  screen.step('committed: applications may write to the new deployment');
+}
+
+/** Draws the line of progress, also between two changes of the status. */
+class ProgressView implements AsyncDisposable {
+  readonly #screen: Screen;
+  readonly #writer: ShopWriter;
+  readonly #end = new AbortController();
+  readonly #drawn: Promise<void>;
+  #sync: ClusterSync | undefined;
+
+  constructor(screen: Screen, writer: ShopWriter) {
+    this.#screen = screen;
+    this.#writer = writer;
+    this.#drawn = this.#redraw();
+  }
+
+  show(sync: ClusterSync): void {
+    this.#sync = sync;
+    this.#draw();
+  }
+
+  #draw(): void {
+    if (!this.#sync) return;
+    this.#screen.live(
+      progressLine(this.#sync, this.#writer.writes),
+      this.#sync.status?.phase ?? '',
+    );
+  }
+
+  async #redraw(): Promise<void> {
+    while (!this.#end.signal.aborted) {
+      this.#draw();
+      await sleep(redrawMs, this.#end.signal).catch(() => undefined);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#end.abort();
+    await this.#drawn;
+  }
+}
+
+function messageOfReady(sync: ClusterSync): string {
+  return sync.status?.conditions?.find(({ type }) => type === 'Stalled')?.message ?? '';
+}
+
+/** Waits for both, so that nothing goes on unseen when one fails. */
+async function settled<A, B>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
+  const results = await Promise.allSettled([a, b]);
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+  return await Promise.all([a, b]);
+}
+
+/** @returns the path of a file with resources, events and logs. */
+async function keepDump(cluster: Cluster, namespace: SyncNamespace): Promise<string> {
+  const folder = fileURLToPath(new URL('../.artifacts/', import.meta.url));
+  await mkdir(folder, { recursive: true });
+  const file = `${folder}demo.txt`;
+  const dumps = [await cluster.dump(namespace.name), await cluster.dump(operatorNamespace)];
+  await writeFile(file, dumps.join('\n'));
+  return file;
+}
+
+function scriptOf(name: string): string {
+  return fileURLToPath(new URL(`../ground/kubernetes/${name}`, import.meta.url));
+}
+
+function exampleOf(name: string): string {
+  return fileURLToPath(new URL(`../../docs/examples/${name}`, import.meta.url));
+}

@@ -1,0 +1,48 @@
+import { fileURLToPath } from 'node:url';
+import { CommandError } from '../command.ts';
+import type { Cluster } from './cluster.ts';
+
+/** Where the operator runs. */
+export const operatorNamespace = 'clustersync';
+
+/** Name of the release, of the operator's Deployment and of its Lease. */
+export const operatorName = 'clustersync';
+
+const chart = fileURLToPath(new URL('../../../charts/clustersync', import.meta.url));
+
+/** Installs the chart as a user would, and waits until the operator is ready. May be repeated. */
+export async function installOperator(
+  cluster: Cluster,
+  image: string,
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<void> {
+  const at = image.lastIndexOf(':');
+  const install = async (): Promise<void> => {
+    await cluster.helm(
+      [
+        ...['upgrade', '--install', operatorName, chart],
+        ...['--namespace', operatorNamespace, '--create-namespace', '--wait', '--timeout', '120s'],
+        ...['--set', `image.repository=${image.slice(0, at)},image.tag=${image.slice(at + 1)}`],
+        ...['--set', 'crds.keep=false,logLevel=debug'],
+      ],
+      { deadlineMs: 150_000, ...options },
+    );
+  };
+  try {
+    await install();
+  } catch (error) {
+    const isHalfInstalled =
+      error instanceof CommandError && error.standardError.includes('another operation');
+    if (!isHalfInstalled) throw error;
+    await uninstallOperator(cluster);
+    await install();
+  }
+}
+
+/** Uninstalls the chart with its CustomResourceDefinitions, and so all resources of theirs. */
+export async function uninstallOperator(cluster: Cluster): Promise<void> {
+  const args = ['uninstall', operatorName, '--namespace', operatorNamespace];
+  await cluster.helm([...args, '--ignore-not-found', '--wait', '--timeout', '60s'], {
+    deadlineMs: 90_000,
+  });
+}

@@ -1,0 +1,113 @@
+import type { ClusterSync } from '../../../operator/api/clustersync.ts';
+import type { SyncVerification } from '../../../operator/api/sync-verification.ts';
+import type { Condition } from '../../../operator/kube/conditions.ts';
+import type { Cluster, ResourceWaitOptions } from './cluster.ts';
+
+/** For methods that wait. */
+export type WaitOptions = Omit<ResourceWaitOptions, 'namespace'>;
+
+/** A namespace with syncs in it, used as a person with kubectl would use it. Disposing of it deletes it. */
+export class SyncNamespace implements AsyncDisposable {
+  readonly name: string;
+  readonly #cluster: Cluster;
+
+  private constructor(cluster: Cluster, name: string) {
+    this.#cluster = cluster;
+    this.name = name;
+  }
+
+  /** Creates the namespace, in place of one that was left over. */
+  static async create(cluster: Cluster, name: string): Promise<SyncNamespace> {
+    const namespace = new SyncNamespace(cluster, name);
+    await namespace[Symbol.asyncDispose]();
+    await cluster.kubectl(['create', 'namespace', name]);
+    return namespace;
+  }
+
+  /** Runs kubectl in the namespace. */
+  async kubectl(args: readonly string[], input?: string): Promise<string> {
+    return await this.#cluster.kubectl(
+      [...args, `--namespace=${this.name}`],
+      input === undefined ? {} : { input },
+    );
+  }
+
+  /** Applies a manifest: YAML, or an object. */
+  async apply(manifest: string | object): Promise<void> {
+    const input = typeof manifest === 'string' ? manifest : JSON.stringify(manifest);
+    await this.kubectl(['apply', '--filename=-'], input);
+  }
+
+  /** Creates Secrets with connection strings under the key `uri`. */
+  async putUris(uris: Readonly<Record<string, string>>): Promise<void> {
+    const items = Object.entries(uris).map(([name, uri]) => ({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name },
+      stringData: { uri },
+    }));
+    await this.apply({ apiVersion: 'v1', kind: 'List', items });
+  }
+
+  /** Sets `spec.state`. */
+  async setState(sync: string, state: ClusterSync['spec']['state']): Promise<void> {
+    const patch = JSON.stringify({ spec: { state } });
+    await this.kubectl(['patch', 'clustersync', sync, '--type=merge', `--patch=${patch}`]);
+  }
+
+  /** The resource as it is. */
+  async sync(name: string): Promise<ClusterSync> {
+    return JSON.parse(
+      await this.kubectl(['get', 'clustersync', name, '--output=json']),
+    ) as ClusterSync;
+  }
+
+  /** Watches a ClusterSync until the predicate holds. */
+  async untilSync(
+    name: string,
+    what: string,
+    predicate: (sync: ClusterSync) => boolean,
+    options: WaitOptions = {},
+  ): Promise<ClusterSync> {
+    const found = await this.#cluster.waitUntil(
+      `clustersync/${name}`,
+      what,
+      (object) => predicate(object as ClusterSync),
+      { deadlineMs: 120_000, ...options, namespace: this.name },
+    );
+    return found as ClusterSync;
+  }
+
+  /** Watches a SyncVerification until it has ended, well or not. */
+  async untilVerified(name: string, options: WaitOptions = {}): Promise<SyncVerification> {
+    const found = await this.#cluster.waitUntil(
+      `syncverification/${name}`,
+      'it has ended',
+      (object) => {
+        const phase = (object as SyncVerification).status?.phase;
+        return phase === 'Succeeded' || phase === 'Failed';
+      },
+      { deadlineMs: 120_000, ...options, namespace: this.name },
+    );
+    return found as SyncVerification;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#cluster.kubectl(['delete', 'namespace', this.name, '--ignore-not-found'], {
+      deadlineMs: 120_000,
+    });
+  }
+}
+
+/** The condition of a type, where the resource has it. */
+export function conditionOf(
+  object: { readonly status?: { readonly conditions?: readonly Condition[] } },
+  type: string,
+): Condition | undefined {
+  return object.status?.conditions?.find((condition) => condition.type === type);
+}
+
+/** True when a condition is there with status True. */
+export function holds(object: Parameters<typeof conditionOf>[0], type: string): boolean {
+  return conditionOf(object, type)?.status === 'True';
+}
