@@ -65,14 +65,15 @@ export interface Cluster {
 /** Bringing a cluster up builds what is missing. */
 const upDeadlineMs = 45 * 60_000;
 const retryDelayMs = 200;
+/** Forbidden too: an API server that has just started does not know all roles yet. */
 const apiIsAway =
-  /refused|unable to connect|connection reset|broken pipe|EOF|TLS handshake|i\/o timeout|connection lost|apiserver not ready|etcdserver|the server is currently unable|not yet ready|no route to host/i;
+  /forbidden|refused|unable to connect|connection reset|broken pipe|EOF|TLS handshake|i\/o timeout|connection lost|apiserver not ready|etcdserver|the server is currently unable|not yet ready|no route to host/i;
 
 let cluster: Promise<Cluster> | undefined;
 
 /** The cluster of this checkout, brought up by the first call where it is not up. It stays up: see {@link takeDown}. */
-export async function useCluster(): Promise<Cluster> {
-  return await (cluster ??= bringUp());
+export async function useCluster(options: Pick<CommandOptions, 'signal'> = {}): Promise<Cluster> {
+  return await (cluster ??= bringUp(options));
 }
 
 /** Takes the cluster of this checkout down, if it is up, and removes all its traces. */
@@ -81,8 +82,8 @@ export async function takeDown(): Promise<void> {
   await script('down.sh', [], { deadlineMs: 120_000 });
 }
 
-async function bringUp(): Promise<Cluster> {
-  const file = await script('up.sh', [], { deadlineMs: upDeadlineMs });
+async function bringUp(options: CommandOptions): Promise<Cluster> {
+  const file = await script('up.sh', [], { deadlineMs: upDeadlineMs, ...options });
   return new CheckoutCluster(readSettings(file.trim()));
 }
 
@@ -206,10 +207,13 @@ class CheckoutCluster implements Cluster {
       const logs = ['logs', pod, '--all-containers', '--prefix', '--tail=300'];
       sections.push(logs, [...logs, '--previous']);
     }
-    const texts = sections.map(
-      async (args) => `--- kubectl ${args.join(' ')}\n${await this.#tolerant(namespace, args)}`,
-    );
-    return (await Promise.all(texts)).join('\n');
+    const texts = sections.map(async (args) => {
+      const text = await this.#tolerant(namespace, args);
+      return text.includes('previous terminated container')
+        ? ''
+        : `--- kubectl ${args.join(' ')}\n${text}\n`;
+    });
+    return (await Promise.all(texts)).join('');
   }
 
   /** The resource as it is and then after every change, until the watch ends, for whatever reason. */
