@@ -17,6 +17,7 @@ interface Applied {
 /** Applies owned objects by server-side apply, only where they are not as they should be. */
 export class ChildApplier {
   readonly #client: KubeClient;
+  /** By kind and name; of what is long gone, too: that is a few bytes for each object that ever was. */
   readonly #applied = new Map<string, Applied>();
 
   constructor(client: KubeClient) {
@@ -53,14 +54,6 @@ export class ChildApplier {
     const result = await this.#client.apply(resource, intent, { signal });
     const resultVersion = result.metadata.resourceVersion;
     this.#applied.set(key, { intent: text, seenVersion, resultVersion });
-  }
-
-  /** Forgets what was applied under a name. */
-  forget(
-    resource: Resource<KubeObject>,
-    metadata: { name: string; namespace?: string | undefined },
-  ): void {
-    this.#applied.delete(`${resource.plural}/${objectKey(metadata)}`);
   }
 }
 

@@ -1,10 +1,7 @@
-import { secrets } from '../kube/builtin-resources.ts';
+import { secrets, type Secret } from '../kube/builtin-resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { systemClock, type Clock } from '../kube/clock.ts';
 import { objectKey, type ObjectRef } from '../kube/resource.ts';
-
-/** The data of a Secret: base64 by key. */
-export type SecretData = Readonly<Record<string, string>>;
 
 /** How long what was read counts. */
 const foundMs = 15_000;
@@ -20,7 +17,7 @@ export class SecretReader {
   readonly #clock: Clock;
   readonly #entries = new Map<
     string,
-    { readonly data: SecretData | undefined; readonly untilMs: number }
+    { readonly secret: Secret | undefined; readonly untilMs: number }
   >();
 
   constructor(client: KubeClient, clock: Clock = systemClock) {
@@ -29,14 +26,13 @@ export class SecretReader {
   }
 
   /** Undefined when there is none. */
-  async read(ref: ObjectRef, signal: AbortSignal): Promise<SecretData | undefined> {
+  async read(ref: ObjectRef, signal: AbortSignal): Promise<Secret | undefined> {
     const key = objectKey(ref);
     const known = this.#entries.get(key);
-    if (known && this.#clock.monotonicMs() < known.untilMs) return known.data;
+    if (known && this.#clock.monotonicMs() < known.untilMs) return known.secret;
     const found = await this.#client.find(secrets, ref, { signal });
-    const data = found && (found.data ?? {});
-    this.#remember(key, data);
-    return data;
+    this.#remember(key, found);
+    return found;
   }
 
   /** Reads it anew the next time. */
@@ -44,11 +40,11 @@ export class SecretReader {
     this.#entries.delete(objectKey(ref));
   }
 
-  #remember(key: string, data: SecretData | undefined): void {
+  #remember(key: string, secret: Secret | undefined): void {
     const [oldest] = this.#entries.keys();
     if (this.#entries.size >= maxEntries && oldest !== undefined) this.#entries.delete(oldest);
     this.#entries.delete(key);
-    const untilMs = this.#clock.monotonicMs() + (data ? foundMs : missingMs);
-    this.#entries.set(key, { data, untilMs });
+    const untilMs = this.#clock.monotonicMs() + (secret ? foundMs : missingMs);
+    this.#entries.set(key, { secret, untilMs });
   }
 }

@@ -1,0 +1,234 @@
+import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
+import type { Pod, Secret, StatefulSet } from '../kube/builtin-resources.ts';
+import { findCondition, isConditionTrue } from '../kube/conditions.ts';
+import type { EventDraft } from '../kube/event-recorder.ts';
+import type { Intent } from '../kube/resource.ts';
+import { baseUrlOf } from '../operand/http-api.ts';
+import type { Command, MonitorTarget } from '../operand/monitor.ts';
+import { isCurrent, maySend, type Observation } from '../operand/observation.ts';
+import type { SecretValue } from '../operand/operand-store.ts';
+import { podState } from '../operand/pod-state.ts';
+import type { Trouble } from '../operand/trouble.ts';
+import {
+  secretsHashOf,
+  tokenSecret,
+  type OperandObjects,
+  type OperandSettings,
+} from '../operand/workload.ts';
+import {
+  hashOfSecrets,
+  instancesOf,
+  startBody,
+  syncerName,
+  syncerObjects,
+  syncerPort,
+} from './resources.ts';
+import { stageOf } from './stage.ts';
+import { statusOf, type InstanceView } from './status.ts';
+import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
+
+/** Everything that a decision depends on, beside the resource. */
+export interface World {
+  readonly nowMs: number;
+  readonly settings: OperandSettings;
+  readonly source: SecretValue;
+  readonly destination: SecretValue;
+  /** Of the syncers' API; undefined until its Secret has been made. */
+  readonly token: string | undefined;
+  /** Random: becomes the token where there is none. */
+  readonly newToken: string;
+  readonly statefulSet: StatefulSet | undefined;
+  /** By name. */
+  readonly pods: ReadonlyMap<string, Pod>;
+  /** By the id of the instance. */
+  readonly observations: ReadonlyMap<string, Observation<SyncerProgress, SyncerCommand>>;
+  /** Why the API server did not take the objects. */
+  readonly rejection?: Trouble | undefined;
+}
+
+/** A command to one instance. */
+export interface InstanceCommand {
+  readonly id: string;
+  readonly command: Command<SyncerCommand>;
+}
+
+/** What is to be done. */
+export interface Decision {
+  /** To be created before the other objects. */
+  readonly token: Intent<Secret> | undefined;
+  readonly objects: OperandObjects | undefined;
+  /** The processes to observe, by the id of the instance. */
+  readonly targets: ReadonlyMap<string, MonitorTarget>;
+  /** To be sent all at the same time. */
+  readonly commands: readonly InstanceCommand[];
+  readonly status: ClusterSyncStatus;
+  /** True while a process has not been asked for the first time: what is known from before is still the best. */
+  readonly isStatusPending: boolean;
+  readonly events: readonly Omit<EventDraft, 'regarding'>[];
+  readonly requeueAfterMs: number;
+}
+
+/** Secrets are looked at again after this time, and whatever an event might have missed. */
+const resyncMs = 15_000;
+const waitingMs = 3_000;
+
+/** What to do for a ClusterSync. It depends on nothing but its arguments. */
+export function decide(clusterSync: ClusterSync, world: World): Decision {
+  const { nowMs, pods, observations, settings, rejection } = world;
+  const instances = instancesOf(clusterSync);
+  const missing = missingSecret(world);
+  const views = instances.map((instance): InstanceView => {
+    const pod = pods.get(instance.podName);
+    const state = pod && podState(pod, 'syncer');
+    const observation = observations.get(instance.id);
+    return {
+      instance,
+      pod: state,
+      // What a former process said is kept by the status, not taken for this one's word.
+      observation: observation?.process === state?.process ? observation : undefined,
+    };
+  });
+  // Pods that run have read their Secrets: that one is gone is no reason to say that the sync does not go on.
+  const blocker = rejection ?? (world.statefulSet ? undefined : missing);
+  const status = statusOf({ clusterSync, nowMs, instances: views, blocker });
+  const isHandsOff =
+    clusterSync.spec.suspend || clusterSync.metadata.deletionTimestamp !== undefined;
+  const targets = targetsOf(views, world.token);
+  const token = world.token ?? world.newToken;
+  const secretsHash = secretsHashFor(world, token);
+  return {
+    token:
+      isHandsOff || world.token !== undefined
+        ? undefined
+        : tokenSecret(
+            { owner: clusterSync, name: syncerName(clusterSync), kind: 'syncer' },
+            world.newToken,
+          ),
+    objects:
+      isHandsOff || secretsHash === undefined
+        ? undefined
+        : syncerObjects(clusterSync, instances, secretsHash, settings),
+    targets,
+    commands: isHandsOff ? [] : commandsOf(clusterSync, views, nowMs),
+    status,
+    isStatusPending: views.some(
+      ({ instance, observation }) =>
+        targets.has(instance.id) && !observation?.answer && !observation?.unreachable,
+    ),
+    events: eventsOf(clusterSync.status, status),
+    requeueAfterMs: missing || rejection ? waitingMs : resyncMs,
+  };
+}
+
+function missingSecret({ source, destination }: World): Trouble | undefined {
+  const [missing] = [source, destination].filter((secret) => secret.kind === 'missing');
+  return missing && { reason: 'SecretNotFound', message: missing.description, level: 'warning' };
+}
+
+/** Undefined when the pods cannot be made: what they are to read is not there, and was never. */
+function secretsHashFor(
+  { source, destination, statefulSet }: World,
+  token: string,
+): string | undefined {
+  if (source.kind === 'found' && destination.kind === 'found') {
+    return hashOfSecrets(token, [source.value, destination.value]);
+  }
+  return secretsHashOf(statefulSet);
+}
+
+function targetsOf(
+  views: readonly InstanceView[],
+  token: string | undefined,
+): ReadonlyMap<string, MonitorTarget> {
+  const targets = new Map<string, MonitorTarget>();
+  for (const { instance, pod } of views) {
+    if (token === undefined || pod?.ip === undefined || pod.process === undefined) continue;
+    const { process } = pod;
+    targets.set(instance.id, { process, token, baseUrl: baseUrlOf(pod.ip, syncerPort) });
+  }
+  return targets;
+}
+
+function commandsOf(
+  clusterSync: ClusterSync,
+  views: readonly InstanceView[],
+  nowMs: number,
+): InstanceCommand[] {
+  const { state } = clusterSync.spec;
+  // A sync is never begun again over data that is in use: neither by accident nor by a lost metadata database.
+  if (isConditionTrue(clusterSync.status?.conditions, 'Committed')) return [];
+  const calls = (name: SyncerCommand, body: object) =>
+    views.flatMap(({ instance, observation }): InstanceCommand[] => {
+      if (!observation || progressOf(observation, nowMs)?.state !== callingState[name]) return [];
+      if (!maySend(observation, name, nowMs)) return [];
+      return [{ id: instance.id, command: { name, body } }];
+    });
+  const start = state === 'Paused' ? [] : calls('start', startBody(clusterSync));
+  const isCommitAllowed = views.every(({ observation }) => {
+    const progress = observation && progressOf(observation, nowMs);
+    if (progress?.state === 'RUNNING') return progress.canCommit;
+    const stage = stageOf(progress);
+    return stage === 'committing' || stage === 'committed';
+  });
+  const commit = state === 'Committed' && isCommitAllowed ? calls('commit', {}) : [];
+  return [...start, ...commit];
+}
+
+/** The state in which an instance takes a command. */
+const callingState: Record<SyncerCommand, string> = { start: 'IDLE', commit: 'RUNNING' };
+
+function progressOf(
+  observation: Observation<SyncerProgress, SyncerCommand>,
+  nowMs: number,
+): SyncerProgress | undefined {
+  const { answer } = observation;
+  return answer?.kind === 'progress' && isCurrent(observation, nowMs) ? answer.progress : undefined;
+}
+
+/** Only what has changed is an event. */
+function eventsOf(
+  former: ClusterSyncStatus | undefined,
+  next: ClusterSyncStatus,
+): Omit<EventDraft, 'regarding'>[] {
+  const events: Omit<EventDraft, 'regarding'>[] = [];
+  const normal = (reason: string, action: string, note: string): void => {
+    events.push({ type: 'Normal', reason, action, note });
+  };
+  if (next.startedAt !== undefined && former?.startedAt === undefined) {
+    normal('Started', 'Start', 'the sync has begun');
+  }
+  const isNew = (type: string): boolean =>
+    isConditionTrue(next.conditions, type) && !isConditionTrue(former?.conditions, type);
+  if (isNew('InitialCopyDone')) {
+    normal('InitialCopyDone', 'Copy', 'the initial copy is done; changes are being applied');
+  }
+  if (next.phase === 'Committing' && former?.phase !== 'Committing') {
+    normal('Committing', 'Commit', 'the commit is being carried out');
+  }
+  if (isNew('Committed')) {
+    normal('Committed', 'Commit', 'the sync is committed; the destination may be written to');
+  }
+  const warning = warningOf(next);
+  if (warning && warning.reason !== warningOf(former)?.reason) {
+    const { reason, message } = warning;
+    events.push({ type: 'Warning', reason, action: 'Reconcile', note: message });
+  }
+  return events;
+}
+
+/** Reasons for not being ready that somebody may want to know of, though they should pass. */
+const warningReasons = [
+  'SecretNotFound',
+  'SyncerUnreachable',
+  'PodCrashLooping',
+  'PodUnschedulable',
+];
+
+function warningOf(
+  status: ClusterSyncStatus | undefined,
+): { readonly reason: string; readonly message: string } | undefined {
+  const stalled = findCondition(status?.conditions, 'Stalled');
+  if (stalled) return stalled;
+  const ready = findCondition(status?.conditions, 'Ready');
+  return ready && warningReasons.includes(ready.reason) ? ready : undefined;
+}

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto';
+import { clusterSyncs, type ClusterSync, type ClusterSyncStatus } from '../api/clustersync.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { systemClock, type Clock } from '../kube/clock.ts';
+import type { ReconcileContext, ReconcileResult } from '../kube/controller.ts';
+import type { EventRecorder } from '../kube/event-recorder.ts';
+import { objectKey } from '../kube/resource.ts';
+import type { OperandMonitor } from '../operand/monitor.ts';
+import type { ObjectLookup } from '../operand/object-cache.ts';
+import type { OperandStore } from '../operand/operand-store.ts';
+import { StatusWriter } from '../operand/status-writer.ts';
+import type { Trouble } from '../operand/trouble.ts';
+import type { OperandSettings } from '../operand/workload.ts';
+import { decide, type Decision } from './decide.ts';
+import { instancesOf, syncerName } from './resources.ts';
+import { isUrgent } from './status.ts';
+import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
+
+/** What the reconciling of ClusterSyncs needs. */
+export interface ClusterSyncReconcilerOptions {
+  readonly client: KubeClient;
+  readonly clusterSyncs: ObjectLookup<ClusterSync>;
+  readonly store: OperandStore;
+  readonly monitor: OperandMonitor<SyncerProgress, SyncerCommand>;
+  readonly recorder: EventRecorder;
+  readonly settings: OperandSettings;
+  readonly clock?: Clock;
+}
+
+/** Reads the world, lets {@link decide} say what to do, and does it. */
+export class ClusterSyncReconciler {
+  readonly #options: ClusterSyncReconcilerOptions;
+  readonly #clock: Clock;
+  readonly #status: StatusWriter<ClusterSyncStatus, ClusterSync>;
+
+  constructor(options: ClusterSyncReconcilerOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#status = new StatusWriter(options.client, clusterSyncs, isUrgent, this.#clock);
+  }
+
+  /** One pass for the ClusterSync of a key. */
+  async reconcile(key: string, { signal, logger }: ReconcileContext): Promise<ReconcileResult> {
+    const { monitor, store, recorder } = this.#options;
+    const cached = this.#options.clusterSyncs.get(key);
+    if (!cached) {
+      monitor.forget(key);
+      this.#status.forget(key);
+      return {};
+    }
+    const clusterSync = this.#status.current(cached);
+    let decision = await this.#decide(clusterSync, undefined, signal);
+    const rejection = await store.apply(clusterSync, decision, signal);
+    if (rejection) {
+      logger.warn({ reason: rejection.reason }, rejection.message);
+      decision = await this.#decide(clusterSync, rejection, signal);
+    }
+    monitor.watch(key, decision.targets);
+    for (const { id, command } of decision.commands) {
+      logger.info({ instance: id, command: command.name }, 'sending command');
+      monitor.send(key, id, command);
+    }
+    const { status, events, requeueAfterMs } = decision;
+    if (decision.isStatusPending && clusterSync.status) return { requeueAfterMs };
+    const result = await this.#status.write(clusterSync, status, signal);
+    if (result.kind === 'written') {
+      for (const event of events) recorder.record({ ...event, regarding: cached });
+    }
+    const deferMs = result.kind === 'deferred' ? result.forMs : requeueAfterMs;
+    return { requeueAfterMs: Math.min(requeueAfterMs, deferMs) };
+  }
+
+  async #decide(
+    clusterSync: ClusterSync,
+    rejection: Trouble | undefined,
+    signal: AbortSignal,
+  ): Promise<Decision> {
+    const { settings, store, monitor } = this.#options;
+    const { source, destination } = clusterSync.spec;
+    const name = syncerName(clusterSync);
+    return decide(clusterSync, {
+      settings,
+      source: await store.secretValue(clusterSync, source.uriSecretRef, signal),
+      destination: await store.secretValue(clusterSync, destination.uriSecretRef, signal),
+      token: await store.token(clusterSync, name, signal),
+      newToken: randomBytes(32).toString('hex'),
+      statefulSet: store.statefulSet(clusterSync, name),
+      pods: store.pods(
+        clusterSync,
+        instancesOf(clusterSync).map(({ podName }) => podName),
+      ),
+      observations: monitor.observations(objectKey(clusterSync.metadata)),
+      rejection,
+      nowMs: this.#clock.wallMs(),
+    });
+  }
+}

@@ -1,0 +1,104 @@
+import { createHmac } from 'node:crypto';
+import type { ClusterSync, ClusterSyncSpec } from '../api/clustersync.ts';
+import { operandName } from '../operand/names.ts';
+import {
+  operandObjects,
+  secretPath,
+  type MountedSecret,
+  type OperandObjects,
+  type OperandSettings,
+} from '../operand/workload.ts';
+
+/** Port of a syncer's API in its pod. */
+export const syncerPort = 27182;
+
+/** A process that carries out a part of the sync: one for each shard of the source. */
+export interface Instance {
+  /** `--id` of the syncer. */
+  readonly id: string;
+  readonly podName: string;
+}
+
+/** The name of everything that belongs to a ClusterSync. */
+export function syncerName({ metadata }: Pick<ClusterSync, 'metadata'>): string {
+  return operandName(metadata.name, 'syncer');
+}
+
+/**
+ * The instances of a ClusterSync, in the order of their pods. A replica set is one shard; it is called by the name of
+ * the source, which cannot be changed, so that a restarted pod finds its state again.
+ */
+export function instancesOf(clusterSync: ClusterSync): readonly Instance[] {
+  return [{ id: clusterSync.spec.source.name, podName: `${syncerName(clusterSync)}-0` }];
+}
+
+/** The connection strings of a ClusterSync, as they are mounted. */
+export function mountedSecrets({
+  source,
+  destination,
+}: Pick<ClusterSyncSpec, 'source' | 'destination'>): readonly [MountedSecret, MountedSecret] {
+  return [
+    { folder: 'source', secretName: source.uriSecretRef.name, key: source.uriSecretRef.key },
+    {
+      folder: 'destination',
+      secretName: destination.uriSecretRef.name,
+      key: destination.uriSecretRef.key,
+    },
+  ];
+}
+
+/**
+ * A hash of the secrets that a process reads at its start. It is keyed with the random token, so that it tells nothing
+ * about passwords to those who may see pods but not Secrets.
+ */
+export function hashOfSecrets(token: string, values: readonly string[]): string {
+  const hash = createHmac('sha256', token);
+  for (const value of values) hash.update(`${value.length}:${value}`);
+  return hash.digest('hex').slice(0, 16);
+}
+
+/** The objects that run the syncer. */
+export function syncerObjects(
+  clusterSync: ClusterSync,
+  instances: readonly Instance[],
+  secretsHash: string,
+  settings: OperandSettings,
+): OperandObjects {
+  const secrets = mountedSecrets(clusterSync.spec);
+  const [source, destination] = secrets;
+  const [first] = instances;
+  return operandObjects(
+    {
+      owner: clusterSync,
+      name: syncerName(clusterSync),
+      kind: 'syncer',
+      replicas: instances.length,
+      port: syncerPort,
+      args: [
+        `--id=${first?.id ?? ''}`,
+        `--cluster0File=${secretPath(source)}`,
+        `--cluster1File=${secretPath(destination)}`,
+      ],
+      secrets,
+      options: clusterSync.spec.syncer,
+      secretsHash,
+    },
+    settings,
+  );
+}
+
+/** The body of POST /start: the contract's options, under its names. */
+export function startBody({ spec }: Pick<ClusterSync, 'spec'>): object {
+  const { buildIndexes, enableUserWriteBlocking, reversible } = spec;
+  const { includeNamespaces, excludeNamespaces, sharding } = spec;
+  return {
+    source: 'cluster0',
+    destination: 'cluster1',
+    buildIndexes,
+    enableUserWriteBlocking,
+    reversible,
+    ...(includeNamespaces && { includeNamespaces }),
+    ...(excludeNamespaces && { excludeNamespaces }),
+    ...(sharding && { sharding }),
+  };
+}

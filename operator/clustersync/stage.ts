@@ -1,0 +1,47 @@
+import type { SyncerProgress } from './syncer-client.ts';
+
+/** How far an instance has come, from its progress alone. */
+export type Stage = 'unknown' | 'idle' | 'copy' | 'changes' | 'committing' | 'committed';
+
+const order: readonly Stage[] = ['unknown', 'idle', 'copy', 'changes', 'committing', 'committed'];
+
+/** The stage that a progress tells of. */
+export function stageOf(progress: SyncerProgress | undefined): Stage {
+  switch (progress?.state ?? '') {
+    case '':
+      return 'unknown';
+    case 'COMMITTED':
+      return 'committed';
+    case 'COMMITTING':
+      return 'committing';
+    case 'RUNNING':
+    case 'PAUSED':
+      return stageOfRunning(progress);
+    default:
+      return 'idle';
+  }
+}
+
+/** The stage of a sync: that of the instance that is furthest behind. */
+export function slowest(stages: readonly Stage[]): Stage {
+  const places = stages.map((stage) => order.indexOf(stage));
+  return order[Math.min(...places)] ?? 'unknown';
+}
+
+/** Whether a stage is this one or a later one. */
+export function isAtLeast(stage: Stage, other: Stage): boolean {
+  return order.indexOf(stage) >= order.indexOf(other);
+}
+
+function stageOfRunning(progress: SyncerProgress | undefined): Stage {
+  if (progress?.canCommit === true) return 'changes';
+  switch (progress?.info ?? '') {
+    case 'change event application':
+      return 'changes';
+    case 'waiting for commit to complete':
+    case 'commit completed':
+      return 'committing';
+    default:
+      return 'copy';
+  }
+}

@@ -1,0 +1,152 @@
+import {
+  networkPolicies,
+  secrets,
+  services,
+  statefulSets,
+  type NetworkPolicy,
+  type Pod,
+  type Secret,
+  type Service,
+  type StatefulSet,
+} from '../kube/builtin-resources.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { isControlledBy } from '../kube/owner.ts';
+import { objectKey, type Intent, type KubeObject } from '../kube/resource.ts';
+import { ChildApplier } from './applier.ts';
+import type { ObjectLookup } from './object-cache.ts';
+import { rejectionOf } from './rejection.ts';
+import { SecretReader } from './secret-reader.ts';
+import type { Trouble } from './trouble.ts';
+import { tokenOf, type OperandObjects } from './workload.ts';
+
+/** Caches of the objects that the operator makes, and of their pods. */
+export interface OperandCaches {
+  readonly statefulSets: ObjectLookup<StatefulSet>;
+  readonly services: ObjectLookup<Service>;
+  readonly networkPolicies: ObjectLookup<NetworkPolicy>;
+  readonly pods: ObjectLookup<Pod>;
+}
+
+/** A value of a Secret, or why there is none. */
+export type SecretValue =
+  | { readonly kind: 'found'; readonly value: string }
+  | { readonly kind: 'missing'; readonly description: string };
+
+/** The objects of operands in the cluster: read from the caches, written by server-side apply. */
+export class OperandStore {
+  readonly #client: KubeClient;
+  readonly #caches: OperandCaches;
+  readonly #secrets: SecretReader;
+  readonly #applier: ChildApplier;
+
+  constructor(client: KubeClient, caches: OperandCaches) {
+    this.#client = client;
+    this.#caches = caches;
+    this.#secrets = new SecretReader(client);
+    this.#applier = new ChildApplier(client);
+  }
+
+  /** The StatefulSet of an operand, when it is the owner's. */
+  statefulSet(owner: KubeObject, name: string): StatefulSet | undefined {
+    const found = this.#caches.statefulSets.get(keyBeside(owner, name));
+    return found && isControlledBy(found, owner) ? found : undefined;
+  }
+
+  /** The pods of these names that are there, by name. */
+  pods(owner: KubeObject, names: readonly string[]): ReadonlyMap<string, Pod> {
+    return new Map(
+      names.flatMap((name) => {
+        const pod = this.#caches.pods.get(keyBeside(owner, name));
+        return pod ? [[name, pod]] : [];
+      }),
+    );
+  }
+
+  /** The token of an operand's API; undefined while its Secret has not been made. */
+  async token(owner: KubeObject, name: string, signal: AbortSignal): Promise<string | undefined> {
+    const { namespace } = owner.metadata;
+    const secret = await this.#secrets.read({ namespace, name }, signal);
+    if (!secret || !isControlledBy(secret, owner)) return undefined;
+    const token = tokenOf(secret.data ?? {});
+    return token === undefined ? undefined : Buffer.from(token, 'base64').toString();
+  }
+
+  /** What a key of a Secret in the owner's namespace holds. */
+  async secretValue(
+    owner: KubeObject,
+    { name, key }: { readonly name: string; readonly key: string },
+    signal: AbortSignal,
+  ): Promise<SecretValue> {
+    const { namespace } = owner.metadata;
+    const secret = await this.#secrets.read({ namespace, name }, signal);
+    if (!secret) return { kind: 'missing', description: `there is no Secret ${name}` };
+    const value = secret.data?.[key];
+    if (value === undefined || value === '') {
+      return { kind: 'missing', description: `the Secret ${name} has no key ${key}` };
+    }
+    return { kind: 'found', value };
+  }
+
+  /**
+   * Makes the objects what they should be. Says why, where they cannot be made; rejects where it is to be tried again.
+   */
+  async apply(
+    owner: KubeObject,
+    wanted: {
+      readonly token: Intent<Secret> | undefined;
+      readonly objects: OperandObjects | undefined;
+    },
+    signal: AbortSignal,
+  ): Promise<Trouble | undefined> {
+    try {
+      if (wanted.token) await this.#createToken(wanted.token, signal);
+      if (wanted.objects) await this.#applyObjects(owner, wanted.objects, signal);
+      return undefined;
+    } catch (error) {
+      const rejection = rejectionOf(error);
+      if (rejection) return rejection;
+      throw error;
+    }
+  }
+
+  /** Deletes the StatefulSet, and with it its pods. */
+  async remove({ metadata }: StatefulSet, signal: AbortSignal): Promise<void> {
+    const { uid } = metadata;
+    await this.#client.delete(statefulSets, metadata, {
+      signal,
+      propagationPolicy: 'Background',
+      ...(uid !== undefined && { preconditions: { uid } }),
+    });
+  }
+
+  async #createToken(token: Intent<Secret>, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#client.create(secrets, token, { signal });
+    } finally {
+      this.#secrets.forget(token.metadata);
+    }
+  }
+
+  async #applyObjects(
+    owner: KubeObject,
+    { service, networkPolicy, statefulSet }: OperandObjects,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const caches = this.#caches;
+    const key = objectKey(statefulSet.metadata);
+    const apply = this.#applier;
+    await apply.apply(services, caches.services.get(key), service, owner, signal);
+    await apply.apply(
+      networkPolicies,
+      caches.networkPolicies.get(key),
+      networkPolicy,
+      owner,
+      signal,
+    );
+    await apply.apply(statefulSets, caches.statefulSets.get(key), statefulSet, owner, signal);
+  }
+}
+
+function keyBeside(owner: KubeObject, name: string): string {
+  return objectKey({ namespace: owner.metadata.namespace, name });
+}
