@@ -1,11 +1,12 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { ClusterSync } from '../../operator/api/clustersync.ts';
+import { findCondition, isConditionTrue } from '../../operator/kube/conditions.ts';
 import { sleep } from '../../service/sleep.ts';
 import { run } from '../ground/command.ts';
 import { takeDown, useCluster, type Cluster } from '../ground/kubernetes/cluster.ts';
 import { installOperator, operatorNamespace } from '../ground/kubernetes/operator-release.ts';
-import { holds, SyncNamespace } from '../ground/kubernetes/sync-namespace.ts';
+import { SyncNamespace } from '../ground/kubernetes/sync-namespace.ts';
 import { startReplicaSet, type ReplicaSet } from '../ground/mongod/replica-set.ts';
 import { loadShop } from '../ground/shop/load-shop.ts';
 import { startShopWriter, type ShopWriter } from '../ground/shop/shop-writer.ts';
@@ -127,13 +128,16 @@ async function migrate(
       what,
       (sync) => {
         view.show(sync);
-        if (holds(sync, 'Stalled')) throw new Error(`the sync is stalled: ${messageOfReady(sync)}`);
+        const stalled = findCondition(sync.status?.conditions, 'Stalled');
+        if (stalled) throw new Error(`the sync is stalled: ${stalled.message}`);
         return isReached(sync);
       },
       wait,
     );
   };
-  await until('the initial copy is done', (sync) => holds(sync, 'InitialCopyDone'));
+  await until('the initial copy is done', (sync) =>
+    isConditionTrue(sync.status?.conditions, 'InitialCopyDone'),
+  );
   screen.step('the initial copy is done; changes are being applied');
   await until('the destination has caught up', ({ status }) => {
     return status?.canCommit === true && (status.lagTimeSeconds ?? Infinity) <= 2;
@@ -185,10 +189,6 @@ class ProgressView implements AsyncDisposable {
     this.#end.abort();
     await this.#drawn;
   }
-}
-
-function messageOfReady(sync: ClusterSync): string {
-  return sync.status?.conditions?.find(({ type }) => type === 'Stalled')?.message ?? '';
 }
 
 /** Waits for both, so that nothing goes on unseen when one fails. */

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { CommandError } from '../command.ts';
-import type { Cluster } from './cluster.ts';
+import { useCluster, type Cluster } from './cluster.ts';
 
 /** Where the operator runs. */
 export const operatorNamespace = 'clustersync';
@@ -9,6 +9,18 @@ export const operatorNamespace = 'clustersync';
 export const operatorName = 'clustersync';
 
 const chart = fileURLToPath(new URL('../../../charts/clustersync', import.meta.url));
+
+let installed: Promise<Cluster> | undefined;
+
+/** The cluster of this checkout, with the operator of this checkout in it: installed by the first call. */
+export async function useOperator(): Promise<Cluster> {
+  const install = async (): Promise<Cluster> => {
+    const cluster = await useCluster();
+    await installOperator(cluster, await cluster.loadImage());
+    return cluster;
+  };
+  return await (installed ??= install());
+}
 
 /** Installs the chart as a user would, and waits until the operator is ready. May be repeated. */
 export async function installOperator(

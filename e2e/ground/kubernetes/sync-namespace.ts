@@ -1,6 +1,5 @@
 import type { ClusterSync } from '../../../operator/api/clustersync.ts';
 import type { SyncVerification } from '../../../operator/api/sync-verification.ts';
-import type { Condition } from '../../../operator/kube/conditions.ts';
 import type { Cluster, ResourceWaitOptions } from './cluster.ts';
 
 /** For methods that wait. */
@@ -97,17 +96,4 @@ export class SyncNamespace implements AsyncDisposable {
       deadlineMs: 120_000,
     });
   }
-}
-
-/** The condition of a type, where the resource has it. */
-export function conditionOf(
-  object: { readonly status?: { readonly conditions?: readonly Condition[] } },
-  type: string,
-): Condition | undefined {
-  return object.status?.conditions?.find((condition) => condition.type === type);
-}
-
-/** True when a condition is there with status True. */
-export function holds(object: Parameters<typeof conditionOf>[0], type: string): boolean {
-  return conditionOf(object, type)?.status === 'True';
 }

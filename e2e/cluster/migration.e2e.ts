@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { findCondition, isConditionTrue } from '../../operator/kube/conditions.ts';
+import { assertEqualClusters } from '../ground/compare.ts';
+import { startShopWriter } from '../ground/shop/shop-writer.ts';
+import { example, hasCaughtUp, syncName, withMigration } from './migration.ts';
+
+describe('a ClusterSync', () => {
+  it('moves a live deployment, and the verification proves it', async () => {
+    await withMigration('moves', { scale: 0.1 }, async ({ namespace, source, destination }) => {
+      const { signal } = new AbortController();
+      const writer = startShopWriter(source.uri('app'), { writesPerSecond: 200, signal });
+      try {
+        await namespace.apply(await example('clustersync.yaml'));
+        await namespace.apply(await example('syncverification.yaml'));
+        const synced = await namespace.untilSync(syncName, 'it has caught up', hasCaughtUp);
+        assert.equal(synced.status?.coordinatorID, 'old');
+        assert.equal(synced.status.totals?.percent, 100);
+        assert.equal(synced.status.canWrite, false);
+        assert.equal(synced.status.observedGeneration, synced.metadata.generation);
+        assert.ok(isConditionTrue(synced.status.conditions, 'Ready'));
+        const [instance] = synced.status.instances ?? [];
+        assert.equal(instance?.progress?.['state'], 'RUNNING');
+        assert.equal(instance.progress['info'], 'change event application');
+      } finally {
+        await writer.stop();
+      }
+      await namespace.setState(syncName, 'Committed');
+      const committed = await namespace.untilSync(
+        syncName,
+        'it is committed',
+        ({ status }) => status?.phase === 'Committed',
+      );
+      assert.ok(isConditionTrue(committed.status?.conditions, 'Committed'));
+      assert.ok(isConditionTrue(committed.status?.conditions, 'Ready'));
+      assert.equal(committed.status?.canWrite, true);
+      const verification = await namespace.untilVerified(syncName);
+      assert.equal(verification.status?.phase, 'Succeeded');
+      assert.equal(verification.status.verdict, 'Equal');
+      assert.equal(verification.status.verificationStatus?.failedTasks, 0);
+      await assertEqualClusters(source.uri('admin'), destination.uri('admin'));
+    });
+  });
+
+  it('cannot be taken back once it is to be committed', async () => {
+    await withMigration('one-way', { scale: 0.001 }, async ({ namespace }) => {
+      await namespace.apply(await example('clustersync.yaml'));
+      await namespace.setState(syncName, 'Committed');
+      await assert.rejects(namespace.setState(syncName, 'Running'), /cannot be taken back/);
+      await namespace.untilSync(
+        syncName,
+        'it is committed',
+        ({ status }) => status?.phase === 'Committed',
+      );
+    });
+  });
+
+  it('reports that it cannot be paused, and goes on', async () => {
+    await withMigration('paused', { scale: 0.001 }, async ({ namespace, source, destination }) => {
+      await namespace.apply(await example('clustersync.yaml'));
+      await namespace.untilSync(syncName, 'it has caught up', hasCaughtUp);
+      await namespace.setState(syncName, 'Paused');
+      const refused = await namespace.untilSync(
+        syncName,
+        'pausing is refused',
+        ({ status }) => findCondition(status?.conditions, 'Stalled') !== undefined,
+      );
+      const stalled = findCondition(refused.status?.conditions, 'Stalled');
+      assert.equal(stalled?.reason, 'PauseNotSupported');
+      assert.match(stalled.message, /cannot pause/);
+      assert.equal(refused.status?.instances?.[0]?.progress?.['state'], 'RUNNING');
+      await namespace.setState(syncName, 'Running');
+      await namespace.untilSync(syncName, 'it is ready again', ({ status }) =>
+        isConditionTrue(status?.conditions, 'Ready'),
+      );
+      await namespace.setState(syncName, 'Committed');
+      await namespace.untilSync(
+        syncName,
+        'it is committed',
+        ({ status }) => status?.phase === 'Committed',
+      );
+      await assertEqualClusters(source.uri('admin'), destination.uri('admin'));
+    });
+  });
+});

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { findCondition } from '../../operator/kube/conditions.ts';
+import { countAndHash } from '../ground/compare.ts';
+import { operatorNamespace } from '../ground/kubernetes/operator-release.ts';
+import {
+  example,
+  hasCaughtUp,
+  lookInto,
+  operatorSelector,
+  syncName,
+  withMigration,
+} from './migration.ts';
+
+describe('a ClusterSync in trouble', () => {
+  it('says that a password is wrong, disturbs nobody, and goes on when it is corrected', async () => {
+    await withMigration('wrong-password', { scale: 0.001 }, async (migration) => {
+      const { cluster, namespace, destination } = migration;
+      const wrong = 'not-the-password';
+      const uri = new URL(destination.uri('syncer'));
+      uri.password = wrong;
+      await namespace.putUris({ 'new-mongodb': uri.href });
+      await namespace.apply(await example('clustersync.yaml'));
+      const stuck = await namespace.untilSync(
+        syncName,
+        'it is stalled',
+        ({ status }) => findCondition(status?.conditions, 'Stalled')?.status === 'True',
+      );
+      const stalled = findCondition(stuck.status?.conditions, 'Stalled');
+      assert.equal(stalled?.reason, 'AuthenticationFailed');
+      assert.equal(stuck.status?.phase, 'Stalled');
+      const events = await namespace.kubectl(['get', 'events', '--output=json']);
+      assert.ok(hasWarning(events, 'AuthenticationFailed'), events);
+
+      const where = `--namespace=${operatorNamespace}`;
+      const restarts = '--output=jsonpath={.items[*].status.containerStatuses[*].restartCount}';
+      const operator = ['get', 'pods', operatorSelector, where, restarts];
+      assert.equal(await cluster.kubectl(operator), '0');
+      assert.equal(await namespace.kubectl(['get', 'pods', restarts]), '0');
+      const everything = [
+        await cluster.dump(namespace.name),
+        await cluster.dump(operatorNamespace),
+      ];
+      assert.ok(!everything.join('\n').includes(wrong), 'the password has got out');
+
+      await namespace.putUris({ 'new-mongodb': destination.uri('syncer') });
+      await namespace.untilSync(syncName, 'it has caught up', hasCaughtUp);
+    });
+  });
+
+  it('is deleted with all that was made for it, and leaves both databases alone', async () => {
+    await withMigration('deleted', { scale: 0.01 }, async (migration) => {
+      const { cluster, namespace, source, destination } = migration;
+      await namespace.apply(await example('clustersync.yaml'));
+      await namespace.apply(await example('syncverification.yaml'));
+      await namespace.untilSync(syncName, 'it has caught up', hasCaughtUp);
+      await cluster.waitFor(`pod/${syncName}-verifier-0`, 'condition=Ready', {
+        namespace: namespace.name,
+      });
+      const before = await contentsOf(source.uri('admin'), destination.uri('admin'));
+
+      const kinds = 'statefulsets,services,secrets,networkpolicies,pods';
+      const list = ['get', kinds, '--output=name'];
+      const made = (await namespace.kubectl(list)).trim().split('\n').sort();
+      assert.ok(made.includes(`statefulset.apps/${syncName}-syncer`), made.join());
+      assert.ok(made.includes(`statefulset.apps/${syncName}-verifier`), made.join());
+      await namespace.kubectl(['delete', 'syncverification,clustersync', syncName]);
+      const kept = ['secret/new-mongodb', 'secret/old-mongodb'];
+      for (const name of made.filter((each) => !kept.includes(each))) {
+        await cluster.waitFor(name, 'delete', { namespace: namespace.name });
+      }
+      const left = (await namespace.kubectl(list)).trim().split('\n').sort();
+      assert.deepEqual(left, kept);
+
+      assert.deepEqual(await contentsOf(source.uri('admin'), destination.uri('admin')), before);
+      const state = await lookInto(destination, 'clustersync_internal', async (db) => {
+        return (await db.collection('sync').findOne())?.['state'] as unknown;
+      });
+      assert.equal(state, 'RUNNING');
+    });
+  });
+});
+
+async function contentsOf(...uris: readonly string[]): Promise<unknown> {
+  return await Promise.all(uris.map(async (uri) => await countAndHash(uri)));
+}
+
+function hasWarning(events: string, reason: string): boolean {
+  const { items } = JSON.parse(events) as {
+    items: { type: string; reason: string }[];
+  };
+  return items.some((event) => event.type === 'Warning' && event.reason === reason);
+}
