@@ -22,9 +22,13 @@ say() {
 
 # lock: one script at a time works on this cluster; released by the end of this process
 lock() {
+  local file="$cache/clusters/$CLUSTER_ID.lock"
   mkdir -p "$cache/clusters"
-  exec 9>"$cache/clusters/$CLUSTER_ID.lock"
-  flock -w 600 9 || fail "another script has been at work on cluster $CLUSTER_ID for 10 minutes"
+  # Who had it before may have removed it.
+  until [ "$file" -ef /proc/self/fd/9 ]; do
+    exec 9>"$file"
+    flock -w 600 9 || fail "another script has been at work on cluster $CLUSTER_ID for 10 minutes"
+  done
 }
 
 # until_true SECONDS TEXT COMMAND...
