@@ -1,7 +1,7 @@
 import type { Document, UUID } from 'mongodb';
 import { findCollection, type IndexSpec } from '../../mongo/catalog.ts';
 import { isAtMost, majorityTime } from '../../mongo/cluster-time.ts';
-import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { SyncError } from '../../service/errors.ts';
 import { trackCollection } from '../catalog/build-catalog.ts';
 import {
@@ -125,7 +125,9 @@ async function applyRename(
     if (isSelected) await adopt(context, event, uuid, to);
     return;
   }
-  if (isAtMost(event.time, tracked.namedAt)) return;
+  // The catalog was read after it, or it is repeated: the name is a later one.
+  if (isAtMost(event.time, tracked.namedAt) || !isSameNamespace(event.namespace, tracked.namespace))
+    return;
   if (!isSelected) {
     await warn(
       context,
@@ -134,27 +136,23 @@ async function applyRename(
     await dropTracked(context, tracked);
     return;
   }
-  await forgetTarget(context, event, to);
+  const occupant = context.catalog.collectionAt(to);
+  if (occupant && !isDropTarget(event, occupant)) {
+    // On the source nothing stood there: the occupant came later. Either both were listed after this rename, and then
+    // the name is right as it is; or events are repeated, and then this collection is one that was dropped meanwhile
+    // (otherwise its name would be a later one, too).
+    if (isAtMost(event.time, occupant.namedAt)) await dropTracked(context, tracked);
+    return;
+  }
+  if (occupant) await dropTracked(context, occupant);
   await renameCollection(context, tracked, to);
   await context.catalog.put({ ...tracked, namespace: to, namedAt: event.time });
 }
 
-/** What stands at a rename's target is dropped by the rename. */
-async function forgetTarget(
-  context: SyncContext,
-  event: CatalogEvent,
-  to: Namespace,
-): Promise<void> {
-  const occupant = context.catalog.collectionAt(to);
-  if (!occupant || (event.uuid && occupant.uuid.equals(event.uuid))) return;
-  const dropped = event.description['dropTarget'] as UUID | undefined;
-  if (dropped === undefined || !occupant.uuid.equals(dropped)) {
-    throw new SyncError(
-      'InternalError',
-      `${namespaceText(to)} is taken by a collection that the rename does not drop`,
-    );
-  }
-  await dropTracked(context, occupant);
+/** True for the collection that stood at a rename's target and was dropped by it. */
+function isDropTarget({ description }: CatalogEvent, { uuid }: TrackedCollection): boolean {
+  const dropped = description['dropTarget'] as UUID | undefined;
+  return dropped !== undefined && uuid.equals(dropped);
 }
 
 /**
@@ -170,8 +168,10 @@ async function adopt(
   const time = await majorityTime(context.source, context.signal);
   const info = await findCollection(context.source, uuid, context.signal);
   const read = info && (await trackCollection(context, info, time));
-  await forgetTarget(context, event, to);
-  if (!read) return;
+  const occupant = context.catalog.collectionAt(to);
+  if (occupant && isDropTarget(event, occupant)) await dropTracked(context, occupant);
+  // Gone by now, or the event is repeated and another collection has taken the name since.
+  if (!read || context.catalog.collectionAt(to)) return;
   const tracked = { ...read, namespace: to, namedAt: event.time };
   await context.catalog.put(tracked);
   const created = await createCollection(context, tracked, { withIndexes: true });

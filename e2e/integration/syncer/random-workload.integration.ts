@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { MongoClient } from 'mongodb';
+import { sleep } from '../../../service/sleep.ts';
+import { assertEqualClusters } from '../../ground/compare.ts';
+import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+import { startSyncerProcess } from '../../ground/syncer-process.ts';
+import { workloadDatabases } from '../../ground/workload/random-catalog-changes.ts';
+import { RandomWorkload } from '../../ground/workload/random-workload.ts';
+import { SeededRandom } from '../../ground/workload/seeded-random.ts';
+
+/** One seed by number: `SEED=17 npm run test:integration`. */
+const seeds =
+  process.env['SEED'] === undefined
+    ? Array.from({ length: 20 }, (_, index) => index + 1)
+    : [Number(process.env['SEED'])];
+
+/** How long writers go on while change events are applied. */
+const workloadMs = 2_000;
+
+const never = new AbortController().signal;
+
+/**
+ * The invariant: whatever is written to the source, and whenever the syncer is killed, after the commit both sides are
+ * equal byte for byte. Odd seeds let the syncer live; even ones kill it during the copy, the changes and the commit.
+ */
+describe('a random workload during copy and change application', function () {
+  this.timeout(120_000);
+  let source: ReplicaSet;
+  let destination: ReplicaSet;
+  let clients: readonly MongoClient[];
+
+  before(async () => {
+    [source, destination] = await Promise.all([
+      startReplicaSet({ members: 1, name: 'source' }),
+      startReplicaSet({ members: 1, name: 'destination' }),
+    ]);
+    clients = [new MongoClient(source.uri('admin')), new MongoClient(destination.uri('admin'))];
+  });
+
+  after(async () => {
+    await Promise.all(
+      clients.map(async (client) => {
+        await client.close();
+      }),
+    );
+    await Promise.all([source.stop(), destination.stop()]);
+  });
+
+  beforeEach(async () => {
+    for (const client of clients) {
+      for (const db of [...workloadDatabases, 'clustersync_internal'])
+        await client.db(db).dropDatabase();
+    }
+  });
+
+  for (const seed of seeds) {
+    it(`ends in equal clusters, seed ${seed}`, async () => {
+      const [sourceClient] = clients;
+      assert.ok(sourceClient);
+      const chance = new SeededRandom(seed);
+      const isKilled = seed % 2 === 0;
+      const workload = new RandomWorkload(sourceClient, seed);
+      await workload.prepare();
+      await using syncer = await startSyncerProcess({
+        cluster0: source.uri('syncer'),
+        cluster1: destination.uri('syncer'),
+        // Small partitions, so that small collections are split too.
+        options: { partitionMiB: 0.05 },
+      });
+      const writing = new AbortController();
+      const written = workload.run(3, writing.signal);
+      try {
+        const buildIndexes = seed % 3 === 0 ? 'afterDataCopy' : 'beforeDataCopy';
+        await syncer.start({ source: 'cluster0', destination: 'cluster1', buildIndexes });
+        for (let kill = 0; isKilled && kill < 2; kill++) {
+          await sleep(chance.below(600), never);
+          await syncer.kill('SIGKILL');
+          await syncer.restart();
+        }
+        await syncer.waitFor(({ canCommit }) => canCommit);
+        await sleep(workloadMs, never);
+        if (isKilled) {
+          await syncer.kill('SIGKILL');
+          await syncer.restart();
+        }
+      } finally {
+        writing.abort();
+        await written;
+      }
+      await syncer.waitFor(({ canCommit }) => canCommit);
+      await syncer.commit();
+      if (isKilled) {
+        await sleep(chance.below(400), never);
+        await syncer.kill('SIGKILL');
+        await syncer.restart();
+      }
+      await syncer.waitFor(({ state }) => state === 'COMMITTED');
+      await assertEqualClusters(source.uri('admin'), destination.uri('admin'));
+      assert.ok((workload.counts['done'] ?? 0) > 100, JSON.stringify(workload.counts));
+    });
+  }
+});
