@@ -116,7 +116,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
         targets.has(instance.id) && !observation?.answer && !observation?.unreachable,
     ),
     events: eventsOf(clusterSync.status, status),
-    requeueAfterMs: missing || rejection ? waitingMs : resyncMs,
+    requeueAfterMs: missing || rejection?.level === 'warning' ? waitingMs : resyncMs,
   };
 }
 

@@ -1,0 +1,263 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { startHttpServer } from '../service/http-server.ts';
+import type { Logger } from '../service/logger.ts';
+import { clusterSyncs } from './api/clustersync.ts';
+import { syncVerifications } from './api/sync-verification.ts';
+import { ClusterSyncReconciler } from './clustersync/reconcile.ts';
+import { syncerApi, type SyncerCommand, type SyncerProgress } from './clustersync/syncer-client.ts';
+import { networkPolicies, pods, services, statefulSets } from './kube/builtin-resources.ts';
+import { KubeClient } from './kube/client.ts';
+import { Controller } from './kube/controller.ts';
+import { EventRecorder } from './kube/event-recorder.ts';
+import { loadKubeConfig } from './kube/kubeconfig.ts';
+import { LeaderElector } from './kube/leader-election.ts';
+import { KubeMetrics } from './kube/metrics.ts';
+import type { KubeObject, Resource } from './kube/resource.ts';
+import { registerResourceMetrics } from './metrics.ts';
+import { OperandMonitor } from './operand/monitor.ts';
+import { managedSelector } from './operand/names.ts';
+import { ObjectCache } from './operand/object-cache.ts';
+import { OperandStore } from './operand/operand-store.ts';
+import type { OperandSettings } from './operand/workload.ts';
+import type { OperatorOptions } from './options.ts';
+import { onOwned, onPod, onResource, onVerifiedSync } from './triggers.ts';
+import { VerificationReconciler } from './verification/reconcile.ts';
+import {
+  verifierApi,
+  type VerifierCommand,
+  type VerifierProgress,
+} from './verification/verifier-client.ts';
+
+const controllerName = 'clustersync.dev/operator';
+
+/** What all parts of the operator share. */
+interface Foundation {
+  readonly options: OperatorOptions;
+  readonly logger: Logger;
+  readonly client: KubeClient;
+  readonly metrics: KubeMetrics;
+  readonly recorder: EventRecorder;
+  readonly settings: OperandSettings;
+  readonly caches: ReturnType<typeof openCaches>;
+}
+
+/**
+ * Runs the operator until the signal is aborted.
+ * @param onListening - gets the port of health and metrics.
+ * @throws LeadershipLostError when another operator may lead: the process is to end.
+ */
+export async function startOperator(
+  options: OperatorOptions,
+  logger: Logger,
+  signal: AbortSignal,
+  onListening?: (port: number) => void,
+): Promise<void> {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const metrics = new KubeMetrics(registry);
+  const config = loadKubeConfig({ path: options.kubeconfig, env: process.env });
+  using client = new KubeClient(config, metrics);
+  const identity = `${hostname()}_${randomUUID()}`;
+  const recorder = new EventRecorder({
+    client,
+    logger,
+    controller: controllerName,
+    instance: hostname(),
+  });
+  const caches = openCaches(client, options, logger);
+  const foundation: Foundation = {
+    options,
+    logger,
+    client,
+    metrics,
+    recorder,
+    caches,
+    settings: settingsOf(options),
+  };
+  const elector = options.leaderElect
+    ? new LeaderElector({
+        client,
+        namespace: options.leaseNamespace,
+        name: options.leaseName,
+        identity,
+        logger,
+        metrics,
+      })
+    : undefined;
+  registerResourceMetrics(registry, { ...caches, isActive: () => elector?.isLeader ?? true });
+  const all = Object.values(caches);
+  await using server = await startHttpServer({
+    host: options.host,
+    port: options.port,
+    routes: [],
+    logger,
+    metrics: registry,
+    isReady: () =>
+      all.every(({ hasSynced }) => hasSynced) && (elector === undefined || elector.isAlive()),
+  });
+  onListening?.(server.port);
+  await together(signal, (stopping) => [
+    ...all.map(async (cache) => {
+      await cache.run(stopping);
+    }),
+    recorder.run(stopping),
+    elector
+      ? elector.run(stopping, async (leading) => {
+          await lead(foundation, leading);
+        })
+      : lead(foundation, stopping),
+  ]);
+}
+
+/** Runs tasks until all have ended. The first that fails ends the others, too. */
+async function together(
+  signal: AbortSignal,
+  start: (stopping: AbortSignal) => readonly Promise<void>[],
+): Promise<void> {
+  const failed = new AbortController();
+  const tasks = start(AbortSignal.any([signal, failed.signal]));
+  try {
+    await Promise.all(tasks);
+  } catch (error) {
+    failed.abort(error);
+    throw error;
+  } finally {
+    await Promise.allSettled(tasks);
+  }
+}
+
+function openCaches(client: KubeClient, options: OperatorOptions, logger: Logger) {
+  const names = (options.watchNamespaces ?? '').split(',').map((name) => name.trim());
+  const namespaces = names.filter((name) => name !== '');
+  const cache = <T extends KubeObject>(resource: Resource<T>, labelSelector?: string) =>
+    new ObjectCache<T>({
+      client,
+      resource,
+      namespaces,
+      logger,
+      ...(labelSelector !== undefined && { labelSelector }),
+    });
+  return {
+    clusterSyncs: cache(clusterSyncs),
+    syncVerifications: cache(syncVerifications),
+    statefulSets: cache(statefulSets, managedSelector),
+    services: cache(services, managedSelector),
+    networkPolicies: cache(networkPolicies, managedSelector),
+    pods: cache(pods, managedSelector),
+  };
+}
+
+function settingsOf(options: OperatorOptions): OperandSettings {
+  const isInCluster =
+    options.kubeconfig === undefined && process.env['KUBERNETES_SERVICE_HOST'] !== undefined;
+  return {
+    image: options.operandImage,
+    imagePullPolicy: options.operandImagePullPolicy,
+    operatorNamespace: isInCluster ? options.leaseNamespace : undefined,
+  };
+}
+
+/** Reconciles until the signal is aborted. */
+async function lead(foundation: Foundation, leading: AbortSignal): Promise<void> {
+  const { caches, logger, client } = foundation;
+  await Promise.all(
+    Object.values(caches).map(async (cache) => {
+      await cache.synced(leading);
+    }),
+  );
+  logger.info('caches filled; reconciling');
+  const store = new OperandStore(client, caches);
+  const syncs = runClusterSyncs(foundation, store, leading);
+  const verifications = runVerifications(foundation, store, leading);
+  const queues = { clusterSyncs: syncs.add, syncVerifications: verifications.add };
+  caches.clusterSyncs.addHandler(onResource(syncs.add));
+  caches.clusterSyncs.addHandler(onVerifiedSync(verifications.add, caches.syncVerifications));
+  caches.syncVerifications.addHandler(onResource(verifications.add));
+  for (const cache of [caches.statefulSets, caches.services, caches.networkPolicies]) {
+    cache.addHandler(onOwned(queues));
+  }
+  caches.pods.addHandler(onPod(queues));
+  await Promise.all([syncs.ended, verifications.ended]);
+}
+
+/** A controller that runs. */
+interface Running {
+  /** Wants the object of a key reconciled. */
+  readonly add: (key: string) => void;
+  readonly ended: Promise<void>;
+}
+
+function runClusterSyncs(
+  { logger, metrics, client, recorder, settings, caches }: Foundation,
+  store: OperandStore,
+  leading: AbortSignal,
+): Running {
+  const add = (key: string): void => {
+    controller.queue.add(key);
+  };
+  const monitor = new OperandMonitor<SyncerProgress, SyncerCommand>({
+    api: syncerApi,
+    onChange: add,
+    logger,
+  });
+  const reconciler = new ClusterSyncReconciler({
+    client,
+    clusterSyncs: caches.clusterSyncs,
+    store,
+    monitor,
+    recorder,
+    settings,
+  });
+  const controller = new Controller({
+    name: 'clustersync',
+    reconcile: async (key, context) => await reconciler.reconcile(key, context),
+    logger,
+    metrics,
+  });
+  return { add, ended: runWithMonitor(controller, monitor, leading) };
+}
+
+function runVerifications(
+  { logger, metrics, client, recorder, settings, caches }: Foundation,
+  store: OperandStore,
+  leading: AbortSignal,
+): Running {
+  const add = (key: string): void => {
+    controller.queue.add(key);
+  };
+  const monitor = new OperandMonitor<VerifierProgress, VerifierCommand>({
+    api: verifierApi,
+    onChange: add,
+    logger,
+  });
+  const reconciler = new VerificationReconciler({
+    client,
+    syncVerifications: caches.syncVerifications,
+    clusterSyncs: caches.clusterSyncs,
+    store,
+    monitor,
+    recorder,
+    settings,
+  });
+  const controller = new Controller({
+    name: 'syncverification',
+    reconcile: async (key, context) => await reconciler.reconcile(key, context),
+    logger,
+    metrics,
+  });
+  return { add, ended: runWithMonitor(controller, monitor, leading) };
+}
+
+async function runWithMonitor(
+  controller: Controller,
+  monitor: AsyncDisposable,
+  leading: AbortSignal,
+): Promise<void> {
+  try {
+    await controller.run(leading);
+  } finally {
+    await monitor[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,103 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { ClusterSync } from './api/clustersync.ts';
+import type { SyncVerification } from './api/sync-verification.ts';
+import type { Condition } from './kube/conditions.ts';
+import type { KubeObject } from './kube/resource.ts';
+import type { ObjectLookup } from './operand/object-cache.ts';
+
+/** Where the metrics of the custom resources come from. */
+export interface ResourceMetricsSources {
+  readonly clusterSyncs: ObjectLookup<ClusterSync>;
+  readonly syncVerifications: ObjectLookup<SyncVerification>;
+  /** Only the leader reports them, so that sums over all operators are right. */
+  readonly isActive: () => boolean;
+}
+
+/**
+ * Adds the metrics of the custom resources to a registry. They are made from the statuses at each scrape, so that the
+ * series of a deleted object are gone with it.
+ */
+export function registerResourceMetrics(
+  registry: Registry,
+  { clusterSyncs, syncVerifications, isActive }: ResourceMetricsSources,
+): void {
+  const syncs = (): ClusterSync[] => (isActive() ? clusterSyncs.list() : []);
+  const verifications = (): SyncVerification[] => (isActive() ? syncVerifications.list() : []);
+  const figure = (
+    name: string,
+    help: string,
+    read: (status: NonNullable<ClusterSync['status']>) => number | undefined,
+  ): void => {
+    gauge(registry, name, help, [], () =>
+      syncs().map(({ metadata, status }) => ({
+        metadata,
+        labels: {},
+        value: status ? read(status) : undefined,
+      })),
+    );
+  };
+  figure(
+    'clustersync_lag_seconds',
+    'Seconds that the destination is behind the source.',
+    ({ lagTimeSeconds }) => lagTimeSeconds,
+  );
+  figure(
+    'clustersync_estimated_total_bytes',
+    'Bytes that the initial copy has to copy.',
+    ({ totals }) => totals?.estimatedTotalBytes,
+  );
+  figure(
+    'clustersync_estimated_copied_bytes',
+    'Bytes that the initial copy has copied.',
+    ({ totals }) => totals?.estimatedCopiedBytes,
+  );
+  conditionGauge(registry, 'clustersync_condition', 'ClusterSync', syncs);
+  conditionGauge(registry, 'clustersync_verification_condition', 'SyncVerification', verifications);
+}
+
+interface Sample<L extends string> {
+  readonly metadata: KubeObject['metadata'];
+  readonly labels: Readonly<Record<L, string>>;
+  /** Not reported when undefined. */
+  readonly value: number | undefined;
+}
+
+function conditionGauge(
+  registry: Registry,
+  name: string,
+  kind: string,
+  list: () => (KubeObject & { readonly status?: { readonly conditions?: readonly Condition[] } })[],
+): void {
+  const help = `Whether a condition of a ${kind} is True: 1 or 0.`;
+  gauge(registry, name, help, ['condition'], () =>
+    list().flatMap(({ metadata, status }) =>
+      (status?.conditions ?? []).map(({ type, status: value }) => ({
+        metadata,
+        labels: { condition: type },
+        value: value === 'True' ? 1 : 0,
+      })),
+    ),
+  );
+}
+
+function gauge<L extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labels: readonly L[],
+  samples: () => readonly Sample<L>[],
+): void {
+  new Gauge({
+    name,
+    help,
+    labelNames: ['namespace', 'name', ...labels],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { metadata, labels: own, value } of samples()) {
+        if (value === undefined) continue;
+        this.set({ namespace: metadata.namespace ?? '', name: metadata.name, ...own }, value);
+      }
+    },
+  });
+}

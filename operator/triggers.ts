@@ -1,0 +1,75 @@
+import { isDeepStrictEqual } from 'node:util';
+import { clusterSyncs, type ClusterSync } from './api/clustersync.ts';
+import { syncVerifications, type SyncVerification } from './api/sync-verification.ts';
+import type { Pod } from './kube/builtin-resources.ts';
+import type { ObjectHandler } from './kube/delivery.ts';
+import type { ObjectEvent } from './kube/object-store.ts';
+import { controllerKey } from './kube/owner.ts';
+import { objectKey, type KubeObject } from './kube/resource.ts';
+import type { ObjectLookup } from './operand/object-cache.ts';
+import { ownerAnnotation } from './operand/names.ts';
+
+/** Takes the keys of objects that are to be reconciled. */
+export interface Queues {
+  readonly clusterSyncs: (key: string) => void;
+  readonly syncVerifications: (key: string) => void;
+}
+
+/** Wants a custom resource reconciled when it is new, gone or asked to be another: not when its status is written. */
+export function onResource(add: (key: string) => void): ObjectHandler<KubeObject> {
+  return (event) => {
+    if (event.kind === 'updated' && !isChanged(event.old, event.object)) return;
+    add(objectKey(event.object.metadata));
+  };
+}
+
+/** Wants the owner reconciled of whatever was changed that the operator has made. */
+export function onOwned(queues: Queues): ObjectHandler<KubeObject> {
+  return ({ object }) => {
+    const syncKey = controllerKey(object, clusterSyncs);
+    if (syncKey !== undefined) queues.clusterSyncs(syncKey);
+    const verificationKey = controllerKey(object, syncVerifications);
+    if (verificationKey !== undefined) queues.syncVerifications(verificationKey);
+  };
+}
+
+/** Wants the resource reconciled that a pod is for. */
+export function onPod(queues: Queues): ObjectHandler<Pod> {
+  return ({ object: { metadata } }) => {
+    const [kind, name] = metadata.annotations?.[ownerAnnotation]?.split('/') ?? [];
+    if (name === undefined) return;
+    const key = objectKey({ namespace: metadata.namespace, name });
+    if (kind === clusterSyncs.kind) queues.clusterSyncs(key);
+    if (kind === syncVerifications.kind) queues.syncVerifications(key);
+  };
+}
+
+/** Wants the verifications of a ClusterSync reconciled when it comes, goes, or passes a milestone. */
+export function onVerifiedSync(
+  add: (key: string) => void,
+  verifications: ObjectLookup<SyncVerification>,
+): ObjectHandler<ClusterSync> {
+  return (event) => {
+    if (event.kind === 'updated' && !isMilestone(event)) return;
+    const { name, namespace } = event.object.metadata;
+    for (const { metadata, spec } of verifications.list()) {
+      if (metadata.namespace !== namespace || spec.clusterSyncRef.name !== name) continue;
+      add(objectKey(metadata));
+    }
+  };
+}
+
+function isChanged({ metadata: old }: KubeObject, { metadata }: KubeObject): boolean {
+  return (
+    old.uid !== metadata.uid ||
+    old.generation !== metadata.generation ||
+    old.deletionTimestamp !== metadata.deletionTimestamp
+  );
+}
+
+function isMilestone({
+  object,
+  old,
+}: Extract<ObjectEvent<ClusterSync>, { kind: 'updated' }>): boolean {
+  return !isDeepStrictEqual(object.status?.conditions, old.status?.conditions);
+}

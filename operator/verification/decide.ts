@@ -1,0 +1,220 @@
+import type { ClusterSync } from '../api/clustersync.ts';
+import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
+import { hashOfSecrets } from '../clustersync/resources.ts';
+import type { Pod, Secret, StatefulSet } from '../kube/builtin-resources.ts';
+import { findCondition, isConditionTrue } from '../kube/conditions.ts';
+import type { EventDraft } from '../kube/event-recorder.ts';
+import type { Intent } from '../kube/resource.ts';
+import { baseUrlOf } from '../operand/http-api.ts';
+import type { Command, MonitorTarget } from '../operand/monitor.ts';
+import { isCurrent, maySend, type Observation } from '../operand/observation.ts';
+import type { SecretValue } from '../operand/operand-store.ts';
+import { podState } from '../operand/pod-state.ts';
+import type { Trouble } from '../operand/trouble.ts';
+import {
+  secretsHashOf,
+  tokenSecret,
+  type OperandObjects,
+  type OperandSettings,
+} from '../operand/workload.ts';
+import { verifierName, verifierObjects, verifierPodName, verifierPort } from './resources.ts';
+import { hasEnded, outcomeOf, statusOf, verifierStatusOf, type StatusInput } from './status.ts';
+import type { VerifierCommand, VerifierProgress } from './verifier-client.ts';
+
+/** Everything that a decision depends on, beside the resource. */
+export interface World {
+  readonly nowMs: number;
+  readonly settings: OperandSettings;
+  /** Undefined when there is none of that name. */
+  readonly clusterSync: ClusterSync | undefined;
+  /** Connection strings; undefined without a ClusterSync. */
+  readonly source: SecretValue | undefined;
+  readonly destination: SecretValue | undefined;
+  readonly token: string | undefined;
+  /** Random: becomes the token where there is none. */
+  readonly newToken: string;
+  readonly statefulSet: StatefulSet | undefined;
+  readonly pod: Pod | undefined;
+  readonly observation: Observation<VerifierProgress, VerifierCommand> | undefined;
+  /** Why the API server did not take the objects. */
+  readonly rejection?: Trouble | undefined;
+}
+
+/** What is to be done. */
+export interface Decision {
+  readonly token: Intent<Secret> | undefined;
+  readonly objects: OperandObjects | undefined;
+  /** To be deleted: its work is done. */
+  readonly remove: StatefulSet | undefined;
+  readonly target: MonitorTarget | undefined;
+  readonly command: Command<VerifierCommand> | undefined;
+  /** Undefined when it is to stay as it is. */
+  readonly status: SyncVerificationStatus | undefined;
+  readonly events: readonly Omit<EventDraft, 'regarding'>[];
+  readonly requeueAfterMs: number | undefined;
+}
+
+const resyncMs = 15_000;
+const waitingMs = 3_000;
+
+/** What to do for a SyncVerification. It depends on nothing but its arguments. */
+export function decide(verification: SyncVerification, world: World): Decision {
+  if (hasEnded(verification.status)) return afterEnd(world.statefulSet);
+  const { clusterSync, statefulSet, rejection, settings, nowMs } = world;
+  const pod = world.pod && podState(world.pod, 'verifier');
+  const isCopied = isConditionTrue(clusterSync?.status?.conditions, 'InitialCopyDone');
+  const missing = missingInput(verification, world);
+  const isRunning = statefulSet !== undefined || (isCopied && !missing);
+  const input: StatusInput = {
+    verification,
+    clusterSync,
+    nowMs,
+    podName: verifierPodName(verification),
+    pod,
+    observation: world.observation?.process === pod?.process ? world.observation : undefined,
+    isRunning,
+    blocker: rejection ?? (statefulSet ? undefined : missing),
+  };
+  const verifier = verifierStatusOf(input);
+  const isEnding = outcomeOf(input, verifier) !== undefined;
+  const target = targetOf(pod, world.token);
+  const status = statusOf(input);
+  const isPending =
+    target !== undefined && !input.observation?.answer && !input.observation?.unreachable;
+  const isDeleted = verification.metadata.deletionTimestamp !== undefined;
+  const isMaking = isRunning && !isEnding && !isDeleted;
+  const token = world.token ?? world.newToken;
+  const secretsHash = secretsHashFor(world, token);
+  return {
+    token:
+      isMaking && world.token === undefined
+        ? tokenSecret(
+            { owner: verification, name: verifierName(verification), kind: 'verifier' },
+            token,
+          )
+        : undefined,
+    objects:
+      isMaking && clusterSync && secretsHash !== undefined
+        ? verifierObjects(verification, clusterSync, secretsHash, settings)
+        : undefined,
+    // Only once the result is on record: see afterEnd.
+    remove: undefined,
+    target,
+    command: isEnding || isDeleted ? undefined : commandOf(input, verifier),
+    status: isPending && verification.status ? undefined : status,
+    events: isPending ? [] : eventsOf(verification.status, status),
+    requeueAfterMs: missing || rejection?.level === 'warning' ? waitingMs : resyncMs,
+  };
+}
+
+function afterEnd(statefulSet: StatefulSet | undefined): Decision {
+  return {
+    token: undefined,
+    objects: undefined,
+    remove: statefulSet?.metadata.deletionTimestamp === undefined ? statefulSet : undefined,
+    target: undefined,
+    command: undefined,
+    status: undefined,
+    events: [],
+    requeueAfterMs: undefined,
+  };
+}
+
+function missingInput(
+  { spec }: SyncVerification,
+  { clusterSync, source, destination }: World,
+): Trouble | undefined {
+  if (!clusterSync) {
+    return {
+      reason: 'ClusterSyncNotFound',
+      message: `there is no ClusterSync ${spec.clusterSyncRef.name}`,
+      level: 'warning',
+    };
+  }
+  const missing = [source, destination].find((secret) => secret?.kind === 'missing');
+  return missing?.kind === 'missing'
+    ? { reason: 'SecretNotFound', message: missing.description, level: 'warning' }
+    : undefined;
+}
+
+function secretsHashFor(
+  { source, destination, statefulSet }: World,
+  token: string,
+): string | undefined {
+  if (source?.kind === 'found' && destination?.kind === 'found') {
+    return hashOfSecrets(token, [source.value, destination.value]);
+  }
+  return secretsHashOf(statefulSet);
+}
+
+function targetOf(
+  pod: ReturnType<typeof podState> | undefined,
+  token: string | undefined,
+): MonitorTarget | undefined {
+  if (token === undefined || pod?.ip === undefined || pod.process === undefined) return undefined;
+  return { process: pod.process, token, baseUrl: baseUrlOf(pod.ip, verifierPort) };
+}
+
+function commandOf(
+  { clusterSync, observation, nowMs }: StatusInput,
+  { checkSentAt, writesOffSentAt }: ReturnType<typeof verifierStatusOf>,
+): Command<VerifierCommand> | undefined {
+  if (observation?.answer?.kind !== 'progress' || !isCurrent(observation, nowMs)) return undefined;
+  const isCommitted = isConditionTrue(clusterSync?.status?.conditions, 'Committed');
+  const name =
+    checkSentAt === undefined
+      ? 'check'
+      : isCommitted && writesOffSentAt === undefined
+        ? 'writesOff'
+        : undefined;
+  return name !== undefined && maySend(observation, name, nowMs) ? { name, body: {} } : undefined;
+}
+
+/** Only what has changed is an event. */
+function eventsOf(
+  former: SyncVerificationStatus | undefined,
+  next: SyncVerificationStatus,
+): Omit<EventDraft, 'regarding'>[] {
+  const events: Omit<EventDraft, 'regarding'>[] = [];
+  if (next.verifier?.checkSentAt !== undefined && former?.startedAt === undefined) {
+    events.push({
+      type: 'Normal',
+      reason: 'Checking',
+      action: 'Check',
+      note: 'the verifier compares the data',
+    });
+  }
+  const consistent = findCondition(next.conditions, 'Consistent');
+  if (next.verdict !== undefined && consistent) {
+    events.push({
+      type: next.verdict === 'Equal' ? 'Normal' : 'Warning',
+      reason: next.verdict === 'Equal' ? 'Succeeded' : 'Different',
+      action: 'Check',
+      note: consistent.message,
+    });
+  }
+  const warning = warningOf(next);
+  if (warning && warning.reason !== warningOf(former)?.reason) {
+    const { reason, message } = warning;
+    events.push({ type: 'Warning', reason, action: 'Reconcile', note: message });
+  }
+  return events;
+}
+
+const warningReasons = [
+  'ClusterSyncNotFound',
+  'SecretNotFound',
+  'VerifierUnreachable',
+  'PodCrashLooping',
+  'PodUnschedulable',
+  'NameConflict',
+];
+
+function warningOf(
+  status: SyncVerificationStatus | undefined,
+): { readonly reason: string; readonly message: string } | undefined {
+  const stalled = findCondition(status?.conditions, 'Stalled');
+  if (stalled) return stalled;
+  const ready = findCondition(status?.conditions, 'Ready');
+  return ready && warningReasons.includes(ready.reason) ? ready : undefined;
+}

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import type { ClusterSync } from '../api/clustersync.ts';
+import {
+  syncVerifications,
+  type SyncVerification,
+  type SyncVerificationStatus,
+} from '../api/sync-verification.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { systemClock, type Clock } from '../kube/clock.ts';
+import type { ReconcileContext, ReconcileResult } from '../kube/controller.ts';
+import type { EventRecorder } from '../kube/event-recorder.ts';
+import { objectKey } from '../kube/resource.ts';
+import type { OperandMonitor } from '../operand/monitor.ts';
+import type { ObjectLookup } from '../operand/object-cache.ts';
+import type { OperandStore } from '../operand/operand-store.ts';
+import { StatusWriter } from '../operand/status-writer.ts';
+import type { Trouble } from '../operand/trouble.ts';
+import type { OperandSettings } from '../operand/workload.ts';
+import { decide, type Decision } from './decide.ts';
+import { verifierName, verifierPodName } from './resources.ts';
+import { isUrgent } from './status.ts';
+import type { VerifierCommand, VerifierProgress } from './verifier-client.ts';
+
+/** What the reconciling of SyncVerifications needs. */
+export interface VerificationReconcilerOptions {
+  readonly client: KubeClient;
+  readonly syncVerifications: ObjectLookup<SyncVerification>;
+  readonly clusterSyncs: ObjectLookup<ClusterSync>;
+  readonly store: OperandStore;
+  readonly monitor: OperandMonitor<VerifierProgress, VerifierCommand>;
+  readonly recorder: EventRecorder;
+  readonly settings: OperandSettings;
+  readonly clock?: Clock;
+}
+
+/** The one process of a verification. */
+const processId = 'verifier';
+
+/** Reads the world, lets {@link decide} say what to do, and does it. */
+export class VerificationReconciler {
+  readonly #options: VerificationReconcilerOptions;
+  readonly #clock: Clock;
+  readonly #status: StatusWriter<SyncVerificationStatus, SyncVerification>;
+
+  constructor(options: VerificationReconcilerOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#status = new StatusWriter(options.client, syncVerifications, isUrgent, this.#clock);
+  }
+
+  /** One pass for the SyncVerification of a key. */
+  async reconcile(key: string, { signal, logger }: ReconcileContext): Promise<ReconcileResult> {
+    const { monitor, store, recorder } = this.#options;
+    const cached = this.#options.syncVerifications.get(key);
+    if (!cached) {
+      monitor.forget(key);
+      this.#status.forget(key);
+      return {};
+    }
+    const verification = this.#status.current(cached);
+    let decision = await this.#decide(verification, undefined, signal);
+    const rejection = await store.apply(verification, decision, signal);
+    if (rejection) {
+      logger.warn({ reason: rejection.reason }, rejection.message);
+      decision = await this.#decide(verification, rejection, signal);
+    }
+    const { target, command, remove, status, events, requeueAfterMs } = decision;
+    monitor.watch(key, new Map(target ? [[processId, target]] : []));
+    if (command) {
+      logger.info({ command: command.name }, 'sending command');
+      monitor.send(key, processId, command);
+    }
+    if (remove) await store.remove(remove, signal);
+    if (!status) return { requeueAfterMs };
+    const result = await this.#status.write(verification, status, signal);
+    if (result.kind === 'written') {
+      for (const event of events) recorder.record({ ...event, regarding: cached });
+    }
+    // The end is handled by the next pass, when it is on record.
+    if (status.completedAt !== undefined) return { requeueAfterMs: 0 };
+    if (result.kind !== 'deferred' || requeueAfterMs === undefined) return { requeueAfterMs };
+    return { requeueAfterMs: Math.min(requeueAfterMs, result.forMs) };
+  }
+
+  async #decide(
+    verification: SyncVerification,
+    rejection: Trouble | undefined,
+    signal: AbortSignal,
+  ): Promise<Decision> {
+    const { settings, store, monitor } = this.#options;
+    const { namespace } = verification.metadata;
+    const name = verifierName(verification);
+    const podName = verifierPodName(verification);
+    const reference = verification.spec.clusterSyncRef.name;
+    const clusterSync = this.#options.clusterSyncs.get(objectKey({ namespace, name: reference }));
+    const { source, destination } = clusterSync?.spec ?? {};
+    return decide(verification, {
+      settings,
+      clusterSync,
+      source: source && (await store.secretValue(verification, source.uriSecretRef, signal)),
+      destination:
+        destination && (await store.secretValue(verification, destination.uriSecretRef, signal)),
+      token: await store.token(verification, name, signal),
+      newToken: randomBytes(32).toString('hex'),
+      statefulSet: store.statefulSet(verification, name),
+      pod: store.pods(verification, [podName]).get(podName),
+      observation: monitor.observations(objectKey(verification.metadata)).get(processId),
+      rejection,
+      nowMs: this.#clock.wallMs(),
+    });
+  }
+}

@@ -1,0 +1,290 @@
+import type { ClusterSync } from '../api/clustersync.ts';
+import type {
+  SyncVerification,
+  SyncVerificationPhase,
+  SyncVerificationStatus,
+} from '../api/sync-verification.ts';
+import { redact } from '../../service/redact.ts';
+import { isConditionTrue, replaceConditions, type ConditionDraft } from '../kube/conditions.ts';
+import { secondTime } from '../kube/micro-time.ts';
+import { actionFor, type ApiError } from '../operand/http-api.ts';
+import { isCurrent, type Observation } from '../operand/observation.ts';
+import { missingPod, type PodState } from '../operand/pod-state.ts';
+import { gravest, type Trouble } from '../operand/trouble.ts';
+import { countIn, type VerifierCommand, type VerifierProgress } from './verifier-client.ts';
+
+/** What the status is made from. */
+export interface StatusInput {
+  readonly verification: SyncVerification;
+  readonly clusterSync: ClusterSync | undefined;
+  readonly nowMs: number;
+  readonly podName: string;
+  readonly pod: PodState | undefined;
+  /** Of the process that runs now. */
+  readonly observation: Observation<VerifierProgress, VerifierCommand> | undefined;
+  /** Whether the verifier has been, or is being, made. */
+  readonly isRunning: boolean;
+  readonly blocker: Trouble | undefined;
+}
+
+type VerifierStatus = NonNullable<SyncVerificationStatus['verifier']>;
+
+/** How a verification ended. */
+export type Outcome =
+  | { readonly kind: 'equal' | 'different'; readonly message: string }
+  | { readonly kind: 'error'; readonly error: ApiError };
+
+const maxErrorLength = 4096;
+const startGraceMs = 30_000;
+
+/** Whether a verification has ended: then nothing of its status changes any more. */
+export function hasEnded(status: SyncVerificationStatus | undefined): boolean {
+  return status?.completedAt !== undefined;
+}
+
+/** What the verifier's process has been told, and what it reports. */
+export function verifierStatusOf(input: StatusInput): VerifierStatus {
+  const { verification, podName, pod, observation, nowMs } = input;
+  const former = verification.status?.verifier;
+  const process = pod?.process;
+  // A process that was restarted has forgotten everything.
+  const told = process === undefined || process === former?.process ? former : undefined;
+  const command = observation?.command;
+  const taken = (name: VerifierCommand): string | undefined =>
+    command?.kind === 'taken' && command.name === name ? secondTime(command.endedMs) : undefined;
+  const progress = progressOf(observation);
+  // It checks, or has checked: it must have been told, though that is not on record.
+  const isChecking =
+    progress && (progress.phase !== 'idle' || typeof progress.verdict === 'string');
+  const checkSentAt =
+    told?.checkSentAt ?? taken('check') ?? (isChecking ? secondTime(nowMs) : undefined);
+  const writesOffSentAt = told?.writesOffSentAt ?? taken('writesOff');
+  const shown = progress?.raw ?? told?.progress;
+  const shownProcess = process ?? told?.process;
+  const error = errorText(input);
+  return {
+    pod: podName,
+    ...(shownProcess !== undefined && { process: shownProcess }),
+    ready: pod?.isReady ?? false,
+    ...(checkSentAt !== undefined && { checkSentAt }),
+    ...(writesOffSentAt !== undefined && { writesOffSentAt }),
+    ...(shown && { progress: shown }),
+    ...(error !== undefined && { error: redact(error).slice(0, maxErrorLength) }),
+  };
+}
+
+/** How the verification ended; undefined while it goes on. */
+export function outcomeOf(
+  { observation, nowMs }: StatusInput,
+  { checkSentAt, writesOffSentAt }: VerifierStatus,
+): Outcome | undefined {
+  if (!observation || !isCurrent(observation, nowMs)) return undefined;
+  const progress = progressOf(observation);
+  if (!progress || checkSentAt === undefined) return undefined;
+  if (progress.error) return { kind: 'error', error: progress.error };
+  if (progress.phase !== 'idle' || progress.verdict === null) return undefined;
+  if (progress.verdict !== undefined) return verdictOf(progress, progress.verdict === 'equal');
+  // Without a verdict idle means the end only when the verifier was asked after it knew that writes have stopped.
+  const isAskedAfter =
+    writesOffSentAt !== undefined && observation.askedMs > Date.parse(writesOffSentAt) + 1_000;
+  if (!isAskedAfter) return undefined;
+  const failures = countIn(progress, 'failedTasks') + countIn(progress, 'metadataMismatchTasks');
+  return verdictOf(progress, failures === 0);
+}
+
+/** The status of a SyncVerification. */
+export function statusOf(input: StatusInput): SyncVerificationStatus {
+  const { verification, nowMs } = input;
+  const former = verification.status;
+  const observedGeneration = verification.metadata.generation;
+  const generation = observedGeneration === undefined ? {} : { observedGeneration };
+  const verifier = verifierStatusOf(input);
+  const outcome = outcomeOf(input, verifier);
+  const trouble = outcome ? undefined : troubleOf(input);
+  const counts = progressOf(input.observation)?.verificationStatus ?? former?.verificationStatus;
+  const startedAt = former?.startedAt ?? verifier.checkSentAt;
+  const drafts = conditionsOf({ input, verifier, outcome, trouble });
+  return {
+    ...generation,
+    phase: phaseOf(input, verifier, outcome),
+    conditions: replaceConditions(
+      former?.conditions ?? [],
+      drafts.map((draft) => ({ ...draft, ...generation })),
+      nowMs,
+    ),
+    ...(outcome?.kind === 'equal' && { verdict: 'Equal' }),
+    ...(outcome?.kind === 'different' && { verdict: 'Different' }),
+    ...(counts && { verificationStatus: counts }),
+    ...(startedAt !== undefined && { startedAt }),
+    ...(outcome && { completedAt: secondTime(nowMs) }),
+    verifier,
+  };
+}
+
+/** Whether a change should be seen at once: anything but figures. */
+export function isUrgent(
+  former: SyncVerificationStatus | undefined,
+  next: SyncVerificationStatus,
+): boolean {
+  return JSON.stringify(outline(former)) !== JSON.stringify(outline(next));
+}
+
+function outline(status: SyncVerificationStatus | undefined): unknown {
+  const { pod, process, ready, checkSentAt, writesOffSentAt, error } = status?.verifier ?? {};
+  return [
+    status?.observedGeneration,
+    status?.phase,
+    status?.verdict,
+    status?.conditions?.map(({ type, status: value, reason }) => [type, value, reason]).sort(),
+    [pod, process, ready, checkSentAt, writesOffSentAt, error === undefined],
+  ];
+}
+
+function progressOf(
+  observation: Observation<VerifierProgress, VerifierCommand> | undefined,
+): VerifierProgress | undefined {
+  return observation?.answer?.kind === 'progress' ? observation.answer.progress : undefined;
+}
+
+function verdictOf(progress: VerifierProgress, isEqual: boolean): Outcome {
+  if (isEqual) return { kind: 'equal', message: 'the data of both deployments is equal' };
+  const failed = countIn(progress, 'failedTasks');
+  const ofMetadata = countIn(progress, 'metadataMismatchTasks');
+  return {
+    kind: 'different',
+    message: `${failed} of ${countIn(progress, 'totalTasks')} tasks found a difference; ${ofMetadata} found one of options, views or indexes`,
+  };
+}
+
+function troubleOf(input: StatusInput): Trouble | undefined {
+  const { clusterSync, blocker, isRunning, pod, podName } = input;
+  if (!isRunning) return gravest([blocker, notYet(clusterSync)]);
+  return gravest([
+    blocker,
+    reportedError(input),
+    pod ? pod.trouble : missingPod(podName),
+    unreachable(input),
+  ]);
+}
+
+function notYet(clusterSync: ClusterSync | undefined): Trouble | undefined {
+  if (!clusterSync || isConditionTrue(clusterSync.status?.conditions, 'InitialCopyDone')) {
+    return undefined;
+  }
+  return {
+    reason: 'WaitingForInitialCopy',
+    message: `the verifier is started when the ClusterSync ${clusterSync.metadata.name} applies changes`,
+    level: 'waiting',
+  };
+}
+
+function reportedError({ observation }: StatusInput): Trouble | undefined {
+  const { answer, command } = observation ?? {};
+  if (answer?.kind === 'error') return troubleOfError(answer.error, 'the verifier reports');
+  if (command?.kind !== 'refused') return undefined;
+  return troubleOfError(command.error, `the verifier refuses ${command.name}`);
+}
+
+function troubleOfError({ name, description, isLasting }: ApiError, who: string): Trouble {
+  const action = actionFor(name);
+  return {
+    reason: name,
+    message: `${who}: ${description}${action === undefined ? '' : ` (${action})`}`,
+    level: isLasting ? 'stalled' : 'waiting',
+  };
+}
+
+function unreachable({ pod, observation, nowMs }: StatusInput): Trouble | undefined {
+  if (!observation?.unreachable || !pod?.process) return undefined;
+  if (observation.answer && isCurrent(observation, nowMs)) return undefined;
+  const { sinceMs, description } = observation.unreachable;
+  const isStarting = !observation.answer && nowMs - sinceMs < startGraceMs;
+  return {
+    reason: isStarting ? 'Starting' : 'VerifierUnreachable',
+    message: `the verifier in the pod ${pod.name}: ${description}`,
+    level: isStarting ? 'waiting' : 'warning',
+  };
+}
+
+interface Situation {
+  readonly input: StatusInput;
+  readonly verifier: VerifierStatus;
+  readonly outcome: Outcome | undefined;
+  readonly trouble: Trouble | undefined;
+}
+
+function conditionsOf(situation: Situation): ConditionDraft[] {
+  const { outcome, trouble } = situation;
+  if (outcome?.kind === 'error') {
+    return unfinished('Stalled', troubleOfError(outcome.error, 'the verification cannot go on'));
+  }
+  if (outcome) {
+    return [
+      {
+        type: 'Ready',
+        status: 'True',
+        reason: 'Completed',
+        message: 'the verification is complete',
+      },
+      outcome.kind === 'equal'
+        ? { type: 'Consistent', status: 'True', reason: 'Equal', message: outcome.message }
+        : { type: 'Consistent', status: 'False', reason: 'Different', message: outcome.message },
+    ];
+  }
+  return unfinished(
+    trouble?.level === 'stalled' ? 'Stalled' : 'Reconciling',
+    trouble ?? busy(situation),
+  );
+}
+
+function unfinished(
+  type: 'Stalled' | 'Reconciling',
+  { reason, message }: { readonly reason: string; readonly message: string },
+): ConditionDraft[] {
+  return [
+    { type: 'Ready', status: 'False', reason, message },
+    { type, status: 'True', reason, message },
+    {
+      type: 'Consistent',
+      status: 'Unknown',
+      reason: 'NotComplete',
+      message: 'the verification is not complete',
+    },
+  ];
+}
+
+function busy({ input, verifier }: Situation): { reason: string; message: string } {
+  if (verifier.checkSentAt === undefined) {
+    return { reason: 'Starting', message: 'the verifier is being started' };
+  }
+  if (verifier.writesOffSentAt !== undefined) {
+    return { reason: 'Finishing', message: 'what is left is compared for the last time' };
+  }
+  const name = input.verification.spec.clusterSyncRef.name;
+  return {
+    reason: 'Checking',
+    message: `the data is compared; it ends when the ClusterSync ${name} is committed`,
+  };
+}
+
+function phaseOf(
+  { isRunning }: StatusInput,
+  { checkSentAt, writesOffSentAt }: VerifierStatus,
+  outcome: Outcome | undefined,
+): SyncVerificationPhase {
+  if (outcome) return outcome.kind === 'equal' ? 'Succeeded' : 'Failed';
+  if (!isRunning) return 'Pending';
+  if (checkSentAt === undefined) return 'Starting';
+  return writesOffSentAt === undefined ? 'Checking' : 'Finishing';
+}
+
+function errorText({ pod, observation, isRunning, nowMs }: StatusInput): string | undefined {
+  if (observation?.answer?.kind === 'error') {
+    const { name, description } = observation.answer.error;
+    return `${name}: ${description}`;
+  }
+  if (!isRunning) return undefined;
+  if (pod?.process === undefined) return pod?.trouble?.message ?? 'there is no pod';
+  if (!observation?.unreachable || isCurrent(observation, nowMs)) return undefined;
+  return observation.unreachable.description;
+}
