@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { startOperator } from '../operator/main.ts';
+import { operatorOptionTable } from '../operator/options.ts';
 import { startSyncer } from '../syncer/main.ts';
 import { syncerOptionTable } from '../syncer/options.ts';
 import { startVerifier } from '../verifier/main.ts';
@@ -25,6 +27,14 @@ const program = new Command('clustersync')
       description: 'the verifier: compares documents, options, views and indexes of two clusters',
       options: verifierOptionTable,
       start: startVerifier,
+    }),
+  )
+  .addCommand(
+    programCommand({
+      name: 'operator',
+      description: 'the Kubernetes operator: carries out ClusterSyncs and SyncVerifications',
+      options: operatorOptionTable,
+      start: startOperator,
     }),
   );
 
