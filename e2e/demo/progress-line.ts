@@ -14,8 +14,9 @@ export function progressLine({ status }: ClusterSync, writes: number): string {
     `${bar(percent)} ${String(percent).padStart(3)} %`,
     `${megabytes(Math.min(estimatedCopiedBytes, estimatedTotalBytes))} of ${megabytes(estimatedTotalBytes)} MB`,
     `lag ${lagTimeSeconds === undefined ? '-' : `${lagTimeSeconds} s`}`,
-    `${typeof events === 'number' ? thousands(events) : '-'} changes applied of ${thousands(writes)} written`,
+    `${typeof events === 'number' ? thousands(events) : '-'} changes applied`,
     `coordinator ${coordinatorID ?? '-'}`,
+    `the application: ${thousands(writes)} writes`,
   ].join('  ');
 }
 

@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { ClusterSync } from '../../operator/api/clustersync.ts';
+import type { SyncVerification } from '../../operator/api/sync-verification.ts';
 import { findCondition, isConditionTrue } from '../../operator/kube/conditions.ts';
 import { sleep } from '../../service/sleep.ts';
 import { run } from '../ground/command.ts';
@@ -68,7 +69,9 @@ export async function runDemo(screen: Screen, signal: AbortSignal): Promise<bool
     );
     const sides = await compareSides(source.uri('admin'), destination.uri('admin'));
     screen.step('counted and hashed both sides, without any help of clustersync:');
-    screen.print(`\n${tableOf(sides)}\n`);
+    screen.print(
+      `\n${tableOf(sides)}\n\n${timesOf(await namespace.sync(syncName), verification)}\n`,
+    );
     return phase === 'Succeeded' && sides.length > 0 && sides.every(({ isEqual }) => isEqual);
   } catch (error) {
     if (!signal.aborted)
@@ -149,6 +152,18 @@ async function migrate(
   screen.step(`kubectl patch clustersync ${syncName}: spec.state is Committed`);
   await until('the sync is committed', ({ status }) => status?.phase === 'Committed');
   screen.step('committed: applications may write to the new deployment');
+}
+
+/** The times of a sync, by the conditions of its status, in whole seconds. */
+function timesOf({ metadata, status }: ClusterSync, verification: SyncVerification): string {
+  const createdMs = Date.parse(metadata.creationTimestamp ?? '');
+  const after = (time: string | undefined): string =>
+    time === undefined ? '?' : `${((Date.parse(time) - createdMs) / 1000).toFixed(0)} s`;
+  const copied = findCondition(status?.conditions, 'InitialCopyDone')?.lastTransitionTime;
+  return (
+    `after kubectl apply: sync begun ${after(status?.startedAt)}, all copied ${after(copied)}, ` +
+    `committed ${after(status?.committedAt)}, verified ${after(verification.status?.completedAt)}`
+  );
 }
 
 /** Draws the line of progress, also between two changes of the status. */
