@@ -62,6 +62,7 @@ export function statusOf(input: StatusInput): ClusterSyncStatus {
       former?.conditions ?? [],
       drafts.map((draft) => ({
         ...draft,
+        message: redact(draft.message),
         ...(observedGeneration !== undefined && { observedGeneration }),
       })),
       nowMs,

@@ -42,13 +42,16 @@ export interface Resource<T extends KubeObject> {
   readonly object?: T;
 }
 
-/** A generated model of `@kubernetes/client-node` as it is on the wire: times are strings, everything is read only. */
+/**
+ * A generated model of `@kubernetes/client-node` as it is on the wire: times are strings, names that are words of
+ * JavaScript have no underscore, everything is read only.
+ */
 export type Wire<T> = T extends Date
   ? string
   : T extends readonly (infer E)[]
     ? readonly Wire<E>[]
     : T extends object
-      ? { readonly [K in keyof T]: Wire<T[K]> }
+      ? { readonly [K in keyof T as K extends `_${infer Name}` ? Name : K]: Wire<T[K]> }
       : T;
 
 /** A generated model (`V1StatefulSet`, ...) as an object on the wire. */

@@ -109,7 +109,7 @@ export function statusOf(input: StatusInput): SyncVerificationStatus {
     phase: phaseOf(input, verifier, outcome),
     conditions: replaceConditions(
       former?.conditions ?? [],
-      drafts.map((draft) => ({ ...draft, ...generation })),
+      drafts.map((draft) => ({ ...draft, message: redact(draft.message), ...generation })),
       nowMs,
     ),
     ...(outcome?.kind === 'equal' && { verdict: 'Equal' }),

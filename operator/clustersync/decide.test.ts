@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { Ajv } from 'ajv';
+import type { ClusterSyncSpec } from '../api/clustersync.ts';
+import { decide, type World } from './decide.ts';
+import { startBody } from './resources.ts';
+import {
+  answers,
+  clusterSync,
+  emptyWorld,
+  failure,
+  nowMs,
+  refused,
+  runningPod,
+  runningWorld,
+} from './testing/worlds.ts';
+
+function commandsIn(world: World, spec: Partial<ClusterSyncSpec> = {}): string[] {
+  return decide(clusterSync(spec), world).commands.map(
+    ({ id, command }) => `${command.name} ${id}`,
+  );
+}
+
+const committed = { state: 'Committed' } as const;
+
+describe('the commands of a ClusterSync', () => {
+  const cases: readonly (readonly [string, World, Partial<ClusterSyncSpec>, readonly string[]])[] =
+    [
+      ['starts what is idle', runningWorld(answers.idle), {}, ['start old']],
+      ['starts what is to be committed', runningWorld(answers.idle), committed, ['start old']],
+      ['starts nothing that is to be paused', runningWorld(answers.idle), { state: 'Paused' }, []],
+      ['starts nothing when suspended', runningWorld(answers.idle), { suspend: true }, []],
+      ['sends nothing during the copy', runningWorld(answers.copy), committed, []],
+      ['does not commit unasked', runningWorld(answers.changes), {}, []],
+      ['commits when asked and possible', runningWorld(answers.changes), committed, ['commit old']],
+      [
+        'does not commit when suspended',
+        runningWorld(answers.changes),
+        { ...committed, suspend: true },
+        [],
+      ],
+      ['sends nothing while it commits', runningWorld(answers.committing), committed, []],
+      ['sends nothing when it is committed', runningWorld(answers.committed), committed, []],
+      [
+        'sends nothing to what reports an error',
+        runningWorld(failure('AuthenticationFailed')),
+        {},
+        [],
+      ],
+      ['sends nothing before there is an answer', runningWorld(undefined), {}, []],
+      [
+        'sends nothing on the word of a former process',
+        runningWorld(answers.idle, { observation: { process: 'another' } }),
+        {},
+        [],
+      ],
+      [
+        'sends nothing while it does not answer',
+        runningWorld(answers.idle, {
+          observation: { unreachable: { sinceMs: nowMs - 1, description: '' } },
+        }),
+        {},
+        [],
+      ],
+      [
+        'sends nothing while a command is under way',
+        runningWorld(answers.idle, {
+          observation: { command: { name: 'start', kind: 'sending' } },
+        }),
+        {},
+        [],
+      ],
+      [
+        'waits for an answer that is newer than the command',
+        runningWorld(answers.idle, {
+          observation: { command: { name: 'start', kind: 'taken', endedMs: nowMs - 50 } },
+        }),
+        {},
+        [],
+      ],
+      [
+        'starts again what was started and is idle: the process has lost its state',
+        runningWorld(answers.idle, {
+          observation: { command: { name: 'start', kind: 'taken', endedMs: nowMs - 5_000 } },
+        }),
+        {},
+        ['start old'],
+      ],
+      [
+        'does not repeat at once what was refused',
+        runningWorld(answers.idle, {
+          observation: { command: refused('start', 'DestinationNotEmpty') },
+        }),
+        {},
+        [],
+      ],
+      [
+        'repeats later what was refused',
+        runningWorld(answers.idle, {
+          nowMs: nowMs + 10_000,
+          observation: { command: refused('start', 'DestinationNotEmpty') },
+        }),
+        {},
+        ['start old'],
+      ],
+      [
+        'commits though a start was refused before',
+        runningWorld(answers.changes, {
+          observation: { command: refused('start', 'DestinationNotEmpty') },
+        }),
+        committed,
+        ['commit old'],
+      ],
+    ];
+  for (const [what, world, spec, expected] of cases) {
+    it(what, () => {
+      assert.deepEqual(commandsIn(world, spec), expected);
+    });
+  }
+
+  it('never starts again what was committed, though the process knows nothing of it', () => {
+    const { status } = decide(clusterSync(committed), runningWorld(answers.committed));
+    const later = decide(clusterSync(committed, status), runningWorld(answers.idle));
+    assert.deepEqual(later.commands, []);
+    assert.equal(later.status.phase, 'Committed');
+  });
+
+  it('sends nothing to what is being deleted, and makes nothing for it', () => {
+    const object = clusterSync();
+    const metadata = { ...object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' };
+    const decision = decide(
+      { ...object, metadata },
+      runningWorld(answers.idle, { token: undefined }),
+    );
+    assert.deepEqual(decision.commands, []);
+    assert.equal(decision.objects, undefined);
+    assert.equal(decision.token, undefined);
+  });
+
+  it('sends a body that the schema of the syncer takes', () => {
+    const url = new URL('../../syncer/api/start-body.schema.json', import.meta.url);
+    const schema = JSON.parse(readFileSync(url, 'utf8')) as object;
+    const validate = new Ajv({ allowUnionTypes: true, strictRequired: false }).compile(schema);
+    for (const spec of [
+      {},
+      {
+        includeNamespaces: [{ database: 'a', collectionsRegex: { pattern: 'x' } }],
+        excludeNamespaces: [{ databaseRegex: { pattern: 'x', options: 'i' } }],
+        sharding: {
+          createSupportingIndexes: false,
+          shardingEntries: [
+            { database: 'a', collection: 'b', shardCollection: { key: [{ c: 1 }] } },
+          ],
+        },
+      },
+    ]) {
+      const body = startBody(clusterSync(spec));
+      assert.ok(validate(body), JSON.stringify(validate.errors));
+    }
+  });
+});
+
+describe('the objects of a ClusterSync', () => {
+  it('makes a token once', () => {
+    const { token, targets } = decide(clusterSync(), emptyWorld());
+    assert.equal(token?.data?.['token'], Buffer.from('fresh-token').toString('base64'));
+    assert.equal(targets.size, 0);
+    assert.equal(decide(clusterSync(), runningWorld(answers.idle)).token, undefined);
+  });
+
+  it('makes no pods without the connection strings', () => {
+    const missing = { kind: 'missing', description: 'there is no Secret new-uri' } as const;
+    assert.equal(decide(clusterSync(), emptyWorld({ destination: missing })).objects, undefined);
+  });
+
+  it('makes new pods when a connection string or the token is another one', () => {
+    const hash = (parts: Partial<World>): unknown =>
+      decide(clusterSync(), emptyWorld(parts)).objects?.statefulSet.spec?.template?.metadata
+        ?.annotations?.['clustersync.dev/secrets-hash'];
+    const first = hash({ token: 'a' });
+    assert.equal(hash({ token: 'a' }), first);
+    assert.notEqual(hash({ token: 'b' }), first);
+    assert.notEqual(hash({ token: 'a', source: { kind: 'found', value: 'x' } }), first);
+    assert.notEqual(hash({ token: 'a', destination: { kind: 'found', value: 'x' } }), first);
+  });
+
+  it('keeps the pods when a Secret is gone', () => {
+    const { objects } = decide(clusterSync(), emptyWorld({ token: 'a' }));
+    const running = runningWorld(answers.changes, {
+      source: { kind: 'missing', description: '' },
+      statefulSet: {
+        apiVersion: 'apps/v1',
+        kind: 'StatefulSet',
+        metadata: { name: 'orders-syncer' },
+        spec: objects?.statefulSet.spec as never,
+      },
+    });
+    assert.deepEqual(
+      decide(clusterSync(), running).objects?.statefulSet.spec?.template,
+      objects?.statefulSet.spec?.template,
+    );
+  });
+
+  it('observes the pod at its address', () => {
+    const { targets } = decide(clusterSync(), runningWorld(undefined));
+    assert.deepEqual(
+      [...targets],
+      [
+        [
+          'old',
+          { process: 'pod-uid/containerd://1', token: 'token', baseUrl: 'http://10.1.2.3:27182' },
+        ],
+      ],
+    );
+  });
+
+  it('waits with the status until the process has been asked', () => {
+    assert.equal(decide(clusterSync(), runningWorld(undefined)).isStatusPending, true);
+    assert.equal(decide(clusterSync(), runningWorld(answers.copy)).isStatusPending, false);
+    assert.equal(decide(clusterSync(), emptyWorld()).isStatusPending, false);
+  });
+
+  it('forgets what a process said that is gone', () => {
+    const pod = runningPod();
+    const status = { ...pod.status, containerStatuses: [] };
+    const world = runningWorld(answers.idle, {
+      pods: new Map([['orders-syncer-0', { ...pod, status }]]),
+    });
+    const decision = decide(clusterSync(), world);
+    assert.deepEqual(decision.commands, []);
+    assert.equal(decision.targets.size, 0);
+  });
+});
+
+describe('the events of a ClusterSync', () => {
+  const eventsBetween = (
+    worlds: readonly World[],
+    spec: Partial<ClusterSyncSpec> = {},
+  ): string[] => {
+    let status;
+    const seen: string[] = [];
+    for (const world of worlds) {
+      const decision = decide(clusterSync(spec, status), world);
+      seen.push(...decision.events.map(({ type, reason }) => `${type} ${reason}`));
+      status = decision.status;
+    }
+    return seen;
+  };
+
+  it('tell the way of a sync, each step once', () => {
+    const { idle, copy, changes, committing, committed: done } = answers;
+    const worlds = [idle, copy, copy, changes, changes, committing, done, done].map((answer) =>
+      runningWorld(answer),
+    );
+    assert.deepEqual(eventsBetween([emptyWorld(), ...worlds], committed), [
+      'Normal Started',
+      'Normal InitialCopyDone',
+      'Normal Committing',
+      'Normal Committed',
+    ]);
+  });
+
+  it('warn of what stalls it, once', () => {
+    const wrong = runningWorld(failure('AuthenticationFailed'));
+    assert.deepEqual(eventsBetween([wrong, wrong]), ['Warning AuthenticationFailed']);
+    assert.deepEqual(eventsBetween([runningWorld(answers.changes)], { state: 'Paused' }), [
+      'Normal Started',
+      'Normal InitialCopyDone',
+      'Warning PauseNotSupported',
+    ]);
+  });
+});

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import type { OperandOptions } from '../api/clustersync.ts';
+import { operandObjects, tokenSecret, type OperandPlan, type OperandSettings } from './workload.ts';
+
+const owner = {
+  apiVersion: 'clustersync.dev/v1alpha1',
+  kind: 'ClusterSync',
+  metadata: { name: 'orders', namespace: 'shop', uid: 'uid' },
+};
+const settings: OperandSettings = {
+  image: 'example.dev/clustersync:1',
+  imagePullPolicy: 'IfNotPresent',
+  operatorNamespace: 'operators',
+};
+const options: OperandOptions = { resources: {}, logLevel: 'info' };
+const plan: OperandPlan = {
+  owner,
+  name: 'orders-syncer',
+  kind: 'syncer',
+  replicas: 1,
+  port: 27182,
+  args: ['--id=old'],
+  secrets: [{ folder: 'source', secretName: 'old-uri', key: 'connection' }],
+  options,
+  secretsHash: 'hash',
+};
+
+function podSpecWith(changes: Partial<OperandOptions> = {}) {
+  const { statefulSet } = operandObjects(
+    { ...plan, options: { ...options, ...changes } },
+    settings,
+  );
+  const spec = statefulSet.spec?.template?.spec;
+  const [container] = spec?.containers ?? [];
+  assert.ok(spec && container);
+  return { spec, container };
+}
+
+describe('operandObjects', () => {
+  const objects = operandObjects(plan, settings);
+
+  it('are owned, labelled, and called by one name', () => {
+    for (const { metadata } of [objects.service, objects.networkPolicy, objects.statefulSet]) {
+      assert.equal(metadata.name, 'orders-syncer');
+      assert.equal(metadata.namespace, 'shop');
+      assert.equal(metadata.ownerReferences?.[0]?.uid, 'uid');
+      assert.equal(metadata.labels?.['app.kubernetes.io/managed-by'], 'clustersync-operator');
+    }
+  });
+
+  it('run under the rules of Pod Security "restricted"', () => {
+    const { spec, container } = podSpecWith();
+    assert.equal(spec.automountServiceAccountToken, false);
+    assert.deepEqual(spec.securityContext, {
+      runAsNonRoot: true,
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+    assert.deepEqual(container.securityContext, {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
+  });
+
+  it('read secrets from files alone', () => {
+    const { spec, container } = podSpecWith();
+    assert.deepEqual(container.args, [
+      'syncer',
+      '--id=old',
+      '--port=27182',
+      '--host=0.0.0.0',
+      '--apiTokenFile=/etc/clustersync/api/token',
+      '--logLevel=info',
+    ]);
+    assert.equal(container.env, undefined);
+    assert.deepEqual(spec.volumes?.at(-1), {
+      name: 'source',
+      secret: { secretName: 'old-uri', items: [{ key: 'connection', path: 'uri' }] },
+    });
+    assert.deepEqual(container.volumeMounts?.at(-1), {
+      name: 'source',
+      mountPath: '/etc/clustersync/source',
+      readOnly: true,
+    });
+  });
+
+  it('take what the resource says of its pods', () => {
+    const { spec, container } = podSpecWith({
+      image: 'example.dev/other:2',
+      imagePullSecrets: [{ name: 'registry' }],
+      resources: { limits: { cpu: 2 } },
+      nodeSelector: { disk: 'fast' },
+      tolerations: [{ key: 'spot' }],
+      affinity: { podAffinity: {} },
+    });
+    assert.equal(container.image, 'example.dev/other:2');
+    assert.equal(container.imagePullPolicy, undefined, 'the policy is that of the default image');
+    assert.deepEqual(container.resources, { limits: { cpu: '2' } });
+    assert.deepEqual(spec.imagePullSecrets, [{ name: 'registry' }]);
+    assert.deepEqual(spec.nodeSelector, { disk: 'fast' });
+    assert.deepEqual(spec.tolerations, [{ key: 'spot' }]);
+    assert.deepEqual(spec.affinity, { podAffinity: {} });
+  });
+
+  it('take the default image with its policy', () => {
+    const { container } = podSpecWith();
+    assert.equal(container.image, 'example.dev/clustersync:1');
+    assert.equal(container.imagePullPolicy, 'IfNotPresent');
+  });
+
+  it('let the operator in, and nobody else unasked', () => {
+    const [rule] = objects.networkPolicy.spec?.ingress ?? [];
+    assert.deepEqual(rule?.ports, [{ port: 27182, protocol: 'TCP' }]);
+    assert.deepEqual(rule.from?.[0]?.namespaceSelector?.matchLabels, {
+      'kubernetes.io/metadata.name': 'operators',
+    });
+    assert.equal(rule.from.length, 2);
+  });
+
+  it('leave the port open where the operator is no pod', () => {
+    const { networkPolicy } = operandObjects(plan, { ...settings, operatorNamespace: undefined });
+    assert.equal(networkPolicy.spec?.ingress?.[0]?.from, undefined);
+  });
+
+  it('have a hash that changes with what is wanted, and not otherwise', () => {
+    const hashOf = (changes: Partial<OperandPlan>): unknown =>
+      operandObjects({ ...plan, ...changes }, settings).statefulSet.metadata.annotations;
+    assert.deepEqual(hashOf({}), hashOf({}));
+    assert.notDeepEqual(hashOf({}), hashOf({ args: ['--id=other'] }));
+  });
+});
+
+describe('tokenSecret', () => {
+  it('cannot be changed, and is owned', () => {
+    const secret = tokenSecret(plan, 'abc');
+    assert.equal(secret.immutable, true);
+    assert.deepEqual(secret.data, { token: 'YWJj' });
+    assert.equal(secret.metadata.ownerReferences?.[0]?.kind, 'ClusterSync');
+  });
+});
