@@ -1,4 +1,5 @@
 import {
+  Int32,
   MongoError,
   MongoNetworkError,
   MongoServerError,
@@ -35,11 +36,11 @@ const transientCodes = new Set<number>([
   11602, 13435, 13436,
 ]);
 
-/** The server's code of an error, where it has one. */
+/** The server's code of an error, where it has one; also of an answer whose numbers keep their BSON types. */
 export function codeOf(error: unknown): number | undefined {
-  return error instanceof MongoServerError && typeof error.code === 'number'
-    ? error.code
-    : undefined;
+  if (!(error instanceof MongoServerError)) return undefined;
+  const code: unknown = error.code;
+  return typeof code === 'number' || code instanceof Int32 ? Number(code) : undefined;
 }
 
 /** True for errors that go away without anybody doing anything, so that the same command may be tried again. */

@@ -14,12 +14,14 @@ const infoOf: Record<Phase, string> = {
 export interface ProgressSource {
   readonly syncerId: string;
   readonly coordinatorId: string | null;
+  /** True once the process works on the sync. */
+  readonly isWorking: boolean;
   readonly sourceHost: string;
   readonly destinationHost: string;
   readonly monitor: Pick<SyncMonitor, 'lagSeconds' | 'copiedBytes' | 'eventsApplied'>;
 }
 
-/** True when a commit request will succeed. */
+/** True when the sync has come so far that it can be committed. */
 export function canCommit(record: Pick<SyncRecord, 'state' | 'phase'>): boolean {
   return record.state === 'RUNNING' && record.phase === 'changes';
 }
@@ -50,7 +52,7 @@ export function syncProgress(record: SyncRecord, source: ProgressSource): object
   return {
     progress: {
       state: record.state,
-      canCommit: canCommit(record),
+      canCommit: source.isWorking && canCommit(record),
       canWrite: record.canWrite,
       info: isWaiting ? infoOf.restoring : infoOf[record.phase],
       lagTimeSeconds: record.state === 'COMMITTED' ? 0 : (monitor.lagSeconds ?? 0),

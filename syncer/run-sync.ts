@@ -1,11 +1,12 @@
 import type { Timestamp } from 'mongodb';
 import { majorityTime, writeNoop } from '../mongo/cluster-time.ts';
 import { buildCatalog } from './catalog/build-catalog.ts';
+import { createCollection } from './catalog/destination-catalog.ts';
 import { followChanges } from './changes/follow-changes.ts';
 import type { StreamStart } from './changes/change-reader.ts';
 import { restoreCharacteristics } from './commit/restore.ts';
 import { setWriteBlocking } from './commit/write-blocking.ts';
-import { copyCollections } from './copy/initial-copy.ts';
+import { copyCollection, copyCollections } from './copy/initial-copy.ts';
 import { retrying } from './retry.ts';
 import type { InstanceRecord, SyncRecord } from './state/records.ts';
 import type { SyncContext } from './sync-context.ts';
@@ -60,6 +61,7 @@ export async function runSync(
       case 'changes':
         if (live.current.state === 'COMMITTING' && live.current.commitTime === null)
           await fixCommitTime(context, live);
+        await finishCollections(context);
         await followChanges(
           context,
           streamStart(resumeToken, live.current.startTime),
@@ -84,6 +86,18 @@ export async function runSync(
         );
         return;
     }
+  }
+}
+
+/** Creates and copies the collections that a change event was about to add when the process ended. */
+async function finishCollections(context: SyncContext): Promise<void> {
+  for (const collection of context.catalog.collections()) {
+    if (collection.destinationUuid !== null && collection.isCopied) continue;
+    await retrying(context, 'catalog change', async () => {
+      const created = await createCollection(context, collection, { withIndexes: true });
+      await context.catalog.put(created);
+      if (!created.isCopied) await copyCollection(context, created);
+    });
   }
 }
 

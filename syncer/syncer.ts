@@ -82,6 +82,7 @@ export class Syncer {
       syncerId: this.#options.id,
       coordinatorId:
         this.#context === undefined && this.#record.state !== 'COMMITTED' ? null : this.#options.id,
+      isWorking: this.#context !== undefined,
       sourceHost: topologies[source.name].host,
       destinationHost: topologies[destination.name].host,
       monitor: this.monitor,

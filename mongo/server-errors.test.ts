@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { Int32, MongoNetworkError, MongoServerError } from 'mongodb';
+import { SyncError } from '../service/errors.ts';
+import { codeOf, connectionError, isCursorLost, isTransient } from './server-errors.ts';
+
+const serverError = (code: unknown): MongoServerError =>
+  new MongoServerError({ message: 'x', code });
+
+describe('codeOf', () => {
+  it('reads codes as numbers, whether BSON types are kept or not', () => {
+    assert.equal(codeOf(serverError(26)), 26);
+    assert.equal(codeOf(serverError(new Int32(26))), 26);
+    assert.equal(codeOf(new Error('x')), undefined);
+  });
+});
+
+describe('isTransient', () => {
+  const cases: [string, unknown, boolean][] = [
+    ['not the primary any more', serverError(10107), true],
+    ['the same with BSON types kept', serverError(new Int32(10107)), true],
+    ['a lost connection', new MongoNetworkError('lost'), true],
+    ['a cluster that cannot be reached', new SyncError('ClusterUnreachable', 'x'), true],
+    ['a duplicate key', serverError(11000), false],
+    ['a wrong password', new SyncError('AuthenticationFailed', 'x'), false],
+    ['a fault of the program', new TypeError('x'), false],
+  ];
+  for (const [what, error, expected] of cases) {
+    it(`${what}: ${expected}`, () => {
+      assert.equal(isTransient(error), expected);
+    });
+  }
+});
+
+describe('isCursorLost', () => {
+  it('is true for a cursor that the server has forgotten', () => {
+    assert.equal(isCursorLost(serverError(43)), true);
+    assert.equal(isCursorLost(serverError(26)), false);
+  });
+});
+
+describe('connectionError', () => {
+  it('names a wrong password and a lost connection, and nothing else', () => {
+    assert.equal(connectionError(serverError(18))?.name, 'AuthenticationFailed');
+    assert.equal(connectionError(new MongoNetworkError('lost'))?.name, 'ClusterUnreachable');
+    assert.equal(connectionError(serverError(11000)), undefined);
+  });
+});
