@@ -31,31 +31,37 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end }}
 
-{{- /* What the operator may do in the namespaces that it looks after. */ -}}
+{{- /* What the operator may do in the namespaces that it looks after, and what for. */ -}}
 {{- define "clustersync.namespacedRules" -}}
+# What people ask for: read, never written.
 - apiGroups: [clustersync.dev]
   resources: [clustersyncs, syncverifications]
   verbs: [get, list, watch]
 - apiGroups: [clustersync.dev]
   resources: [clustersyncs/status, syncverifications/status]
-  verbs: [get, patch, update]
+  verbs: [patch]
 # Owner references that block the deletion of their owner need this where the API server asks for it.
 - apiGroups: [clustersync.dev]
   resources: [clustersyncs/finalizers, syncverifications/finalizers]
   verbs: [update]
+# The syncers and verifiers. Deleted: those whose verification is complete; everything else goes with its owner.
 - apiGroups: [apps]
   resources: [statefulsets]
   verbs: [get, list, watch, create, patch, delete]
 - apiGroups: ['']
-  resources: [services, secrets]
-  verbs: [get, list, watch, create, patch, delete]
+  resources: [services]
+  verbs: [get, list, watch, create, patch]
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
-  verbs: [get, list, watch, create, patch, delete]
+  verbs: [get, list, watch, create, patch]
 - apiGroups: ['']
   resources: [pods]
   verbs: [get, list, watch]
+# Read by name: connection strings, to notice that one has changed, and the tokens of the APIs. Created: those tokens.
+- apiGroups: ['']
+  resources: [secrets]
+  verbs: [get, create]
 - apiGroups: [events.k8s.io]
   resources: [events]
-  verbs: [create, patch, update]
+  verbs: [create, patch]
 {{- end }}
