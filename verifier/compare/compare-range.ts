@@ -1,6 +1,7 @@
+import type { IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
-import type { RawCursor } from '../../mongo/raw-cursor.ts';
+import type { RawBatch } from '../../mongo/raw-cursor.ts';
 import {
   BatchMatcher,
   maxDifferences,
@@ -8,9 +9,9 @@ import {
   type Excuse,
 } from './batch-matcher.ts';
 import type { CompareContext } from './compare-context.ts';
-import { idDocument, idKey } from './id-key.ts';
+import { boundDocument, idKey } from './id-key.ts';
 import type { DocumentDifference } from './mismatch.ts';
-import { rangeQuery, readDocuments, type IdRange } from './read-documents.ts';
+import { readRange } from './read-documents.ts';
 
 /**
  * Compares the documents of a range, byte for byte. The source is read in the order of `_id`; for each batch of it the
@@ -25,11 +26,11 @@ export async function compareRange(
 ): Promise<DocumentDifferences> {
   const { source, destination, monitor, signal } = context;
   const found: DocumentDifference[] = [];
-  await using cursor = await readDocuments(source, namespace, rangeQuery(range), signal);
-  for await (const { documents, part } of partsOf(cursor, range)) {
+  const batches = readRange(source, namespace, range, signal);
+  for await (const { documents, part } of partsOf(batches, range)) {
     const matcher = new BatchMatcher(documents, excuse);
-    await using copies = await readDocuments(destination, namespace, rangeQuery(part), signal);
-    for await (const batch of copies.batches()) matcher.take(batch.documents);
+    for await (const batch of readRange(destination, namespace, part, signal))
+      matcher.take(batch.documents);
     monitor.addCompared(documents);
     const differences = matcher.finish();
     found.push(...differences.found);
@@ -46,12 +47,15 @@ interface RangePart {
 }
 
 /** The batches of a cursor, each with the part of the range that it covers: up to the first document of the next. */
-async function* partsOf(cursor: RawCursor, range: IdRange): AsyncGenerator<RangePart, void> {
+async function* partsOf(
+  batches: AsyncIterable<RawBatch>,
+  range: IdRange,
+): AsyncGenerator<RangePart, void> {
   let { min } = range;
   let documents: readonly RawDocument[] = [];
-  for await (const { documents: next } of cursor.batches()) {
+  for await (const { documents: next } of batches) {
     const [first] = next;
-    const max = first && idDocument(idKey(first));
+    const max = first && boundDocument(idKey(first));
     if (documents.length === 0) {
       documents = next;
     } else if (max === undefined) {

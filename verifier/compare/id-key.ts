@@ -1,4 +1,5 @@
 import { BSON, type Document } from 'mongodb';
+import { canBound } from '../../mongo/id-range.ts';
 import {
   asBuffer,
   idElement,
@@ -54,6 +55,12 @@ export function idDocument(key: IdKey): Document | undefined {
   const bytes = asBuffer(idBytes(key));
   const document = BSON.deserialize(bytes, keepTypes);
   return bytes.equals(BSON.serialize(document)) ? document : undefined;
+}
+
+/** `{_id: ...}` as the bound of a range, undefined where the id cannot be one. */
+export function boundDocument(key: IdKey): Document | undefined {
+  const document = idDocument(key);
+  return document && canBound(document['_id']) ? document : undefined;
 }
 
 /** An `_id` in canonical EJSON, cut off where it is very long. */

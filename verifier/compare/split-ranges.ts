@@ -3,8 +3,9 @@ import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
-import { idDocument, idKey } from './id-key.ts';
-import { wholeRange, type IdRange } from './read-documents.ts';
+import { boundDocument, idKey } from './id-key.ts';
+import type { IdRange } from '../../mongo/id-range.ts';
+import { wholeRange } from './read-documents.ts';
 
 /** Collections above this size are compared in ranges of about this size. */
 const rangeBytes = 64 * 1024 * 1024;
@@ -35,7 +36,7 @@ export async function splitRanges(
   );
   for await (const { documents } of cursor.batches()) {
     for (const document of documents) {
-      const bound = idDocument(idKey(document));
+      const bound = boundDocument(idKey(document));
       if (bound) sample.push(bound);
     }
   }

@@ -1,5 +1,5 @@
 import type { IdKey } from '../compare/id-key.ts';
-import type { IdRange } from '../compare/read-documents.ts';
+import type { IdRange } from '../../mongo/id-range.ts';
 import type { NamespacePair } from './namespace-pairs.ts';
 
 /** One piece of comparing. Pure data. */

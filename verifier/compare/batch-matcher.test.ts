@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { BSON, Double, Int32, Long, type Document } from 'mongodb';
+import { BatchMatcher, maxDifferences } from './batch-matcher.ts';
+import { idText } from './id-key.ts';
+
+function compare(
+  source: readonly Document[],
+  destination: readonly Document[],
+  excuse?: (document: Document) => boolean,
+): string[] {
+  const isExcused = excuse && ((bytes: Uint8Array) => excuse(BSON.deserialize(bytes)));
+  const matcher = new BatchMatcher(
+    source.map((each) => BSON.serialize(each)),
+    isExcused,
+  );
+  matcher.take(destination.slice(0, 2).map((each) => BSON.serialize(each)));
+  matcher.take(destination.slice(2).map((each) => BSON.serialize(each)));
+  const { found, isOverflowing } = matcher.finish();
+  assert.equal(isOverflowing, false);
+  return found.map(({ kind, id, field }) => `${kind} ${idText(id)} ${field ?? ''}`.trim()).sort();
+}
+
+describe('BatchMatcher', () => {
+  it('pairs ids that are one key to the server', () => {
+    assert.deepEqual(compare([{ _id: new Int32(5) }], [{ _id: new Double(5) }]), [
+      'differentDocument {"$numberInt":"5"} _id',
+    ]);
+    assert.deepEqual(compare([{ _id: { a: new Int32(5) } }], [{ _id: { a: Long.fromInt(5) } }]), [
+      'differentDocument {"a":{"$numberInt":"5"}} _id.a',
+    ]);
+  });
+
+  it('does not pair numbers that only share their nearest double', () => {
+    const [a, b] = [Long.fromString('9007199254740993'), Long.fromString('9007199254740992')];
+    assert.equal(compare([{ _id: a }], [{ _id: b }]).length, 2);
+  });
+
+  it('excuses documents that are on one side, not those that differ', () => {
+    const old = (document: Document): boolean => document['old'] === true;
+    const source = [
+      { _id: 1, old: true },
+      { _id: 2, old: true, v: 1 },
+    ];
+    const destination = [
+      { _id: 2, old: true, v: 2 },
+      { _id: 3, old: true },
+    ];
+    assert.deepEqual(compare(source, destination, old), ['differentDocument {"$numberInt":"2"} v']);
+  });
+
+  it('keeps a bounded number of differences', () => {
+    const matcher = new BatchMatcher([]);
+    for (let _id = 0; _id <= maxDifferences; _id++) matcher.take([BSON.serialize({ _id })]);
+    const { found, isOverflowing } = matcher.finish();
+    assert.equal(found.length, maxDifferences);
+    assert.equal(isOverflowing, true);
+  });
+
+  it('finds what a comparison of two maps finds, in whatever order the documents come', () => {
+    const side = fc.uniqueArray(fc.record({ _id: fc.integer({ min: 0, max: 9 }), v: fc.nat(1) }), {
+      selector: ({ _id }) => _id,
+    });
+    fc.assert(
+      fc.property(side, side, (source, destination) => {
+        const there = new Map(source.map(({ _id, v }) => [_id, v]));
+        const here = new Map(destination.map(({ _id, v }) => [_id, v]));
+        const expected: string[] = [];
+        for (const _id of new Set([...there.keys(), ...here.keys()])) {
+          const id = `{"$numberInt":"${_id}"}`;
+          if (!here.has(_id)) expected.push(`missingDocument ${id}`);
+          else if (!there.has(_id)) expected.push(`extraDocument ${id}`);
+          else if (there.get(_id) !== here.get(_id)) expected.push(`differentDocument ${id} v`);
+        }
+        assert.deepEqual(compare(source, destination), expected.sort());
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
