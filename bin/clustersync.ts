@@ -1,11 +1,8 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { startOperator } from '../operator/main.ts';
 import { operatorOptionTable } from '../operator/options.ts';
-import { startSyncer } from '../syncer/main.ts';
 import { syncerOptionTable } from '../syncer/options.ts';
-import { startVerifier } from '../verifier/main.ts';
 import { verifierOptionTable } from '../verifier/options.ts';
 import { programCommand, reportError } from './program-command.ts';
 
@@ -18,7 +15,7 @@ const program = new Command('clustersync')
       description:
         'the sync tool: copies a cluster to another one and follows its changes until the commit',
       options: syncerOptionTable,
-      start: startSyncer,
+      load: async () => (await import('../syncer/main.ts')).startSyncer,
     }),
   )
   .addCommand(
@@ -26,7 +23,7 @@ const program = new Command('clustersync')
       name: 'verifier',
       description: 'the verifier: compares documents, options, views and indexes of two clusters',
       options: verifierOptionTable,
-      start: startVerifier,
+      load: async () => (await import('../verifier/main.ts')).startVerifier,
     }),
   )
   .addCommand(
@@ -34,7 +31,7 @@ const program = new Command('clustersync')
       name: 'operator',
       description: 'the Kubernetes operator: carries out ClusterSyncs and SyncVerifications',
       options: operatorOptionTable,
-      start: startOperator,
+      load: async () => (await import('../operator/main.ts')).startOperator,
     }),
   );
 

@@ -15,8 +15,16 @@ export interface Program<T extends OptionTable> {
   readonly name: string;
   readonly description: string;
   readonly options: T;
-  readonly start: (options: Options<T>, logger: Logger, signal: AbortSignal) => Promise<void>;
+  /** Loads the program when it is asked for: each needs libraries that the others do without. */
+  readonly load: () => Promise<Start<T>>;
 }
+
+/** Runs a program until the signal is aborted. */
+type Start<T extends OptionTable> = (
+  options: Options<T>,
+  logger: Logger,
+  signal: AbortSignal,
+) => Promise<void>;
 
 /** The subcommand that runs a program; its flags and help come from the table of its options. */
 export function programCommand<T extends OptionTable>(program: Program<T>): Command {
@@ -36,8 +44,9 @@ export function programCommand<T extends OptionTable>(program: Program<T>): Comm
     const options = compileOptions(program.options, { flags, env: process.env });
     const { logLevel } = options as { readonly logLevel?: LogLevel };
     const logger = createLogger(program.name, logLevel ?? 'info');
+    const start = await program.load();
     await runUntilSignal(logger, async (signal) => {
-      await program.start(options, logger, signal);
+      await start(options, logger, signal);
     });
   });
 }
