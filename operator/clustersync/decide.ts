@@ -5,7 +5,7 @@ import type { EventDraft } from '../kube/event-recorder.ts';
 import type { Intent } from '../kube/resource.ts';
 import { baseUrlOf } from '../operand/http-api.ts';
 import type { Command, MonitorTarget } from '../operand/monitor.ts';
-import { isCurrent, maySend, type Observation } from '../operand/observation.ts';
+import { graceLeftMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
 import type { SecretValue } from '../operand/operand-store.ts';
 import { podState } from '../operand/pod-state.ts';
 import type { Trouble } from '../operand/trouble.ts';
@@ -116,7 +116,10 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
         targets.has(instance.id) && !observation?.answer && !observation?.unreachable,
     ),
     events: eventsOf(clusterSync.status, status),
-    requeueAfterMs: missing || rejection?.level === 'warning' ? waitingMs : resyncMs,
+    requeueAfterMs: Math.min(
+      missing || rejection?.level === 'warning' ? waitingMs : resyncMs,
+      ...views.flatMap(({ observation }) => (observation && graceLeftMs(observation, nowMs)) ?? []),
+    ),
   };
 }
 

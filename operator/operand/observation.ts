@@ -40,7 +40,17 @@ export function isCurrent(
   nowMs: number,
 ): boolean {
   if (!answer) return false;
-  return !unreachable || nowMs - unreachable.sinceMs < unreachableGraceMs;
+  return !unreachable || graceLeftMs({ answer, unreachable }, nowMs) !== undefined;
+}
+
+/** When a process that does not answer is to be reported as unreachable: time from now on, if it is still to come. */
+export function graceLeftMs(
+  { answer, unreachable }: Pick<Observation<unknown, string>, 'answer' | 'unreachable'>,
+  nowMs: number,
+): number | undefined {
+  if (!answer || !unreachable) return undefined;
+  const leftMs = unreachable.sinceMs + unreachableGraceMs - nowMs;
+  return leftMs > 0 ? leftMs : undefined;
 }
 
 /**

@@ -7,7 +7,7 @@ import type { EventDraft } from '../kube/event-recorder.ts';
 import type { Intent } from '../kube/resource.ts';
 import { baseUrlOf } from '../operand/http-api.ts';
 import type { Command, MonitorTarget } from '../operand/monitor.ts';
-import { isCurrent, maySend, type Observation } from '../operand/observation.ts';
+import { graceLeftMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
 import type { SecretValue } from '../operand/operand-store.ts';
 import { podState } from '../operand/pod-state.ts';
 import type { Trouble } from '../operand/trouble.ts';
@@ -103,7 +103,10 @@ export function decide(verification: SyncVerification, world: World): Decision {
     command: isEnding || isDeleted ? undefined : commandOf(input, verifier),
     status: isPending && verification.status ? undefined : status,
     events: isPending ? [] : eventsOf(verification.status, status),
-    requeueAfterMs: missing || rejection?.level === 'warning' ? waitingMs : resyncMs,
+    requeueAfterMs: Math.min(
+      missing || rejection?.level === 'warning' ? waitingMs : resyncMs,
+      (input.observation && graceLeftMs(input.observation, nowMs)) ?? resyncMs,
+    ),
   };
 }
 

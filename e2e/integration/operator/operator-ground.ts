@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { Registry } from 'prom-client';
+import { clusterSyncs, type ClusterSync } from '../../../operator/api/clustersync.ts';
+import {
+  namespaces,
+  pods,
+  secrets,
+  statefulSets,
+  type StatefulSet,
+} from '../../../operator/kube/builtin-resources.ts';
+import { KubeClient } from '../../../operator/kube/client.ts';
+import { findCondition } from '../../../operator/kube/conditions.ts';
+import { KubeMetrics } from '../../../operator/kube/metrics.ts';
+import type { KubeObject, Resource } from '../../../operator/kube/resource.ts';
+import { startOperator } from '../../../operator/main.ts';
+import { createLogger } from '../../../service/logger.ts';
+import { ApiServer } from '../../ground/kubernetes/api-server.ts';
+import { until } from '../../ground/until.ts';
+import { installDefinitions, smallestSpec } from './custom-resources.ts';
+
+const signal = new AbortController().signal;
+
+/** An operator that runs in this process. */
+export class RunningOperator implements AsyncDisposable {
+  readonly #stop = new AbortController();
+  readonly #ended: Promise<void>;
+  port = 0;
+
+  constructor(kubeconfig: string, watchNamespaces?: string) {
+    const options = {
+      kubeconfig,
+      watchNamespaces,
+      operandImage: 'example.dev/clustersync:test',
+      operandImagePullPolicy: 'IfNotPresent',
+      leaderElect: true,
+      leaseName: 'operator',
+      leaseNamespace: 'default',
+      host: '127.0.0.1',
+      port: 0,
+      logLevel: 'fatal',
+      config: undefined,
+    } as const;
+    const logger = createLogger('operator', 'fatal');
+    this.#ended = startOperator(options, logger, this.#stop.signal, (port) => {
+      this.port = port;
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new Error('stopped'));
+    await this.#ended;
+  }
+}
+
+/** A namespace of one test. */
+export interface Place {
+  readonly namespace: string;
+  /** Of the loopback network: where the pods of this test listen. */
+  readonly address: string;
+}
+
+/** The Kubernetes API with the custom resources, and what else Kubernetes would do, played where a test asks for it. */
+export class OperatorGround implements AsyncDisposable {
+  readonly client: KubeClient;
+  readonly kubeconfig: string;
+  readonly #server: ApiServer;
+  #places = 0;
+
+  private constructor(server: ApiServer, client: KubeClient, kubeconfig: string) {
+    this.#server = server;
+    this.client = client;
+    this.kubeconfig = kubeconfig;
+  }
+
+  static async start(): Promise<OperatorGround> {
+    const server = await ApiServer.start();
+    const client = new KubeClient(server.config(), new KubeMetrics(new Registry()));
+    await installDefinitions(client);
+    return new OperatorGround(server, client, await server.writeKubeConfig());
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.client[Symbol.dispose]();
+    await this.#server[Symbol.asyncDispose]();
+  }
+
+  /** A namespace of its own, with the Secrets; and an address for the pods that are played there. */
+  async newPlace(): Promise<Place> {
+    this.#places += 1;
+    const namespace = `ground-${this.#places}`;
+    await this.client.create(namespaces, { metadata: { name: namespace } }, { signal });
+    for (const name of ['old-uri', 'new-uri']) {
+      const data = { uri: Buffer.from(`mongodb://user:secret@${name}/`).toString('base64') };
+      await this.client.create(secrets, { metadata: { namespace, name }, data }, { signal });
+    }
+    return { namespace, address: `127.0.77.${this.#places}` };
+  }
+
+  async createSync(namespace: string, spec: object = {}): Promise<ClusterSync> {
+    const metadata = { namespace, name: 'orders' };
+    const object = { metadata, spec: { ...smallestSpec, ...spec } };
+    return (await this.client.create<KubeObject>(clusterSyncs, object, { signal })) as ClusterSync;
+  }
+
+  async get<T extends KubeObject>(resource: Resource<T>, namespace: string, name: string) {
+    return await this.client.find(resource, { namespace, name }, { signal });
+  }
+
+  async untilMade(namespace: string, name: string): Promise<StatefulSet> {
+    let found: StatefulSet | undefined;
+    await until(`the StatefulSet ${name} is made`, async () => {
+      found = await this.get(statefulSets, namespace, name);
+      return found !== undefined;
+    });
+    assert.ok(found);
+    return found;
+  }
+
+  /** Does what the controllers of Kubernetes and a kubelet would do: runs the pod of a StatefulSet. */
+  async runPod(set: StatefulSet, address: string, containerID = 'test://1'): Promise<void> {
+    const { namespace = '' } = set.metadata;
+    const name = `${set.metadata.name}-0`;
+    const template = set.spec?.template;
+    const [container] = template?.spec?.containers ?? [];
+    assert.ok(template?.spec && container);
+    const { labels = {}, annotations = {} } = template.metadata ?? {};
+    if (!(await this.get(pods, namespace, name))) {
+      const metadata = { namespace, name, labels, annotations };
+      await this.client.create<KubeObject>(pods, { metadata, spec: template.spec } as never, {
+        signal,
+      });
+    }
+    const status = {
+      podIP: address,
+      podIPs: [{ ip: address }],
+      conditions: [{ type: 'Ready', status: 'True' }],
+      containerStatuses: [
+        {
+          name: container.name,
+          image: '',
+          imageID: '',
+          ready: true,
+          restartCount: 0,
+          containerID,
+          state: { running: {} },
+        },
+      ],
+    };
+    await this.client.patch(
+      pods,
+      { namespace, name },
+      { status },
+      { signal, subresource: 'status' },
+    );
+  }
+
+  async untilSync(
+    namespace: string,
+    what: string,
+    condition: (status: NonNullable<ClusterSync['status']>) => boolean,
+  ): Promise<NonNullable<ClusterSync['status']>> {
+    let status: ClusterSync['status'];
+    try {
+      await until(what, async () => {
+        status = (await this.get(clusterSyncs, namespace, 'orders'))?.status;
+        return status !== undefined && condition(status);
+      });
+    } catch (error) {
+      throw new Error(`${String(error)}; it is ${JSON.stringify(status)}`, { cause: error });
+    }
+    assert.ok(status);
+    return status;
+  }
+}
+
+/** Status and reason of the condition Ready. */
+export function outlook(status: ClusterSync['status']): string {
+  const ready = findCondition(status?.conditions, 'Ready');
+  return `${ready?.status ?? ''} ${ready?.reason ?? ''}`;
+}

@@ -1,0 +1,430 @@
+import assert from 'node:assert/strict';
+import { clusterSyncs } from '../../../operator/api/clustersync.ts';
+import {
+  syncVerifications,
+  type SyncVerification,
+} from '../../../operator/api/sync-verification.ts';
+import {
+  events,
+  leases,
+  networkPolicies,
+  secrets,
+  services,
+  statefulSets,
+} from '../../../operator/kube/builtin-resources.ts';
+import type { KubeClient } from '../../../operator/kube/client.ts';
+import { findCondition } from '../../../operator/kube/conditions.ts';
+import { isControlledBy } from '../../../operator/kube/owner.ts';
+import type { KubeObject } from '../../../operator/kube/resource.ts';
+import { until } from '../../ground/until.ts';
+import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
+import { applying, committed, copying, idle, StandIn } from './stand-in.ts';
+
+const signal = new AbortController().signal;
+describe('the operator, on a real API server', function () {
+  this.timeout(60_000);
+  let ground: OperatorGround;
+  let client: KubeClient;
+  let operator: RunningOperator;
+
+  before(async () => {
+    ground = await OperatorGround.start();
+    ({ client } = ground);
+    operator = new RunningOperator(ground.kubeconfig);
+  });
+
+  after(async () => {
+    await operator[Symbol.asyncDispose]();
+    await ground[Symbol.asyncDispose]();
+  });
+
+  it('brings a sync from its creation to its commit, and its verification to its verdict', async () => {
+    const { namespace, address } = await ground.newPlace();
+    await using syncer = await StandIn.start(address, 27182, { progress: idle });
+    await using verifier = await StandIn.start(address, 27020, {
+      progress: {
+        phase: 'idle',
+        error: null,
+        verdict: null,
+        verificationStatus: { totalTasks: 0 },
+      },
+    });
+    const sync = await ground.createSync(namespace, { excludeNamespaces: [{ database: 'tmp' }] });
+    await client.create<KubeObject>(
+      syncVerifications,
+      {
+        metadata: { namespace, name: 'check' },
+        spec: { clusterSyncRef: { name: 'orders' } },
+      } as never,
+      { signal },
+    );
+
+    // What it makes.
+    const set = await ground.untilMade(namespace, 'orders-syncer');
+    assert.ok(isControlledBy(set, sync));
+    assert.equal(set.spec?.replicas, 1);
+    const token = await ground.get(secrets, namespace, 'orders-syncer');
+    assert.equal(token?.immutable, true);
+    for (const resource of [services, networkPolicies, secrets]) {
+      const object = await ground.get<KubeObject>(resource, namespace, 'orders-syncer');
+      assert.ok(object && isControlledBy(object, sync), resource.kind);
+    }
+    assert.doesNotMatch(JSON.stringify(set), /secret@/);
+    await ground.untilSync(
+      namespace,
+      'the pod is missed',
+      (status) => outlook(status) === 'False PodPending',
+    );
+
+    // start
+    syncer.onCommand = (name) => {
+      if (name === 'start') syncer.progress = { progress: copying };
+    };
+    await ground.runPod(set, address);
+    const copy = await ground.untilSync(
+      namespace,
+      'the copy',
+      ({ phase }) => phase === 'InitialCopy',
+    );
+    assert.deepEqual(copy.totals, {
+      estimatedTotalBytes: 1000,
+      estimatedCopiedBytes: 250,
+      percent: 25,
+    });
+    assert.deepEqual(copy.instances, [
+      { id: 'old', pod: 'orders-syncer-0', ready: true, progress: copying },
+    ]);
+    const [start] = syncer.commands;
+    assert.equal(start?.token, Buffer.from(token.data?.['token'] ?? '', 'base64').toString());
+    assert.deepEqual(start.body, {
+      source: 'cluster0',
+      destination: 'cluster1',
+      buildIndexes: 'beforeDataCopy',
+      enableUserWriteBlocking: false,
+      reversible: false,
+      excludeNamespaces: [{ database: 'tmp' }],
+    });
+    const waiting = await ground.get(syncVerifications, namespace, 'check');
+    assert.equal(waiting?.status?.phase, 'Pending');
+    assert.equal(await ground.get(statefulSets, namespace, 'check-verifier'), undefined);
+
+    // changes
+    syncer.progress = { progress: applying };
+    const changes = await ground.untilSync(
+      namespace,
+      'changes',
+      (status) => outlook(status) === 'True InSync',
+    );
+    assert.equal(changes.canCommit, true);
+    assert.equal(changes.coordinatorID, 'old');
+    const verifierSet = await ground.untilMade(namespace, 'check-verifier');
+    const counts = { totalTasks: 4, completedTasks: 4, failedTasks: 0, metadataMismatchTasks: 0 };
+    verifier.onCommand = (name) => {
+      verifier.progress = {
+        progress: { phase: 'check', error: null, verdict: null, verificationStatus: counts },
+      };
+      if (name === 'writesOff') {
+        verifier.progress = {
+          progress: { phase: 'idle', error: null, verdict: 'equal', verificationStatus: counts },
+        };
+      }
+    };
+    await ground.runPod(verifierSet, address);
+    await until('it checks', () => verifier.commandNames.includes('check'));
+
+    // commit
+    assert.deepEqual(syncer.commandNames, ['start']);
+    syncer.onCommand = (name) => {
+      if (name === 'commit') syncer.progress = { progress: committed };
+    };
+    await client.patch(
+      clusterSyncs,
+      { namespace, name: 'orders' },
+      { spec: { state: 'Committed' } },
+      { signal },
+    );
+    const end = await ground.untilSync(
+      namespace,
+      'the end',
+      (status) => outlook(status) === 'True Committed',
+    );
+    assert.equal(end.canWrite, true);
+    assert.equal(end.observedGeneration, 2);
+    assert.deepEqual(syncer.commandNames, ['start', 'commit']);
+    assert.deepEqual(syncer.commands[1]?.body, {});
+
+    // the verdict
+    let check: SyncVerification | undefined;
+    await until('the verdict', async () => {
+      check = await ground.get(syncVerifications, namespace, 'check');
+      return check?.status?.phase === 'Succeeded';
+    });
+    assert.equal(check?.status?.verdict, 'Equal');
+    assert.deepEqual(check.status.verificationStatus, counts);
+    assert.deepEqual(verifier.commandNames, ['check', 'writesOff']);
+    await until(
+      'the verifier is removed',
+      async () => (await ground.get(statefulSets, namespace, 'check-verifier')) === undefined,
+    );
+
+    // what it told people
+    await until('the events are written', async () => {
+      const { items } = await client.list(events, { namespace, signal });
+      const reasons = items.map(({ reason }) => reason);
+      return ['Started', 'InitialCopyDone', 'Committed', 'Checking', 'Succeeded'].every((reason) =>
+        reasons.includes(reason),
+      );
+    });
+    const { items } = await client.list(events, { namespace, signal });
+    assert.doesNotMatch(JSON.stringify(items), /user:secret/);
+  });
+
+  it('is stalled by a wrong password, says so by an event, and goes on when it is corrected', async () => {
+    const { namespace, address } = await ground.newPlace();
+    const error =
+      'AuthenticationFailed: the source mongodb://user:secret@old/ refuses the password';
+    await using syncer = await StandIn.start(address, 27182, { error });
+    await ground.createSync(namespace);
+    const set = await ground.untilMade(namespace, 'orders-syncer');
+    await ground.runPod(set, address);
+    const status = await ground.untilSync(namespace, 'stalled', ({ phase }) => phase === 'Stalled');
+    const stalled = findCondition(status.conditions, 'Stalled');
+    assert.equal(stalled?.status, 'True');
+    assert.equal(stalled.reason, 'AuthenticationFailed');
+    assert.match(status.instances?.[0]?.error ?? '', /^AuthenticationFailed/);
+    assert.doesNotMatch(JSON.stringify(status), /user:secret/);
+    await until('there is an event', async () => {
+      const { items } = await client.list(events, { namespace, signal });
+      return items.some(
+        ({ reason, type }) => reason === 'AuthenticationFailed' && type === 'Warning',
+      );
+    });
+    assert.deepEqual(syncer.commandNames, []);
+
+    const hash = set.spec?.template.metadata?.annotations?.['clustersync.dev/secrets-hash'];
+    const data = { uri: Buffer.from('mongodb://user:right@old/').toString('base64') };
+    await client.patch(secrets, { namespace, name: 'old-uri' }, { data }, { signal });
+    await until(
+      'the pods are to be made anew',
+      async () => {
+        const now = await ground.get(statefulSets, namespace, 'orders-syncer');
+        return now?.spec?.template.metadata?.annotations?.['clustersync.dev/secrets-hash'] !== hash;
+      },
+      40_000,
+    );
+    syncer.progress = { progress: applying };
+    await ground.untilSync(namespace, 'in sync', (now) => outlook(now) === 'True InSync');
+  });
+
+  it('reports what start refuses, and does not hammer', async () => {
+    const { namespace, address } = await ground.newPlace();
+    await using syncer = await StandIn.start(address, 27182, { progress: idle });
+    syncer.refusals.set('start', {
+      success: false,
+      error: 'ReversibleNotSupported',
+      errorDescription: 'this version cannot reverse a sync',
+    });
+    await ground.createSync(namespace, { reversible: true, enableUserWriteBlocking: true });
+    await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
+    const status = await ground.untilSync(namespace, 'stalled', ({ phase }) => phase === 'Stalled');
+    assert.equal(outlook(status), 'False ReversibleNotSupported');
+    assert.equal(syncer.commands.length, 1);
+  });
+
+  it('refuses Paused with a condition; the sync goes on', async () => {
+    const { namespace, address } = await ground.newPlace();
+    await using syncer = await StandIn.start(address, 27182, { progress: applying });
+    await ground.createSync(namespace);
+    await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
+    await ground.untilSync(namespace, 'in sync', (status) => outlook(status) === 'True InSync');
+    const set = async (state: string): Promise<void> => {
+      await client.patch(
+        clusterSyncs,
+        { namespace, name: 'orders' },
+        { spec: { state } },
+        { signal },
+      );
+    };
+    await set('Paused');
+    const paused = await ground.untilSync(
+      namespace,
+      'refused',
+      (status) => outlook(status) === 'False PauseNotSupported',
+    );
+    assert.equal(paused.phase, 'ChangeApplication');
+    await set('Running');
+    await ground.untilSync(
+      namespace,
+      'in sync again',
+      (status) => outlook(status) === 'True InSync',
+    );
+    assert.deepEqual(syncer.commandNames, []);
+  });
+
+  it('starts again what has lost its state, and waits for what is gone', async () => {
+    const { namespace, address } = await ground.newPlace();
+    await ground.createSync(namespace);
+    const set = await ground.untilMade(namespace, 'orders-syncer');
+    {
+      await using syncer = await StandIn.start(address, 27182, { progress: applying });
+      await ground.runPod(set, address);
+      await ground.untilSync(namespace, 'in sync', (status) => outlook(status) === 'True InSync');
+      assert.deepEqual(syncer.commandNames, []);
+    }
+    await ground.untilSync(
+      namespace,
+      'missed',
+      (status) => outlook(status) === 'False SyncerUnreachable',
+    );
+    await using syncer = await StandIn.start(address, 27182, { progress: idle });
+    syncer.onCommand = () => {
+      syncer.progress = { progress: applying };
+    };
+    await ground.runPod(set, address, 'test://2');
+    await ground.untilSync(
+      namespace,
+      'in sync again',
+      (status) => outlook(status) === 'True InSync',
+    );
+    assert.deepEqual(syncer.commandNames, ['start']);
+  });
+
+  it('puts right what somebody has changed or deleted', async () => {
+    const { namespace } = await ground.newPlace();
+    await ground.createSync(namespace);
+    const { metadata } = await ground.untilMade(namespace, 'orders-syncer');
+    await client.patch(statefulSets, metadata, { spec: { replicas: 3 } }, { signal });
+    await until(
+      'replicas are right',
+      async () =>
+        (await ground.get(statefulSets, namespace, 'orders-syncer'))?.spec?.replicas === 1,
+    );
+    for (const resource of [services, networkPolicies] as const) {
+      await client.delete<KubeObject>(resource, metadata, { signal });
+      await until(
+        `the ${resource.kind} is there again`,
+        async () =>
+          (await ground.get<KubeObject>(resource, namespace, 'orders-syncer')) !== undefined,
+      );
+    }
+  });
+
+  it('leaves alone what belongs to somebody else', async () => {
+    const { namespace } = await ground.newPlace();
+    const metadata = { namespace, name: 'orders-syncer' };
+    const spec = { ports: [{ port: 80 }] };
+    const foreign = await client.create(services, { metadata, spec }, { signal });
+    await ground.createSync(namespace);
+    await ground.untilSync(
+      namespace,
+      'the conflict is told',
+      (status) => outlook(status) === 'False NameConflict',
+    );
+    const now = await ground.get(services, namespace, 'orders-syncer');
+    assert.equal(now?.metadata.resourceVersion, foreign.metadata.resourceVersion);
+  });
+
+  it('says what the API server does not take', async () => {
+    const { namespace } = await ground.newPlace();
+    await ground.createSync(namespace, { syncer: { affinity: { nodeAffinity: 'none' } } });
+    await ground.untilSync(namespace, 'it is told', ({ phase }) => phase === 'Stalled');
+  });
+
+  it('says which Secret is missing, and goes on when it is there', async () => {
+    const { namespace } = await ground.newPlace();
+    await client.delete(secrets, { namespace, name: 'new-uri' }, { signal });
+    await ground.createSync(namespace);
+    const status = await ground.untilSync(
+      namespace,
+      'it is told',
+      (now) => outlook(now) === 'False SecretNotFound',
+    );
+    assert.match(findCondition(status.conditions, 'Ready')?.message ?? '', /new-uri/);
+    assert.equal(await ground.get(statefulSets, namespace, 'orders-syncer'), undefined);
+    const data = { uri: Buffer.from('mongodb://new/').toString('base64') };
+    await client.create(secrets, { metadata: { namespace, name: 'new-uri' }, data }, { signal });
+    await ground.untilMade(namespace, 'orders-syncer');
+  });
+
+  it('touches nothing while suspended', async () => {
+    const { namespace } = await ground.newPlace();
+    await ground.createSync(namespace, { suspend: true });
+    await ground.untilSync(
+      namespace,
+      'it is told',
+      (status) => findCondition(status.conditions, 'Suspended') !== undefined,
+    );
+    assert.equal(await ground.get(statefulSets, namespace, 'orders-syncer'), undefined);
+    assert.equal(await ground.get(secrets, namespace, 'orders-syncer'), undefined);
+    await client.patch(
+      clusterSyncs,
+      { namespace, name: 'orders' },
+      { spec: { suspend: false } },
+      { signal },
+    );
+    await ground.untilMade(namespace, 'orders-syncer');
+  });
+
+  it('writes nothing when nothing happens', async () => {
+    const { namespace, address } = await ground.newPlace();
+    await using syncer = await StandIn.start(address, 27182, { progress: applying });
+    await ground.createSync(namespace);
+    await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
+    await ground.untilSync(namespace, 'in sync', (status) => outlook(status) === 'True InSync');
+    const versions = async (): Promise<unknown[]> =>
+      await Promise.all([
+        ground
+          .get(clusterSyncs, namespace, 'orders')
+          .then((object) => object?.metadata.resourceVersion),
+        ground
+          .get(statefulSets, namespace, 'orders-syncer')
+          .then((object) => object?.metadata.resourceVersion),
+      ]);
+    const before = await versions();
+    let polls = 0;
+    const body = syncer.progress;
+    Object.defineProperty(syncer, 'progress', {
+      get: () => {
+        polls += 1;
+        return body;
+      },
+    });
+    await until('some more polls', () => polls >= 4);
+    assert.deepEqual(await versions(), before);
+  });
+
+  it('forgets a deleted sync: its metrics are gone, and a namesake begins anew', async () => {
+    const { namespace } = await ground.newPlace();
+    const first = await ground.createSync(namespace);
+    await ground.untilMade(namespace, 'orders-syncer');
+    await ground.untilSync(namespace, 'it has a status', () => true);
+    const metrics = async (): Promise<string> =>
+      await (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
+    const series = `clustersync_condition{namespace="${namespace}",name="orders",condition="Ready"} 0`;
+    await until('the metrics have it', async () => (await metrics()).includes(series));
+    await client.delete(clusterSyncs, first.metadata, { signal });
+    await until('the metrics are gone', async () => !(await metrics()).includes(series));
+    // No garbage collector here: the objects of the first one are still there, and not the namesake's.
+    await ground.createSync(namespace);
+    await ground.untilSync(
+      namespace,
+      'the conflict is told',
+      (status) => outlook(status) === 'False NameConflict',
+    );
+  });
+
+  it('is ready, and hands its work over when it is stopped', async () => {
+    const ready = await fetch(`http://127.0.0.1:${operator.port}/readyz`);
+    assert.equal(ready.status, 200);
+    const { namespace } = await ground.newPlace();
+    const second = new RunningOperator(ground.kubeconfig, namespace);
+    const startMs = performance.now();
+    await operator[Symbol.asyncDispose]();
+    assert.ok(performance.now() - startMs < 3_000, 'it stops in time');
+    operator = second;
+    await ground.createSync(namespace);
+    await ground.untilMade(namespace, 'orders-syncer');
+    const lease = await ground.get(leases, 'default', 'operator');
+    assert.equal(lease?.spec?.leaseTransitions, 1);
+  });
+});

@@ -1,0 +1,96 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+
+/** What an operand was asked. */
+export interface ReceivedCommand {
+  readonly name: string;
+  readonly token: string | undefined;
+  readonly body: unknown;
+}
+
+/** A tool with the HTTP API of the contract, and nothing behind it: it answers what it is told to. */
+export class StandIn implements AsyncDisposable {
+  readonly commands: ReceivedCommand[] = [];
+  /** Body of the answers to progress calls. */
+  progress: object;
+  /** Bodies of the answers to commands that are not simply taken. */
+  readonly refusals = new Map<string, object>();
+  /** Called when a command is taken. */
+  onCommand: (name: string) => void = () => undefined;
+  readonly #server: Server;
+
+  private constructor(progress: object) {
+    this.progress = progress;
+    this.#server = createServer((request, response) => {
+      void this.#answer(request, response);
+    });
+  }
+
+  /** Listens on an address of the loopback network, so that several can have the same port. */
+  static async start(address: string, port: number, progress: object): Promise<StandIn> {
+    const standIn = new StandIn(progress);
+    standIn.#server.listen(port, address);
+    await once(standIn.#server, 'listening');
+    return standIn;
+  }
+
+  /** The names of the commands that came, in order. */
+  get commandNames(): string[] {
+    return this.commands.map(({ name }) => name);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const name = request.url?.replace('/api/v1/', '') ?? '';
+    const body = await text(request);
+    response.setHeader('Content-Type', 'application/json');
+    if (name === 'progress') {
+      response.end(JSON.stringify(this.progress));
+      return;
+    }
+    const token = request.headers.authorization?.replace('Bearer ', '');
+    this.commands.push({ name, token, body: JSON.parse(body) as unknown });
+    const refusal = this.refusals.get(name);
+    if (!refusal) this.onCommand(name);
+    response.end(JSON.stringify(refusal ?? { success: true }));
+  }
+}
+
+/** Progress of a syncer that was not started. */
+export const idle = { state: 'IDLE', canCommit: false, info: null, collectionCopy: null };
+
+/** Progress during the initial copy. */
+export const copying = {
+  state: 'RUNNING',
+  canCommit: false,
+  canWrite: false,
+  info: 'collection copy',
+  lagTimeSeconds: 0,
+  collectionCopy: { estimatedTotalBytes: 1000, estimatedCopiedBytes: 250 },
+  coordinatorID: null,
+};
+
+/** Progress while changes are applied. */
+export const applying = {
+  ...copying,
+  canCommit: true,
+  info: 'change event application',
+  syncerID: 'old',
+  coordinatorID: 'old',
+};
+
+/** Progress after the commit. */
+export const committed = {
+  ...applying,
+  state: 'COMMITTED',
+  canCommit: false,
+  canWrite: true,
+  info: 'commit completed',
+};
