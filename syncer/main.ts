@@ -8,24 +8,25 @@ import type { Logger } from '../service/logger.ts';
 import type { SyncerOptions } from './options.ts';
 import { Syncer } from './syncer.ts';
 
-/** Runs the sync tool until the signal is aborted. @param onListening - gets the HTTP port. */
+/** Runs the sync tool until the signal is aborted. */
 export async function startSyncer(
   options: SyncerOptions,
   logger: Logger,
   signal: AbortSignal,
-  onListening?: (port: number) => void,
 ): Promise<void> {
   const syncer = new Syncer(options, logger);
-  await using server = await startHttpServer({
-    host: options.host,
-    port: options.port,
-    routes: routesOf(syncer),
-    logger,
-    metrics: syncer.monitor.registry,
-    isReady: () => syncer.isReady,
-    apiToken: options.apiToken,
-  });
-  onListening?.(server.port);
+  await using running = new AsyncDisposableStack();
+  running.use(
+    await startHttpServer({
+      host: options.host,
+      port: options.port,
+      routes: routesOf(syncer),
+      logger,
+      metrics: syncer.monitor.registry,
+      isReady: () => syncer.isReady,
+      apiToken: options.apiToken,
+    }),
+  );
   await syncer.run(signal);
 }
 

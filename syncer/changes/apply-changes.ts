@@ -43,9 +43,11 @@ export async function applyChanges(
       });
       continue;
     }
+    const isCollated = collection.options['collation'] !== undefined;
     for (const lane of lanesOf(collection, list, context.tuning.lanes)) {
       jobs.push(async () => {
-        for (const batch of coalesce(lane)) await applyBatch(context, collection, batch);
+        for (const batch of coalesce(lane, { isCollated }))
+          await applyBatch(context, collection, batch);
       });
     }
   }

@@ -6,6 +6,9 @@ import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import type { CatalogEvent } from './change-event.ts';
 
+/** What the server makes of a `cappedMax` that is not above 0: no largest count. */
+const noCappedMax = new Int32(2_147_483_647);
+
 type Values = Readonly<Record<string, unknown>>;
 
 /**
@@ -23,7 +26,7 @@ export async function applyModify(
     ...tracked.options,
     ...rest,
     ...(cappedSize === undefined ? {} : { size: cappedSize }),
-    ...(cappedMax === undefined ? {} : { max: cappedMax }),
+    ...(cappedMax === undefined ? {} : { max: Number(cappedMax) > 0 ? cappedMax : noCappedMax }),
     ...(expireAfterSeconds === undefined ? {} : { expireAfterSeconds }),
   };
   const indexes =

@@ -68,6 +68,33 @@ describe('coalesce', () => {
     );
   });
 
+  it('never has writes and deletes in one batch under a collation', () => {
+    // Equal to each other, as the server sees them under a collation that ignores case.
+    const changes = (
+      [
+        ['insert', 'a'],
+        ['update', 'a'],
+        ['delete', 'a'],
+        ['insert', 'A'],
+        ['delete', 'A'],
+        ['delete', 'b'],
+        ['insert', 'a'],
+        ['insert', 'B'],
+      ] as const
+    ).map(([kind, id]) => ({ kind, key: keyOf(id) }) as DocumentChange);
+    const batches = coalesce(changes, { isCollated: true });
+    assert.deepEqual(
+      batches.map(({ writes, deletes }) => [writes.length, deletes.length]),
+      [
+        [2, 0],
+        [0, 1],
+        [1, 0],
+        [0, 2],
+        [2, 0],
+      ],
+    );
+  });
+
   it('sends only the last whole document', () => {
     const key = keyOf('a');
     const changes = (['insert', 'update', 'replace', 'update', 'update'] as const).map(

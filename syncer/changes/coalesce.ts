@@ -9,12 +9,18 @@ export interface WriteBatch {
 /**
  * Shortens a sequence of changes without changing what they lead to: a whole document or a delete makes all that came
  * before for the same id unnecessary. No id stands in both parts of a batch, so that their order does not matter; two
- * ids that the server takes for the same but that differ in their bytes never stand in one batch.
+ * ids that the server takes for the same but that differ in their bytes never stand in one batch. Under a collation it
+ * is not known which ids those are: between two that are there one after the other is a delete, so that no batch has
+ * both parts then.
  */
-export function coalesce(changes: readonly DocumentChange[]): WriteBatch[] {
+export function coalesce(
+  changes: readonly DocumentChange[],
+  { isCollated = false }: { readonly isCollated?: boolean } = {},
+): WriteBatch[] {
   const batches: WriteBatch[] = [];
   let perId = new Map<string, DocumentChange[]>();
   let exactOf = new Map<string, string>();
+  let isDeleting = false;
   const close = (): void => {
     if (perId.size > 0) batches.push(batchOf(perId));
     perId = new Map();
@@ -22,7 +28,10 @@ export function coalesce(changes: readonly DocumentChange[]): WriteBatch[] {
   };
   for (const change of changes) {
     const { exact, canonical } = change.key;
+    const isDelete = change.kind === 'delete';
     if ((exactOf.get(canonical) ?? exact) !== exact) close();
+    if (isCollated && isDelete !== isDeleting) close();
+    isDeleting = isDelete;
     exactOf.set(canonical, exact);
     const before = perId.get(exact);
     if (change.kind !== 'update' || before === undefined) perId.set(exact, [change]);
