@@ -18,13 +18,15 @@ export function replicatedIndex(spec: IndexSpec): IndexSpec {
   return { ...rest, expireAfterSeconds: new Int32(maxTtlSeconds) };
 }
 
-/** Options of `create` as they stand on the destination during a sync: capped size at its largest, TTL of clustered off. */
+/**
+ * Options of `create` as they stand on the destination during a sync: capped size at its largest, and no TTL (of a
+ * clustered collection: the server refuses a time to live that goes back beyond 1970).
+ */
 export function replicatedOptions(options: Document): Document {
-  const { max: _max, expireAfterSeconds, ...rest } = options;
+  const { max: _max, expireAfterSeconds: _ttl, ...rest } = options;
   return {
     ...rest,
     ...(isTrue(options['capped']) ? { size: new Double(maxCappedBytes) } : {}),
-    ...(expireAfterSeconds === undefined ? {} : { expireAfterSeconds: new Int32(maxTtlSeconds) }),
   };
 }
 
