@@ -19,10 +19,8 @@ describe('the verifier, over the whole order of _id', () => {
       await using client = new MongoClient(side.uri('admin'));
       const ids: unknown[] = [new MinKey(), new MaxKey(), 'text', { a: 1 }];
       for (let number = ids.length; number < documentCount; number++) ids.push(number);
-      await client
-        .db('order')
-        .collection('all')
-        .insertMany(ids.map((_id) => ({ _id, value: 1 })));
+      const documents = ids.map((_id): Document => ({ _id, value: 1 }));
+      await client.db('order').collection('all').insertMany(documents);
     }
   });
 
