@@ -18,7 +18,7 @@ export class SyncNamespace implements AsyncDisposable {
   /** Creates the namespace, in place of one that was left over. */
   static async create(cluster: Cluster, name: string): Promise<SyncNamespace> {
     const namespace = new SyncNamespace(cluster, name);
-    await namespace[Symbol.asyncDispose]();
+    await namespace.#delete();
     await cluster.kubectl(['create', 'namespace', name]);
     return namespace;
   }
@@ -91,9 +91,17 @@ export class SyncNamespace implements AsyncDisposable {
     return found as SyncVerification;
   }
 
+  /** Deletes the namespace. What is in it is gone soon after, its syncs at once. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#cluster.kubectl(['delete', 'namespace', this.name, '--ignore-not-found'], {
-      deadlineMs: 120_000,
-    });
+    const syncs = ['delete', 'syncverifications,clustersyncs', '--all'];
+    await this.kubectl(syncs);
+    await this.#delete('--wait=false');
+  }
+
+  async #delete(...options: readonly string[]): Promise<void> {
+    await this.#cluster.kubectl(
+      ['delete', 'namespace', this.name, '--ignore-not-found', ...options],
+      { deadlineMs: 120_000 },
+    );
   }
 }
