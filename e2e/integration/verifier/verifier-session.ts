@@ -19,6 +19,7 @@ export interface VerifierSession extends AsyncDisposable {
   readonly log: string[];
   post(command: string, body?: unknown): Promise<Answer>;
   get(path: string): Promise<Answer>;
+  text(path: string): Promise<string>;
   progress(): Promise<Progress>;
   /** Waits for the end of a verification. */
   untilComplete(deadlineMs?: number): Promise<Progress>;
@@ -61,6 +62,9 @@ export async function openSession(
     },
     async get(path) {
       return await answer(await fetch(`${url}${path}`));
+    },
+    async text(path) {
+      return await (await fetch(`${url}${path}`)).text();
     },
     async progress() {
       const { status, body } = await session.get('/api/v1/progress');

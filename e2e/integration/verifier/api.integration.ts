@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { MongoClient } from 'mongodb';
+import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+import { testPassword } from '../../ground/mongod/users.ts';
+import { until } from '../../ground/until.ts';
+import { openSession, verifyOnce } from './verifier-session.ts';
+
+describe('verifier API', function () {
+  let sets: readonly ReplicaSet[] = [];
+  let srcURI = '';
+  let destURI = '';
+
+  before(async () => {
+    const names = ['source', 'destination'] as const;
+    sets = await Promise.all(
+      names.map(async (syncerRoles) => await startReplicaSet({ members: 1, syncerRoles })),
+    );
+    [srcURI, destURI] = sets.map((set) => set.uri('syncer')) as [string, string];
+    await withClients(async (clients) => {
+      for (const client of clients) await client.db('shop').collection('items').insertOne(row(1));
+    });
+  });
+
+  after(async () => {
+    for (const set of sets) await set.stop();
+  });
+
+  /** Runs with clients of both sides that may do everything. */
+  async function withClients(run: (clients: MongoClient[]) => Promise<void>): Promise<void> {
+    const clients = sets.map((set) => new MongoClient(set.uri('admin')));
+    try {
+      await run(clients);
+    } finally {
+      for (const client of clients) await client.close();
+    }
+  }
+
+  it('answers progress in idle before check, without a verdict', async () => {
+    await using session = await openSession({ srcURI, destURI });
+    const { status, body } = await session.get('/api/v1/progress');
+    assert.equal(status, 200);
+    assert.deepEqual(body, {
+      progress: {
+        phase: 'idle',
+        error: null,
+        verificationStatus: {
+          totalTasks: 0,
+          addedTasks: 0,
+          processingTasks: 0,
+          failedTasks: 0,
+          completedTasks: 0,
+          metadataMismatchTasks: 0,
+          recheckTasks: 0,
+        },
+        verdict: null,
+        generation: 0,
+        mismatchCount: 0,
+        mismatches: [],
+        documentsCompared: 0,
+        bytesCompared: 0,
+      },
+    });
+  });
+
+  it('goes from check to recheck to idle, with failedTasks 0 for equal sides', async () => {
+    await using session = await openSession({ srcURI, destURI });
+    assert.deepEqual(await session.post('check'), { status: 200, body: { success: true } });
+    assert.notEqual((await session.progress()).phase, 'idle');
+    await until('the first pass is over', async () => {
+      const { verificationStatus: status } = await session.progress();
+      return status.completedTasks === 2 && status.totalTasks === 2;
+    });
+    assert.equal((await session.progress()).verdict, null);
+    assert.deepEqual((await session.post('writesOff')).body, { success: true });
+    const progress = await session.untilComplete();
+    assert.equal(progress.phase, 'idle');
+    assert.equal(progress.verdict, 'equal');
+    assert.equal(progress.error, null);
+    assert.equal(progress.verificationStatus.failedTasks, 0);
+    assert.equal(progress.generation > 0, true);
+  });
+
+  it('takes check again without harm: while it runs, and when it is complete', async () => {
+    await using session = await openSession({ srcURI, destURI });
+    for (let time = 0; time < 3; time++) {
+      assert.deepEqual(await session.post('check'), { status: 200, body: { success: true } });
+    }
+    await session.post('writesOff');
+    const complete = await session.untilComplete();
+    assert.deepEqual(await session.post('check'), { status: 200, body: { success: true } });
+    assert.deepEqual(await session.progress(), complete);
+  });
+
+  it('answers the second writesOff by an error alone', async () => {
+    await using session = await openSession({ srcURI, destURI });
+    assert.deepEqual(await session.post('writesOff'), { status: 200, body: { success: true } });
+    assert.deepEqual(await session.post('writesOff'), {
+      status: 200,
+      body: { error: 'writesOff already set' },
+    });
+  });
+
+  it('takes writesOff before check', async () => {
+    await using session = await openSession({ srcURI, destURI });
+    await session.post('writesOff');
+    assert.equal((await session.progress()).phase, 'idle');
+    await session.post('check');
+    assert.equal((await session.untilComplete()).verdict, 'equal');
+  });
+
+  it('refuses bodies other than {} by name', async () => {
+    await using session = await openSession({ srcURI, destURI });
+    for (const command of ['check', 'writesOff']) {
+      const { status, body } = await session.post(command, { filter: {} });
+      assert.equal(status, 400);
+      assert.equal(body['success'], false);
+      assert.equal(body['error'], 'InvalidBody');
+      assert.match(String(body['errorDescription']), /"filter"/);
+    }
+    assert.equal((await session.post('check', [])).body['error'], 'InvalidJSON');
+    assert.equal((await session.get('/api/v1/check')).body['error'], 'MethodNotAllowed');
+    assert.equal((await session.progress()).phase, 'idle');
+  });
+
+  it('names a wrong password in progress, stays alive, and tells nobody the password', async () => {
+    const wrong = destURI.replace(encodeURIComponent(testPassword), 'not-the-password');
+    await using session = await openSession({ srcURI, destURI: wrong });
+    await until('progress carries the error', async () => {
+      return (await session.get('/api/v1/progress')).status !== 200;
+    });
+    const { body } = await session.get('/api/v1/progress');
+    assert.deepEqual(Object.keys(body), ['error']);
+    assert.match(String(body['error']), /^AuthenticationFailed: /);
+    assert.equal((await session.post('check')).body['error'], 'AuthenticationFailed');
+    assert.doesNotMatch(session.log.join(), /not-the-password|p%40ss/);
+  });
+
+  it('gives no verdict to a user who may read one database alone, and says why', async () => {
+    await withClients(async ([source]) => {
+      const roles = [{ role: 'read', db: 'shop' }];
+      const mechanisms = ['SCRAM-SHA-256'];
+      await source?.db('admin').command({ createUser: 'poor', pwd: 'poor', roles, mechanisms });
+    });
+    const [set] = sets;
+    const poor = `mongodb://poor:poor@${String(set?.members[0]?.address)}/?replicaSet=rs0`;
+    await using session = await openSession({ srcURI: poor, destURI });
+    await session.post('check');
+    await session.post('writesOff');
+    await until('progress carries the error', async () => {
+      return (await session.progress()).error !== null;
+    });
+    const { error, phase, verdict } = await session.progress();
+    assert.match(String(error), /^MissingPrivileges: /);
+    assert.notEqual(phase, 'idle');
+    assert.equal(verdict, null);
+  });
+
+  it('can be used by users who may only read', async () => {
+    await withClients(async (clients) => {
+      for (const client of clients) {
+        const roles = ['readAnyDatabase'];
+        const mechanisms = ['SCRAM-SHA-256'];
+        await client
+          .db('admin')
+          .command({ createUser: 'reader', pwd: 'reader', roles, mechanisms });
+      }
+    });
+    const [from, to] = sets.map(
+      ({ members }) => `mongodb://reader:reader@${String(members[0]?.address)}/?replicaSet=rs0`,
+    );
+    const { progress } = await verifyOnce({ srcURI: from ?? '', destURI: to ?? '' });
+    assert.equal(progress.verdict, 'equal');
+  });
+
+  context('without --verifyAll', () => {
+    it('asks for it when no sync is recorded on the destination', async () => {
+      await using session = await openSession({ srcURI, destURI, verifyAll: false });
+      await session.post('check');
+      await until('progress carries the error', async () => {
+        return (await session.progress()).error !== null;
+      });
+      assert.match(String((await session.progress()).error), /^CheckFailed: .*--verifyAll/);
+    });
+
+    it("compares what the sync's filter selects, and no index that the sync left out", async () => {
+      await withClients(async ([source, destination]) => {
+        assert.ok(source && destination);
+        await destination
+          .db('clustersync_internal')
+          .collection<{ _id: string }>('sync')
+          .insertOne({
+            _id: 'sync',
+            options: {
+              includeNamespaces: [{ database: 'shop', collections: ['items', 'b'] }],
+              excludeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: '^b' } }],
+              buildIndexes: 'never',
+            },
+          } as { _id: string });
+        await source.db('shop').collection('b').insertOne({});
+        await source.db('other').collection('a').insertOne({});
+        await source
+          .db('shop')
+          .collection('items')
+          .createIndexes([{ key: { n: 1 }, name: 'n' }]);
+      });
+      const { progress } = await verifyOnce({ srcURI, destURI, verifyAll: false });
+      assert.deepEqual(progress.mismatches, []);
+      await withClients(async ([source]) => {
+        await source?.db('shop').collection('items').insertOne(row(2));
+      });
+      const second = await verifyOnce({ srcURI, destURI, verifyAll: false });
+      assert.deepEqual(
+        second.progress.mismatches.map(({ kind, namespace }) => ({ kind, namespace })),
+        [{ kind: 'missingDocument', namespace: 'shop.items' }],
+      );
+      const all = await verifyOnce({ srcURI, destURI });
+      assert.deepEqual(
+        all.progress.mismatches.map(({ kind, namespace }) => `${kind} ${namespace}`).sort(),
+        ['missingDocument shop.items', 'missingNamespace other.a', 'missingNamespace shop.b'],
+      );
+    });
+  });
+
+  it('serves health and metrics', async () => {
+    await using session = await openSession({ srcURI, destURI });
+    const fetched = await session.text('/metrics');
+    assert.match(fetched, /^clustersync_verifier_generation 0$/m);
+    assert.equal(await session.text('/healthz'), 'ok\n');
+    await until('it is ready', async () => (await session.text('/readyz')) === 'ok\n');
+  });
+
+  it('takes no connection string that asks for weaker concerns', async () => {
+    await assert.rejects(openSession({ srcURI: `${srcURI}&w=1`, destURI }), {
+      name: 'InvalidOption',
+    });
+  });
+});
+
+function row(_id: number): { _id: never; name: string } {
+  return { _id: _id as never, name: 'lamp' };
+}
