@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Double, Int32, Long, type Db, type Document } from 'mongodb';
 import { commitAndWait, optionsOf, useClusterPair } from './cluster-pair.ts';
-import { idsOfEveryType } from './every-id.ts';
+import { byId, idsOfEveryType, type Row } from './every-id.ts';
 
 const maxCappedBytes = 1e15;
 
@@ -188,9 +188,7 @@ describe('contract 4.2 and 4.1: collections that are changed, and odd ids, durin
   });
 
   it('_id of every BSON type in one collection, in partitions', async () => {
-    const mixed = pair.source.client
-      .db('data')
-      .collection<{ _id: unknown; padding: string }>('mixed');
+    const mixed = pair.source.client.db('data').collection<Row>('mixed');
     const padding = 'x'.repeat(500);
     await mixed.insertMany(idsOfEveryType().map((_id) => ({ _id, padding })));
     await mixed.insertMany(Array.from({ length: 500 }, (_, n) => ({ _id: `s${n}`, padding })));
@@ -198,7 +196,7 @@ describe('contract 4.2 and 4.1: collections that are changed, and odd ids, durin
     await using syncer = await pair.syncing({}, { options: { partitionMiB: 0.05 } });
     await pair.assertEqual();
     await mixed.updateMany({}, { $set: { changed: new Int32(1), at: new Double(1) } });
-    for (const _id of [null, 1.5, 's7']) await mixed.deleteOne({ _id });
+    for (const _id of [null, 1.5, 's7']) await mixed.deleteOne(byId(_id));
     await commitAndWait(syncer);
     await pair.assertEqual();
   });

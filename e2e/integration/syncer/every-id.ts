@@ -11,10 +11,26 @@ import {
   ObjectId,
   Timestamp,
   UUID,
+  type Filter,
 } from 'mongodb';
 
+/** A value that the server takes for an `_id`. */
+export type Id = string | number | boolean | object | null;
+
+/** A document with an `_id` of any type. */
+export interface Row {
+  readonly _id: Id;
+  readonly [field: string]: unknown;
+}
+
+/** The filter for one `_id`: the driver's own types know no ids of mixed types. */
+export function byId(_id: Id): Filter<Row> {
+  const filter: object = { _id };
+  return filter;
+}
+
 /** An `_id` of every BSON type that the server takes for one, and of odd values of each. No two are equal to the server. */
-export function idsOfEveryType(): unknown[] {
+export function idsOfEveryType(): Id[] {
   return [
     new MinKey(),
     null,
