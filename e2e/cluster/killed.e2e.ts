@@ -16,7 +16,7 @@ import {
   type Migration,
 } from './migration.ts';
 
-const kill = ['--grace-period=0', '--force'];
+const syncerPod = `${syncName}-syncer-0`;
 
 describe('a sync whose processes are killed', () => {
   it('ends equal after its syncer was killed during the copy and during change events', async () => {
@@ -33,14 +33,16 @@ describe('a sync whose processes are killed', () => {
             async () => await isCopying(destination),
             60_000,
           );
-          await killSyncer(migration);
+          await killSyncer(migration, 'container');
           assert.equal(await phaseOf(destination), 'copy');
         });
         await namespace.untilSync(syncName, 'it has caught up', hasCaughtUp);
-        await killSyncer(migration);
-        const writes = writer.writes;
-        await until('the application has written more', () => writer.writes > writes + 200);
-        assert.equal(await phaseOf(destination), 'changes');
+        for (const what of ['container', 'pod'] as const) {
+          await killSyncer(migration, what);
+          assert.equal(await phaseOf(destination), 'changes');
+          const { writes } = writer;
+          await until('the application has written more', () => writer.writes > writes + 200);
+        }
         await namespace.untilSync(syncName, 'it has caught up again', hasCaughtUp);
       } finally {
         await writer.stop();
@@ -86,14 +88,40 @@ async function commit({ namespace, source, destination }: Migration): Promise<vo
   await assertEqualClusters(source.uri('admin'), destination.uri('admin'));
 }
 
-/** SIGKILL, as it were of a node that dies: the pod gets no time to end. */
-async function killSyncer({ namespace }: Migration): Promise<void> {
-  await namespace.kubectl(['delete', 'pod', `${syncName}-syncer-0`, ...kill]);
+/** Kills the syncer and waits until another process has taken its place. */
+async function killSyncer(migration: Migration, what: 'container' | 'pod'): Promise<void> {
+  const { cluster, namespace, destination } = migration;
+  const before = await incarnationOf(destination);
+  if (what === 'container') {
+    await cluster.killContainer(syncerPod, { namespace: namespace.name });
+  } else {
+    // As when its node is lost.
+    await namespace.kubectl(['delete', 'pod', syncerPod, '--grace-period=0', '--force']);
+  }
+  await until(
+    'another process goes on',
+    async () => (await incarnationOf(destination)) !== before,
+    60_000,
+  );
 }
 
-async function killOperator({ cluster }: Migration): Promise<void> {
+async function incarnationOf(destination: ReplicaSet): Promise<unknown> {
+  return await lookInto(destination, 'clustersync_internal', async (db) => {
+    return (await db.collection('instances').findOne())?.['incarnation'] as unknown;
+  });
+}
+
+/** The operator's one pod. */
+async function operatorPod({ cluster }: Migration): Promise<string> {
+  const name = '--output=jsonpath={.items[0].metadata.name}';
   const where = `--namespace=${operatorNamespace}`;
-  await cluster.kubectl(['delete', 'pods', operatorSelector, where, ...kill]);
+  return await cluster.kubectl(['get', 'pods', operatorSelector, where, name]);
+}
+
+async function killOperator(migration: Migration): Promise<void> {
+  await migration.cluster.killContainer(await operatorPod(migration), {
+    namespace: operatorNamespace,
+  });
 }
 
 async function phaseOf(destination: ReplicaSet): Promise<unknown> {

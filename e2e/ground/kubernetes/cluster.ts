@@ -42,6 +42,8 @@ export interface Cluster {
   loadImage(options?: CommandOptions): Promise<string>;
   /** Sends a signal (default SIGKILL) to a component; one that ends is started again at once. */
   kill(component: Component, signal?: NodeJS.Signals): Promise<void>;
+  /** Sends SIGKILL to the process of a pod's container, once it runs: it gets no time to end. It is started again. */
+  killContainer(pod: string, options?: ResourceWaitOptions): Promise<void>;
   /**
    * Waits for a resource such as `pod/a` to exist and to fulfil a condition as `kubectl wait --for` takes it, such as
    * `condition=Ready`, `jsonpath={.status.phase}=Running`, `create` or `delete`. Goes on when the API server does not
@@ -141,6 +143,15 @@ class CheckoutCluster implements Cluster {
 
   async kill(component: Component, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     await script('kill.sh', [component, signal], {});
+  }
+
+  async killContainer(pod: string, options: ResourceWaitOptions = {}): Promise<void> {
+    const { namespace = 'default' } = options;
+    const path = '{.status.containerStatuses[0].state.running}';
+    await this.waitFor(`pod/${pod}`, `jsonpath=${path}`, options);
+    const id = '--output=jsonpath={.status.containerStatuses[0].containerID}';
+    const answer = await this.kubectl(['get', 'pod', pod, id, `--namespace=${namespace}`]);
+    await script('kill-container.sh', [answer.replace('containerd://', '')], {});
   }
 
   async waitFor(

@@ -49,6 +49,11 @@ kind_kill() {
   docker exec "$(kind_node)" pkill "-$2" -f "^([^ ]*/)?$1( |\$)"
 }
 
+# kind_kill_container ID SIGNAL
+kind_kill_container() {
+  docker exec "$(kind_node)" ctr --namespace k8s.io task kill --signal "$2" "$1"
+}
+
 # kind_load: a docker-archive, from standard input
 kind_load() {
   local archive="$run/image.tar"

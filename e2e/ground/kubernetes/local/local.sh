@@ -64,6 +64,11 @@ local_kill() {
   in_cluster kill "-$2" "$(cat "$file")"
 }
 
+# local_kill_container ID SIGNAL
+local_kill_container() {
+  in_cluster ctr --namespace k8s.io task kill --signal "$2" "$1"
+}
+
 # local_load: a docker-archive, from standard input
 local_load() {
   in_cluster ctr --namespace k8s.io images import - >/dev/null
