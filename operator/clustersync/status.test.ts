@@ -203,7 +203,7 @@ describe('the status of a ClusterSync', () => {
       }),
       {},
       'Stalled',
-      'False ReversibleNotSupported Stalled',
+      'False InvalidConfiguration Stalled',
     ],
     [
       'a start that was refused before it was taken',
@@ -271,6 +271,14 @@ describe('the status of a ClusterSync', () => {
       }
     });
   }
+
+  it('names the error, and says what to do', () => {
+    const status = statusIn(runningWorld(failure('AuthenticationFailed')));
+    assert.equal(
+      findCondition(status.conditions, 'Stalled')?.message,
+      'the syncer old reports AuthenticationFailed: what is wrong (Correct user name and password in the connection string.)',
+    );
+  });
 
   it('tells the milestones', () => {
     const milestones = (answer: (typeof answers)[keyof typeof answers]): unknown[] => {

@@ -7,7 +7,7 @@ import type {
 import { redact } from '../../service/redact.ts';
 import { isConditionTrue, replaceConditions, type ConditionDraft } from '../kube/conditions.ts';
 import { secondTime } from '../kube/micro-time.ts';
-import { actionFor, type ApiError } from '../operand/http-api.ts';
+import { actionFor, reasonFor, type ApiError } from '../operand/http-api.ts';
 import { isCurrent, type Observation } from '../operand/observation.ts';
 import { missingPod, type PodState } from '../operand/pod-state.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
@@ -130,14 +130,14 @@ function refusedCommand(
   const command = observation?.command;
   if (command?.kind !== 'refused') return undefined;
   if (stage !== (command.name === 'start' ? 'idle' : 'changes')) return undefined;
-  return troubleOfError(command.error, `the syncer ${instance.id} refuses ${command.name}`);
+  return troubleOfError(command.error, `the syncer ${instance.id} refuses ${command.name} with`);
 }
 
 function troubleOfError({ name, description, isLasting }: ApiError, who: string): Trouble {
   const action = actionFor(name);
   return {
-    reason: name,
-    message: `${who}: ${description}${action === undefined ? '' : ` (${action})`}`,
+    reason: reasonFor(name),
+    message: `${who} ${name}: ${description}${action === undefined ? '' : ` (${action})`}`,
     // A transition that is refused has been overtaken by events: the next answer tells which.
     level: isLasting && name !== 'InvalidStateTransition' ? 'stalled' : 'waiting',
   };

@@ -88,6 +88,11 @@ export function actionFor(name: string): string | undefined {
   return isKnown(name) ? errorTable[name].action : undefined;
 }
 
+/** The reason of the conditions that report an error: the table's; the error's own name where the table has none. */
+export function reasonFor(name: string): string {
+  return isKnown(name) ? errorTable[name].reason : name;
+}
+
 /** The value of a property, when it is a text. */
 export function stringIn(value: unknown, name: string): string | undefined {
   const property = propertyIn(value, name);

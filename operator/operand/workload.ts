@@ -50,7 +50,7 @@ const mountRoot = '/etc/clustersync';
 const tokenKey = 'token';
 
 /** Annotation with a hash of what the operator has applied: what it no longer wants is found by it. */
-export const intentHashAnnotation = 'clustersync.dev/intent-hash';
+const intentHashAnnotation = 'clustersync.dev/intent-hash';
 const secretsHashAnnotation = 'clustersync.dev/secrets-hash';
 
 /** Where the file of a mounted connection string is in the pod. */

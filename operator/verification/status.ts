@@ -7,7 +7,7 @@ import type {
 import { redact } from '../../service/redact.ts';
 import { isConditionTrue, replaceConditions, type ConditionDraft } from '../kube/conditions.ts';
 import { secondTime } from '../kube/micro-time.ts';
-import { actionFor, type ApiError } from '../operand/http-api.ts';
+import { actionFor, reasonFor, type ApiError } from '../operand/http-api.ts';
 import { isCurrent, type Observation } from '../operand/observation.ts';
 import { missingPod, type PodState } from '../operand/pod-state.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
@@ -182,14 +182,14 @@ function reportedError({ observation }: StatusInput): Trouble | undefined {
   const { answer, command } = observation ?? {};
   if (answer?.kind === 'error') return troubleOfError(answer.error, 'the verifier reports');
   if (command?.kind !== 'refused') return undefined;
-  return troubleOfError(command.error, `the verifier refuses ${command.name}`);
+  return troubleOfError(command.error, `the verifier refuses ${command.name} with`);
 }
 
 function troubleOfError({ name, description, isLasting }: ApiError, who: string): Trouble {
   const action = actionFor(name);
   return {
-    reason: name,
-    message: `${who}: ${description}${action === undefined ? '' : ` (${action})`}`,
+    reason: reasonFor(name),
+    message: `${who} ${name}: ${description}${action === undefined ? '' : ` (${action})`}`,
     level: isLasting ? 'stalled' : 'waiting',
   };
 }
@@ -216,7 +216,7 @@ interface Situation {
 function conditionsOf(situation: Situation): ConditionDraft[] {
   const { outcome, trouble } = situation;
   if (outcome?.kind === 'error') {
-    return unfinished('Stalled', troubleOfError(outcome.error, 'the verification cannot go on'));
+    return unfinished('Stalled', troubleOfError(outcome.error, 'the verification cannot go on:'));
   }
   if (outcome) {
     return [

@@ -222,12 +222,12 @@ describe('the operator, on a real API server', function () {
     syncer.refusals.set('start', {
       success: false,
       error: 'ReversibleNotSupported',
-      errorDescription: 'this version cannot reverse a sync',
     });
     await ground.createSync(namespace, { reversible: true, enableUserWriteBlocking: true });
     await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
     const status = await ground.untilSync(namespace, 'stalled', ({ phase }) => phase === 'Stalled');
-    assert.equal(outlook(status), 'False ReversibleNotSupported');
+    assert.equal(outlook(status), 'False InvalidConfiguration');
+    assert.match(JSON.stringify(status.conditions), /ReversibleNotSupported/);
     assert.equal(syncer.commands.length, 1);
   });
 
