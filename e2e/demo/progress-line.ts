@@ -1,6 +1,6 @@
 import type { ClusterSync } from '../../operator/api/clustersync.ts';
 
-const barCells = 24;
+const barCells = 16;
 
 /** One line that says how far a sync is: phase, bar, volume, lag, changes, coordinator. */
 export function progressLine({ status }: ClusterSync, writes: number): string {
@@ -9,14 +9,15 @@ export function progressLine({ status }: ClusterSync, writes: number): string {
   const state = progress?.['state'];
   const events = progress?.['totalEventsApplied'];
   const { percent = 0, estimatedCopiedBytes = 0, estimatedTotalBytes = 0 } = totals;
+  const copied = Math.min(estimatedCopiedBytes, estimatedTotalBytes);
   return [
-    `${phase}${typeof state === 'string' ? ` (${state})` : ''}`,
+    typeof state === 'string' && state !== phase.toUpperCase() ? `${state}, ${phase}` : phase,
     `${bar(percent)} ${String(percent).padStart(3)} %`,
-    `${megabytes(Math.min(estimatedCopiedBytes, estimatedTotalBytes))} of ${megabytes(estimatedTotalBytes)} MB`,
     `lag ${lagTimeSeconds === undefined ? '-' : `${lagTimeSeconds} s`}`,
-    `${typeof events === 'number' ? thousands(events) : '-'} changes applied`,
     `coordinator ${coordinatorID ?? '-'}`,
-    `the application: ${thousands(writes)} writes`,
+    `${megabytes(copied)}/${megabytes(estimatedTotalBytes)} MB`,
+    `${typeof events === 'number' ? thousands(events) : '-'} changes applied`,
+    `${thousands(writes)} written`,
   ].join('  ');
 }
 
