@@ -61,6 +61,12 @@ describe('replicatedOptions', () => {
     });
   });
 
+  it('makes a temporary collection one that stays', () => {
+    assert.deepEqual(replicatedOptions({ temp: true, validator: { a: 1 } }), {
+      validator: { a: 1 },
+    });
+  });
+
   it('keeps everything else', () => {
     const options = {
       validator: { a: 1 },

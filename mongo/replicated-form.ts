@@ -20,10 +20,11 @@ export function replicatedIndex(spec: IndexSpec): IndexSpec {
 
 /**
  * Options of `create` as they stand on the destination during a sync: capped size at its largest, and no TTL (of a
- * clustered collection: the server refuses a time to live that goes back beyond 1970).
+ * clustered collection: the server refuses a time to live that goes back beyond 1970). Neither is it temporary: only the server makes such collections, for
+ * `$out` and the like, and they are no more once they are renamed.
  */
 export function replicatedOptions(options: Document): Document {
-  const { max: _max, expireAfterSeconds: _ttl, ...rest } = options;
+  const { max: _max, expireAfterSeconds: _ttl, temp: _temp, ...rest } = options;
   return {
     ...rest,
     ...(isTrue(options['capped']) ? { size: new Double(maxCappedBytes) } : {}),

@@ -70,8 +70,9 @@ export async function applyCatalogEvent(context: SyncContext, event: CatalogEven
   }
 }
 
+/** Events of one transaction have one time: what is as old as the state may be missing in it, and does no harm twice. */
 function isNews({ specifiedAt }: TrackedCollection, { time }: CatalogEvent): boolean {
-  return !isAtMost(time, specifiedAt);
+  return isAtMost(specifiedAt, time);
 }
 
 /**

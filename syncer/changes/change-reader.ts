@@ -57,6 +57,8 @@ async function openStream(
     allChangesForCluster: true,
     showExpandedEvents: true,
     showRawUpdateDescription: true,
+    // On a replica set nothing migrates, but cloneCollectionAsCapped inserts as migrations do. Not for shards.
+    showMigrationEvents: true,
     ...('after' in from
       ? { resumeAfter: BSON.deserialize(from.after) }
       : { startAtOperationTime: from.at }),
