@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { SyncError } from '../../service/errors.ts';
+import { checkTopologies, parseStartBody } from './start-body.ts';
+
+const clusters = { source: 'cluster0', destination: 'cluster1' };
+
+function nameOf(run: () => unknown): string {
+  try {
+    run();
+    return 'accepted';
+  } catch (error) {
+    assert.ok(error instanceof SyncError, String(error));
+    assert.notEqual(error.message, '');
+    return error.name;
+  }
+}
+
+describe('parseStartBody', () => {
+  it('fills in the defaults', () => {
+    assert.deepEqual(parseStartBody(clusters), {
+      ...clusters,
+      buildIndexes: 'beforeDataCopy',
+      enableUserWriteBlocking: false,
+      reversible: false,
+    });
+  });
+
+  it('leaves the body as it was given', () => {
+    const body = Object.freeze({ ...clusters });
+    parseStartBody(body);
+    assert.deepEqual(body, clusters);
+  });
+
+  it('names the field that is wrong', () => {
+    assert.throws(() => parseStartBody({ ...clusters, noSuchField: 1 }), /noSuchField/);
+    assert.throws(() => parseStartBody({ ...clusters, buildIndexes: 5 }), /buildIndexes/);
+    assert.throws(() => parseStartBody({ source: 'cluster0' }), /destination/);
+    assert.throws(
+      () => parseStartBody({ ...clusters, includeNamespaces: [{ database: 'a' }, { db: 'b' }] }),
+      /includeNamespaces\.1.*db/,
+    );
+  });
+
+  const accepted: [string, object][] = [
+    ['the other direction', { source: 'cluster1', destination: 'cluster0' }],
+    ...(['beforeDataCopy', 'afterDataCopy', 'never'] as const).map(
+      (buildIndexes): [string, object] => [`buildIndexes ${buildIndexes}`, { buildIndexes }],
+    ),
+    ['write blocking', { enableUserWriteBlocking: true }],
+    ['reversible: false with buildIndexes never', { reversible: false, buildIndexes: 'never' }],
+    ['a whole database', { includeNamespaces: [{ database: 'a' }] }],
+    ['collections', { includeNamespaces: [{ database: 'a', collections: ['b', 'c.d'] }] }],
+    [
+      'a pattern of collections',
+      {
+        includeNamespaces: [{ database: 'a', collectionsRegex: { pattern: '^b', options: 'ims' } }],
+      },
+    ],
+    [
+      'a pattern of databases',
+      { excludeNamespaces: [{ databaseRegex: { pattern: 'a' }, collections: ['b'] }] },
+    ],
+    ['an empty list of collections to shard', { sharding: { shardingEntries: [] } }],
+    [
+      'collections to shard',
+      {
+        sharding: {
+          createSupportingIndexes: true,
+          shardingEntries: [
+            {
+              database: 'a',
+              collection: 'b',
+              shardCollection: { key: [{ x: 1 }, { y: 'hashed' }] },
+            },
+          ],
+        },
+      },
+    ],
+  ];
+  for (const [what, more] of accepted) {
+    it(`accepts ${what}`, () => {
+      assert.equal(
+        nameOf(() => parseStartBody({ ...clusters, ...more })),
+        'accepted',
+      );
+    });
+  }
+
+  const refused: [string, unknown, string][] = [
+    ['no object', undefined, 'InvalidBody'],
+    ['an empty object', {}, 'InvalidBody'],
+    ['no source', { destination: 'cluster1' }, 'InvalidBody'],
+    ['a source that is no string', { ...clusters, source: 0 }, 'InvalidBody'],
+    ['an unknown source', { ...clusters, source: 'cluster2' }, 'UnknownCluster'],
+    ['an unknown destination', { ...clusters, destination: 'Cluster1' }, 'UnknownCluster'],
+    ['a cluster twice', { source: 'cluster1', destination: 'cluster1' }, 'UnknownCluster'],
+    ['an unknown field', { ...clusters, Source: 'cluster0' }, 'InvalidBody'],
+    ['buildIndexes of another value', { ...clusters, buildIndexes: 'Never' }, 'InvalidBody'],
+    ['a text for a boolean', { ...clusters, enableUserWriteBlocking: 'true' }, 'InvalidBody'],
+    ['null for a boolean', { ...clusters, reversible: null }, 'InvalidBody'],
+    [
+      'never with reversible (rule 1)',
+      { ...clusters, buildIndexes: 'never', reversible: true, enableUserWriteBlocking: true },
+      'NeverWithReversible',
+    ],
+    [
+      'never with reversible, without write blocking',
+      { ...clusters, buildIndexes: 'never', reversible: true },
+      'NeverWithReversible',
+    ],
+    [
+      'reversible without write blocking',
+      { ...clusters, reversible: true },
+      'ReversibleNeedsWriteBlocking',
+    ],
+    [
+      'reversible, as long as it is not there',
+      { ...clusters, reversible: true, enableUserWriteBlocking: true },
+      'ReversibleNotSupported',
+    ],
+    ...(
+      [
+        ['a filter that is no array', { database: 'a' }],
+        ['an empty filter', []],
+        ['an entry without a database', [{ collections: ['a'] }]],
+        ['an entry with an unknown field', [{ database: 'a', regex: 'b' }]],
+        ['no collections', [{ database: 'a', collections: [] }]],
+        ['a database and a pattern', [{ database: 'a', databaseRegex: { pattern: 'b' } }]],
+        [
+          'collections and a pattern',
+          [{ database: 'a', collections: ['b'], collectionsRegex: { pattern: 'c' } }],
+        ],
+        ['a pattern without a pattern', [{ database: 'a', collectionsRegex: { options: 'i' } }]],
+        [
+          'options that are none',
+          [{ database: 'a', collectionsRegex: { pattern: 'b', options: 'g' } }],
+        ],
+        ['a pattern that is a text', [{ database: 'a', collectionsRegex: '^b' }]],
+      ] as const
+    ).flatMap(([what, filter]): [string, unknown, string][] => [
+      [
+        `includeNamespaces: ${what}`,
+        { ...clusters, includeNamespaces: filter },
+        'InvalidNamespaceFilter',
+      ],
+      [
+        `excludeNamespaces: ${what}`,
+        { ...clusters, excludeNamespaces: filter },
+        'InvalidNamespaceFilter',
+      ],
+    ]),
+    ['sharding without entries', { ...clusters, sharding: {} }, 'InvalidBody'],
+    [
+      'a shard key without fields',
+      {
+        ...clusters,
+        sharding: {
+          shardingEntries: [{ database: 'a', collection: 'b', shardCollection: { key: [] } }],
+        },
+      },
+      'InvalidBody',
+    ],
+    [
+      'two fields in one part of a shard key',
+      {
+        ...clusters,
+        sharding: {
+          shardingEntries: [
+            { database: 'a', collection: 'b', shardCollection: { key: [{ x: 1, y: 1 }] } },
+          ],
+        },
+      },
+      'InvalidBody',
+    ],
+  ];
+  for (const [what, body, error] of refused) {
+    it(`refuses ${what}: ${error}`, () => {
+      assert.equal(
+        nameOf(() => parseStartBody(body)),
+        error,
+      );
+    });
+  }
+});
+
+describe('checkTopologies', () => {
+  const sharding = { shardingEntries: [] };
+  const cases: [object | undefined, 'replicaSet' | 'sharded', 'replicaSet' | 'sharded', string][] =
+    [
+      [undefined, 'replicaSet', 'replicaSet', 'accepted'],
+      [sharding, 'replicaSet', 'replicaSet', 'ShardingNotAllowed'],
+      // Rule 2.
+      [undefined, 'replicaSet', 'sharded', 'ShardingRequired'],
+      [sharding, 'replicaSet', 'sharded', 'TopologyNotSupported'],
+      [undefined, 'sharded', 'sharded', 'TopologyNotSupported'],
+      // Rule 3.
+      [sharding, 'sharded', 'sharded', 'ShardingNotAllowed'],
+      [undefined, 'sharded', 'replicaSet', 'TopologyNotSupported'],
+      [sharding, 'sharded', 'replicaSet', 'ShardingNotAllowed'],
+    ];
+  for (const [given, source, destination, expected] of cases) {
+    it(`${source} to ${destination} ${given ? 'with' : 'without'} sharding: ${expected}`, () => {
+      const options = given === undefined ? {} : { sharding: given };
+      assert.equal(
+        nameOf(() => {
+          checkTopologies(options, { kind: source }, { kind: destination });
+        }),
+        expected,
+      );
+    });
+  }
+});
