@@ -59,6 +59,11 @@ export function isTransient(error: unknown): boolean {
   return code !== undefined && transientCodes.has(code);
 }
 
+/** True for errors after which the same reading may be begun again. */
+export function isReadRepeatable(error: unknown): boolean {
+  return isTransient(error) || isCursorLost(error);
+}
+
 /** True where a cursor is gone, though the same read can be started again. */
 export function isCursorLost(error: unknown): boolean {
   const code = codeOf(error);

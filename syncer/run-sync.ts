@@ -7,7 +7,7 @@ import type { StreamStart } from './changes/change-reader.ts';
 import { restoreCharacteristics } from './commit/restore.ts';
 import { setWriteBlocking } from './commit/write-blocking.ts';
 import { copyCollection, copyCollections } from './copy/initial-copy.ts';
-import { retrying } from './retry.ts';
+import { retrying } from '../mongo/retrying.ts';
 import type { InstanceRecord, SyncRecord } from './state/records.ts';
 import type { SyncContext } from './sync-context.ts';
 

@@ -4,7 +4,7 @@ import { messageOf, SyncError, toSyncError } from '../service/errors.ts';
 import { MongoServerError } from 'mongodb';
 import type { Logger } from '../service/logger.ts';
 import type { VerifierMonitor } from './monitor.ts';
-import { retrying } from './retry.ts';
+import { retrying } from '../mongo/retrying.ts';
 import { VerificationState } from './verification-state.ts';
 import { verify } from './verify.ts';
 

@@ -1,3 +1,4 @@
+import type { VerifierMonitor } from './monitor.ts';
 import type { Timestamp } from 'mongodb';
 import type { ClusterClient } from '../mongo/cluster-client.ts';
 import { latestWriteTime, majorityTime, writeNoop } from '../mongo/cluster-time.ts';
@@ -8,7 +9,7 @@ import { readNamespacePairs } from './generation/namespace-pairs.ts';
 import { databasesOf, planTasks, type GenerationKind } from './generation/plan-tasks.ts';
 import { runGeneration } from './generation/run-generation.ts';
 import { PendingChecks } from './pending-checks.ts';
-import { retrying, type RetryContext } from './retry.ts';
+import { retrying, type RetryContext } from '../mongo/retrying.ts';
 import { readScope, type Scope } from './scope.ts';
 import type { VerificationState } from './verification-state.ts';
 import { orAborted, Wakeup } from './wakeup.ts';
@@ -19,6 +20,7 @@ const maxPauseMs = 30_000;
 
 /** What a verification works with. */
 export interface VerifyContext extends RetryContext {
+  readonly monitor: VerifierMonitor;
   readonly source: ClusterClient;
   readonly destination: ClusterClient;
   readonly verifyAll: boolean;

@@ -1,7 +1,7 @@
 import { redact } from '../../service/redact.ts';
 
 /** What went wrong, when the API server has not said so itself by a Status. */
-export type LocalReason =
+type LocalReason =
   'ConnectionFailed' | 'DeadlineExceeded' | 'InvalidResponse' | 'ResponseTooLarge';
 
 /** Details of a {@link KubeError}. */

@@ -9,7 +9,7 @@ import { isTrue } from '../../mongo/replicated-form.ts';
 import { codeOf, isTransient } from '../../mongo/server-errors.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { insertDocuments, throwWriteErrors } from '../copy/insert-documents.ts';
-import { retrying } from '../retry.ts';
+import { retrying } from '../../mongo/retrying.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import type { DocumentChange, DocumentKey } from './change-event.ts';

@@ -1,7 +1,7 @@
 import { BSON, type Document, type Timestamp } from 'mongodb';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
-import { codeOf, isCursorLost, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { codeOf, isReadRepeatable, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
 import { syncDatabase, verifierDatabase } from '../../mongo/namespace.ts';
@@ -41,7 +41,7 @@ export async function* readChanges(
       }
     } catch (error) {
       context.signal.throwIfAborted();
-      if (!isTransient(error) && !isCursorLost(error)) throw streamError(error);
+      if (!isReadRepeatable(error)) throw streamError(error);
       context.monitor.addRetry('change stream');
       context.logger.warn({ attempt, reason: messageOf(error) }, 'opening the change stream again');
       await sleep(backoffMs(attempt), context.signal);

@@ -1,7 +1,7 @@
 import type { Timestamp } from 'mongodb';
 import { isAtMost, resumeTokenTime } from '../../mongo/cluster-time.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
-import { retrying } from '../retry.ts';
+import { retrying } from '../../mongo/retrying.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { applyCatalogEvent } from './apply-catalog-event.ts';
 import { applyChanges } from './apply-changes.ts';

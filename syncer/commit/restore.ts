@@ -9,7 +9,7 @@ import {
   modifyCollection,
   runCreateIndexes,
 } from '../catalog/destination-catalog.ts';
-import { retrying } from '../retry.ts';
+import { retrying } from '../../mongo/retrying.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { planIndexes, planOptions, type IndexStep } from './restore-plan.ts';

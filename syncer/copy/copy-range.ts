@@ -3,9 +3,9 @@ import { findCollection } from '../../mongo/catalog.ts';
 import { idRangeQueries, type IdRange } from '../../mongo/id-range.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
-import { codeOf, isCursorLost, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { codeOf, isReadRepeatable, serverCode } from '../../mongo/server-errors.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
-import { retrying } from '../retry.ts';
+import { retrying } from '../../mongo/retrying.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { insertDocuments } from './insert-documents.ts';
@@ -50,7 +50,7 @@ export async function copyRange(
       const gone = isGone(error);
       // Renamed or dropped: the next attempt looks for the UUID.
       if (gone) from = undefined;
-      return gone || isTransient(error) || isCursorLost(error);
+      return gone || isReadRepeatable(error);
     },
   );
   return bytes;

@@ -2,7 +2,7 @@ import { findCollection } from '../../mongo/catalog.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { createIndexes } from '../catalog/destination-catalog.ts';
-import { retrying } from '../retry.ts';
+import { retrying } from '../../mongo/retrying.ts';
 import type { Partition, TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { copyRange } from './copy-range.ts';

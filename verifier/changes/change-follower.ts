@@ -4,11 +4,12 @@ import { resumeTokenTime } from '../../mongo/cluster-time.ts';
 import { syncDatabase, verifierDatabase, type Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
-import { codeOf, serverCode } from '../../mongo/server-errors.ts';
+import { codeOf, isReadRepeatable, serverCode } from '../../mongo/server-errors.ts';
+import type { RetryContext } from '../../mongo/retrying.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
+import type { VerifierMonitor } from '../monitor.ts';
 import type { PendingChecks } from '../pending-checks.ts';
-import { isPassing, type RetryContext } from '../retry.ts';
 import { Wakeup } from '../wakeup.ts';
 import { neededFields, observedChange, type ObservedChange } from './observed-change.ts';
 
@@ -18,6 +19,7 @@ const batchSize = 10_000;
 
 /** What a follower works with. */
 export interface ChangeFollowerOptions extends RetryContext {
+  readonly monitor: VerifierMonitor;
   readonly side: 'source' | 'destination';
   readonly cluster: ClusterClient;
   /** Changes after this cluster time are followed. */
@@ -61,7 +63,7 @@ export class ChangeFollower {
         }
       } catch (error) {
         signal.throwIfAborted();
-        if (!isPassing(error)) throw streamError(error, side);
+        if (!isReadRepeatable(error)) throw streamError(error, side);
         monitor.addRetry('change stream');
         logger.warn({ side, attempt, reason: messageOf(error) }, 'opening the stream again');
         await sleep(backoffMs(attempt), signal);

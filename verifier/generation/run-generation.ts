@@ -1,8 +1,10 @@
+import type { VerifierMonitor } from '../monitor.ts';
+import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { MongoServerError } from 'mongodb';
 import { listIndexes, type NamespaceInfo } from '../../mongo/catalog.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
-import { codeOf, serverCode } from '../../mongo/server-errors.ts';
+import { codeOf, isReadRepeatable, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf } from '../../service/errors.ts';
 import type { DocumentDifferences, Excuse } from '../compare/batch-matcher.ts';
 import type { CompareContext } from '../compare/compare-context.ts';
@@ -17,7 +19,7 @@ import type { IdRange } from '../../mongo/id-range.ts';
 import { wholeRange } from '../compare/read-documents.ts';
 import { splitRanges } from '../compare/split-ranges.ts';
 import type { PendingChecks } from '../pending-checks.ts';
-import { retrying, type RetryContext } from '../retry.ts';
+
 import type { GenerationStatus } from './generation-status.ts';
 import { isCapped, sourceCollection, type NamespacePair } from './namespace-pairs.ts';
 import type { GenerationKind } from './plan-tasks.ts';
@@ -26,6 +28,7 @@ import { runTasks } from './task-pool.ts';
 
 /** What a pass over the data works with. */
 export interface GenerationContext extends CompareContext, RetryContext {
+  readonly monitor: VerifierMonitor;
   readonly kind: GenerationKind;
   readonly workers: number;
   readonly mayLackIndexes: boolean;
@@ -79,7 +82,12 @@ type Outcome =
 
 async function runTask(context: GenerationContext, task: Task): Promise<Outcome> {
   try {
-    return await retrying(context, task.kind, async () => await attemptTask(context, task));
+    return await retrying(
+      context,
+      task.kind,
+      async () => await attemptTask(context, task),
+      isReadRepeatable,
+    );
   } catch (error) {
     if (context.kind === 'last' || !isOfNamespace(error)) throw error;
     const namespace = namespaceText(task.pair.namespace);

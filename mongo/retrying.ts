@@ -1,15 +1,23 @@
-import { isTransient } from '../mongo/server-errors.ts';
 import { messageOf } from '../service/errors.ts';
+import type { Logger } from '../service/logger.ts';
 import { backoffMs, sleep } from '../service/sleep.ts';
-import type { SyncContext } from './sync-context.ts';
+import { isTransient } from './server-errors.ts';
+
+/** What repeating needs. */
+export interface RetryContext {
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+  readonly monitor: { addRetry(work: string): void };
+}
 
 /**
  * Runs work that may be repeated until it succeeds or fails with an error that does not pass. A cluster without a
  * primary is waited for as long as it takes: what ends a sync then is the oplog, not this loop.
+ * @param work - what it is, for the log and the metrics.
  * @param isPassing - which errors are followed by another attempt.
  */
 export async function retrying<T>(
-  { signal, logger, monitor }: Pick<SyncContext, 'signal' | 'logger' | 'monitor'>,
+  { signal, logger, monitor }: RetryContext,
   work: string,
   run: () => Promise<T>,
   isPassing: (error: unknown) => boolean = isTransient,
