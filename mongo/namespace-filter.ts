@@ -58,6 +58,14 @@ export class NamespaceFilter {
     return selected;
   }
 
+  /** Tries every pattern once. @throws whatever the matcher throws of one that cannot be compiled. */
+  async tryPatterns(): Promise<void> {
+    const { includeNamespaces = [], excludeNamespaces = [] } = this.#entries;
+    for (const { databaseRegex, collectionsRegex } of [...includeNamespaces, ...excludeNamespaces])
+      for (const pattern of [databaseRegex, collectionsRegex])
+        if (pattern) await this.#matches(pattern, '');
+  }
+
   async #anyMatches(
     entries: readonly NamespaceFilterEntry[],
     namespace: Namespace,

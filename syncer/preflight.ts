@@ -69,7 +69,7 @@ function checkVersion(option: string, { version, host }: Topology): void {
 /** A pattern that the server cannot compile. */
 async function checkPatterns({ filter }: PreflightSubject): Promise<void> {
   try {
-    await filter.selects({ db: 'clustersync-pattern-check', coll: 'clustersync-pattern-check' });
+    await filter.tryPatterns();
   } catch (error) {
     if (codeOf(error) === undefined) throw error;
     throw new SyncError('InvalidNamespaceFilter', messageOf(error), { cause: error });

@@ -1,8 +1,8 @@
 import { createClusterClient, type ClusterClient } from '../mongo/cluster-client.ts';
 import { NamespaceFilter, serverMatcher } from '../mongo/namespace-filter.ts';
-import { connectionError } from '../mongo/server-errors.ts';
+import { codeOf, connectionError, serverCode } from '../mongo/server-errors.ts';
 import { readTopology, type Topology } from '../mongo/topology.ts';
-import { SyncError, toSyncError } from '../service/errors.ts';
+import { messageOf, SyncError, toSyncError } from '../service/errors.ts';
 import type { Logger } from '../service/logger.ts';
 import { Mutex } from '../service/mutex.ts';
 import { backoffMs, sleep } from '../service/sleep.ts';
@@ -169,7 +169,7 @@ export class Syncer {
         return;
       } catch (error) {
         if (this.#isStopped()) return;
-        this.#bootError = toSyncError(connectionError(error) ?? error);
+        this.#bootError = namedError(error);
         this.#logger.warn(
           { attempt, error: this.#bootError.name, reason: this.#bootError.message },
           'cannot read the stored state',
@@ -219,7 +219,7 @@ export class Syncer {
       }
     } catch (error) {
       if (this.#isStopped()) return;
-      await this.#fail(toSyncError(connectionError(error) ?? error));
+      await this.#fail(namedError(error));
     }
   }
 
@@ -307,6 +307,13 @@ function newRecord(options: StartOptions, topologies: Topologies): SyncRecord {
     failure: null,
     warnings: [],
   };
+}
+
+/** Any error under a name that says what to do. */
+function namedError(error: unknown): SyncError {
+  if (codeOf(error) === serverCode.unauthorized)
+    return new SyncError('MissingPrivileges', messageOf(error), { cause: error });
+  return toSyncError(connectionError(error) ?? error);
 }
 
 async function namingConnectionErrors(run: () => Promise<void>): Promise<void> {

@@ -11,6 +11,8 @@ const program = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.ur
 /** Long enough for a machine that is busy with other things. */
 const defaultDeadlineMs = 60_000;
 
+const startDeadlineMs = 30_000;
+
 const pollMs = 15;
 
 /** The fields of a progress answer; all but two are null in IDLE. */
@@ -167,7 +169,7 @@ class LocalSyncer implements SyncerProcess {
 
   async restart(): Promise<void> {
     if (this.#isRunning()) throw new Error('the syncer is running');
-    const deadline = AbortSignal.timeout(defaultDeadlineMs);
+    const deadline = AbortSignal.timeout(startDeadlineMs);
     const logStart = await sizeOf(this.#logFile);
     this.#child = this.#folder.spawn(process.execPath, this.#arguments(), 'log');
     let port: number | undefined;
