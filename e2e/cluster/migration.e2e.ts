@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { MongoClient } from 'mongodb';
 import { findCondition, isConditionTrue } from '../../operator/kube/conditions.ts';
 import { assertEqualClusters } from '../ground/compare.ts';
+import type { ReplicaSet } from '../ground/mongod/replica-set.ts';
+import { shopDatabase } from '../ground/shop/shop-collections.ts';
 import { startShopWriter } from '../ground/shop/shop-writer.ts';
 import { example, hasCaughtUp, syncName, withMigration } from './migration.ts';
 
@@ -24,6 +27,7 @@ describe('a ClusterSync', () => {
       } finally {
         await writer.stop();
       }
+      await assert.rejects(writeAsApplication(destination), /blocked/i);
       await namespace.setState(syncName, 'Committed');
       const committed = await namespace.untilSync(
         syncName,
@@ -38,6 +42,8 @@ describe('a ClusterSync', () => {
       assert.equal(verification.status.verdict, 'Equal');
       assert.equal(verification.status.verificationStatus?.failedTasks, 0);
       await assertEqualClusters(source.uri('admin'), destination.uri('admin'));
+      await assert.rejects(writeAsApplication(source), /blocked/i);
+      await writeAsApplication(destination);
     });
   });
 
@@ -82,3 +88,8 @@ describe('a ClusterSync', () => {
     });
   });
 });
+
+async function writeAsApplication(set: ReplicaSet): Promise<void> {
+  await using client = new MongoClient(set.uri('app'));
+  await client.db(shopDatabase).collection('orders').insertOne({ status: 'open' });
+}

@@ -11,10 +11,17 @@ import {
   withMigration,
 } from './migration.ts';
 
+const restartCounts = '--output=jsonpath={.items[*].status.containerStatuses[*].restartCount}';
+
 describe('a ClusterSync in trouble', () => {
   it('says that a password is wrong, disturbs nobody, and goes on when it is corrected', async () => {
     await withMigration('wrong-password', { scale: 0.001 }, async (migration) => {
       const { cluster, namespace, destination } = migration;
+      const operatorRestarts = async (): Promise<string> => {
+        const where = `--namespace=${operatorNamespace}`;
+        return await cluster.kubectl(['get', 'pods', operatorSelector, where, restartCounts]);
+      };
+      const restartsBefore = await operatorRestarts();
       const wrong = 'not-the-password';
       const uri = new URL(destination.uri('syncer'));
       uri.password = wrong;
@@ -31,11 +38,8 @@ describe('a ClusterSync in trouble', () => {
       const events = await namespace.kubectl(['get', 'events', '--output=json']);
       assert.ok(hasWarning(events, 'AuthenticationFailed'), events);
 
-      const where = `--namespace=${operatorNamespace}`;
-      const restarts = '--output=jsonpath={.items[*].status.containerStatuses[*].restartCount}';
-      const operator = ['get', 'pods', operatorSelector, where, restarts];
-      assert.equal(await cluster.kubectl(operator), '0');
-      assert.equal(await namespace.kubectl(['get', 'pods', restarts]), '0');
+      assert.equal(await operatorRestarts(), restartsBefore);
+      assert.equal(await namespace.kubectl(['get', 'pods', restartCounts]), '0');
       const everything = [
         await cluster.dump(namespace.name),
         await cluster.dump(operatorNamespace),
