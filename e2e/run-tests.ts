@@ -9,6 +9,7 @@ const stages: readonly Stage[] = [
   { name: 'lint', kind: 'check', ...npmScript('lint', 10) },
   { name: 'types', kind: 'check', ...npmScript('typecheck', 5), isRequired: true },
   { name: 'formatting', kind: 'check', ...npmScript('format:check', 5) },
+  { name: 'unused code', kind: 'check', ...npmScript('unused', 5) },
   { name: 'unit tests', kind: 'mocha', ...npmScript('test:unit', 10) },
   { name: 'integration tests', kind: 'mocha', ...npmScript('test:integration', 30) },
   { name: 'end-to-end tests', kind: 'mocha', ...npmScript('test:e2e', 45) },
