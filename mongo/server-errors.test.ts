@@ -21,7 +21,11 @@ describe('isTransient', () => {
     ['a lost connection', new MongoNetworkError('lost'), true],
     ['a cluster that cannot be reached', new SyncError('ClusterUnreachable', 'x'), true],
     ['a duplicate key', serverError(11000), false],
-    ['a wrong password', new SyncError('AuthenticationFailed', 'x'), false],
+    [
+      'a login refused by a member that has just been started',
+      new SyncError('AuthenticationFailed', 'x'),
+      true,
+    ],
     ['a fault of the program', new TypeError('x'), false],
   ];
   for (const [what, error, expected] of cases) {

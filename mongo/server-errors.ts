@@ -32,7 +32,7 @@ export const serverCode = {
 
 /** Errors that pass: no primary, a primary stepping down, shutdown, a lost connection. */
 const transientCodes = new Set<number>([
-  6, 7, 24, 63, 64, 89, 91, 112, 133, 134, 189, 262, 317, 358, 384, 9001, 10058, 10107, 11600,
+  6, 7, 18, 24, 63, 64, 89, 91, 112, 133, 134, 189, 262, 317, 358, 384, 9001, 10058, 10107, 11600,
   11602, 13435, 13436,
 ]);
 
@@ -43,9 +43,14 @@ export function codeOf(error: unknown): number | undefined {
   return typeof code === 'number' || code instanceof Int32 ? Number(code) : undefined;
 }
 
-/** True for errors that go away without anybody doing anything, so that the same command may be tried again. */
+/**
+ * True for errors that go away without anybody doing anything, so that the same command may be tried again. A refused
+ * login is one of them for work that has been under way: a member that has just been started knows no users for a moment
+ * (seen on 6.0.5).
+ */
 export function isTransient(error: unknown): boolean {
-  if (error instanceof SyncError) return error.row.retryable;
+  if (error instanceof SyncError)
+    return error.row.retryable || error.name === 'AuthenticationFailed';
   if (!(error instanceof MongoError)) return false;
   if (error instanceof MongoNetworkError || error instanceof MongoServerSelectionError) return true;
   if (error.name === 'MongoPoolClearedError' || error.name === 'PoolClearedOnNetworkError')

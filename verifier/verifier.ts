@@ -1,5 +1,5 @@
 import { runCommand, type ClusterClient } from '../mongo/cluster-client.ts';
-import { codeOf, connectionError, serverCode } from '../mongo/server-errors.ts';
+import { codeOf, connectionError, isTransient, serverCode } from '../mongo/server-errors.ts';
 import { messageOf, SyncError, toSyncError } from '../service/errors.ts';
 import { MongoServerError } from 'mongodb';
 import type { Logger } from '../service/logger.ts';
@@ -80,9 +80,13 @@ export class Verifier {
   async #connect(): Promise<void> {
     const { source, destination, signal, logger } = this.#context;
     try {
-      await retrying(this.#context, 'connect', async () => {
+      const connect = async (): Promise<void> => {
         await runCommand(source.admin, { hello: 1 }, { signal });
         await runCommand(destination.admin, { hello: 1 }, { signal });
+      };
+      await retrying(this.#context, 'connect', connect, (error) => {
+        const isRefusedLogin = error instanceof SyncError && error.name === 'AuthenticationFailed';
+        return !isRefusedLogin && isTransient(error);
       });
       this.#isConnected = true;
       logger.info('both sides can be reached');

@@ -337,9 +337,9 @@ async function untilAnswered<T>(signal: AbortSignal, ask: () => Promise<T>): Pro
   }
 }
 
-/** Shutting down, or changing its role. */
+/** Shutting down, changing its role, or just started, when it knows no users for a moment. */
 function isPassing({ code }: MongoServerError): boolean {
-  return [91, 189, 11600, 11602].includes(Number(code));
+  return [18, 91, 189, 11600, 11602].includes(Number(code));
 }
 
 async function usingClient<T>(uri: string, use: (client: MongoClient) => Promise<T>): Promise<T> {
