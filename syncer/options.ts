@@ -42,7 +42,7 @@ export const syncerOptionTable = {
     default: 4,
     description: 'partitions and collections copied side by side',
   },
-  partitionMiB: {
+  partitionMebibytes: {
     type: 'number',
     default: 64,
     description: 'size in MiB above which a collection is copied in partitions',
@@ -58,4 +58,4 @@ export const syncerOptionTable = {
 export type SyncerOptions = Options<typeof syncerOptionTable>;
 
 /** Options that say how hard the syncer works. */
-export type SyncerTuning = Pick<SyncerOptions, 'copyWorkers' | 'partitionMiB' | 'lanes'>;
+export type SyncerTuning = Pick<SyncerOptions, 'copyWorkers' | 'partitionMebibytes' | 'lanes'>;

@@ -1,8 +1,7 @@
 import { redact } from '../../service/redact.ts';
 
 /** What went wrong, when the API server has not said so itself by a Status. */
-type LocalReason =
-  'ConnectionFailed' | 'DeadlineExceeded' | 'InvalidResponse' | 'ResponseTooLarge';
+type LocalReason = 'ConnectionFailed' | 'DeadlineExceeded' | 'InvalidResponse' | 'ResponseTooLarge';
 
 /** Details of a {@link KubeError}. */
 export interface KubeErrorDetails {

@@ -69,7 +69,7 @@ export async function copyCollection(
 async function tasksOf(context: SyncContext, collection: TrackedCollection): Promise<CopyTask[]> {
   const { sizeBytes } = collection;
   const whole: CopyTask = { collection, partition: 'all', bytes: sizeBytes };
-  const count = partitionCount(sizeBytes, context.tuning.partitionMiB * 1024 * 1024);
+  const count = partitionCount(sizeBytes, context.tuning.partitionMebibytes * 1024 * 1024);
   if (count === 1 || !canPartition(collection)) return [whole];
   const partitions = await retrying(
     context,

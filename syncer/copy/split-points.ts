@@ -33,7 +33,7 @@ export async function splitCollection(
   { source, signal, tuning }: Pick<SyncContext, 'source' | 'signal' | 'tuning'>,
   collection: TrackedCollection,
 ): Promise<Partition[]> {
-  const count = partitionCount(collection.sizeBytes, tuning.partitionMiB * 1024 * 1024);
+  const count = partitionCount(collection.sizeBytes, tuning.partitionMebibytes * 1024 * 1024);
   const { db, coll } = collection.namespace;
   const sample = await source.decoded
     .db(db)

@@ -193,7 +193,7 @@ describe('contract 4.2 and 4.1: collections that are changed, and odd ids, durin
     await mixed.insertMany(idsOfEveryType().map((_id) => ({ _id, padding })));
     await mixed.insertMany(Array.from({ length: 500 }, (_, n) => ({ _id: `s${n}`, padding })));
     await mixed.insertMany(Array.from({ length: 500 }, (_, n) => ({ _id: n + 10.25, padding })));
-    await using syncer = await pair.syncing({}, { options: { partitionMiB: 0.05 } });
+    await using syncer = await pair.syncing({}, { options: { partitionMebibytes: 0.05 } });
     await pair.assertEqual();
     await mixed.updateMany({}, { $set: { changed: new Int32(1), at: new Double(1) } });
     for (const _id of [null, 1.5, 's7']) await mixed.deleteOne(byId(_id));

@@ -65,7 +65,7 @@ describe('a random workload during copy and change application', function () {
         cluster0: source.uri('syncer'),
         cluster1: destination.uri('syncer'),
         // Small partitions, so that small collections are split too.
-        options: { partitionMiB: 0.05 },
+        options: { partitionMebibytes: 0.05 },
       });
       const writing = new AbortController();
       const written = workload.run(3, writing.signal);
