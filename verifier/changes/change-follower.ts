@@ -57,8 +57,11 @@ export class ChangeFollower {
     for (let attempt = 0; ; attempt++) {
       try {
         await using cursor = await this.#open(token);
+        // The first answer is always empty: it says nothing about what there is to be read.
+        let isFirst = true;
         for (let batch = await cursor.next(); batch; batch = await cursor.next()) {
-          token = await this.#take(batch);
+          token = await this.#take(batch, isFirst);
+          isFirst = false;
           attempt = 0;
         }
       } catch (error) {
@@ -105,7 +108,10 @@ export class ChangeFollower {
     );
   }
 
-  async #take({ documents, postBatchResumeToken: token }: RawBatch): Promise<RawDocument> {
+  async #take(
+    { documents, postBatchResumeToken: token }: RawBatch,
+    isFirst: boolean,
+  ): Promise<RawDocument> {
     if (!token) throw new Error('a batch of the change stream without a resume token');
     const { pending, monitor } = this.#options;
     const changes: ObservedChange[] = [];
@@ -117,7 +123,7 @@ export class ChangeFollower {
     for (const change of changes) note(change, pending);
     monitor.changesSeen += changes.length;
     this.#position = resumeTokenTime(token);
-    this.#isAtEnd = documents.length === 0;
+    this.#isAtEnd = !isFirst && documents.length === 0;
     this.#advanced.wake();
     return token;
   }

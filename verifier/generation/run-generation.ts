@@ -1,9 +1,9 @@
-import type { VerifierMonitor } from '../monitor.ts';
-import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { MongoServerError } from 'mongodb';
 import { listIndexes, type NamespaceInfo } from '../../mongo/catalog.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import type { IdRange } from '../../mongo/id-range.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { codeOf, isReadRepeatable, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf } from '../../service/errors.ts';
 import type { DocumentDifferences, Excuse } from '../compare/batch-matcher.ts';
@@ -15,11 +15,10 @@ import { expiryExcuse } from '../compare/expiry.ts';
 import { idDocument } from '../compare/id-key.ts';
 import { metadataDifferences, type NamespaceState } from '../compare/metadata-difference.ts';
 import type { DocumentDifference, MetadataDifference } from '../compare/mismatch.ts';
-import type { IdRange } from '../../mongo/id-range.ts';
 import { wholeRange } from '../compare/read-documents.ts';
 import { splitRanges } from '../compare/split-ranges.ts';
+import type { VerifierMonitor } from '../monitor.ts';
 import type { PendingChecks } from '../pending-checks.ts';
-
 import type { GenerationStatus } from './generation-status.ts';
 import { isCapped, sourceCollection, type NamespacePair } from './namespace-pairs.ts';
 import type { GenerationKind } from './plan-tasks.ts';
