@@ -1,4 +1,5 @@
 import { createClusterClient, type ClusterClient } from '../mongo/cluster-client.ts';
+import { latestWriteTime } from '../mongo/cluster-time.ts';
 import { NamespaceFilter, serverMatcher } from '../mongo/namespace-filter.ts';
 import { codeOf, connectionError, serverCode } from '../mongo/server-errors.ts';
 import { readTopology, type Topology } from '../mongo/topology.ts';
@@ -163,6 +164,7 @@ export class Syncer {
         this.#record =
           (await this.#storedSync(topologies, 'cluster1')) ??
           (await this.#storedSync(topologies, 'cluster0'));
+        if (this.#record) await this.#recall(this.#record);
         this.#topologies = topologies;
         if (this.#record) this.#started.resolve(undefined);
         this.#logger.info({ state: this.#record?.state ?? 'IDLE' }, 'ready');
@@ -192,6 +194,17 @@ export class Syncer {
       topologies[destination].clusterId === record.destination.clusterId &&
       topologies[record.source.name].clusterId === record.source.clusterId;
     return isOurs ? record : undefined;
+  }
+
+  /** Shows the figures of a stored sync as they were, so that progress tells the truth from its first answer on. */
+  async #recall({ source, destination, startTime }: SyncRecord): Promise<void> {
+    const instance = await this.#storeOn(destination.name).readInstance();
+    if (instance) {
+      this.monitor.copiedBytes = instance.copiedBytes;
+      this.monitor.eventsApplied = instance.eventsApplied;
+    }
+    this.monitor.appliedTime = instance?.appliedTime ?? startTime;
+    this.monitor.latestTime = await latestWriteTime(this.#clusters[source.name], this.#signal);
   }
 
   /** Works on the sync until it is committed, has failed for good, or the program stops. */

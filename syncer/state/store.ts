@@ -76,6 +76,15 @@ export class SyncStore {
     await this.#sync.updateOne({ _id: 'sync' }, { $set: change });
   }
 
+  /** What is stored of this instance, undefined when it never worked on the sync. */
+  async readInstance(): Promise<InstanceRecord | undefined> {
+    const found = await this.#instances.findOne(
+      { _id: this.#instanceId },
+      { signal: this.#signal },
+    );
+    return found === null ? undefined : (withoutId(found) as unknown as InstanceRecord);
+  }
+
   /** Takes this instance over: whichever process held it before can save nothing any more. */
   async claimInstance(): Promise<InstanceRecord> {
     const fresh = { resumeToken: null, appliedTime: null, copiedBytes: 0, eventsApplied: 0 };

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { MongoClient, type MongoServerError } from 'mongodb';
+import { commitAndWait, forward, useClusterPair, type Side } from './cluster-pair.ts';
+
+const userWritesBlocked = 371;
+
+describe('contract 4.1: enableUserWriteBlocking', () => {
+  const pair = useClusterPair();
+  const clients: MongoClient[] = [];
+  beforeEach(async () => {
+    await pair.reset();
+    await pair.source.client.db('shop').collection('items').insertOne({ n: 0 });
+  });
+  afterEach(async () => {
+    for (const client of clients.splice(0)) await client.close();
+  });
+
+  /** What becomes of a write of a user. */
+  async function write({ set }: Side, user: 'app' | 'admin'): Promise<'written' | 'blocked'> {
+    const client = new MongoClient(set.uri(user));
+    clients.push(client);
+    try {
+      await client.db('users').collection('writes').insertOne({});
+      return 'written';
+    } catch (error) {
+      assert.equal((error as MongoServerError).code, userWritesBlocked);
+      return 'blocked';
+    }
+  }
+
+  it('blocks ordinary users on the destination during the sync, and on the source after commit', async () => {
+    const { source, destination } = pair;
+    await using syncer = await pair.syncing({
+      enableUserWriteBlocking: true,
+      includeNamespaces: [{ database: 'shop' }],
+    });
+    assert.equal(await write(source, 'app'), 'written');
+    assert.equal(await write(destination, 'app'), 'blocked');
+    assert.equal(await write(destination, 'admin'), 'written', 'bypassWriteBlockingMode');
+    await source.client.db('shop').collection('items').insertOne({ n: 1 });
+
+    await syncer.commit();
+    // From when commit was received on.
+    assert.equal(await write(source, 'app'), 'blocked');
+    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    assert.equal(await write(source, 'app'), 'blocked');
+    assert.equal(await write(source, 'admin'), 'written');
+    assert.equal(await write(destination, 'app'), 'written');
+    await pair.assertEqual({ exclude: ['users'] });
+  });
+
+  it('canWrite is true only when ordinary users may write to the destination', async () => {
+    const { source, destination } = pair;
+    await source.client.db('shop').command({
+      createIndexes: 'items',
+      indexes: [{ key: { n: 1 }, name: 'n', unique: true }],
+    });
+    await using syncer = await pair.syncing({ enableUserWriteBlocking: true });
+    assert.equal((await syncer.progress()).canWrite, false);
+    await syncer.commit();
+    await syncer.waitFor(({ canWrite }) => canWrite === true);
+    assert.equal(await write(destination, 'app'), 'written');
+    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    await pair.assertEqual({ exclude: ['users'] });
+  });
+
+  it('stays through a restart of the syncer', async () => {
+    const { source, destination } = pair;
+    await using syncer = await pair.syncing({ enableUserWriteBlocking: true });
+    await syncer.kill();
+    assert.equal(await write(destination, 'app'), 'blocked');
+    await syncer.restart();
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    assert.equal(await write(destination, 'app'), 'blocked');
+    await commitAndWait(syncer);
+    assert.equal(await write(source, 'app'), 'blocked');
+    assert.equal(await write(destination, 'app'), 'written');
+  });
+
+  it('is off by default: nobody is blocked on either side', async () => {
+    const { source, destination } = pair;
+    await using syncer = await pair.syncing({ includeNamespaces: [{ database: 'shop' }] });
+    assert.equal(await write(source, 'app'), 'written');
+    assert.equal(await write(destination, 'app'), 'written');
+    await commitAndWait(syncer);
+    assert.equal(await write(source, 'app'), 'written');
+    assert.equal(await write(destination, 'app'), 'written');
+  });
+
+  it('blocks nobody when start is refused', async () => {
+    await pair.destination.client.db('shop').collection('there').insertOne({});
+    await using syncer = await pair.syncer();
+    const answer = await syncer.post('start', { ...forward, enableUserWriteBlocking: true });
+    assert.equal(answer.body['error'], 'DestinationNotEmpty');
+    assert.equal(await write(pair.destination, 'app'), 'written');
+  });
+});
