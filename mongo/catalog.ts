@@ -61,8 +61,14 @@ export async function listNamespaces(
   return infos;
 }
 
-/** Numbers and binary values keep their BSON types, so that options can be given to another server as they were. */
-const keepTypes = { promoteValues: false, promoteLongs: false, promoteBuffers: false } as const;
+/** Values keep their BSON types, so that options can be given to another server as they were. */
+const keepTypes = {
+  promoteValues: false,
+  promoteLongs: false,
+  promoteBuffers: false,
+  // The server's regular expressions are not all JavaScript's.
+  bsonRegExp: true,
+} as const;
 
 function namespaceInfo(db: string, entry: Document): NamespaceInfo {
   const namespace = { db, coll: String(entry['name']) };

@@ -47,7 +47,12 @@ export async function writeNoop(
     { appendOplogNote: 1, data: { clustersync: note }, writeConcern: { w: 'majority' } },
     { signal },
   );
-  return timestampAt(answer, 'operationTime');
+  // A primary that has just been started leaves it out for a while (seen on 6.0.5).
+  if (answer['operationTime'] === undefined) return await latestWriteTime(cluster, signal);
+  // A server that has just been started leaves the time out until it has the keys to sign it.
+  return answer['operationTime'] === undefined
+    ? await majorityTime(cluster, signal)
+    : timestampAt(answer, 'operationTime');
 }
 
 function timestampAt(document: Document, ...path: string[]): Timestamp {

@@ -120,6 +120,7 @@ function parseCatalogEvent(event: RawDocument): CatalogEvent {
     promoteValues: false,
     promoteLongs: false,
     promoteBuffers: false,
+    bsonRegExp: true,
   });
   const namespace = (value: unknown): Namespace => {
     const { db = '', coll = '' } = (value ?? {}) as { db?: string; coll?: string };
