@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { MongoClient, ReadPreference, type Db, type Document } from 'mongodb';
 import { ConnectionString } from 'mongodb-connection-string-url';
 import { messageOf, SyncError } from '../service/errors.ts';
@@ -52,6 +53,26 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
     };
   } catch (error) {
     throw new SyncError('InvalidOption', `--${options.option}: ${messageOf(error)}`);
+  }
+}
+
+/**
+ * Connects the clients of a cluster. To be called, and repeated until it succeeds, before anything else: a client whose
+ * first connection has failed answers every later command with "Topology is closed", unless it is connected anew.
+ */
+export async function connectCluster(
+  { decoded, raw }: ClusterClient,
+  signal: AbortSignal,
+): Promise<void> {
+  const settled = new AbortController();
+  const aborted = once(signal, 'abort', { signal: settled.signal });
+  try {
+    signal.throwIfAborted();
+    await Promise.race([Promise.all([decoded.connect(), raw.connect()]), aborted]);
+    signal.throwIfAborted();
+  } finally {
+    settled.abort();
+    await aborted.catch(() => undefined);
   }
 }
 

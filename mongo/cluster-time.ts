@@ -49,10 +49,7 @@ export async function writeNoop(
   );
   // A primary that has just been started leaves it out for a while (seen on 6.0.5).
   if (answer['operationTime'] === undefined) return await latestWriteTime(cluster, signal);
-  // A server that has just been started leaves the time out until it has the keys to sign it.
-  return answer['operationTime'] === undefined
-    ? await majorityTime(cluster, signal)
-    : timestampAt(answer, 'operationTime');
+  return timestampAt(answer, 'operationTime');
 }
 
 function timestampAt(document: Document, ...path: string[]): Timestamp {

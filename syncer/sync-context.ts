@@ -18,6 +18,8 @@ export interface SyncContext {
   readonly tuning: SyncerTuning;
   readonly monitor: SyncMonitor;
   readonly logger: Logger;
+  /** Keeps a warning for the people who look at progress. */
+  readonly warn: (warning: string) => Promise<void>;
   /** Aborted when the sync is to stop: shutdown, or a failure in another part of it. */
   readonly signal: AbortSignal;
 }

@@ -1,4 +1,8 @@
-import { createClusterClient, type ClusterClient } from '../mongo/cluster-client.ts';
+import {
+  connectCluster,
+  createClusterClient,
+  type ClusterClient,
+} from '../mongo/cluster-client.ts';
 import { latestWriteTime } from '../mongo/cluster-time.ts';
 import { NamespaceFilter, serverMatcher } from '../mongo/namespace-filter.ts';
 import { codeOf, connectionError, serverCode } from '../mongo/server-errors.ts';
@@ -21,6 +25,9 @@ import type { SyncContext } from './sync-context.ts';
 
 type Clusters = Readonly<Record<ClusterName, ClusterClient>>;
 type Topologies = Readonly<Record<ClusterName, Topology>>;
+
+/** The latest warnings that are kept. */
+const maxWarnings = 100;
 
 /** A sync tool: at most one sync, its commands, its progress. Created, it knows nothing; `run` reads the stored state. */
 export class Syncer {
@@ -157,6 +164,8 @@ export class Syncer {
   async #boot(): Promise<void> {
     for (let attempt = 0; !this.#isStopped(); attempt++) {
       try {
+        for (const cluster of [this.#clusters.cluster0, this.#clusters.cluster1])
+          await connectCluster(cluster, this.#signal);
         const topologies = {
           cluster0: await readTopology(this.#clusters.cluster0, this.#signal),
           cluster1: await readTopology(this.#clusters.cluster1, this.#signal),
@@ -250,6 +259,12 @@ export class Syncer {
       tuning: this.#options,
       monitor: this.monitor,
       logger: this.#logger,
+      warn: async (warning) => {
+        this.#logger.warn({ warning }, 'warning');
+        const live = this.#live(store);
+        const warnings = [...live.current.warnings, warning].slice(-maxWarnings);
+        await live.update({ warnings });
+      },
       signal,
     };
   }

@@ -130,8 +130,7 @@ async function applyRename(
   if (isAtMost(event.time, tracked.namedAt) || !isSameNamespace(event.namespace, tracked.namespace))
     return;
   if (!isSelected) {
-    await warn(
-      context,
+    await context.warn(
       `${namespaceText(event.namespace)} was renamed to ${namespaceText(to)}, outside the filter: dropped`,
     );
     await dropTracked(context, tracked);
@@ -217,10 +216,4 @@ async function applyDropIndexes(
   for (const name of names) await dropIndex(context, tracked.namespace, name);
   const indexes = tracked.indexes.filter(({ name }) => !names.has(name));
   await context.catalog.put({ ...tracked, indexes, specifiedAt: event.time });
-}
-
-async function warn(context: SyncContext, warning: string): Promise<void> {
-  context.logger.warn({ warning }, 'warning');
-  const record = await context.store.readSync();
-  await context.store.updateSync({ warnings: [...(record?.warnings ?? []), warning].slice(-100) });
 }
