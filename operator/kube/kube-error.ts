@@ -1,15 +1,15 @@
 import { redact } from '../../service/redact.ts';
 
-/** What went wrong, when the API server has not said so itself by a Status. */
-type LocalReason = 'ConnectionFailed' | 'DeadlineExceeded' | 'InvalidResponse' | 'ResponseTooLarge';
-
 /** Details of a {@link KubeError}. */
 export interface KubeErrorDetails {
   /** What was asked: method and path. */
   readonly request: string;
   /** Undefined where no answer came. */
   readonly statusCode?: number | undefined;
-  /** `reason` of the API server's Status (`NotFound`, `Conflict`, ...), or a {@link LocalReason}. */
+  /**
+   * `reason` of the API server's Status (`NotFound`, `Conflict`, ...); where it has not said it, one of ConnectionFailed,
+   * DeadlineExceeded, InvalidResponse and ResponseTooLarge.
+   */
   readonly reason: string;
   readonly message: string;
   /** When the server said how long to wait before another try. */
