@@ -201,7 +201,9 @@ function check(name: string, script: string): Stage {
 }
 
 function mochaStage(file: string): Stage {
-  const args = ['--forbid-only', '--fail-zero', '--no-config', '--require', hooks, '--spec', file];
+  // --no-color: mocha colours its output where the variable CI is set, terminal or not.
+  const options = ['--forbid-only', '--fail-zero', '--no-config', '--no-color'];
+  const args = [...options, '--require', hooks, '--spec', file];
   return {
     name: 'specs',
     kind: 'mocha',
