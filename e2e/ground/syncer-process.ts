@@ -55,6 +55,8 @@ export interface SyncerProcessOptions {
 export interface SyncerProcess extends AsyncDisposable {
   /** Undefined while it is not running. */
   readonly pid: number | undefined;
+  /** Null while it is running, and when a signal has ended it. */
+  readonly exitCode: number | null;
   /** `http://127.0.0.1:<port>`; another one after each restart. */
   readonly url: string;
   /** POST of a JSON body to /api/v1/<command>. */
@@ -108,6 +110,10 @@ class LocalSyncer implements SyncerProcess {
 
   get pid(): number | undefined {
     return this.#isRunning() ? this.#child?.pid : undefined;
+  }
+
+  get exitCode(): number | null {
+    return this.#child?.exitCode ?? null;
   }
 
   get url(): string {
