@@ -6,13 +6,18 @@ import type { Stage } from './runner/run-stages.ts';
 const limitFactor = Number(process.env['TEST_LIMIT_FACTOR'] ?? 1);
 
 const stages: readonly Stage[] = [
-  { name: 'lint', kind: 'check', ...npmScript('lint', 10) },
-  { name: 'types', kind: 'check', ...npmScript('typecheck', 5), isRequired: true },
-  { name: 'formatting', kind: 'check', ...npmScript('format:check', 5) },
-  { name: 'unused code', kind: 'check', ...npmScript('unused', 5) },
-  { name: 'unit tests', kind: 'mocha', ...npmScript('test:unit', 10) },
-  { name: 'integration tests', kind: 'mocha', ...npmScript('test:integration', 30) },
-  { name: 'end-to-end tests', kind: 'mocha', ...npmScript('test:e2e', 45) },
+  { name: 'lint', work: { kind: 'check' }, ...npmScript('lint', 10) },
+  { name: 'types', work: { kind: 'check' }, ...npmScript('typecheck', 5), isRequired: true },
+  { name: 'formatting', work: { kind: 'check' }, ...npmScript('format:check', 5) },
+  { name: 'unused code', work: { kind: 'check' }, ...npmScript('unused', 5) },
+  { name: 'unit tests', work: { kind: 'mocha' }, ...npmScript('test:unit', 10) },
+  {
+    name: 'integration tests',
+    // They wait for servers more than they compute.
+    work: { kind: 'mocha files', pattern: 'e2e/**/*.integration.ts', jobs: 3 },
+    ...npmScript('mocha:integration', 30),
+  },
+  { name: 'end-to-end tests', work: { kind: 'mocha' }, ...npmScript('test:e2e', 45) },
 ];
 
 function npmScript(script: string, limitMinutes: number): Pick<Stage, 'command' | 'limitSeconds'> {

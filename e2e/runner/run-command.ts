@@ -9,15 +9,20 @@ const endDeadlineMs = 10_000;
 export type Command = readonly [string, ...string[]];
 
 /**
- * Runs a command with the output of this process, until it ends or is aborted, and returns how it ended: `exit code 0`,
- * or the signal. On abort the command and all that it has started in its process group get SIGTERM, 10 s later SIGKILL.
+ * Runs a command until it ends or is aborted, and returns how it ended: `exit code 0`, or the signal. On abort the
+ * command and all that it has started in its process group get SIGTERM, 10 s later SIGKILL.
+ * @param output - where its output goes: to that of this process, or to an open file.
  */
-export async function runCommand([file, ...args]: Command, signal: AbortSignal): Promise<string> {
+export async function runCommand(
+  [file, ...args]: Command,
+  signal: AbortSignal,
+  output: 'inherit' | number = 'inherit',
+): Promise<string> {
   if (signal.aborted) return 'not run';
   const child = spawn(file, args, {
     detached: true,
     env: { ...process.env, TEST_RUNNER_PID: String(process.pid) },
-    stdio: ['ignore', 'inherit', 'inherit'],
+    stdio: ['ignore', output, output],
   });
   const ended = new AbortController();
   const stop = (): void => {

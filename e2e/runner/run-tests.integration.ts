@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -128,6 +128,38 @@ describe('the test runner', () => {
     assert.equal(code, 1);
   });
 
+  it('runs files side by side, and shows the output of each as a whole', async () => {
+    const files = join(folder, 'files');
+    await mkdir(files);
+    // Each waits for what the other one writes.
+    const waiting = (own: string, other: string, end: string): string => `
+      import { existsSync, writeFileSync } from 'node:fs';
+      it("begins ${own}", async () => {
+        console.log("${own} 1");
+        writeFileSync(${JSON.stringify(join(files, own))}, '');
+        while (!existsSync(${JSON.stringify(join(files, other))}))
+          await new Promise((resolve) => setTimeout(resolve, 10));
+        console.log("${own} 2");
+      });
+      it("ends ${own}", () => { ${end} });`;
+    await writeFile(join(files, '1.mjs'), waiting('one', 'two', 'throw new Error("no");'));
+    await writeFile(join(files, '2.mjs'), waiting('two', 'one', ''));
+    await writeFile(join(files, '3.mjs'), 'process.exit(3);');
+    const work: Stage['work'] = { kind: 'mocha files', pattern: join(files, '*.mjs'), jobs: 2 };
+    const { lastLine, output } = await run([{ ...mochaStage(), work }]);
+    assert.equal(lastLine, '3 passed, 2 failed');
+    assert.match(output, /FAILED: ends one/);
+    assert.match(output, /FAILED: specs: .*3\.mjs broke off \(exit code 3\)/);
+    for (const own of ['one', 'two'])
+      assert.match(output, new RegExp(`${own} 1\\n((?!(one|two) [12]).*\\n)*${own} 2`));
+  });
+
+  it('fails when no file has the name it looks for', async () => {
+    const work: Stage['work'] = { kind: 'mocha files', pattern: join(folder, '*.none'), jobs: 2 };
+    const { lastLine } = await run([{ ...mochaStage(), work }]);
+    assert.equal(lastLine, '0 passed, 1 failed');
+  });
+
   it('runs nothing more when a required stage fails', async () => {
     const { lastLine, output } = await run([pass, { ...fail, isRequired: true }, pass]);
     assert.equal(lastLine, '1 passed, 1 failed');
@@ -197,16 +229,21 @@ async function assertIsGone(output: string): Promise<void> {
 }
 
 function check(name: string, script: string): Stage {
-  return { name, kind: 'check', command: [process.execPath, '-e', script], limitSeconds: 30 };
+  return {
+    name,
+    work: { kind: 'check' },
+    command: [process.execPath, '-e', script],
+    limitSeconds: 30,
+  };
 }
 
-function mochaStage(file: string): Stage {
+function mochaStage(file?: string): Stage {
   // --no-color: mocha colours its output where the variable CI is set, terminal or not.
   const options = ['--forbid-only', '--fail-zero', '--no-config', '--no-color'];
-  const args = [...options, '--require', hooks, '--spec', file];
+  const args = [...options, '--require', hooks, ...(file === undefined ? [] : ['--spec', file])];
   return {
     name: 'specs',
-    kind: 'mocha',
+    work: { kind: 'mocha' },
     command: [process.execPath, 'node_modules/mocha/bin/mocha.js', ...args],
     limitSeconds: 30,
   };
