@@ -9,14 +9,14 @@ import { ClusterSyncReconciler } from './clustersync/reconcile.ts';
 import { syncerApi, type SyncerCommand, type SyncerProgress } from './clustersync/syncer-client.ts';
 import { networkPolicies, pods, services, statefulSets } from './kube/builtin-resources.ts';
 import { KubeClient } from './kube/client.ts';
-import { Controller } from './kube/controller.ts';
+import { Controller, type Reconcile } from './kube/controller.ts';
 import { EventRecorder } from './kube/event-recorder.ts';
 import { loadKubeConfig } from './kube/kubeconfig.ts';
 import { LeaderElector } from './kube/leader-election.ts';
 import { KubeMetrics } from './kube/metrics.ts';
 import type { KubeObject, Resource } from './kube/resource.ts';
 import { registerResourceMetrics } from './metrics.ts';
-import { OperandMonitor } from './operand/monitor.ts';
+import { OperandMonitor, type OperandApi } from './operand/monitor.ts';
 import { managedSelector } from './operand/names.ts';
 import { ObjectCache } from './operand/object-cache.ts';
 import { OperandStore } from './operand/operand-store.ts';
@@ -190,59 +190,67 @@ interface Running {
 }
 
 function runClusterSyncs(
-  { logger, metrics, client, recorder, settings, caches }: Foundation,
+  foundation: Foundation,
   store: OperandStore,
   leading: AbortSignal,
 ): Running {
-  const add = (key: string): void => {
-    controller.queue.add(key);
-  };
-  const monitor = new OperandMonitor<SyncerProgress, SyncerCommand>({
-    api: syncerApi,
-    onChange: add,
-    logger,
-  });
-  const reconciler = new ClusterSyncReconciler({
-    client,
-    clusterSyncs: caches.clusterSyncs,
-    store,
-    monitor,
-    recorder,
-    settings,
-  });
-  const controller = new Controller({
+  const { client, recorder, settings, caches } = foundation;
+  return runController<SyncerProgress, SyncerCommand>(foundation, leading, {
     name: 'clustersync',
-    reconcile: async (key, context) => await reconciler.reconcile(key, context),
-    logger,
-    metrics,
+    api: syncerApi,
+    reconcilerOf: (monitor) =>
+      new ClusterSyncReconciler({
+        client,
+        clusterSyncs: caches.clusterSyncs,
+        store,
+        monitor,
+        recorder,
+        settings,
+      }),
   });
-  return { add, ended: runWithMonitor(controller, monitor, leading) };
 }
 
 function runVerifications(
-  { logger, metrics, client, recorder, settings, caches }: Foundation,
+  foundation: Foundation,
   store: OperandStore,
   leading: AbortSignal,
+): Running {
+  const { client, recorder, settings, caches } = foundation;
+  return runController<VerifierProgress, VerifierCommand>(foundation, leading, {
+    name: 'syncverification',
+    api: verifierApi,
+    reconcilerOf: (monitor) =>
+      new VerificationReconciler({
+        client,
+        syncVerifications: caches.syncVerifications,
+        clusterSyncs: caches.clusterSyncs,
+        store,
+        monitor,
+        recorder,
+        settings,
+      }),
+  });
+}
+
+interface ControlledKind<P, C extends string> {
+  readonly name: string;
+  readonly api: OperandApi<P, C>;
+  readonly reconcilerOf: (monitor: OperandMonitor<P, C>) => { readonly reconcile: Reconcile };
+}
+
+/** Runs a controller, and the monitor of the operands that it makes. */
+function runController<P, C extends string>(
+  { logger, metrics }: Foundation,
+  leading: AbortSignal,
+  { name, api, reconcilerOf }: ControlledKind<P, C>,
 ): Running {
   const add = (key: string): void => {
     controller.queue.add(key);
   };
-  const monitor = new OperandMonitor<VerifierProgress, VerifierCommand>({
-    api: verifierApi,
-    onChange: add,
-    logger,
-  });
-  const reconciler = new VerificationReconciler({
-    client,
-    syncVerifications: caches.syncVerifications,
-    clusterSyncs: caches.clusterSyncs,
-    store,
-    monitor,
-    recorder,
-    settings,
-  });
+  const monitor = new OperandMonitor({ api, onChange: add, logger });
+  const reconciler = reconcilerOf(monitor);
   const controller = new Controller({
-    name: 'syncverification',
+    name,
     reconcile: async (key, context) => await reconciler.reconcile(key, context),
     logger,
     metrics,

@@ -3,6 +3,7 @@ import type { Timestamp } from 'mongodb';
 import type { ClusterClient } from '../mongo/cluster-client.ts';
 import { latestWriteTime, majorityTime } from '../mongo/cluster-time.ts';
 import { sleep } from '../service/sleep.ts';
+import { orAborted } from '../service/or-aborted.ts';
 import { ChangeFollower } from './changes/change-follower.ts';
 import { readNamespacePairs } from './generation/namespace-pairs.ts';
 import { databasesOf, planTasks, type GenerationKind } from './generation/plan-tasks.ts';
@@ -11,7 +12,7 @@ import { PendingChecks } from './pending-checks.ts';
 import { retrying, type RetryContext } from '../mongo/retrying.ts';
 import { readScope, type Scope } from './scope.ts';
 import type { VerificationState } from './verification-state.ts';
-import { orAborted, Wakeup } from './wakeup.ts';
+import { Wakeup } from './wakeup.ts';
 
 /** Bounds of the pause between two passes, which is as long as the last pass took. */
 const minPauseMs = 1000;

@@ -1,6 +1,6 @@
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import type { Pod, Secret, StatefulSet } from '../kube/builtin-resources.ts';
-import { findCondition, isConditionTrue } from '../kube/conditions.ts';
+import { isConditionTrue } from '../kube/conditions.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
 import type { Intent } from '../kube/resource.ts';
 import { baseUrlOf } from '../operand/http-api.ts';
@@ -9,6 +9,7 @@ import { graceLeftMs, isCurrent, maySend, type Observation } from '../operand/ob
 import type { SecretValue } from '../operand/operand-store.ts';
 import { podState } from '../operand/pod-state.ts';
 import type { Trouble } from '../operand/trouble.ts';
+import { warningEvents } from '../operand/warning-event.ts';
 import {
   secretsHashOf,
   tokenSecret,
@@ -211,11 +212,7 @@ function eventsOf(
   if (isNew('Committed')) {
     normal('Committed', 'Commit', 'the sync is committed; the destination may be written to');
   }
-  const warning = warningOf(next);
-  if (warning && warning.reason !== warningOf(former)?.reason) {
-    const { reason, message } = warning;
-    events.push({ type: 'Warning', reason, action: 'Reconcile', note: message });
-  }
+  events.push(...warningEvents(former, next, warningReasons));
   return events;
 }
 
@@ -226,12 +223,3 @@ const warningReasons = [
   'PodCrashLooping',
   'PodUnschedulable',
 ];
-
-function warningOf(
-  status: ClusterSyncStatus | undefined,
-): { readonly reason: string; readonly message: string } | undefined {
-  const stalled = findCondition(status?.conditions, 'Stalled');
-  if (stalled) return stalled;
-  const ready = findCondition(status?.conditions, 'Ready');
-  return ready && warningReasons.includes(ready.reason) ? ready : undefined;
-}

@@ -6,7 +6,7 @@ import { sleepOn, systemClock, type Clock } from './clock.ts';
 import { Delivery, type ObjectHandler } from './delivery.ts';
 import { isGone } from './kube-error.ts';
 import { ObjectStore, type Indexers, type ObjectEvent } from './object-store.ts';
-import { orAborted } from './or-aborted.ts';
+import { orAborted } from '../../service/or-aborted.ts';
 import { objectKey, type KubeObject, type Resource } from './resource.ts';
 import { watch } from './watch.ts';
 

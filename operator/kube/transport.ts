@@ -5,7 +5,7 @@ import { messageOf } from '../../service/errors.ts';
 import { Deadline } from './deadline.ts';
 import { errorOfStatus, KubeError } from './kube-error.ts';
 import type { KubeMetrics } from './metrics.ts';
-import { orAborted } from './or-aborted.ts';
+import { orAborted } from '../../service/or-aborted.ts';
 
 /** Time that a request to the API server may take unless it says otherwise. */
 export const defaultDeadlineMs = 10_000;

@@ -22,6 +22,10 @@ export interface Command<C extends string> {
   readonly body: object;
 }
 
+/** What came of a command. */
+export type CommandOutcome =
+  { readonly kind: 'taken' } | { readonly kind: 'refused'; readonly error: ApiError };
+
 /** How the API of a kind of operand is used. Both calls reject only with the signal's reason. */
 export interface OperandApi<P, C extends string> {
   readonly askProgress: (
@@ -32,7 +36,7 @@ export interface OperandApi<P, C extends string> {
     target: ApiTarget,
     command: Command<C>,
     signal: AbortSignal,
-  ) => Promise<{ readonly kind: 'taken' } | { readonly kind: 'refused'; readonly error: ApiError }>;
+  ) => Promise<CommandOutcome>;
   /** Time from one answer to the next question. */
   readonly intervalMs: (answer: ProgressAnswer<P> | undefined) => number;
 }

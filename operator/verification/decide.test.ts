@@ -12,8 +12,9 @@ import {
 import type { StatefulSet } from '../kube/builtin-resources.ts';
 import { findCondition } from '../kube/conditions.ts';
 import type { Observation } from '../operand/observation.ts';
+import { progressAnswer } from '../operand/operand-api.ts';
 import { decide, type Decision, type World } from './decide.ts';
-import { progressAnswer, type VerifierCommand, type VerifierProgress } from './verifier-client.ts';
+import { readProgress, type VerifierCommand, type VerifierProgress } from './verifier-client.ts';
 
 const statefulSet: StatefulSet = {
   apiVersion: 'apps/v1',
@@ -63,7 +64,7 @@ function running(
   const pod = runningPod();
   const [container] = pod.status?.containerStatuses ?? [];
   assert.ok(container);
-  const answer = progress && progressAnswer({ progress });
+  const answer = progress && progressAnswer({ progress }, readProgress);
   assert.notEqual(answer?.kind, 'unreachable');
   return world({
     statefulSet,

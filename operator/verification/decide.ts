@@ -11,6 +11,7 @@ import { graceLeftMs, isCurrent, maySend, type Observation } from '../operand/ob
 import type { SecretValue } from '../operand/operand-store.ts';
 import { podState } from '../operand/pod-state.ts';
 import type { Trouble } from '../operand/trouble.ts';
+import { warningEvents } from '../operand/warning-event.ts';
 import {
   secretsHashOf,
   tokenSecret,
@@ -196,11 +197,7 @@ function eventsOf(
       note: consistent.message,
     });
   }
-  const warning = warningOf(next);
-  if (warning && warning.reason !== warningOf(former)?.reason) {
-    const { reason, message } = warning;
-    events.push({ type: 'Warning', reason, action: 'Reconcile', note: message });
-  }
+  events.push(...warningEvents(former, next, warningReasons));
   return events;
 }
 
@@ -212,12 +209,3 @@ const warningReasons = [
   'PodUnschedulable',
   'NameConflict',
 ];
-
-function warningOf(
-  status: SyncVerificationStatus | undefined,
-): { readonly reason: string; readonly message: string } | undefined {
-  const stalled = findCondition(status?.conditions, 'Stalled');
-  if (stalled) return stalled;
-  const ready = findCondition(status?.conditions, 'Ready');
-  return ready && warningReasons.includes(ready.reason) ? ready : undefined;
-}

@@ -1,0 +1,61 @@
+import { callApi, errorIn, propertyIn, type ApiAnswer, type ApiError } from './http-api.ts';
+import type { CommandOutcome, OperandApi } from './monitor.ts';
+import type { ProgressAnswer } from './observation.ts';
+
+const progressDeadlineMs = 5_000;
+
+/** What tells the API of one kind of operand from that of another. */
+export interface OperandApiOptions<P> {
+  /** The object `progress` of an answer, read leniently; undefined where it is none. */
+  readonly readProgress: (progress: unknown) => P | undefined;
+  readonly commandDeadlineMs: number;
+  /** What an answer to a command means. */
+  readonly outcomeOf: (answer: Extract<ApiAnswer, { readonly kind: 'json' }>) => CommandOutcome;
+  /** The name of the error that a command was not answered. */
+  readonly unreachableName: string;
+  readonly intervalMs: (answer: ProgressAnswer<P> | undefined) => number;
+}
+
+/** The HTTP API of a kind of operand: GET /api/v1/progress, and a POST for each command. */
+export function operandApi<P, C extends string>(options: OperandApiOptions<P>): OperandApi<P, C> {
+  const { readProgress, commandDeadlineMs, outcomeOf, unreachableName, intervalMs } = options;
+  return {
+    intervalMs,
+    askProgress: async (target, signal) => {
+      const answer = await callApi(
+        target,
+        { method: 'GET', path: '/api/v1/progress', deadlineMs: progressDeadlineMs },
+        signal,
+      );
+      return answer.kind === 'json' ? progressAnswer(answer.body, readProgress) : answer;
+    },
+    sendCommand: async (target, { name, body }, signal) => {
+      const answer = await callApi(
+        target,
+        { method: 'POST', path: `/api/v1/${name}`, body, deadlineMs: commandDeadlineMs },
+        signal,
+      );
+      return answer.kind === 'json'
+        ? outcomeOf(answer)
+        : refused(unreachableName, answer.description);
+    },
+  };
+}
+
+/** A refusal that should pass by itself. */
+export function refused(name: string, description: string): CommandOutcome {
+  return { kind: 'refused', error: { name, description, isLasting: false } };
+}
+
+/** The body of a progress answer. */
+export function progressAnswer<P>(
+  body: unknown,
+  readProgress: (progress: unknown) => P | undefined,
+): ProgressAnswer<P> | { readonly kind: 'unreachable'; readonly description: string } {
+  const progress = readProgress(propertyIn(body, 'progress'));
+  if (progress) return { kind: 'progress', progress };
+  // A call that fails while a sync is resumed may be repeated: errors that are not known are not taken for the end.
+  const error: ApiError | undefined = errorIn(body, false);
+  if (error) return { kind: 'error', error };
+  return { kind: 'unreachable', description: 'the answer has neither progress nor error' };
+}

@@ -1,0 +1,30 @@
+import { findCondition, type Condition } from '../kube/conditions.ts';
+import type { EventDraft } from '../kube/event-recorder.ts';
+
+/** What the conditions of a status say. */
+interface WithConditions {
+  readonly conditions?: readonly Condition[] | undefined;
+}
+
+/**
+ * The event that says what keeps an object from being ready, when it was not so before: that it is stalled, or a reason
+ * that somebody may want to know of, though it should pass.
+ * @param passing - those reasons.
+ */
+export function warningEvents(
+  former: WithConditions | undefined,
+  next: WithConditions,
+  passing: readonly string[],
+): Omit<EventDraft, 'regarding'>[] {
+  const warning = warningOf(next, passing);
+  if (!warning || warning.reason === warningOf(former, passing)?.reason) return [];
+  const { reason, message } = warning;
+  return [{ type: 'Warning', reason, action: 'Reconcile', note: message }];
+}
+
+function warningOf(status: WithConditions | undefined, passing: readonly string[]) {
+  const stalled = findCondition(status?.conditions, 'Stalled');
+  if (stalled) return stalled;
+  const ready = findCondition(status?.conditions, 'Ready');
+  return ready && passing.includes(ready.reason) ? ready : undefined;
+}
