@@ -1,24 +1,21 @@
 import assert from 'node:assert/strict';
-import { Registry } from 'prom-client';
 import {
   configMaps,
   events,
   namespaces,
   type Event,
 } from '../../../operator/kube/builtin-resources.ts';
-import { KubeClient } from '../../../operator/kube/client.ts';
+import type { KubeClient } from '../../../operator/kube/client.ts';
 import { EventRecorder } from '../../../operator/kube/event-recorder.ts';
-import { KubeMetrics } from '../../../operator/kube/metrics.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
 import { createLogger } from '../../../service/logger.ts';
-import { ApiServer } from '../../ground/kubernetes/api-server.ts';
 import { until } from '../../ground/until.ts';
+import { useApiServer } from './use-api-server.ts';
 
 describe('EventRecorder, on a real API server', function () {
   this.timeout(60_000);
   const namespace = 'default';
   const signal = new AbortController().signal;
-  let server: ApiServer;
   let client: KubeClient;
   let recorder: EventRecorder;
   let stop: AbortController;
@@ -27,14 +24,8 @@ describe('EventRecorder, on a real API server', function () {
   let logged: string[];
   let tests = 0;
 
-  before(async () => {
-    server = await ApiServer.start();
-    client = new KubeClient(server.config(), new KubeMetrics(new Registry()));
-  });
-
-  after(async () => {
-    client[Symbol.dispose]();
-    await server[Symbol.asyncDispose]();
+  useApiServer((_server, itsClient) => {
+    client = itsClient;
   });
 
   beforeEach(async () => {

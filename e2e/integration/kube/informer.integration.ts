@@ -8,9 +8,10 @@ import { KubeMetrics } from '../../../operator/kube/metrics.ts';
 import type { ObjectEvent } from '../../../operator/kube/object-store.ts';
 import { watch } from '../../../operator/kube/watch.ts';
 import { createLogger } from '../../../service/logger.ts';
-import { ApiServer } from '../../ground/kubernetes/api-server.ts';
+import type { ApiServer } from '../../ground/kubernetes/api-server.ts';
 import { TcpProxy } from '../../ground/kubernetes/tcp-proxy.ts';
 import { until } from '../../ground/until.ts';
+import { useApiServer } from './use-api-server.ts';
 
 const namespace = 'default';
 
@@ -26,14 +27,9 @@ describe('Informer, on a real API server', function () {
   let logged: string[];
   let tests = 0;
 
-  before(async () => {
-    server = await ApiServer.start();
-    client = new KubeClient(server.config(), new KubeMetrics(new Registry()));
-  });
-
-  after(async () => {
-    client[Symbol.dispose]();
-    await server[Symbol.asyncDispose]();
+  useApiServer((started, itsClient) => {
+    server = started;
+    client = itsClient;
   });
 
   beforeEach(async () => {

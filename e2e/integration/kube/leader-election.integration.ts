@@ -9,9 +9,10 @@ import { systemClock } from '../../../operator/kube/clock.ts';
 import { LeaderElector, LeadershipLostError } from '../../../operator/kube/leader-election.ts';
 import { KubeMetrics } from '../../../operator/kube/metrics.ts';
 import { createLogger } from '../../../service/logger.ts';
-import { ApiServer } from '../../ground/kubernetes/api-server.ts';
+import type { ApiServer } from '../../ground/kubernetes/api-server.ts';
 import { TcpProxy } from '../../ground/kubernetes/tcp-proxy.ts';
 import { until } from '../../ground/until.ts';
+import { useApiServer } from './use-api-server.ts';
 
 const namespace = 'default';
 const times = { leaseDurationMs: 2_000, renewDeadlineMs: 1_300, retryPeriodMs: 300 };
@@ -71,14 +72,9 @@ describe('LeaderElector, on a real API server', function () {
   let proxy: TcpProxy;
   let proxied: KubeClient;
 
-  before(async () => {
-    server = await ApiServer.start();
-    client = new KubeClient(server.config(), new KubeMetrics(new Registry()));
-  });
-
-  after(async () => {
-    client[Symbol.dispose]();
-    await server[Symbol.asyncDispose]();
+  useApiServer((started, itsClient) => {
+    server = started;
+    client = itsClient;
   });
 
   beforeEach(async () => {

@@ -4,12 +4,10 @@ import { globSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Registry } from 'prom-client';
 import { parseAllDocuments } from 'yaml';
-import { KubeClient } from '../../../operator/kube/client.ts';
-import { KubeMetrics } from '../../../operator/kube/metrics.ts';
+import type { KubeClient } from '../../../operator/kube/client.ts';
 import { apiVersionOf, type KubeObject, type Resource } from '../../../operator/kube/resource.ts';
-import { ApiServer } from '../../ground/kubernetes/api-server.ts';
+import { useApiServer } from '../kube/use-api-server.ts';
 
 const chart = new URL('../../../charts/clustersync', import.meta.url).pathname;
 const releaseNamespace = 'clustersync';
@@ -17,20 +15,13 @@ const signal = new AbortController().signal;
 
 describe('the chart, on a real API server', function () {
   this.timeout(60_000);
-  let server: ApiServer;
   let client: KubeClient;
 
-  before(async () => {
-    server = await ApiServer.start();
-    client = new KubeClient(server.config(), new KubeMetrics(new Registry()));
+  useApiServer(async (_server, itsClient) => {
+    client = itsClient;
     for (const name of [releaseNamespace, 'one', 'two']) {
       await client.apply(resourceOf('v1', 'Namespace'), { metadata: { name } }, { signal });
     }
-  });
-
-  after(async () => {
-    client[Symbol.dispose]();
-    await server[Symbol.asyncDispose]();
   });
 
   async function install(...values: string[]): Promise<KubeObject[]> {

@@ -1,32 +1,23 @@
 import assert from 'node:assert/strict';
-import { Registry } from 'prom-client';
 import { clusterSyncs, type ClusterSync } from '../../../operator/api/clustersync.ts';
 import { syncVerifications } from '../../../operator/api/sync-verification.ts';
-import { KubeClient } from '../../../operator/kube/client.ts';
+import type { KubeClient } from '../../../operator/kube/client.ts';
 import { isInvalid, KubeError } from '../../../operator/kube/kube-error.ts';
-import { KubeMetrics } from '../../../operator/kube/metrics.ts';
 import type { KubeObject, Resource } from '../../../operator/kube/resource.ts';
-import { ApiServer } from '../../ground/kubernetes/api-server.ts';
 import { installDefinitions, smallestSpec } from './custom-resources.ts';
+import { useApiServer } from '../kube/use-api-server.ts';
 
 const namespace = 'default';
 const signal = new AbortController().signal;
 
 describe('the rules of the custom resources, on a real API server', function () {
   this.timeout(60_000);
-  let server: ApiServer;
   let client: KubeClient;
   let counter = 0;
 
-  before(async () => {
-    server = await ApiServer.start();
-    client = new KubeClient(server.config(), new KubeMetrics(new Registry()));
+  useApiServer(async (_server, itsClient) => {
+    client = itsClient;
     await installDefinitions(client);
-  });
-
-  after(async () => {
-    client[Symbol.dispose]();
-    await server[Symbol.asyncDispose]();
   });
 
   async function create<T extends KubeObject>(resource: Resource<T>, spec: object): Promise<T> {
