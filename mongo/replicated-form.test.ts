@@ -61,6 +61,13 @@ describe('replicatedOptions', () => {
     });
   });
 
+  it('does not cap a clustered collection, which the server would refuse to create', () => {
+    const clusteredIndex = { v: 2, key: { _id: 1 }, name: '_id_', unique: true };
+    assert.deepEqual(replicatedOptions({ clusteredIndex, capped: true, size: 4096, max: 1 }), {
+      clusteredIndex,
+    });
+  });
+
   it('makes a temporary collection one that stays', () => {
     assert.deepEqual(replicatedOptions({ temp: true, validator: { a: 1 } }), {
       validator: { a: 1 },

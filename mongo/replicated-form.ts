@@ -20,15 +20,22 @@ export function replicatedIndex(spec: IndexSpec): IndexSpec {
 
 /**
  * Options of `create` as they stand on the destination during a sync: capped size at its largest, and no TTL (of a
- * clustered collection: the server refuses a time to live that goes back beyond 1970). Neither is it temporary: only the server makes such collections, for
- * `$out` and the like, and they are no more once they are renamed.
+ * clustered collection: the server refuses a time to live that goes back beyond 1970). A clustered collection is not
+ * capped: the server makes such ones by convertToCapped only, and refuses to create them (6.0.5). Neither is any
+ * temporary: only the server makes such collections, for `$out` and the like, and they are no more once they are
+ * renamed.
  */
 export function replicatedOptions(options: Document): Document {
-  const { max: _max, expireAfterSeconds: _ttl, temp: _temp, ...rest } = options;
-  return {
-    ...rest,
-    ...(isTrue(options['capped']) ? { size: new Double(maxCappedBytes) } : {}),
-  };
+  const {
+    capped,
+    size: _size,
+    max: _max,
+    expireAfterSeconds: _ttl,
+    temp: _temp,
+    ...rest
+  } = options;
+  if (!isTrue(options['capped']) || options['clusteredIndex'] !== undefined) return rest;
+  return { ...rest, capped: true, size: new Double(maxCappedBytes) };
 }
 
 /** True for the index on _id that every collection has. */

@@ -183,6 +183,17 @@ export async function modifyCollection(
   await destination.decoded.db(db).command({ collMod: coll, ...change, ...majority }, { signal });
 }
 
+/** Makes a collection of the destination a capped one, which gives it another UUID there. */
+export async function convertToCapped(
+  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
+  { db, coll }: Namespace,
+  size: unknown,
+): Promise<void> {
+  await destination.decoded
+    .db(db)
+    .command({ convertToCapped: coll, size, ...majority }, { signal });
+}
+
 /** The collection that stands at a namespace of the destination. */
 export async function collectionAt(
   { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,

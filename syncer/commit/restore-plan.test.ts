@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Int32 } from 'mongodb';
 import type { IndexSpec } from '../../mongo/catalog.ts';
 import { replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
-import { planIndexes, planOptions } from './restore-plan.ts';
+import { planIndexes, planOptions, type OptionsStep } from './restore-plan.ts';
 
 const index = (options: object = {}): IndexSpec => ({
   v: new Int32(2),
@@ -65,31 +65,37 @@ describe('planIndexes', () => {
 });
 
 describe('planOptions', () => {
-  const cases: [string, object, object | undefined][] = [
-    ['ordinary', { validator: { a: 1 } }, undefined],
-    ['capped', { capped: true, size: 4096 }, { cappedSize: 4096 }],
+  const modify = (change: object): OptionsStep => ({ kind: 'modify', change });
+  const cases: [string, object, readonly OptionsStep[]][] = [
+    ['ordinary', { validator: { a: 1 } }, []],
+    ['capped', { capped: true, size: 4096 }, [modify({ cappedSize: 4096 })]],
     [
       'capped with a largest count',
       { capped: true, size: 4096, max: 3 },
-      { cappedSize: 4096, cappedMax: 3 },
+      [modify({ cappedSize: 4096, cappedMax: 3 })],
     ],
     [
       'clustered with TTL',
       { clusteredIndex: {}, expireAfterSeconds: 60 },
-      { expireAfterSeconds: 60 },
+      [modify({ expireAfterSeconds: 60 })],
+    ],
+    [
+      'clustered and capped',
+      { clusteredIndex: {}, capped: true, size: 4096, expireAfterSeconds: 60 },
+      [{ kind: 'convertToCapped', size: 4096 }, modify({ expireAfterSeconds: 60 })],
     ],
   ];
-  for (const [what, options, change] of cases) {
+  for (const [what, options, steps] of cases) {
     it(`restores a collection that is ${what}`, () => {
-      assert.deepEqual(planOptions(options, replicatedOptions(options)), change);
-      assert.equal(planOptions(options, options), undefined);
+      assert.deepEqual(planOptions(options, replicatedOptions(options)), steps);
+      assert.deepEqual(planOptions(options, options), []);
     });
   }
 
   it('takes a TTL off that the source has taken off', () => {
     assert.deepEqual(
       planOptions({ clusteredIndex: {} }, { clusteredIndex: {}, expireAfterSeconds: 2147483647 }),
-      { expireAfterSeconds: 'off' },
+      [modify({ expireAfterSeconds: 'off' })],
     );
   });
 });

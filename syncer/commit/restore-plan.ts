@@ -44,16 +44,27 @@ function stepsOf(wanted: IndexSpec, present: IndexSpec | undefined): IndexStep[]
   return steps;
 }
 
+/** One step that gives a collection of the destination its true options. */
+export type OptionsStep =
+  | { readonly kind: 'convertToCapped'; readonly size: unknown }
+  /** `change` is a collMod. */
+  | { readonly kind: 'modify'; readonly change: Document };
+
 /**
- * The collMod that gives a collection its true options, undefined where nothing was altered.
+ * The steps from the options on the destination to the true ones of the source; none where nothing was altered.
  * @param trueOptions - the options on the source.
  * @param present - the options on the destination.
  */
-export function planOptions(trueOptions: Document, present: Document): Document | undefined {
+export function planOptions(trueOptions: Document, present: Document): OptionsStep[] {
+  const isCapped = isTrue(trueOptions['capped']);
+  const size = trueOptions['size'] as unknown;
+  if (isCapped && !isTrue(present['capped'])) {
+    const converted = { ...present, capped: true, size };
+    return [{ kind: 'convertToCapped', size }, ...planOptions(trueOptions, converted)];
+  }
   const change: Record<string, unknown> = {};
-  if (isTrue(trueOptions['capped'])) {
-    if (Number(trueOptions['size']) !== Number(present['size']))
-      change['cappedSize'] = trueOptions['size'];
+  if (isCapped) {
+    if (Number(size) !== Number(present['size'])) change['cappedSize'] = size;
     if (Number(trueOptions['max'] ?? 0) !== Number(present['max'] ?? 0))
       change['cappedMax'] = trueOptions['max'] ?? 0;
   }
@@ -62,5 +73,5 @@ export function planOptions(trueOptions: Document, present: Document): Document 
     change['expireAfterSeconds'] = ttl;
   if (ttl === undefined && present['expireAfterSeconds'] !== undefined)
     change['expireAfterSeconds'] = 'off';
-  return Object.keys(change).length === 0 ? undefined : change;
+  return Object.keys(change).length === 0 ? [] : [{ kind: 'modify', change }];
 }

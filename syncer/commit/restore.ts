@@ -6,6 +6,7 @@ import { forEachConcurrently } from '../../service/concurrency.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import {
   collectionAt,
+  convertToCapped,
   modifyCollection,
   runCreateIndexes,
 } from '../catalog/destination-catalog.ts';
@@ -122,6 +123,14 @@ async function restoreOptions(
   { namespace, options }: TrackedCollection,
 ): Promise<void> {
   const present = await collectionAt(context, namespace);
-  const change = planOptions(options, present?.options ?? {});
-  if (change) await modifyCollection(context, namespace, change);
+  for (const step of planOptions(options, present?.options ?? {})) {
+    switch (step.kind) {
+      case 'convertToCapped':
+        await convertToCapped(context, namespace, step.size);
+        break;
+      case 'modify':
+        await modifyCollection(context, namespace, step.change);
+        break;
+    }
+  }
 }

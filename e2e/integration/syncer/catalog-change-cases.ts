@@ -317,6 +317,20 @@ export const catalogChanges: Readonly<Record<string, CatalogChange>> = {
       await db.collection('a').insertOne({ n: 7 });
     },
   },
+  'convertToCapped of a clustered collection': {
+    before: async (db) => {
+      const clusteredIndex = { key: { _id: 1 }, unique: true };
+      for (const name of ['a', 'b', 'ttl']) await db.command({ create: name, clusteredIndex });
+      await db.command({ collMod: 'ttl', expireAfterSeconds: 3600 });
+      await fill(db, 'a', 'b', 'ttl');
+      await db.command({ convertToCapped: 'a', size: 8192 });
+    },
+    change: async (db) => {
+      await db.command({ convertToCapped: 'b', size: 8192 });
+      await db.command({ convertToCapped: 'ttl', size: 8192 });
+      await fill(db, 'a', 'b', 'ttl');
+    },
+  },
   'cloneCollectionAsCapped and $out': {
     before: async (db) => {
       await fill(db, 'a');
