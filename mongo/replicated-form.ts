@@ -27,7 +27,7 @@ export function replicatedIndex(spec: IndexSpec): IndexSpec {
  */
 export function replicatedOptions(options: Document): Document {
   const {
-    capped,
+    capped: _capped,
     size: _size,
     max: _max,
     expireAfterSeconds: _ttl,

@@ -25,7 +25,8 @@ import {
   syncerPort,
 } from './resources.ts';
 import { stageOf } from './stage.ts';
-import { statusOf, type InstanceView } from './status.ts';
+import type { InstanceView } from './instance-trouble.ts';
+import { statusOf } from './status.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
 /** Everything that a decision depends on, beside the resource. */

@@ -1,0 +1,75 @@
+import { actionFor, reasonFor, type ApiError } from '../operand/http-api.ts';
+import { isCurrent, type Observation } from '../operand/observation.ts';
+import { missingPod, type PodState } from '../operand/pod-state.ts';
+import { gravest, type Trouble } from '../operand/trouble.ts';
+import type { Instance } from './resources.ts';
+import type { Stage } from './stage.ts';
+import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
+
+/** What is known of an instance. */
+export interface InstanceView {
+  readonly instance: Instance;
+  readonly pod: PodState | undefined;
+  readonly observation: Observation<SyncerProgress, SyncerCommand> | undefined;
+}
+
+/** Time that a process may take until it answers for the first time. */
+const startGraceMs = 30_000;
+
+/** The gravest trouble of all instances. */
+export function troubleOfInstances(
+  instances: readonly InstanceView[],
+  stage: Stage,
+  nowMs: number,
+): Trouble | undefined {
+  return gravest(
+    instances.flatMap((view) => [
+      answeredError(view),
+      refusedCommand(view, stage),
+      view.pod ? view.pod.trouble : missingPod(view.instance.podName),
+      unreachable(view, nowMs),
+    ]),
+  );
+}
+
+function answeredError({ instance, observation }: InstanceView): Trouble | undefined {
+  if (observation?.answer?.kind !== 'error') return undefined;
+  return troubleOfError(observation.answer.error, `the syncer ${instance.id} reports`);
+}
+
+/** A refusal counts as long as the command is still called for. */
+function refusedCommand(
+  { instance, observation }: InstanceView,
+  stage: Stage,
+): Trouble | undefined {
+  const command = observation?.command;
+  if (command?.kind !== 'refused') return undefined;
+  if (stage !== (command.name === 'start' ? 'idle' : 'changes')) return undefined;
+  return troubleOfError(command.error, `the syncer ${instance.id} refuses ${command.name} with`);
+}
+
+function troubleOfError({ name, description, isLasting }: ApiError, who: string): Trouble {
+  const action = actionFor(name);
+  return {
+    reason: reasonFor(name),
+    message: `${who} ${name}: ${description}${action === undefined ? '' : ` (${action})`}`,
+    // A transition that is refused has been overtaken by events: the next answer tells which.
+    level: isLasting && name !== 'InvalidStateTransition' ? 'stalled' : 'waiting',
+  };
+}
+
+function unreachable(
+  { instance, pod, observation }: InstanceView,
+  nowMs: number,
+): Trouble | undefined {
+  if (!observation?.unreachable || !pod?.process) return undefined;
+  if (observation.answer && isCurrent(observation, nowMs)) return undefined;
+  const { sinceMs, description } = observation.unreachable;
+  // A process that has just been started does not listen yet.
+  const isStarting = !observation.answer && nowMs - sinceMs < startGraceMs;
+  return {
+    reason: isStarting ? 'Starting' : 'SyncerUnreachable',
+    message: `the syncer ${instance.id} in the pod ${pod.name}: ${description}`,
+    level: isStarting ? 'waiting' : 'warning',
+  };
+}
