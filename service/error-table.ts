@@ -136,6 +136,12 @@ export const errorTable = {
     reason: 'CannotCommitYet',
     action: 'Wait until `canCommit` in progress is true.',
   },
+  NotReversible: {
+    status: 409,
+    retryable: false,
+    reason: 'InvalidStateTransition',
+    action: 'Only a sync that was started with reversible: true can be reversed.',
+  },
   NotStarted: {
     status: 409,
     retryable: true,

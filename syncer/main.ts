@@ -30,28 +30,19 @@ export async function startSyncer(
   await syncer.run(signal);
 }
 
-/** The endpoints of the contract, part 4. */
+/** The endpoints of the contract, part 4, and those of pause, resume and reverse, of the same shape. */
 function routesOf(syncer: Syncer): Route[] {
-  const success = { success: true };
+  const commands = ['start', 'pause', 'resume', 'commit'] as const;
   return [
-    {
+    ...commands.map((command): Route => ({
       method: 'POST',
-      path: '/api/v1/start',
+      path: `/api/v1/${command}`,
       errorBody: genericErrorBody,
       handle: async (body) => {
-        await syncer.start(body);
-        return success;
+        await syncer[command](body);
+        return { success: true };
       },
-    },
-    {
-      method: 'POST',
-      path: '/api/v1/commit',
-      errorBody: genericErrorBody,
-      handle: async (body) => {
-        await syncer.commit(body);
-        return success;
-      },
-    },
+    })),
     {
       method: 'GET',
       path: '/api/v1/progress',

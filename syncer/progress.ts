@@ -1,4 +1,5 @@
 import type { SyncMonitor } from './monitor.ts';
+import { blockedText } from './commit/write-blocking.ts';
 import type { Phase, SyncRecord } from './state/records.ts';
 
 /** What `info` says of each phase (contract 2.2). */
@@ -49,13 +50,14 @@ export function idleProgress(): object {
 export function syncProgress(record: SyncRecord, source: ProgressSource): object {
   const { monitor } = source;
   const isWaiting = record.state === 'COMMITTING';
+  const blocked = blockedText(record);
   return {
     progress: {
       state: record.state,
       canCommit: source.isWorking && canCommit(record),
       canWrite: record.canWrite,
       info: isWaiting ? infoOf.restoring : infoOf[record.phase],
-      lagTimeSeconds: record.state === 'COMMITTED' ? 0 : (monitor.lagSeconds ?? 0),
+      lagTimeSeconds: lagOf(record, monitor),
       collectionCopy: {
         estimatedTotalBytes: record.estimatedTotalBytes ?? 0,
         estimatedCopiedBytes: monitor.copiedBytes,
@@ -67,7 +69,19 @@ export function syncProgress(record: SyncRecord, source: ProgressSource): object
       syncerID: source.syncerId,
       coordinatorID: source.coordinatorId,
       totalEventsApplied: monitor.eventsApplied,
-      warnings: record.warnings,
+      warnings: [...(blocked === undefined ? [] : [blocked]), ...record.warnings],
     },
   };
+}
+
+function lagOf({ state }: SyncRecord, { lagSeconds }: ProgressSource['monitor']): number | null {
+  switch (state) {
+    case 'RUNNING':
+    case 'COMMITTING':
+      return lagSeconds ?? 0;
+    case 'PAUSED':
+      return null;
+    case 'COMMITTED':
+      return 0;
+  }
 }

@@ -1,4 +1,4 @@
-import type { Timestamp } from 'mongodb';
+import { Timestamp } from 'mongodb';
 import { majorityTime, writeNoop } from '../mongo/cluster-time.ts';
 import { buildCatalog } from './catalog/build-catalog.ts';
 import { createCollection } from './catalog/destination-catalog.ts';
@@ -8,23 +8,23 @@ import { restoreCharacteristics } from './commit/restore.ts';
 import { setWriteBlocking } from './commit/write-blocking.ts';
 import { copyCollection, copyCollections } from './copy/initial-copy.ts';
 import { retrying } from '../mongo/retrying.ts';
-import type { InstanceRecord, SyncRecord } from './state/records.ts';
+import type { LiveSync } from './live-sync.ts';
+import type { InstanceRecord } from './state/records.ts';
 import type { SyncContext } from './sync-context.ts';
 
-/** The record of a running sync: read at any time, changed in the store first. */
-export interface LiveRecord {
-  readonly current: SyncRecord;
-  update(change: Partial<SyncRecord>): Promise<void>;
-}
+/** Earlier than every change: what is to end at the next batch ends there. */
+const longAgo = new Timestamp({ t: 0, i: 0 });
 
 /**
- * Takes a sync from the phase that is stored to its end. It resolves when the sync is committed; after a crash at any
- * point it is called again and goes on.
+ * Takes a sync from the phase that is stored to its end. It resolves when the sync is committed; after a crash or a
+ * pause at any point it is called again and goes on.
+ * @param isPausing - true from when the sync is being paused: changes end at the next checkpoint then.
  */
 export async function runSync(
   context: SyncContext,
-  live: LiveRecord,
+  live: LiveSync,
   instance: InstanceRecord,
+  isPausing: () => boolean,
 ): Promise<void> {
   const { logger, monitor, source, signal } = context;
   let { resumeToken } = instance;
@@ -62,11 +62,10 @@ export async function runSync(
         if (live.current.state === 'COMMITTING' && live.current.commitTime === null)
           await fixCommitTime(context, live);
         await finishCollections(context);
-        await followChanges(
-          context,
-          streamStart(resumeToken, live.current.startTime),
-          () => live.current.commitTime,
+        await followChanges(context, streamStart(resumeToken, live.current.startTime), () =>
+          isPausing() ? longAgo : live.current.commitTime,
         );
+        if (isPausing()) return;
         await retrying(context, 'state', async () => {
           await live.update({ phase: 'restoring' });
         });
@@ -105,7 +104,7 @@ async function finishCollections(context: SyncContext): Promise<void> {
  * Fixes the cluster time up to which changes belong to a commit, after blocking the writes of ordinary users where that
  * is asked for. May be repeated until the time is stored.
  */
-export async function fixCommitTime(context: SyncContext, live: LiveRecord): Promise<void> {
+export async function fixCommitTime(context: SyncContext, live: LiveSync): Promise<void> {
   await retrying(context, 'commit', async () => {
     if (live.current.commitTime !== null) return;
     if (live.current.options.enableUserWriteBlocking)

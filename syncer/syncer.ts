@@ -1,59 +1,49 @@
-import {
-  connectCluster,
-  createClusterClient,
-  type ClusterClient,
-} from '../mongo/cluster-client.ts';
 import { latestWriteTime } from '../mongo/cluster-time.ts';
 import { NamespaceFilter, serverMatcher } from '../mongo/namespace-filter.ts';
-import { codeOf, connectionError, serverCode } from '../mongo/server-errors.ts';
-import { readTopology, type Topology } from '../mongo/topology.ts';
-import { messageOf, SyncError, toSyncError } from '../service/errors.ts';
+import { retrying } from '../mongo/retrying.ts';
+import { SyncError } from '../service/errors.ts';
 import type { Logger } from '../service/logger.ts';
 import { Mutex } from '../service/mutex.ts';
 import { backoffMs, sleep } from '../service/sleep.ts';
 import { parseStartBody, type ClusterName, type StartOptions } from './api/start-body.ts';
-import { TrackedCatalog } from './catalog/tracked-catalog.ts';
+import { readStoredState } from './boot.ts';
+import { createClusters, type Clusters, type Topologies } from './clusters.ts';
+import { requireNoParameters, stateAfter, type Command } from './commands/transitions.ts';
+import { blockedClusters, blockedText } from './commit/write-blocking.ts';
+import { LiveSync } from './live-sync.ts';
 import { SyncMonitor } from './monitor.ts';
+import { namedError, naming } from './named-error.ts';
 import type { SyncerOptions } from './options.ts';
 import { checkClusters } from './preflight.ts';
 import { canCommit, idleProgress, syncProgress } from './progress.ts';
-import { keepPulse } from './pulse.ts';
-import { fixCommitTime, runSync, type LiveRecord } from './run-sync.ts';
 import type { SyncRecord } from './state/records.ts';
 import { SyncStore } from './state/store.ts';
-import type { SyncContext } from './sync-context.ts';
+import { SyncWork } from './sync-work.ts';
 
-type Clusters = Readonly<Record<ClusterName, ClusterClient>>;
-type Topologies = Readonly<Record<ClusterName, Topology>>;
-
-/** The latest warnings that are kept. */
-const maxWarnings = 100;
-
-/** A sync tool: at most one sync, its commands, its progress. Created, it knows nothing; `run` reads the stored state. */
+/**
+ * A sync tool: at most one sync, its commands, its progress. Created, it knows nothing; `run` reads the stored state.
+ *
+ * Commands come one after the other. Each is carried out in the store before it is answered, so that after a crash, or
+ * for a client that has gone away meanwhile, the state is either the one before the command or the one after it.
+ */
 export class Syncer {
   readonly monitor = new SyncMonitor();
   readonly #options: SyncerOptions;
   readonly #logger: Logger;
   readonly #clusters: Clusters;
   readonly #commands = new Mutex();
-  readonly #started = Promise.withResolvers<undefined>();
+  readonly #live = new LiveSync(({ destination }) => this.#storeOn(destination.name));
   #topologies: Topologies | undefined;
   #bootError = new SyncError('NotStarted', 'the stored state has not been read yet');
-  #record: SyncRecord | undefined;
-  #context: SyncContext | undefined;
+  #work: SyncWork | undefined;
+  #workEnded = Promise.resolve();
   #failure: SyncError | undefined;
   #signal = AbortSignal.abort();
 
   constructor(options: SyncerOptions, logger: Logger) {
     this.#options = options;
     this.#logger = logger;
-    const client = (option: ClusterName): ClusterClient =>
-      createClusterClient({
-        uri: options[option],
-        option,
-        appName: `clustersync syncer ${options.id}`,
-      });
-    this.#clusters = { cluster0: client('cluster0'), cluster1: client('cluster1') };
+    this.#clusters = createClusters(options);
   }
 
   /** True when the stored state has been read, so that commands are taken. */
@@ -71,9 +61,8 @@ export class Syncer {
     });
     try {
       await this.#boot();
-      await Promise.race([this.#started.promise, stopped]);
-      if (!this.#isStopped()) await this.#work();
       await stopped;
+      await this.#workEnded;
     } finally {
       await this.#clusters.cluster0[Symbol.asyncDispose]();
       await this.#clusters.cluster1[Symbol.asyncDispose]();
@@ -84,15 +73,16 @@ export class Syncer {
   progress(): object {
     const topologies = this.#needTopologies();
     if (this.#failure) throw this.#failure;
-    if (!this.#record) return idleProgress();
-    const { source, destination } = this.#record;
-    return syncProgress(this.#record, {
+    const { record } = this.#live;
+    if (!record) return idleProgress();
+    const isWorking = this.#work?.isUnderWay ?? false;
+    const isAtRest = record.state === 'PAUSED' || record.state === 'COMMITTED';
+    return syncProgress(record, {
       syncerId: this.#options.id,
-      coordinatorId:
-        this.#context === undefined && this.#record.state !== 'COMMITTED' ? null : this.#options.id,
-      isWorking: this.#context !== undefined,
-      sourceHost: topologies[source.name].host,
-      destinationHost: topologies[destination.name].host,
+      coordinatorId: isWorking || isAtRest ? this.#options.id : null,
+      isWorking,
+      sourceHost: topologies[record.source.name].host,
+      destinationHost: topologies[record.destination.name].host,
       monitor: this.monitor,
     });
   }
@@ -101,108 +91,137 @@ export class Syncer {
   async start(body: unknown): Promise<void> {
     await this.#commands.run(async () => {
       const topologies = this.#needTopologies();
-      if (this.#record) {
-        throw new SyncError(
-          'InvalidStateTransition',
-          `start is allowed in IDLE; the state is ${this.#record.state}`,
-        );
-      }
+      this.#require('start');
       const options = parseStartBody(body);
-      const source = this.#clusters[options.source];
-      const destination = this.#clusters[options.destination];
-      await namingConnectionErrors(async () => {
+      const record = newRecord(options, topologies);
+      await naming(async () => {
         await checkClusters({
-          source,
-          destination,
+          source: this.#clusters[options.source],
+          destination: this.#clusters[options.destination],
           sourceTopology: topologies[options.source],
           destinationTopology: topologies[options.destination],
           options,
           filter: this.#filterOf(options),
           signal: this.#signal,
         });
-        const record = newRecord(options, topologies);
-        await this.#storeOn(options.destination).createSync(record);
-        this.#record = record;
+        const store = this.#storeOn(options.destination);
+        await this.#persisting(async () => {
+          await store.createSync(record);
+        });
       });
+      this.#live.adopt(record);
       this.#logger.info({ options }, 'started');
-      this.#started.resolve(undefined);
+      this.#beginWork();
+    });
+  }
+
+  /** POST /pause. Resolves when the work has stopped and the sync is PAUSED. @throws SyncError InvalidStateTransition. */
+  async pause(body: unknown): Promise<void> {
+    requireNoParameters('pause', body);
+    await this.#commands.run(async () => {
+      this.#require('pause');
+      await this.#requireOwnership();
+      await this.#work?.pause();
+      await this.#workEnded;
+      if (this.#failure) throw this.#failure;
+      try {
+        await this.#transition({ state: 'PAUSED' });
+      } catch (error) {
+        this.#beginWork();
+        throw error;
+      }
+      this.#logger.info({ blocked: blockedClusters(this.#live.current) }, 'paused');
+    });
+  }
+
+  /** POST /resume. Resolves when the sync is RUNNING. @throws SyncError InvalidStateTransition. */
+  async resume(body: unknown): Promise<void> {
+    requireNoParameters('resume', body);
+    await this.#commands.run(async () => {
+      this.#require('resume');
+      await this.#requireOwnership();
+      await this.#transition({ state: 'RUNNING' });
+      this.#logger.info('resumed');
+      this.#beginWork();
     });
   }
 
   /** POST /commit. Resolves when the sync is COMMITTING. @throws SyncError CannotCommitYet, InvalidStateTransition. */
   async commit(body: unknown): Promise<void> {
-    if (typeof body !== 'object' || body === null || Object.keys(body).length > 0) {
-      throw new SyncError('InvalidBody', 'commit takes no parameters: the body is {}');
-    }
-    await this.#commands.run(async () => {
-      this.#needTopologies();
-      if (this.#failure) throw this.#failure;
-      const context = this.#context;
-      if (this.#record?.state !== 'RUNNING') {
-        const state = this.#record?.state ?? 'IDLE';
-        throw new SyncError(
-          'InvalidStateTransition',
-          `commit is allowed in RUNNING; the state is ${state}`,
-        );
-      }
-      if (!canCommit(this.#record) || !context) {
-        throw new SyncError('CannotCommitYet', 'the initial copy is not complete');
-      }
-      const live = this.#live(context.store);
-      await namingConnectionErrors(async () => {
-        await live.update({ state: 'COMMITTING' });
-      });
-      await fixCommitTime(context, live);
-      this.#logger.info('committing');
+    requireNoParameters('commit', body);
+    const work = await this.#commands.run(async () => {
+      this.#require('commit');
+      await this.#requireOwnership();
+      await this.#transition({ state: 'COMMITTING' });
+      this.#logger.info({ blocked: blockedClusters(this.#live.current) }, 'committing');
+      return this.#work;
+    });
+    // Other commands need not wait for a source that is slow: they are refused by now.
+    await work?.fixCommitTime();
+  }
+
+  /** @throws SyncError when a command is not taken now. */
+  #require(command: Command): void {
+    this.#needTopologies();
+    const { record } = this.#live;
+    stateAfter(command, {
+      state: record?.state ?? 'IDLE',
+      canCommit: record !== undefined && canCommit(record) && (this.#work?.isUnderWay ?? false),
+      isReversible: record?.options.reversible ?? false,
+      failure: this.#failure,
     });
   }
 
-  #isStopped(): boolean {
-    return this.#signal.aborted;
+  /** Finds out, before anything is changed, whether the store can be reached and is still this process's. */
+  async #requireOwnership(): Promise<void> {
+    await naming(async () => {
+      await this.#work?.requireOwnership();
+      await this.#live.requireUnchanged();
+    });
+  }
+
+  async #transition(change: Partial<SyncRecord>): Promise<void> {
+    await naming(async () => {
+      await this.#persisting(async () => {
+        await this.#live.update(change);
+      });
+    });
+  }
+
+  /** Repeats a write to the store until it is known what has become of it. */
+  async #persisting(write: () => Promise<void>): Promise<void> {
+    const context = { signal: this.#signal, logger: this.#logger, monitor: this.monitor };
+    await retrying(context, 'command', write);
   }
 
   async #boot(): Promise<void> {
-    for (let attempt = 0; !this.#isStopped(); attempt++) {
+    for (let attempt = 0; !this.#signal.aborted; attempt++) {
       try {
-        for (const cluster of [this.#clusters.cluster0, this.#clusters.cluster1])
-          await connectCluster(cluster, this.#signal);
-        const topologies = {
-          cluster0: await readTopology(this.#clusters.cluster0, this.#signal),
-          cluster1: await readTopology(this.#clusters.cluster1, this.#signal),
-        };
-        this.#record =
-          (await this.#storedSync(topologies, 'cluster1')) ??
-          (await this.#storedSync(topologies, 'cluster0'));
-        if (this.#record) await this.#recall(this.#record);
+        const storeOn = (name: ClusterName): SyncStore => this.#storeOn(name);
+        const { topologies, record } = await readStoredState(this.#clusters, storeOn, this.#signal);
+        if (record) {
+          await this.#recall(record);
+          this.#live.adopt(record);
+        }
         this.#topologies = topologies;
-        if (this.#record) this.#started.resolve(undefined);
-        this.#logger.info({ state: this.#record?.state ?? 'IDLE' }, 'ready');
+        const blocked = record ? blockedClusters(record) : [];
+        this.#logger.info({ state: record?.state ?? 'IDLE', blocked }, 'ready');
+        if (record?.state === 'RUNNING' || record?.state === 'COMMITTING') this.#beginWork();
         return;
       } catch (error) {
-        if (this.#isStopped()) return;
-        this.#bootError = namedError(error);
-        this.#logger.warn(
-          { attempt, error: this.#bootError.name, reason: this.#bootError.message },
-          'cannot read the stored state',
-        );
-        await sleep(backoffMs(attempt, { baseMs: 500, maxMs: 10_000 }), this.#signal).catch(
-          () => undefined,
-        );
+        await this.#cannotBoot(error, attempt);
       }
     }
   }
 
-  /** The sync whose state is on a cluster, when it is one between these two clusters. */
-  async #storedSync(
-    topologies: Topologies,
-    destination: ClusterName,
-  ): Promise<SyncRecord | undefined> {
-    const record = await this.#storeOn(destination).readSync();
-    const isOurs =
-      record?.destination.name === destination &&
-      topologies[destination].clusterId === record.destination.clusterId &&
-      topologies[record.source.name].clusterId === record.source.clusterId;
-    return isOurs ? record : undefined;
+  async #cannotBoot(error: unknown, attempt: number): Promise<void> {
+    if (this.#signal.aborted) return;
+    this.#bootError = namedError(error);
+    const { name, message } = this.#bootError;
+    this.#logger.warn({ attempt, error: name, reason: message }, 'cannot read the stored state');
+    await sleep(backoffMs(attempt, { baseMs: 500, maxMs: 10_000 }), this.#signal).catch(
+      () => undefined,
+    );
   }
 
   /** Shows the figures of a stored sync as they were, so that progress tells the truth from its first answer on. */
@@ -216,86 +235,35 @@ export class Syncer {
     this.monitor.latestTime = await latestWriteTime(this.#clusters[source.name], this.#signal);
   }
 
-  /** Works on the sync until it is committed, has failed for good, or the program stops. */
-  async #work(): Promise<void> {
-    const own = new AbortController();
-    const signal = AbortSignal.any([this.#signal, own.signal]);
-    try {
-      const context = await this.#createContext(signal);
-      if (!context) return;
-      const live = this.#live(context.store);
-      if (live.current.failure) await live.update({ failure: null });
-      const instance = await context.store.claimInstance();
-      this.monitor.copiedBytes = instance.copiedBytes;
-      this.monitor.eventsApplied = instance.eventsApplied;
-      this.#context = context;
-      const pulse = keepPulse(context);
-      try {
-        await Promise.race([
-          runSync(context, live, instance),
-          pulse.then(async () => await new Promise<never>(() => undefined)),
-        ]);
-      } finally {
-        own.abort(new Error('the sync has ended'));
-        await pulse.catch(() => undefined);
-      }
-    } catch (error) {
-      if (this.#isStopped()) return;
-      await this.#fail(namedError(error));
-    }
-  }
-
-  async #createContext(signal: AbortSignal): Promise<SyncContext | undefined> {
-    if (!this.#record) return undefined;
-    const { options } = this.#record;
-    const store = this.#storeOn(options.destination, signal);
-    return {
-      source: this.#clusters[options.source],
-      destination: this.#clusters[options.destination],
-      store,
-      catalog: await TrackedCatalog.load(store),
-      filter: this.#filterOf(options),
-      options,
-      tuning: this.#options,
-      monitor: this.monitor,
+  #beginWork(): void {
+    const work = new SyncWork({
+      options: this.#options,
       logger: this.#logger,
-      warn: async (warning) => {
-        this.#logger.warn({ warning }, 'warning');
-        const live = this.#live(store);
-        const warnings = [...live.current.warnings, warning].slice(-maxWarnings);
-        await live.update({ warnings });
-      },
-      signal,
-    };
+      clusters: this.#clusters,
+      monitor: this.monitor,
+      live: this.#live,
+      storeOn: (name, signal) => this.#storeOn(name, signal),
+      filterOf: (options) => this.#filterOf(options),
+      signal: this.#signal,
+    });
+    this.#work = work;
+    this.#workEnded = work.ended.then(async (failure) => {
+      if (failure) await this.#fail(failure);
+    });
   }
 
   async #fail(error: SyncError): Promise<void> {
-    this.#failure = error;
-    this.#logger.error({ error: error.name, err: error }, 'the sync has stopped');
-    const failure = { name: error.name, description: error.message, at: new Date() };
-    if (this.#record && error.name !== 'SupersededByOtherInstance') {
-      await this.#storeOn(this.#record.destination.name)
-        .updateSync({ failure })
-        .catch((storeError: unknown) => {
-          this.#logger.warn({ err: storeError }, 'the failure could not be stored');
-        });
-    }
-  }
-
-  #live(store: SyncStore): LiveRecord {
-    const read = (): SyncRecord => {
-      if (!this.#record) throw new SyncError('InternalError', 'there is no sync');
-      return this.#record;
-    };
-    return {
-      get current() {
-        return read();
-      },
-      update: async (change) => {
-        await store.updateSync(change);
-        this.#record = { ...read(), ...change };
-      },
-    };
+    const { name } = error;
+    const blocked = blockedText(this.#live.current);
+    const description = blocked === undefined ? error.message : `${error.message}; ${blocked}`;
+    this.#failure = new SyncError(name, description, { cause: error });
+    this.#logger.error({ error: name, err: error, blocked }, 'the sync has stopped');
+    if (name === 'SupersededByOtherInstance') return;
+    await this.#live
+      .update({ failure: { name, description, at: new Date() } })
+      .catch((storeError: unknown) => {
+        this.#logger.warn({ err: storeError }, 'the failure could not be stored');
+      });
   }
 
   #filterOf(options: StartOptions): NamespaceFilter {
@@ -335,19 +303,4 @@ function newRecord(options: StartOptions, topologies: Topologies): SyncRecord {
     failure: null,
     warnings: [],
   };
-}
-
-/** Any error under a name that says what to do. */
-function namedError(error: unknown): SyncError {
-  if (codeOf(error) === serverCode.unauthorized)
-    return new SyncError('MissingPrivileges', messageOf(error), { cause: error });
-  return toSyncError(connectionError(error) ?? error);
-}
-
-async function namingConnectionErrors(run: () => Promise<void>): Promise<void> {
-  try {
-    await run();
-  } catch (error) {
-    throw connectionError(error) ?? error;
-  }
 }

@@ -1,4 +1,6 @@
 import { runCommand, type ClusterClient } from '../../mongo/cluster-client.ts';
+import type { ClusterName } from '../api/start-body.ts';
+import type { SyncRecord } from '../state/records.ts';
 
 /**
  * Lets ordinary users write to a cluster, or not. Users with the action bypassWriteBlockingMode always may.
@@ -10,4 +12,22 @@ export async function setWriteBlocking(
   signal: AbortSignal,
 ): Promise<void> {
   await runCommand(cluster.admin, { setUserWriteBlockMode: 1, global: isBlocked }, { signal });
+}
+
+/** Where ordinary users cannot write because of a sync, as far as its record says: a cluster is never blocked before that. */
+export function blockedClusters(
+  record: Pick<SyncRecord, 'state' | 'options' | 'canWrite'>,
+): ClusterName[] {
+  const { options, state, canWrite } = record;
+  if (!options.enableUserWriteBlocking) return [];
+  const isSourceBlocked = state === 'COMMITTING' || state === 'COMMITTED';
+  return [...(isSourceBlocked ? [options.source] : []), ...(canWrite ? [] : [options.destination])];
+}
+
+/** Says where ordinary users cannot write; undefined where they can everywhere. */
+export function blockedText(record: Parameters<typeof blockedClusters>[0]): string | undefined {
+  const names = blockedClusters(record);
+  return names.length === 0
+    ? undefined
+    : `writes of ordinary users are blocked on ${names.join(' and ')}`;
 }

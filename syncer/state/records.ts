@@ -28,7 +28,7 @@ export interface FailureRecord {
 
 /** The sync: one document, `_id: 'sync'`, in the collection `sync`. */
 export interface SyncRecord {
-  readonly state: 'RUNNING' | 'COMMITTING' | 'COMMITTED';
+  readonly state: 'RUNNING' | 'PAUSED' | 'COMMITTING' | 'COMMITTED';
   readonly phase: Phase;
   readonly options: StartOptions;
   readonly source: ClusterRecord;

@@ -61,14 +61,17 @@ export class SyncStore {
     return found === null ? undefined : (withoutId(found) as unknown as SyncRecord);
   }
 
-  /** Records a new sync. @throws SyncError OtherSyncUnfinished when there is one already. */
+  /**
+   * Records a new sync. May be repeated by the same object where the answer was lost.
+   * @throws SyncError OtherSyncUnfinished when there is one already.
+   */
   async createSync(record: SyncRecord): Promise<void> {
-    const result = await this.#sync.updateOne(
+    const stored = await this.#sync.findOneAndUpdate(
       { _id: 'sync' },
-      { $setOnInsert: { ...record } },
-      { upsert: true },
+      { $setOnInsert: { ...record, createdBy: this.#incarnation } },
+      { upsert: true, returnDocument: 'after' },
     );
-    if (result.upsertedCount === 0)
+    if (stored?.['createdBy'] !== this.#incarnation)
       throw new SyncError('OtherSyncUnfinished', 'the destination holds another sync');
   }
 

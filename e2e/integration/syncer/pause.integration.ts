@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import type { SyncerProcess } from '../../ground/syncer-process.ts';
+import { until } from '../../ground/until.ts';
+import { commitAndWait, forward, useClusterPair, type Side } from './cluster-pair.ts';
+import { canBeSlow, slowCommands } from './slow-commands.ts';
+
+const success = { status: 200, body: { success: true } };
+
+describe('pause and resume', () => {
+  const pair = useClusterPair({ parameters: canBeSlow });
+  beforeEach(async () => {
+    await pair.reset();
+    const shop = pair.source.client.db('shop');
+    for (const name of ['a', 'b', 'c']) await shop.collection(name).insertMany(rows(0, 300));
+    await shop.command({
+      createIndexes: 'a',
+      indexes: [{ key: { n: 1 }, name: 'n', unique: true }],
+    });
+  });
+
+  async function pause(syncer: SyncerProcess): Promise<void> {
+    assert.deepEqual(await syncer.post('pause', {}), success);
+    const { state, canCommit, lagTimeSeconds, canWrite } = await syncer.progress();
+    assert.deepEqual(
+      { state, canCommit, lagTimeSeconds, canWrite },
+      { state: 'PAUSED', canCommit: false, lagTimeSeconds: null, canWrite: false },
+    );
+  }
+
+  it('in the copy: nothing goes on; a restarted process stays PAUSED; resume copies the rest', async () => {
+    await using syncer = await pair.syncer({
+      options: { copyWorkers: 1, partitionMebibytes: 0.01 },
+    });
+    {
+      await using slow = await slowCommands(pair.destination, ['insert'], 150);
+      await syncer.start({ ...forward, enableUserWriteBlocking: true });
+      await until('a copied collection', async () =>
+        (await syncer.log()).includes('"msg":"collection copied"'),
+      );
+      await pause(syncer);
+      await slow[Symbol.asyncDispose]();
+    }
+    const info = (await syncer.progress()).info;
+    assert.equal(info, 'collection copy');
+    const before = await countAll(pair.destination);
+    assert.ok(before < 900, 'the copy was not through');
+    assert.deepEqual(await openCursors(pair.source), []);
+    await pair.source.client.db('shop').collection('b').insertMany(rows(300, 50));
+
+    await syncer.kill();
+    await syncer.restart();
+    const progress = await syncer.progress();
+    assert.equal(progress.state, 'PAUSED');
+    assert.equal(progress.lagTimeSeconds, null);
+    assert.equal(progress.coordinatorID, 'syncer');
+    assert.equal(await blockMode(pair.destination), 2, 'write blocking stays');
+    assert.deepEqual(progress.warnings, ['writes of ordinary users are blocked on cluster1']);
+    assert.equal(await countAll(pair.destination), before);
+
+    assert.deepEqual(await syncer.post('resume', {}), success);
+    assert.equal((await syncer.progress()).state, 'RUNNING');
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  it('in the changes: what was applied is covered by the checkpoint, resume goes on from there', async () => {
+    await using syncer = await pair.syncing();
+    const items = pair.source.client.db('shop').collection('a');
+    await items.insertMany(rows(300, 200));
+    await syncer.waitFor(({ totalEventsApplied }) => (totalEventsApplied ?? 0) >= 200);
+    await pause(syncer);
+    assert.deepEqual(await openCursors(pair.source), []);
+    await items.deleteMany({ n: { $lt: 100 } });
+    await items.updateMany({ n: { $gt: 400 } }, { $set: { later: true } });
+    const copies = pair.destination.client.db('shop').collection('a');
+    assert.equal(await copies.countDocuments(), 500);
+    assert.equal((await syncer.progress()).info, 'change event application');
+
+    await syncer.kill('SIGTERM');
+    assert.equal(syncer.exitCode, 0);
+    await syncer.restart();
+    assert.equal((await syncer.progress()).state, 'PAUSED');
+    assert.equal((await syncer.progress()).totalEventsApplied, 200);
+    assert.deepEqual(await syncer.post('resume', {}), success);
+    await syncer.waitFor(({ totalEventsApplied }) => (totalEventsApplied ?? 0) >= 399);
+    // None was applied twice: the pause has stored a checkpoint.
+    assert.equal((await syncer.progress()).totalEventsApplied, 399);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  it('again and again while a writer writes, killed at times: nothing is lost', async () => {
+    await using syncer = await pair.syncer();
+    const writing = new AbortController();
+    const written = write(writing.signal);
+    try {
+      await syncer.start(forward);
+      for (let round = 0; round < 6; round++) {
+        await pause(syncer);
+        if (round % 3 === 1) {
+          await syncer.kill();
+          await syncer.restart();
+        }
+        assert.deepEqual(await syncer.post('resume', {}), success);
+        if (round > 2) await syncer.waitFor(({ canCommit }) => canCommit);
+      }
+    } finally {
+      writing.abort();
+      await written;
+    }
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  async function write(signal: AbortSignal): Promise<void> {
+    const shop = pair.source.client.db('shop');
+    for (let n = 1000; !signal.aborted; n++) {
+      await shop.collection('a').insertOne({ n });
+      await shop.collection('b').updateOne({ n: n % 300 }, { $inc: { times: 1 } });
+      await shop.collection('c').deleteOne({ n: n - 1000 });
+      if (n % 20 === 0) await shop.collection(`made_${n}`).insertOne({ n });
+    }
+  }
+});
+
+function rows(from: number, count: number): { n: number; text: string }[] {
+  return Array.from({ length: count }, (_, index) => ({ n: from + index, text: 'x'.repeat(100) }));
+}
+
+async function countAll({ client }: Side): Promise<number> {
+  const counts = await Promise.all(
+    ['a', 'b', 'c'].map(async (name) => await client.db('shop').collection(name).countDocuments()),
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** What the server holds open for the syncer. */
+async function openCursors({ client }: Side): Promise<unknown[]> {
+  const found = client
+    .db('admin')
+    .aggregate([
+      { $currentOp: { allUsers: true, idleCursors: true } },
+      { $match: { type: 'idleCursor', appName: 'clustersync syncer syncer' } },
+    ]);
+  return await found.toArray();
+}
+
+async function blockMode({ client }: Side): Promise<unknown> {
+  const status = await client.db('admin').command({ serverStatus: 1 });
+  return (status['repl'] as { userWriteBlockMode: unknown }).userWriteBlockMode;
+}

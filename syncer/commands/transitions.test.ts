@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { SyncError } from '../../service/errors.ts';
+import {
+  requireNoParameters,
+  stateAfter,
+  type Command,
+  type Situation,
+  type SyncState,
+} from './transitions.ts';
+
+const states = ['IDLE', 'RUNNING', 'PAUSED', 'COMMITTING', 'COMMITTED'] as const;
+const commands = ['start', 'pause', 'resume', 'commit', 'reverse'] as const;
+
+/** The state that each command leads to from each state; a dash where it is refused. */
+const table: Readonly<Record<SyncState, readonly string[]>> = {
+  //            start      pause     resume     commit        reverse
+  IDLE: ['RUNNING', '-', '-', '-', '-'],
+  RUNNING: ['-', 'PAUSED', '-', 'COMMITTING', '-'],
+  PAUSED: ['-', '-', 'RUNNING', '-', '-'],
+  COMMITTING: ['-', '-', '-', '-', '-'],
+  COMMITTED: ['-', '-', '-', '-', 'RUNNING'],
+};
+
+const everythingHolds = { canCommit: true, isReversible: true, failure: undefined };
+
+const nameOf = (command: Command, situation: Situation): string => {
+  try {
+    return stateAfter(command, situation);
+  } catch (error) {
+    assert.ok(error instanceof SyncError);
+    return error.name;
+  }
+};
+
+describe('transitions', () => {
+  for (const state of states) {
+    for (const [index, command] of commands.entries()) {
+      const expected = table[state][index] ?? '';
+      it(`${command} in ${state}: ${expected === '-' ? 'refused' : expected}`, () => {
+        const situation = { ...everythingHolds, state };
+        if (expected !== '-') {
+          assert.equal(stateAfter(command, situation), expected);
+          return;
+        }
+        assert.throws(
+          () => stateAfter(command, situation),
+          (error: SyncError) =>
+            error.name === 'InvalidStateTransition' &&
+            error.message.includes(`the state is ${state}`),
+        );
+      });
+    }
+  }
+
+  it('commit needs the initial copy, reverse a reversible sync', () => {
+    const running = { ...everythingHolds, state: 'RUNNING' } as const;
+    assert.equal(nameOf('commit', { ...running, canCommit: false }), 'CannotCommitYet');
+    const committed = { ...everythingHolds, state: 'COMMITTED' } as const;
+    assert.equal(nameOf('reverse', { ...committed, isReversible: false }), 'NotReversible');
+  });
+
+  it('a sync that has failed says why, to every command but start', () => {
+    const failure = new SyncError('OplogRolledOver', 'forgotten');
+    for (const state of states) {
+      const situation = { ...everythingHolds, state, failure };
+      for (const command of commands) {
+        if (command !== 'start') assert.equal(nameOf(command, situation), 'OplogRolledOver');
+      }
+      if (state !== 'IDLE') assert.equal(nameOf('start', situation), 'InvalidStateTransition');
+    }
+  });
+
+  it('commands without parameters take an empty object alone', () => {
+    requireNoParameters('pause', {});
+    for (const body of [undefined, null, 'x', { force: true }])
+      assert.throws(() => {
+        requireNoParameters('pause', body);
+      }, /pause takes no parameters/);
+  });
+});

@@ -1,0 +1,63 @@
+import { SyncError } from '../../service/errors.ts';
+import type { SyncRecord } from '../state/records.ts';
+
+/** States of the API (contract, part 3). In IDLE there is no sync. */
+export type SyncState = 'IDLE' | SyncRecord['state'];
+
+/** The commands of the API. */
+export type Command = 'start' | 'pause' | 'resume' | 'commit' | 'reverse';
+
+/** What decides whether a command is taken. */
+export interface Situation {
+  readonly state: SyncState;
+  /** The initial copy is complete, and change events are being applied. */
+  readonly canCommit: boolean;
+  /** The sync was started with `reversible`. */
+  readonly isReversible: boolean;
+  /** Why the sync stopped for good; undefined while it goes on. */
+  readonly failure: SyncError | undefined;
+}
+
+interface Transition {
+  readonly from: SyncState;
+  readonly to: SyncState;
+}
+
+/**
+ * Every command is taken in one state alone, and leads to one other. COMMITTING becomes COMMITTED by itself; nothing
+ * else changes the state.
+ */
+const transitions: Readonly<Record<Command, Transition>> = {
+  start: { from: 'IDLE', to: 'RUNNING' },
+  pause: { from: 'RUNNING', to: 'PAUSED' },
+  resume: { from: 'PAUSED', to: 'RUNNING' },
+  commit: { from: 'RUNNING', to: 'COMMITTING' },
+  reverse: { from: 'COMMITTED', to: 'RUNNING' },
+};
+
+/**
+ * The state that a command leads to.
+ * @throws SyncError InvalidStateTransition; what stopped the sync, for every command to a sync that has failed;
+ * CannotCommitYet; NotReversible.
+ */
+export function stateAfter(command: Command, situation: Situation): SyncState {
+  const { from, to } = transitions[command];
+  if (situation.failure && command !== 'start') throw situation.failure;
+  if (situation.state !== from) {
+    throw new SyncError(
+      'InvalidStateTransition',
+      `${command} is allowed in ${from}; the state is ${situation.state}`,
+    );
+  }
+  if (command === 'commit' && !situation.canCommit)
+    throw new SyncError('CannotCommitYet', 'the initial copy is not complete');
+  if (command === 'reverse' && !situation.isReversible)
+    throw new SyncError('NotReversible', 'the sync was started without reversible: true');
+  return to;
+}
+
+/** @throws SyncError InvalidBody when a command without parameters was given some. */
+export function requireNoParameters(command: Exclude<Command, 'start'>, body: unknown): void {
+  if (typeof body !== 'object' || body === null || Object.keys(body).length > 0)
+    throw new SyncError('InvalidBody', `${command} takes no parameters: the body is {}`);
+}

@@ -1,0 +1,162 @@
+import { retrying } from '../mongo/retrying.ts';
+import type { NamespaceFilter } from '../mongo/namespace-filter.ts';
+import type { SyncError } from '../service/errors.ts';
+import type { Logger } from '../service/logger.ts';
+import type { ClusterName, StartOptions } from './api/start-body.ts';
+import { TrackedCatalog } from './catalog/tracked-catalog.ts';
+import { appNameOf, type Clusters } from './clusters.ts';
+import { awaitEarlierWrites } from './earlier-writes.ts';
+import type { LiveSync } from './live-sync.ts';
+import type { SyncMonitor } from './monitor.ts';
+import { namedError } from './named-error.ts';
+import type { SyncerOptions } from './options.ts';
+import { keepPulse } from './pulse.ts';
+import { fixCommitTime, runSync } from './run-sync.ts';
+import type { SyncStore } from './state/store.ts';
+import type { SyncContext } from './sync-context.ts';
+
+/** The latest warnings that are kept. */
+const maxWarnings = 100;
+
+/** A pause lets what is being applied come to its end for so long. */
+const pauseGraceMs = 10_000;
+
+/** What working on a sync needs of its process. */
+export interface WorkParts {
+  readonly options: SyncerOptions;
+  readonly logger: Logger;
+  readonly clusters: Clusters;
+  readonly monitor: SyncMonitor;
+  readonly live: LiveSync;
+  readonly storeOn: (cluster: ClusterName, signal: AbortSignal) => SyncStore;
+  readonly filterOf: (options: StartOptions) => NamespaceFilter;
+  /** Aborted when the program stops. */
+  readonly signal: AbortSignal;
+}
+
+/** Work on a sync, from its creation until the sync is committed, is paused, has failed for good, or the program stops. */
+export class SyncWork {
+  readonly #parts: WorkParts;
+  readonly #own = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #failed = Promise.withResolvers<never>();
+  #context: SyncContext | undefined;
+  #isPausing = false;
+  #isToldToStop = false;
+  /** Resolves, with what has stopped the sync for good where something has, when nothing of the work goes on any more. */
+  readonly ended: Promise<SyncError | undefined>;
+
+  constructor(parts: WorkParts) {
+    this.#parts = parts;
+    this.#signal = AbortSignal.any([parts.signal, this.#own.signal]);
+    this.ended = this.#run();
+  }
+
+  /** True while the work is under way: what is stored has been read. */
+  get isUnderWay(): boolean {
+    return this.#context !== undefined;
+  }
+
+  /**
+   * Stops the work: changes at a checkpoint that covers all that was applied, anything else where it is. Gives what has
+   * stopped it for good, where that came first.
+   */
+  async pause(): Promise<SyncError | undefined> {
+    this.#isPausing = true;
+    const stop = (): void => {
+      this.#isToldToStop = true;
+      this.#own.abort(new Error('the sync is being paused'));
+    };
+    if (this.#parts.live.current.phase !== 'changes' || !this.isUnderWay) stop();
+    const timer = setTimeout(stop, pauseGraceMs);
+    try {
+      return await this.ended;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Makes sure that no other process has taken the sync over. @throws SyncError SupersededByOtherInstance. */
+  async requireOwnership(): Promise<void> {
+    await this.#context?.store.heartbeat();
+  }
+
+  /** Fixes the time of a commit that is stored. What keeps it from that for good ends the work. */
+  async fixCommitTime(): Promise<void> {
+    const context = this.#context;
+    try {
+      if (context) await fixCommitTime(context, this.#parts.live);
+    } catch (error) {
+      this.#failed.reject(error);
+      throw (await this.ended) ?? namedError(error);
+    }
+  }
+
+  async #run(): Promise<SyncError | undefined> {
+    this.#failed.promise.catch(() => undefined);
+    try {
+      await this.#work(await this.#createContext());
+      return undefined;
+    } catch (error) {
+      // What fails because it was told to stop has not failed.
+      return this.#isToldToStop || this.#parts.signal.aborted ? undefined : namedError(error);
+    } finally {
+      this.#context = undefined;
+    }
+  }
+
+  async #work(context: SyncContext): Promise<void> {
+    const { live, monitor, options } = this.#parts;
+    const instance = await retrying(context, 'state', async () => {
+      if (live.current.failure) await live.update({ failure: null });
+      return await context.store.claimInstance();
+    });
+    monitor.copiedBytes = instance.copiedBytes;
+    monitor.eventsApplied = instance.eventsApplied;
+    await retrying(context, 'state', async () => {
+      await awaitEarlierWrites(context, appNameOf(options));
+    });
+    this.#context = context;
+    const parts = [
+      runSync(context, live, instance, () => this.#isPausing),
+      keepPulse(context).then(async () => await this.#failed.promise),
+      this.#failed.promise,
+    ];
+    try {
+      await Promise.race(parts);
+    } finally {
+      const reason = new Error('the work on the sync has ended');
+      this.#own.abort(reason);
+      this.#failed.reject(reason);
+      await Promise.allSettled(parts);
+    }
+  }
+
+  async #createContext(): Promise<SyncContext> {
+    const { clusters, filterOf, live, logger, monitor, options, storeOn } = this.#parts;
+    const signal = this.#signal;
+    const { options: startOptions } = live.current;
+    const store = storeOn(startOptions.destination, signal);
+    return {
+      source: clusters[startOptions.source],
+      destination: clusters[startOptions.destination],
+      store,
+      catalog: await retrying(
+        { signal, logger, monitor },
+        'state',
+        async () => await TrackedCatalog.load(store),
+      ),
+      filter: filterOf(startOptions),
+      options: startOptions,
+      tuning: options,
+      monitor,
+      logger,
+      warn: async (warning) => {
+        logger.warn({ warning }, 'warning');
+        const warnings = [...live.current.warnings, warning].slice(-maxWarnings);
+        await live.update({ warnings });
+      },
+      signal,
+    };
+  }
+}
