@@ -28,6 +28,7 @@ export const serverCode = {
   collectionUuidMismatch: 361,
   bsonObjectTooLarge: 10334,
   duplicateKey: 11000,
+  databaseDiffersInCase: 13297,
 } as const;
 
 /** Errors that pass: no primary, a primary stepping down, shutdown, a lost connection. */

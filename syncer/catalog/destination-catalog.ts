@@ -25,10 +25,8 @@ export async function createCollection(
   tracked: TrackedCollection,
   { withIndexes }: { readonly withIndexes: boolean },
 ): Promise<TrackedCollection> {
-  const { db, coll } = tracked.namespace;
-  const command = { create: coll, ...replicatedOptions(tracked.options), ...majority };
   try {
-    await context.destination.decoded.db(db).command(command, { signal: context.signal });
+    await runCreate(context, tracked.namespace, replicatedOptions(tracked.options));
   } catch (error) {
     if (codeOf(error) !== serverCode.namespaceExists) throw error;
   }
@@ -48,20 +46,44 @@ export async function createView(
   namespace: Namespace,
   options: Document,
 ): Promise<void> {
-  const db = context.destination.decoded.db(namespace.db);
   try {
-    await db.command(
-      { create: namespace.coll, ...options, ...majority },
-      { signal: context.signal },
-    );
+    await runCreate(context, namespace, options);
   } catch (error) {
     if (codeOf(error) !== serverCode.namespaceExists) throw error;
     await dropNamespace(context, namespace);
-    await db.command(
-      { create: namespace.coll, ...options, ...majority },
-      { signal: context.signal },
-    );
+    await runCreate(context, namespace, options);
   }
+}
+
+async function runCreate(
+  context: Destination,
+  { db, coll }: Namespace,
+  options: Document,
+): Promise<void> {
+  const run = async (): Promise<void> => {
+    await context.destination.decoded
+      .db(db)
+      .command({ create: coll, ...options, ...majority }, { signal: context.signal });
+  };
+  try {
+    await run();
+  } catch (error) {
+    const [, namesake] = /already have: \[(.+?)\]/.exec(messageOf(error)) ?? [];
+    if (codeOf(error) !== serverCode.databaseDiffersInCase || namesake === undefined) throw error;
+    await dropEmptyDatabase(context, namesake);
+    await run();
+  }
+}
+
+/**
+ * Drops a database that has no collection left. The server keeps such a one open, and refuses another whose name differs
+ * in case alone.
+ */
+async function dropEmptyDatabase(context: Destination, db: string): Promise<void> {
+  if ((await listNamespaces(context.destination, db, context.signal)).length > 0) return;
+  await context.destination.decoded
+    .db(db)
+    .command({ dropDatabase: 1, ...majority }, { signal: context.signal });
 }
 
 /** Drops a collection or view; one that is not there is as good as dropped. */
@@ -150,7 +172,7 @@ function isRefusal(error: unknown): boolean {
   return codeOf(error) !== undefined && !isTransient(error);
 }
 
-/** Builds indexes as they are given. */
+/** Builds indexes as listIndexes shows them. */
 export async function runCreateIndexes(
   { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
   { db, coll }: Namespace,
@@ -158,7 +180,16 @@ export async function runCreateIndexes(
 ): Promise<void> {
   await destination.decoded
     .db(db)
-    .command({ createIndexes: coll, indexes, ...majority }, { signal });
+    .command(
+      { createIndexes: coll, indexes: indexes.map(withExplicitCollation), ...majority },
+      { signal },
+    );
+}
+
+/** Without a collation an index would get that of its collection. Version 1 knows none, and cannot stand in such a one. */
+function withExplicitCollation(spec: IndexSpec): Document {
+  if (spec['collation'] !== undefined || Number(spec['v']) < 2) return spec;
+  return { ...spec, collation: { locale: 'simple' } };
 }
 
 /** Drops an index; one that is not there is as good as dropped. */

@@ -6,7 +6,8 @@ export interface CatalogChange {
   readonly change: (db: Db, other: Db) => Promise<unknown>;
 }
 
-const fill = async (db: Db, ...names: string[]): Promise<void> => {
+/** Puts a few documents into collections. */
+export const fill = async (db: Db, ...names: string[]): Promise<void> => {
   for (const name of names)
     await db.collection(name).insertMany(Array.from({ length: 5 }, (_, n) => ({ in: name, n })));
 };
@@ -24,7 +25,8 @@ const rename = async (
   });
 };
 
-const withIndexes = async (db: Db, ...names: string[]): Promise<void> => {
+/** Fills collections that have a unique and a hidden index. */
+export const withIndexes = async (db: Db, ...names: string[]): Promise<void> => {
   await fill(db, ...names);
   for (const name of names) {
     await db.command({
@@ -37,8 +39,8 @@ const withIndexes = async (db: Db, ...names: string[]): Promise<void> => {
   }
 };
 
-/** All kinds of changes of the catalog, by what they are. */
-export const catalogChanges: Readonly<Record<string, CatalogChange>> = {
+/** Changes of collections, views and databases, by what they are. */
+export const collectionChanges: Readonly<Record<string, CatalogChange>> = {
   'create, with every option': {
     change: async (db) => {
       const clusteredIndex = { key: { _id: 1 }, unique: true };
@@ -136,6 +138,34 @@ export const catalogChanges: Readonly<Record<string, CatalogChange>> = {
       await rename([db, 'a'], [other, 'target'], { dropTarget: true });
     },
   },
+  'rename in a chain, each name taken again at once': {
+    before: async (db) => {
+      await withIndexes(db, 'a', 'b');
+    },
+    change: async (db) => {
+      await rename([db, 'b'], [db, 'c']);
+      await rename([db, 'a'], [db, 'b']);
+      await withIndexes(db, 'a');
+      await rename([db, 'c'], [db, 'd']);
+      await rename([db, 'b'], [db, 'c']);
+      await db.collection('c').updateMany({}, { $set: { was: 'a' } });
+      await rename([db, 'a'], [db, 'b']);
+      await rename([db, 'd'], [db, 'c'], { dropTarget: true });
+      await db.collection('c').insertOne({ was: 'b' });
+    },
+  },
+  'rename into another database, and the old one dropped': {
+    before: async (db) => {
+      await withIndexes(db, 'a', 'b');
+    },
+    change: async (db, other) => {
+      await rename([db, 'a'], [other, 'a']);
+      await db.dropDatabase();
+      await rename([other, 'a'], [db, 'a']);
+      await rename([db, 'a'], [other, 'a']);
+      await other.collection('a').insertOne({ n: 60 });
+    },
+  },
   dropDatabase: {
     before: async (db) => {
       await withIndexes(db, 'a', 'b');
@@ -152,108 +182,6 @@ export const catalogChanges: Readonly<Record<string, CatalogChange>> = {
       await db.dropDatabase();
       await fill(db, 'a');
       await db.command({ create: 'b', viewOn: 'a', pipeline: [] });
-    },
-  },
-  createIndexes: {
-    before: async (db) => {
-      await fill(db, 'a');
-      await db.command({ create: 'empty' });
-    },
-    change: async (db) => {
-      const indexes = [
-        { key: { n: 1 }, name: 'unique', unique: true },
-        { key: { n: -1, in: 1 }, name: 'compound', partialFilterExpression: { n: { $gt: 1 } } },
-        { key: { in: 'text' }, name: 'text', weights: { in: 3 } },
-        { key: { 'x.$**': 1 }, name: 'wildcard' },
-        { key: { at: 1 }, name: 'ttl', expireAfterSeconds: 10_000 },
-      ];
-      await db.command({ createIndexes: 'a', indexes });
-      await db.command({ createIndexes: 'empty', indexes });
-      await db.command({ createIndexes: 'new', indexes });
-      await db.collection('a').insertOne({ n: 10, in: 'more words' });
-    },
-  },
-  'dropIndexes: by name, by keys, several, all': {
-    before: async (db) => {
-      for (const name of ['one', 'keys', 'some', 'all']) {
-        await fill(db, name);
-        const keys = ['a', 'b', 'c', 'd'];
-        await db.command({
-          createIndexes: name,
-          indexes: keys.map((key) => ({ key: { [key]: 1 }, name: key, hidden: key === 'b' })),
-        });
-      }
-    },
-    change: async (db) => {
-      await db.command({ dropIndexes: 'one', index: 'a' });
-      await db.command({ dropIndexes: 'keys', index: { b: 1 } });
-      await db.command({ dropIndexes: 'some', index: ['b', 'c'] });
-      await db.command({ dropIndexes: 'all', index: '*' });
-    },
-  },
-  'an index dropped, and created otherwise under the same name': {
-    before: async (db) => {
-      await withIndexes(db, 'a');
-    },
-    change: async (db) => {
-      await db.command({ dropIndexes: 'a', index: 'unique' });
-      await db.collection('a').insertMany([{ n: 1 }, { n: 1 }]);
-      await db.command({
-        createIndexes: 'a',
-        indexes: [{ key: { other: -1 }, name: 'unique', sparse: true }],
-      });
-    },
-  },
-  'a unique index made after its duplicates are removed': {
-    before: async (db) => {
-      await db.collection('a').insertMany([{ n: 1 }, { n: 1 }, { n: 2 }]);
-    },
-    change: async (db) => {
-      await db.collection('a').deleteOne({ n: 1 });
-      await db.command({
-        createIndexes: 'a',
-        indexes: [{ key: { n: 1 }, name: 'unique', unique: true }],
-      });
-      await db.collection('a').insertOne({ n: 3 });
-    },
-  },
-  'a unique index dropped, duplicates, and a unique index on other keys': {
-    before: async (db) => {
-      await withIndexes(db, 'a');
-    },
-    change: async (db) => {
-      await db.command({ dropIndexes: 'a', index: 'unique' });
-      await db.collection('a').insertMany([
-        { n: 1, m: 1 },
-        { n: 1, m: 2 },
-      ]);
-      await db.collection('a').deleteMany({ m: { $exists: false } });
-      await db.command({
-        createIndexes: 'a',
-        indexes: [{ key: { n: 1, m: 1 }, name: 'both', unique: true }],
-      });
-    },
-  },
-  'documents that an index refuses, after it was dropped': {
-    before: async (db) => {
-      await fill(db, 'a');
-      await db.command({
-        createIndexes: 'a',
-        indexes: [
-          { key: { x: 1, y: 1 }, name: 'compound' },
-          { key: { place: '2dsphere' }, name: 'geo' },
-          { key: { h: 'hashed' }, name: 'hashed' },
-        ],
-      });
-    },
-    change: async (db) => {
-      await db.command({ dropIndexes: 'a', index: '*' });
-      await db.collection('a').insertOne({ x: [1], y: [2], place: 'nowhere', h: [1] });
-      await db.collection('a').deleteOne({ place: 'nowhere' });
-      await db.command({
-        createIndexes: 'a',
-        indexes: [{ key: { x: 1, y: 1 }, name: 'compound' }],
-      });
     },
   },
   'collMod: validator, level, action, pre-images': {
@@ -350,6 +278,40 @@ export const catalogChanges: Readonly<Record<string, CatalogChange>> = {
         .collection('a')
         .aggregate([{ $set: { more: 1 } }, { $merge: 'new' }])
         .toArray();
+    },
+  },
+  'convertToCapped again and again, and renamed': {
+    before: async (db) => {
+      await withIndexes(db, 'a', 'b');
+    },
+    change: async (db) => {
+      for (const size of [20_000, 12_000, 8_192]) {
+        await db.command({ convertToCapped: 'a', size });
+        await db.collection('a').insertOne({ n: size });
+      }
+      await rename([db, 'a'], [db, 'b'], { dropTarget: true });
+      await db.command({ convertToCapped: 'b', size: 4_096 });
+      await fill(db, 'a');
+    },
+  },
+  '$out and $merge into another database, over and into what is there': {
+    before: async (db, other) => {
+      await fill(db, 'a');
+      await withIndexes(other, 'out');
+      await fill(other, 'merged');
+    },
+    change: async (db, other) => {
+      const to = other.databaseName;
+      const into = { db: to, coll: 'merged' };
+      for (const stages of [
+        [{ $out: { db: to, coll: 'out' } }],
+        [{ $out: { db: to, coll: 'new' } }],
+        [{ $set: { m: '$n', n: '$_id' } }, { $merge: { into } }],
+        [{ $set: { m: 'all' } }, { $merge: { into, whenMatched: 'replace' } }],
+        [{ $set: { k: 1 } }, { $merge: { into, whenMatched: [{ $set: { k: '$$new.n' } }] } }],
+        [{ $match: { n: { $gt: 2 } } }, { $out: 'a' }],
+      ])
+        await db.collection('a').aggregate(stages).toArray();
     },
   },
   'a capped collection: filled over its end': {

@@ -1,75 +1,179 @@
 import assert from 'node:assert/strict';
 import type { Db, MongoClient } from 'mongodb';
 import { findDifferences, type Difference } from '../../ground/compare.ts';
-import { catalogChanges as cases } from './catalog-change-cases.ts';
-import { commitAndWait, namespacesOf, useClusterPair } from './cluster-pair.ts';
+import { collectionChanges, type CatalogChange } from './catalog-change-cases.ts';
+import {
+  commitAndWait,
+  forward,
+  namespacesOf,
+  useClusterPair,
+  type ClusterPair,
+} from './cluster-pair.ts';
+import { indexChanges } from './index-change-cases.ts';
+import { canBeSlow, holdInserts } from './slow-commands.ts';
 
-describe('change event application: the catalog', () => {
-  const pair = useClusterPair();
-  const differences = new Map<string, readonly Difference[]>();
+const cases = { ...collectionChanges, ...indexChanges };
 
-  before(async () => {
-    await pair.reset();
-    const databases = Object.keys(cases).flatMap((_, index) => databasesOf(index));
-    const { client } = pair.source;
-    for (const [index, { before: prepare }] of Object.values(cases).entries())
-      await prepare?.(...dbsOf(client, index));
-    await using syncer = await pair.syncing();
-    for (const [index, { change }] of Object.values(cases).entries())
-      await change(...dbsOf(client, index));
-    await commitAndWait(syncer);
-    for (const [index, name] of Object.keys(cases).entries()) {
-      const own = databasesOf(index);
-      const found = await findDifferences(
-        pair.source.set.uri('admin'),
-        pair.destination.set.uri('admin'),
-        { exclude: databases.filter((database) => !own.includes(database)) },
-      );
-      differences.set(name, found);
-    }
-  });
+/** When the catalog is changed: after the copy, or while the copy is held. */
+interface Moment {
+  readonly copyWorkers?: number;
+  /** A collection in whose copy everything stands still: with one worker it is the first, or the last. */
+  readonly barrier?: { readonly documentBytes: number };
+}
 
-  for (const name of Object.keys(cases)) {
-    it(name, () => {
-      assert.deepEqual(differences.get(name), []);
+const moments: Readonly<Record<string, Moment>> = {
+  'after the copy': {},
+  'of collections that are not copied yet': {
+    copyWorkers: 1,
+    barrier: { documentBytes: 2_000_000 },
+  },
+  'of collections that are being copied': { copyWorkers: 60 },
+  'of collections that are copied, during the copy': {
+    copyWorkers: 1,
+    barrier: { documentBytes: 30 },
+  },
+};
+
+describe('changes of the catalog', () => {
+  const pair = useClusterPair({ parameters: canBeSlow });
+
+  for (const [when, { copyWorkers, barrier }] of Object.entries(moments)) {
+    describe(when, () => {
+      const differences = new Map<string, readonly Difference[]>();
+
+      before(async () => {
+        await pair.reset();
+        const { client } = pair.source;
+        await onEveryCase(client, async ({ before: prepare }, ...dbs) => await prepare?.(...dbs));
+        await using syncer = await pair.syncer(copyWorkers ? { options: { copyWorkers } } : {});
+        if (copyWorkers === undefined) {
+          await syncer.start(forward);
+          await syncer.waitFor(({ canCommit }) => canCommit);
+          await onEveryCase(client, async ({ change }, ...dbs) => await change(...dbs));
+        } else {
+          const filler = 'x'.repeat(barrier?.documentBytes ?? 0);
+          if (barrier) await client.db('barrier').collection('rows').insertOne({ filler });
+          await using held = await holdInserts(pair.destination, barrier && 'barrier.rows');
+          await syncer.start(forward);
+          await held.reached(barrier ? 1 : await countFilled(client));
+          await onEveryCase(client, async ({ change }, ...dbs) => await change(...dbs));
+        }
+        await syncer.waitFor(({ canCommit }) => canCommit);
+        await commitAndWait(syncer);
+        for (const [name, found] of await differencesByCase(pair)) differences.set(name, found);
+      });
+
+      for (const name of Object.keys(cases)) {
+        it(name, () => {
+          assert.deepEqual(differences.get(name), undefined);
+        });
+      }
     });
   }
+
+  describe('what cannot be followed', () => {
+    beforeEach(async () => {
+      await pair.reset();
+    });
+
+    it('a time-series collection created during the sync: TimeSeriesNotSupported', async () => {
+      await using syncer = await pair.syncing();
+      await pair.source.client
+        .db('data')
+        .createCollection('ticks', { timeseries: { timeField: 't' } });
+      await assert.rejects(
+        syncer.waitFor(() => false),
+        /"TimeSeriesNotSupported: [^"]*data\.ticks/,
+      );
+      const { status, body } = await syncer.getProgress();
+      assert.equal(status, 400);
+      assert.deepEqual(Object.keys(body), ['error']);
+      assert.equal((await syncer.post('commit', {})).body['error'], 'TimeSeriesNotSupported');
+      assert.ok(syncer.pid);
+    });
+
+    it('a database made again in other letters asks for dropDatabase; once granted, it goes on', async () => {
+      const { client } = pair.source;
+      await client.db('shop').collection('items').insertOne({ n: 1 });
+      await client.db('shop').createCollection('view', { viewOn: 'items', pipeline: [] });
+      await using syncer = await pair.syncing();
+      await assert.rejects(client.db('SHOP').collection('items').insertOne({ n: 2 }), {
+        code: 13297,
+      });
+      await client.db('shop').dropDatabase();
+      await client.db('SHOP').collection('items').insertOne({ n: 2 });
+      await assert.rejects(
+        syncer.waitFor(() => false),
+        /MissingPrivileges: not authorized on shop to execute command { dropDatabase/,
+      );
+      const role = { role: 'dbAdminAnyDatabase', db: 'admin' };
+      const admin = pair.destination.client.db('admin');
+      await admin.command({ grantRolesToUser: 'syncer', roles: [role] });
+      try {
+        await syncer.kill('SIGTERM');
+        await syncer.restart();
+        await syncer.waitFor(({ canCommit }) => canCommit);
+        await commitAndWait(syncer);
+        await pair.assertEqual();
+      } finally {
+        await admin.command({ revokeRolesFromUser: 'syncer', roles: [role] });
+      }
+    });
+
+    it('a time-series collection that is excluded is left alone', async () => {
+      const data = pair.source.client.db('data');
+      await data.createCollection('ticks', { timeseries: { timeField: 't' } });
+      const excludeNamespaces = [{ database: 'data', collectionsRegex: { pattern: '^t' } }];
+      await using syncer = await pair.syncing({ excludeNamespaces });
+      await data.createCollection('tocks', { timeseries: { timeField: 't' } });
+      await data.collection('ticks').insertOne({ t: new Date() });
+      await data.collection('rows').insertOne({ n: 1 });
+      await commitAndWait(syncer);
+      assert.deepEqual(await namespacesOf(pair.destination), ['data.rows']);
+    });
+  });
 });
 
-describe('change event application: what cannot be followed', () => {
-  const pair = useClusterPair();
-  beforeEach(async () => {
-    await pair.reset();
-  });
+async function onEveryCase(
+  client: MongoClient,
+  run: (one: CatalogChange, db: Db, other: Db) => Promise<unknown>,
+): Promise<void> {
+  await Promise.all(
+    Object.values(cases).map(async (one, index) => await run(one, ...dbsOf(client, index))),
+  );
+}
 
-  it('a time-series collection created during the sync: TimeSeriesNotSupported', async () => {
-    await using syncer = await pair.syncing();
-    await pair.source.client
-      .db('data')
-      .createCollection('ticks', { timeseries: { timeField: 't' } });
-    await assert.rejects(
-      syncer.waitFor(() => false),
-      /"TimeSeriesNotSupported: [^"]*data\.ticks/,
-    );
-    const { status, body } = await syncer.getProgress();
-    assert.equal(status, 400);
-    assert.deepEqual(Object.keys(body), ['error']);
-    assert.equal((await syncer.post('commit', {})).body['error'], 'TimeSeriesNotSupported');
-    assert.ok(syncer.pid);
-  });
+/** How many collections have documents to copy. */
+async function countFilled(client: MongoClient): Promise<number> {
+  const { databases } = await client.db('admin').admin().listDatabases({ nameOnly: true });
+  let count = 0;
+  for (const { name } of databases.filter((database) => database.name.startsWith('case_')))
+    for (const { name: coll } of await client
+      .db(name)
+      .listCollections({ type: 'collection' })
+      .toArray())
+      if (coll !== 'system.views' && (await client.db(name).collection(coll).findOne({})) !== null)
+        count++;
+  return count;
+}
 
-  it('a time-series collection that is excluded is left alone', async () => {
-    const data = pair.source.client.db('data');
-    await data.createCollection('ticks', { timeseries: { timeField: 't' } });
-    const excludeNamespaces = [{ database: 'data', collectionsRegex: { pattern: '^t' } }];
-    await using syncer = await pair.syncing({ excludeNamespaces });
-    await data.createCollection('tocks', { timeseries: { timeField: 't' } });
-    await data.collection('ticks').insertOne({ t: new Date() });
-    await data.collection('rows').insertOne({ n: 1 });
-    await commitAndWait(syncer);
-    assert.deepEqual(await namespacesOf(pair.destination), ['data.rows']);
-  });
-});
+/** What differs, by the case that shows it; nothing for those whose databases are equal. */
+async function differencesByCase({
+  source,
+  destination,
+}: ClusterPair): Promise<Map<string, readonly Difference[]>> {
+  const uris = [source.set.uri('admin'), destination.set.uri('admin')] as const;
+  const differences = new Map<string, readonly Difference[]>();
+  if ((await findDifferences(...uris)).length === 0) return differences;
+  const databases = Object.keys(cases).flatMap((_, index) => databasesOf(index));
+  for (const [index, name] of Object.keys(cases).entries()) {
+    const own = databasesOf(index);
+    const exclude = ['barrier', ...databases.filter((database) => !own.includes(database))];
+    const found = await findDifferences(...uris, { exclude });
+    if (found.length > 0) differences.set(name, found);
+  }
+  return differences;
+}
 
 function databasesOf(index: number): [string, string] {
   return [`case_${index}`, `case_${index}_other`];

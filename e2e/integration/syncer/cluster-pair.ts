@@ -100,7 +100,8 @@ export function useClusterPair(options: Omit<ReplicaSetOptions, 'members'> = {})
 async function emptyCluster(client: MongoClient): Promise<void> {
   const admin = client.db('admin');
   await admin.command({ setUserWriteBlockMode: 1, global: false });
-  for (const name of await databaseNames(client)) await client.db(name).dropDatabase();
+  const names = await databaseNames(client);
+  await Promise.all(names.map(async (name) => await client.db(name).dropDatabase()));
 }
 
 async function databaseNames(client: MongoClient): Promise<string[]> {
