@@ -69,7 +69,7 @@ export const errorTable = {
   },
   ReversibleNotSupported: {
     ...configuration,
-    action: 'Leave reversible out; this version cannot reverse a sync.',
+    action: 'Leave reversible out: the description says why these clusters cannot change places.',
   },
   ShardingRequired: {
     ...configuration,
@@ -141,6 +141,16 @@ export const errorTable = {
     retryable: false,
     reason: 'InvalidStateTransition',
     action: 'Only a sync that was started with reversible: true can be reversed.',
+  },
+  WritesNotBlocked: {
+    ...precondition,
+    action:
+      'Make sure that nobody has written to the cluster that the description names since the commit, block it again (setUserWriteBlockMode), and send reverse again.',
+  },
+  ReverseTooLate: {
+    ...precondition,
+    action:
+      'Changes since the commit are forgotten. To go back, empty the old source and start a new sync in the other direction; next time, with a larger oplog on the destination.',
   },
   NotStarted: {
     status: 409,

@@ -12,7 +12,10 @@ export interface StoredState {
   readonly record: SyncRecord | undefined;
 }
 
-/** Connects to both clusters, and reads what is stored of a sync between them. To be repeated until it succeeds. */
+/**
+ * Connects to both clusters, and reads what is stored of a sync between them. While it is being reversed it may be on
+ * both: the one with more reversals counts. To be repeated until it succeeds.
+ */
 export async function readStoredState(
   clusters: Clusters,
   storeOn: (cluster: ClusterName) => SyncStore,
@@ -30,7 +33,10 @@ export async function readStoredState(
       return record && isBetween(topologies, record, name) ? record : undefined;
     }),
   );
-  return { topologies, record: records.find((record) => record !== undefined) };
+  const [record] = records
+    .filter((found) => found !== undefined)
+    .sort((left, right) => right.reversals - left.reversals);
+  return { topologies, record };
 }
 
 /** True for the record of a sync between these two clusters with this destination. */

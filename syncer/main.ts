@@ -32,7 +32,7 @@ export async function startSyncer(
 
 /** The endpoints of the contract, part 4, and those of pause, resume and reverse, of the same shape. */
 function routesOf(syncer: Syncer): Route[] {
-  const commands = ['start', 'pause', 'resume', 'commit'] as const;
+  const commands = ['start', 'pause', 'resume', 'commit', 'reverse'] as const;
   return [
     ...commands.map((command): Route => ({
       method: 'POST',

@@ -37,8 +37,8 @@ export async function checkClusters(subject: PreflightSubject): Promise<void> {
   }
   checkVersion(options.source, sourceTopology);
   checkVersion(options.destination, destinationTopology);
-  await checkPrivileges(source, options.source, sourceActions(options), signal);
-  await checkPrivileges(destination, options.destination, destinationActions(options), signal);
+  checkReversible(subject);
+  await checkPrivilegesFor(options, source, destination, signal);
   await checkPatterns(subject);
   const selected = await selectedNamespaces(source, subject);
   const timeSeries = selected.filter(({ kind }) => kind === 'timeseries');
@@ -55,6 +55,40 @@ export async function checkClusters(subject: PreflightSubject): Promise<void> {
       `the destination has data already: ${namesOf(occupied)}`,
     );
   }
+}
+
+/** What a reversal needs beyond: the clusters change places. */
+function checkReversible({ options, sourceTopology, destinationTopology }: PreflightSubject): void {
+  const [from, to] = [sourceTopology.version, destinationTopology.version];
+  if (options.reversible && majorVersion(from) !== majorVersion(to)) {
+    throw new SyncError(
+      'ReversibleNotSupported',
+      `the source runs ${from} and the destination ${to}: the major versions must be the same`,
+    );
+  }
+}
+
+/** @throws SyncError MissingPrivileges with what the user of either cluster lacks for a sync of these options. */
+export async function checkPrivilegesFor(
+  options: StartOptions,
+  source: ClusterClient,
+  destination: ClusterClient,
+  signal: AbortSignal,
+): Promise<void> {
+  const asSource = sourceActions(options);
+  const asDestination = destinationActions(options);
+  const both = {
+    cluster: [...new Set([...asSource.cluster, ...asDestination.cluster, 'serverStatus'])],
+    collections: [...new Set([...asSource.collections, ...asDestination.collections])],
+  };
+  const { reversible } = options;
+  await checkPrivileges(source, options.source, reversible ? both : asSource, signal);
+  await checkPrivileges(
+    destination,
+    options.destination,
+    reversible ? both : asDestination,
+    signal,
+  );
 }
 
 function checkVersion(option: string, { version, host }: Topology): void {

@@ -9,6 +9,8 @@ const infoOf: Record<Phase, string> = {
   changes: 'change event application',
   restoring: 'waiting for commit to complete',
   done: 'commit completed',
+  handover: 'change event application',
+  loosening: 'change event application',
 };
 
 /** What progress is made of, beside the sync's record. */

@@ -8,6 +8,8 @@ import { restoreCharacteristics } from './commit/restore.ts';
 import { setWriteBlocking } from './commit/write-blocking.ts';
 import { copyCollection, copyCollections } from './copy/initial-copy.ts';
 import { retrying } from '../mongo/retrying.ts';
+import { clearFormerState, handOver } from './reverse/hand-over.ts';
+import { loosenCollections } from './reverse/loosen.ts';
 import type { LiveSync } from './live-sync.ts';
 import type { InstanceRecord } from './state/records.ts';
 import type { SyncContext } from './sync-context.ts';
@@ -16,8 +18,8 @@ import type { SyncContext } from './sync-context.ts';
 const longAgo = new Timestamp({ t: 0, i: 0 });
 
 /**
- * Takes a sync from the phase that is stored to its end. It resolves when the sync is committed; after a crash or a
- * pause at any point it is called again and goes on.
+ * Takes a sync from the phase that is stored to its end. It resolves when the sync is committed, or when its direction
+ * has changed; after a crash or a pause at any point it is called again and goes on.
  * @param isPausing - true from when the sync is being paused: changes end at the next checkpoint then.
  */
 export async function runSync(
@@ -71,11 +73,34 @@ export async function runSync(
         });
         break;
       case 'restoring':
-        await restoreCharacteristics(context, async () => {
-          await live.update({ canWrite: true });
+        await restoreCharacteristics(context, {
+          beforeWritable: async () => {
+            await fixWritableTime(context, live);
+          },
+          onWritable: async () => {
+            await live.update({ canWrite: true });
+          },
         });
         await retrying(context, 'state', async () => {
           await live.update({ state: 'COMMITTED', phase: 'done' });
+        });
+        break;
+      case 'handover': {
+        const to = context.store.on(source);
+        await retrying(context, 'reverse', async () => {
+          await handOver(context, live, to);
+        });
+        // What follows works in the other direction.
+        return;
+      }
+      case 'loosening':
+        await retrying(context, 'reverse', async () => {
+          await clearFormerState(context, live);
+          await setWriteBlocking(context.destination, true, signal);
+        });
+        await loosenCollections(context);
+        await retrying(context, 'state', async () => {
+          await live.update({ phase: 'changes' });
         });
         break;
       case 'done':
@@ -111,6 +136,16 @@ export async function fixCommitTime(context: SyncContext, live: LiveSync): Promi
       await setWriteBlocking(context.source, true, context.signal);
     await live.update({ commitTime: await writeNoop(context.source, 'commit', context.signal) });
   });
+}
+
+/**
+ * Fixes the time from which on a reversal takes changes of the destination (see reversedState). May be repeated: the
+ * first time that was stored stays.
+ */
+async function fixWritableTime(context: SyncContext, live: LiveSync): Promise<void> {
+  if (!live.current.options.reversible || live.current.writableTime !== null) return;
+  const writableTime = await writeNoop(context.destination, 'writable', context.signal);
+  await live.update({ writableTime });
 }
 
 function streamStart(

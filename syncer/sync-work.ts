@@ -37,9 +37,8 @@ export interface WorkParts {
 /** Work on a sync, from its creation until the sync is committed, is paused, has failed for good, or the program stops. */
 export class SyncWork {
   readonly #parts: WorkParts;
-  readonly #own = new AbortController();
-  readonly #signal: AbortSignal;
-  readonly #failed = Promise.withResolvers<never>();
+  #own = new AbortController();
+  #failed = Promise.withResolvers<never>();
   #context: SyncContext | undefined;
   #isPausing = false;
   #isToldToStop = false;
@@ -48,7 +47,6 @@ export class SyncWork {
 
   constructor(parts: WorkParts) {
     this.#parts = parts;
-    this.#signal = AbortSignal.any([parts.signal, this.#own.signal]);
     this.ended = this.#run();
   }
 
@@ -93,20 +91,25 @@ export class SyncWork {
   }
 
   async #run(): Promise<SyncError | undefined> {
-    this.#failed.promise.catch(() => undefined);
+    const { live } = this.#parts;
     try {
-      await this.#work(await this.#createContext());
+      do await this.#work();
+      while (live.current.phase === 'loosening' && !this.#isPausing);
       return undefined;
     } catch (error) {
       // What fails because it was told to stop has not failed.
       return this.#isToldToStop || this.#parts.signal.aborted ? undefined : namedError(error);
-    } finally {
-      this.#context = undefined;
     }
   }
 
-  async #work(context: SyncContext): Promise<void> {
+  /** Works in one direction. */
+  async #work(): Promise<void> {
     const { live, monitor, options } = this.#parts;
+    this.#own = new AbortController();
+    if (this.#isToldToStop) this.#own.abort();
+    this.#failed = Promise.withResolvers<never>();
+    this.#failed.promise.catch(() => undefined);
+    const context = await this.#createContext();
     const instance = await retrying(context, 'state', async () => {
       if (live.current.failure) await live.update({ failure: null });
       return await context.store.claimInstance();
@@ -129,12 +132,13 @@ export class SyncWork {
       this.#own.abort(reason);
       this.#failed.reject(reason);
       await Promise.allSettled(parts);
+      this.#context = undefined;
     }
   }
 
   async #createContext(): Promise<SyncContext> {
     const { clusters, filterOf, live, logger, monitor, options, storeOn } = this.#parts;
-    const signal = this.#signal;
+    const signal = AbortSignal.any([this.#parts.signal, this.#own.signal]);
     const { options: startOptions } = live.current;
     const store = storeOn(startOptions.destination, signal);
     return {

@@ -8,6 +8,7 @@ import { backoffMs, sleep } from '../service/sleep.ts';
 import { parseStartBody, type ClusterName, type StartOptions } from './api/start-body.ts';
 import { readStoredState } from './boot.ts';
 import { createClusters, type Clusters, type Topologies } from './clusters.ts';
+import { newRecord } from './commands/new-record.ts';
 import { requireNoParameters, stateAfter, type Command } from './commands/transitions.ts';
 import { blockedClusters, blockedText } from './commit/write-blocking.ts';
 import { LiveSync } from './live-sync.ts';
@@ -15,6 +16,7 @@ import { SyncMonitor } from './monitor.ts';
 import { namedError, naming } from './named-error.ts';
 import type { SyncerOptions } from './options.ts';
 import { checkClusters } from './preflight.ts';
+import { checkReverse } from './reverse/check-reverse.ts';
 import { canCommit, idleProgress, syncProgress } from './progress.ts';
 import type { SyncRecord } from './state/records.ts';
 import { SyncStore } from './state/store.ts';
@@ -104,6 +106,7 @@ export class Syncer {
           filter: this.#filterOf(options),
           signal: this.#signal,
         });
+        if (options.reversible) await this.#requireNoState(options.source);
         const store = this.#storeOn(options.destination);
         await this.#persisting(async () => {
           await store.createSync(record);
@@ -158,6 +161,32 @@ export class Syncer {
     });
     // Other commands need not wait for a source that is slow: they are refused by now.
     await work?.fixCommitTime();
+  }
+
+  /** POST /reverse. Resolves when the sync is RUNNING in the other direction. @throws SyncError for whatever forbids it. */
+  async reverse(body: unknown): Promise<void> {
+    requireNoParameters('reverse', body);
+    await this.#commands.run(async () => {
+      this.#require('reverse');
+      await this.#requireOwnership();
+      const { current } = this.#live;
+      const store = this.#storeOn(current.source.name);
+      await naming(async () => {
+        await checkReverse(current, this.#clusters, store, this.#signal);
+      });
+      await this.#transition({ state: 'RUNNING', phase: 'handover' });
+      this.#logger.info({ blocked: blockedClusters(this.#live.current) }, 'reversing');
+      this.#beginWork();
+    });
+  }
+
+  /** A reversal is going to bring the state of the sync there. */
+  async #requireNoState(name: ClusterName): Promise<void> {
+    if ((await this.#storeOn(name).readSync()) === undefined) return;
+    throw new SyncError(
+      'OtherSyncUnfinished',
+      `${name} holds the state of another sync, in clustersync_internal`,
+    );
   }
 
   /** @throws SyncError when a command is not taken now. */
@@ -281,26 +310,4 @@ export class Syncer {
     if (!this.#topologies) throw this.#bootError;
     return this.#topologies;
   }
-}
-
-function newRecord(options: StartOptions, topologies: Topologies): SyncRecord {
-  const cluster = (name: ClusterName): SyncRecord['source'] => ({
-    name,
-    clusterId: topologies[name].clusterId,
-  });
-  return {
-    state: 'RUNNING',
-    phase: 'catalog',
-    options,
-    source: cluster(options.source),
-    destination: cluster(options.destination),
-    startedAt: new Date(),
-    startTime: null,
-    catalogTimes: [],
-    estimatedTotalBytes: null,
-    commitTime: null,
-    canWrite: false,
-    failure: null,
-    warnings: [],
-  };
 }

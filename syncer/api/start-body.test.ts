@@ -113,11 +113,6 @@ describe('parseStartBody', () => {
       { ...clusters, reversible: true },
       'ReversibleNeedsWriteBlocking',
     ],
-    [
-      'reversible, as long as it is not there',
-      { ...clusters, reversible: true, enableUserWriteBlocking: true },
-      'ReversibleNotSupported',
-    ],
     ...(
       [
         ['a filter that is no array', { database: 'a' }],
@@ -200,7 +195,7 @@ describe('checkTopologies', () => {
     ];
   for (const [given, source, destination, expected] of cases) {
     it(`${source} to ${destination} ${given ? 'with' : 'without'} sharding: ${expected}`, () => {
-      const options = given === undefined ? {} : { sharding: given };
+      const options = { reversible: false, ...(given === undefined ? {} : { sharding: given }) };
       assert.equal(
         nameOf(() => {
           checkTopologies(options, { kind: source }, { kind: destination });
@@ -209,4 +204,14 @@ describe('checkTopologies', () => {
       );
     });
   }
+
+  it('replicaSet to sharded cannot be reversed: ReversibleNotSupported', () => {
+    const options = { reversible: true, sharding };
+    assert.equal(
+      nameOf(() => {
+        checkTopologies(options, { kind: 'replicaSet' }, { kind: 'sharded' });
+      }),
+      'ReversibleNotSupported',
+    );
+  });
 });

@@ -33,8 +33,8 @@ const validate = new Ajv({
 
 /**
  * Checks the body of POST /start by its schema and by the rules that need nothing else.
- * @throws SyncError InvalidBody, InvalidNamespaceFilter, UnknownCluster, NeverWithReversible,
- * ReversibleNeedsWriteBlocking or ReversibleNotSupported.
+ * @throws SyncError InvalidBody, InvalidNamespaceFilter, UnknownCluster, NeverWithReversible or
+ * ReversibleNeedsWriteBlocking.
  */
 export function parseStartBody(body: unknown): StartOptions {
   const copy = structuredClone(body);
@@ -65,17 +65,16 @@ export function parseStartBody(body: unknown): StartOptions {
         'reversible needs enableUserWriteBlocking: true',
       );
     }
-    throw new SyncError('ReversibleNotSupported', 'this version cannot reverse a sync');
   }
   return options;
 }
 
 /**
- * Checks `sharding` against the deployments (contract 4.1, rules 2 and 3).
- * @throws SyncError ShardingRequired, ShardingNotAllowed or TopologyNotSupported.
+ * Checks `sharding` and `reversible` against the deployments (contract 4.1).
+ * @throws SyncError ShardingRequired, ShardingNotAllowed, ReversibleNotSupported or TopologyNotSupported.
  */
 export function checkTopologies(
-  { sharding }: Pick<StartOptions, 'sharding'>,
+  { sharding, reversible }: Pick<StartOptions, 'sharding' | 'reversible'>,
   source: Pick<Topology, 'kind'>,
   destination: Pick<Topology, 'kind'>,
 ): void {
@@ -90,6 +89,12 @@ export function checkTopologies(
     throw new SyncError(
       'ShardingNotAllowed',
       'sharding is for a sync from a replica set to a sharded cluster only',
+    );
+  }
+  if (intoSharded && reversible) {
+    throw new SyncError(
+      'ReversibleNotSupported',
+      'a sync from a replica set to a sharded cluster cannot be reversed',
     );
   }
   if (source.kind === 'sharded' || destination.kind === 'sharded') {

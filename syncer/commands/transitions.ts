@@ -50,7 +50,10 @@ export function stateAfter(command: Command, situation: Situation): SyncState {
     );
   }
   if (command === 'commit' && !situation.canCommit)
-    throw new SyncError('CannotCommitYet', 'the initial copy is not complete');
+    throw new SyncError(
+      'CannotCommitYet',
+      'the initial copy, or the preparation of a reversal, is not complete',
+    );
   if (command === 'reverse' && !situation.isReversible)
     throw new SyncError('NotReversible', 'the sync was started without reversible: true');
   return to;

@@ -18,22 +18,28 @@ import { setWriteBlocking } from './write-blocking.ts';
 
 /**
  * Gives every collection of the destination its true characteristics, once all changes of the commit are applied.
- * Users may write there as soon as no new duplicate can get past an index that is going to be unique: `onWritable` is
- * called then. May be repeated from any point.
+ * Users may write there as soon as no new duplicate can get past an index that is going to be unique: `beforeWritable` is
+ * called before they can, and `onWritable` then. May be repeated from any point.
  * @throws SyncError UniqueIndexViolation with examples, when documents of the source break a unique index.
  */
 export async function restoreCharacteristics(
   context: SyncContext,
-  onWritable: () => Promise<void>,
+  steps: {
+    readonly beforeWritable: () => Promise<void>;
+    readonly onWritable: () => Promise<void>;
+  },
 ): Promise<void> {
   await forEachCollection(context, async (collection) => {
     for (const step of await stepsFor(context, collection)) {
       if (step.kind === 'prepareUnique') await runStep(context, collection, step);
     }
   });
-  if (context.options.enableUserWriteBlocking)
-    await setWriteBlocking(context.destination, false, context.signal);
-  await onWritable();
+  await retrying(context, 'restore', async () => {
+    await steps.beforeWritable();
+    if (context.options.enableUserWriteBlocking)
+      await setWriteBlocking(context.destination, false, context.signal);
+    await steps.onWritable();
+  });
   context.logger.info('users may write to the destination');
   await forEachCollection(context, async (collection) => {
     for (const step of await stepsFor(context, collection))

@@ -16,11 +16,11 @@ export async function setWriteBlocking(
 
 /** Where ordinary users cannot write because of a sync, as far as its record says: a cluster is never blocked before that. */
 export function blockedClusters(
-  record: Pick<SyncRecord, 'state' | 'options' | 'canWrite'>,
+  record: Pick<SyncRecord, 'state' | 'phase' | 'options' | 'canWrite'>,
 ): ClusterName[] {
-  const { options, state, canWrite } = record;
+  const { options, state, phase, canWrite } = record;
   if (!options.enableUserWriteBlocking) return [];
-  const isSourceBlocked = state === 'COMMITTING' || state === 'COMMITTED';
+  const isSourceBlocked = state === 'COMMITTING' || state === 'COMMITTED' || phase === 'handover';
   return [...(isSourceBlocked ? [options.source] : []), ...(canWrite ? [] : [options.destination])];
 }
 

@@ -9,9 +9,11 @@ import type { StartOptions } from '../api/start-body.ts';
 /**
  * How far a sync is. `catalog`: reading the source's catalog and creating collections; `copy`: copying documents;
  * `changes`: applying change events, also while a commit waits for its time; `restoring`: the commit gives collections
- * their true characteristics; `done`: committed.
+ * their true characteristics; `done`: committed; `handover`: a reversal moves the state to its new destination;
+ * `loosening`: it gives collections there the replicated form, before changes are applied.
  */
-export type Phase = 'catalog' | 'copy' | 'changes' | 'restoring' | 'done';
+export type Phase =
+  'catalog' | 'copy' | 'changes' | 'restoring' | 'done' | 'handover' | 'loosening';
 
 /** A deployment as it was when the sync began: a restarted process checks that it still talks to the same ones. */
 export interface ClusterRecord {
@@ -30,6 +32,8 @@ export interface FailureRecord {
 export interface SyncRecord {
   readonly state: 'RUNNING' | 'PAUSED' | 'COMMITTING' | 'COMMITTED';
   readonly phase: Phase;
+  /** How often the sync was reversed: of two records of a sync the one with more counts. */
+  readonly reversals: number;
   readonly options: StartOptions;
   readonly source: ClusterRecord;
   readonly destination: ClusterRecord;
@@ -41,6 +45,11 @@ export interface SyncRecord {
   readonly estimatedTotalBytes: number | null;
   /** Every change up to here belongs to the commit. Null until commit is received. */
   readonly commitTime: Timestamp | null;
+  /**
+   * Cluster time of the destination after the last change of the commit, and before any user could write there. Null until
+   * then, and always in a sync that is not reversible.
+   */
+  readonly writableTime: Timestamp | null;
   /** True once the commit has let users write to the destination. */
   readonly canWrite: boolean;
   readonly failure: FailureRecord | null;

@@ -1,4 +1,12 @@
-import { Binary, BSON, UUID, type Collection, type Document, type Timestamp } from 'mongodb';
+import {
+  Binary,
+  BSON,
+  UUID,
+  type Collection,
+  type Db,
+  type Document,
+  type Timestamp,
+} from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import type { IndexSpec } from '../../mongo/catalog.ts';
 import { namespaceText, syncDatabase, type Namespace } from '../../mongo/namespace.ts';
@@ -28,6 +36,8 @@ export interface Checkpoint {
   readonly eventsApplied: number;
 }
 
+const collectionNames = ['sync', 'instances', 'collections', 'views', 'partitions'] as const;
+
 /**
  * The state of a sync that survives its processes: the database `clustersync_internal` on the destination.
  * Every write is acknowledged by a majority before the promise resolves.
@@ -38,6 +48,7 @@ export class SyncStore {
   readonly #collections: Collection<Stored<UUID>>;
   readonly #views: Collection<Stored<string>>;
   readonly #partitions: Collection<Stored<{ collection: UUID; index: number }>>;
+  readonly #db: Db;
   readonly #instanceId: string;
   readonly #incarnation = new UUID().toHexString();
   readonly #signal: AbortSignal;
@@ -46,6 +57,7 @@ export class SyncStore {
     const db = destination.decoded.db(syncDatabase, {
       writeConcern: { w: 'majority', journal: true },
     });
+    this.#db = db;
     this.#sync = db.collection('sync');
     this.#instances = db.collection('instances');
     this.#collections = db.collection('collections');
@@ -53,6 +65,16 @@ export class SyncStore {
     this.#partitions = db.collection('partitions');
     this.#instanceId = instanceId;
     this.#signal = signal;
+  }
+
+  /** The store of the same instance on another cluster. */
+  on(cluster: ClusterClient): SyncStore {
+    return new SyncStore(cluster, this.#instanceId, this.#signal);
+  }
+
+  /** Removes everything, the sync first. */
+  async clear(): Promise<void> {
+    for (const name of collectionNames) await this.#db.collection(name).drop();
   }
 
   /** The sync, undefined when none was started. */

@@ -50,25 +50,28 @@ describe('contract 2.1 and part 4: requests that are wrong leave the process unh
     });
   }
 
-  for (const body of ['{"force": true}', '{"source": "cluster0"}']) {
-    it(`commit with ${body}: InvalidBody`, async () => {
-      const answer = await send('POST', '/api/v1/commit', { headers: json, body });
-      assertRefused(answer, 400, 'InvalidBody');
+  for (const command of ['pause', 'resume', 'commit', 'reverse']) {
+    it(`${command} with parameters: InvalidBody`, async () => {
+      for (const body of ['{"force": true}', '{"source": "cluster0"}']) {
+        const answer = await send('POST', `/api/v1/${command}`, { headers: json, body });
+        assertRefused(answer, 400, 'InvalidBody');
+      }
+    });
+
+    it(`${command} without a body: InvalidJSON`, async () => {
+      const answer = await send('POST', `/api/v1/${command}`, { headers: json });
+      assertRefused(answer, 400, 'InvalidJSON');
     });
   }
 
-  it('commit without a body: InvalidJSON', async () => {
-    assertRefused(await send('POST', '/api/v1/commit', { headers: json }), 400, 'InvalidJSON');
-  });
-
   it('an unknown path: NotFound', async () => {
-    assertRefused(await send('GET', '/api/v1/reverse'), 404, 'NotFound');
+    assertRefused(await send('GET', '/api/v1/stop'), 404, 'NotFound');
     assertRefused(await send('POST', '/api/v2/start', { body: '{}' }), 404, 'NotFound');
     assertRefused(await send('POST', '/start', { body: '{}' }), 404, 'NotFound');
   });
 
   it('a wrong method: MethodNotAllowed, and what is allowed', async () => {
-    for (const command of ['start', 'commit']) {
+    for (const command of ['start', 'pause', 'resume', 'commit', 'reverse']) {
       for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
         const response = await fetch(`${syncer.url}/api/v1/${command}`, { method });
         assert.equal(response.headers.get('Allow'), 'POST');

@@ -1,0 +1,52 @@
+import { listIndexes } from '../../mongo/catalog.ts';
+import { namespaceText } from '../../mongo/namespace.ts';
+import { retrying } from '../../mongo/retrying.ts';
+import { codeOf, isTransient } from '../../mongo/server-errors.ts';
+import { forEachConcurrently } from '../../service/concurrency.ts';
+import { messageOf } from '../../service/errors.ts';
+import { collectionAt, dropIndex, modifyCollection } from '../catalog/destination-catalog.ts';
+import type { TrackedCollection } from '../state/records.ts';
+import type { SyncContext } from '../sync-context.ts';
+import { looseningOfIndexes, looseningOfOptions, type IndexChange } from './loosening-plan.ts';
+
+/**
+ * Gives every tracked collection of a destination that has its true characteristics, because it was the source before,
+ * the replicated form. May be repeated from any point.
+ */
+export async function loosenCollections(context: SyncContext): Promise<void> {
+  const { catalog, tuning } = context;
+  await forEachConcurrently(catalog.collections(), tuning.copyWorkers, async (collection) => {
+    await retrying(context, 'reverse', async () => {
+      await loosen(context, collection);
+    });
+  });
+}
+
+async function loosen(context: SyncContext, { namespace }: TrackedCollection): Promise<void> {
+  const present = (await listIndexes(context.destination, namespace, context.signal)) ?? [];
+  for (const change of looseningOfIndexes(present)) {
+    try {
+      await modifyCollection(context, namespace, { index: change });
+    } catch (error) {
+      await dropInstead(context, namespace, change, error);
+    }
+  }
+  const info = await collectionAt(context, namespace);
+  const change = looseningOfOptions(info?.options ?? {});
+  if (change) await modifyCollection(context, namespace, change);
+}
+
+/** An index that the server does not loosen is dropped: the commit builds it again. */
+async function dropInstead(
+  context: SyncContext,
+  namespace: TrackedCollection['namespace'],
+  { name }: IndexChange,
+  error: unknown,
+): Promise<void> {
+  if (codeOf(error) === undefined || isTransient(error)) throw error;
+  await dropIndex(context, namespace, name);
+  context.logger.info(
+    { namespace: namespaceText(namespace), index: name, reason: messageOf(error) },
+    'index is left to the commit',
+  );
+}

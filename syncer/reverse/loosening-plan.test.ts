@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { Double, Int32 } from 'mongodb';
+import type { IndexSpec } from '../../mongo/catalog.ts';
+import { looseningOfIndexes, looseningOfOptions } from './loosening-plan.ts';
+
+const index = (options: object): IndexSpec => ({ name: 'i', key: { a: 1 }, ...options });
+const unaltered = [
+  { name: '_id_', key: { _id: 1 } },
+  { name: 'c', key: { _id: 1 }, unique: true, clustered: true },
+  index({ sparse: true }),
+  index({ expireAfterSeconds: 2_147_483_647 }),
+  index({ hidden: false, unique: false }),
+];
+
+describe('looseningOfIndexes', () => {
+  it('takes off what the replicated form has not, one change for each', () => {
+    const spec = index({ unique: true, hidden: true, expireAfterSeconds: 5 });
+    assert.deepEqual(looseningOfIndexes([spec]), [
+      { name: 'i', forceNonUnique: true },
+      { name: 'i', hidden: false },
+      { name: 'i', expireAfterSeconds: new Int32(2_147_483_647) },
+    ]);
+    assert.deepEqual(looseningOfIndexes([index({ prepareUnique: true })]), [
+      { name: 'i', prepareUnique: false },
+    ]);
+  });
+
+  it('leaves alone what has that form, and the index on _id', () => {
+    assert.deepEqual(looseningOfIndexes(unaltered), []);
+  });
+});
+
+describe('looseningOfOptions', () => {
+  it('takes the limits off a capped collection, and the TTL off a clustered one', () => {
+    const size = new Double(1e15);
+    const capped = { capped: true, size: 100 };
+    assert.deepEqual(looseningOfOptions(capped), { cappedSize: size });
+    const cappedMax = new Int32(0);
+    assert.deepEqual(looseningOfOptions({ ...capped, max: 3 }), { cappedSize: size, cappedMax });
+    assert.deepEqual(looseningOfOptions({ expireAfterSeconds: 60 }), { expireAfterSeconds: 'off' });
+  });
+
+  it('changes nothing where there is nothing to loosen, or it is done', () => {
+    assert.equal(looseningOfOptions({ validator: {} }), undefined);
+    const done = { capped: true, size: 1e15, max: 2_147_483_647 };
+    assert.equal(looseningOfOptions(done), undefined);
+  });
+});
