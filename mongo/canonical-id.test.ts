@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { BSON, BSONSymbol, Decimal128, Double, Int32, Long, ObjectId } from 'mongodb';
+import { BSON, BSONSymbol, Code, Decimal128, Double, Int32, Long, ObjectId } from 'mongodb';
 import { canonicalKey } from './canonical-id.ts';
 import { idElement } from './raw-bson.ts';
 
@@ -46,6 +46,10 @@ describe('canonicalKey', () => {
         { a: Long.fromNumber(1), b: [new Int32(2)] },
       ],
     ],
+    [
+      'code with a scope',
+      [new Code('f', { n: new Int32(1) }), new Code('f', { n: Decimal128.fromString('1.0') })],
+    ],
   ];
   for (const [what, values] of equal) {
     it(`is one for every type of ${what}`, () => {
@@ -56,6 +60,10 @@ describe('canonicalKey', () => {
   it('tells values apart that the server tells apart', () => {
     const id = new ObjectId();
     const different: unknown[] = [
+      new Code('f', { n: 1 }),
+      new Code('f', { n: 2 }),
+      new Code('g', { n: 1 }),
+      new Code('f'),
       1,
       2,
       1.5,

@@ -28,12 +28,22 @@ export function canonicalKey(
     case bsonType.document:
     case bsonType.array:
       return `${element.type === bsonType.array ? 'a' : 'o'}${canonicalElements(element)}`;
+    case bsonType.codeWithScope:
+      return canonicalCode(element);
     case bsonType.null:
     case bsonType.undefined:
       return 'z';
     default:
       return `${element.type}:${asBuffer(valueBytes({ ...element, name: '' })).toString('latin1')}`;
   }
+}
+
+/** int32 size, the code as a string, the scope as a document. */
+function canonicalCode({ bytes, offset }: Pick<RawElement, 'bytes' | 'offset'>): string {
+  const buffer = asBuffer(bytes);
+  const codeEnd = offset + 8 + buffer.readInt32LE(offset + 4);
+  const code = buffer.toString('utf8', offset + 8, codeEnd - 1);
+  return `c${code.length}:${code}${canonicalElements({ bytes, offset: codeEnd })}`;
 }
 
 function canonicalElements({ bytes, offset }: Pick<RawElement, 'bytes' | 'offset'>): string {

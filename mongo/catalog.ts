@@ -1,13 +1,11 @@
 import { type Document, UUID } from 'mongodb';
 import type { ClusterClient } from './cluster-client.ts';
 import { isInternalDatabase, isSystemCollection, type Namespace } from './namespace.ts';
+import { elementsOf, stringValue, valueBytes, type RawDocument } from './raw-bson.ts';
+import { decodeElement } from './raw-value.ts';
+import { RawCursor } from './raw-cursor.ts';
 import { codeOf, serverCode } from './server-errors.ts';
-
-/** The specification of an index as listIndexes shows it: `v`, `key`, `name` and its options. */
-export interface IndexSpec extends Document {
-  readonly name: string;
-  readonly key: Document;
-}
+import { decodeIndexSpec, decodeSpec, type IndexSpec } from './specification.ts';
 
 /** A collection as listCollections shows it. */
 export interface CollectionInfo {
@@ -51,38 +49,62 @@ export async function listNamespaces(
   signal: AbortSignal,
   filter: Document = {},
 ): Promise<NamespaceInfo[]> {
-  const infos: NamespaceInfo[] = [];
-  for await (const entry of cluster.decoded
-    .db(db)
-    .listCollections(filter, { signal, ...keepTypes })) {
-    const info = namespaceInfo(db, entry);
-    if (!isSystemCollection(info.namespace.coll)) infos.push(info);
-  }
-  return infos;
+  const entries = await listRaw(cluster, db, { listCollections: 1, filter }, signal);
+  return entries
+    .map((entry) => namespaceInfo(db, entry))
+    .filter(({ namespace }) => !isSystemCollection(namespace.coll));
 }
 
-/** Values keep their BSON types, so that options can be given to another server as they were. */
-const keepTypes = {
-  promoteValues: false,
-  promoteLongs: false,
-  promoteBuffers: false,
-  // The server's regular expressions are not all JavaScript's.
-  bsonRegExp: true,
-} as const;
+/** All documents that a listing command gives, as bytes. */
+async function listRaw(
+  cluster: ClusterClient,
+  db: string,
+  command: Document,
+  signal: AbortSignal,
+): Promise<RawDocument[]> {
+  const documents: RawDocument[] = [];
+  await using cursor = await RawCursor.open(
+    cluster.raw,
+    db,
+    { ...command, cursor: {} },
+    { signal },
+  );
+  for await (const batch of cursor.batches()) documents.push(...batch.documents);
+  return documents;
+}
 
-function namespaceInfo(db: string, entry: Document): NamespaceInfo {
-  const namespace = { db, coll: String(entry['name']) };
-  const options = (entry['options'] ?? {}) as Document;
-  switch (String(entry['type'])) {
-    case 'view':
-      return { kind: 'view', namespace, options };
-    case 'timeseries':
-      return { kind: 'timeseries', namespace };
-    default: {
-      const { uuid } = entry['info'] as { uuid: UUID };
-      return { kind: 'collection', namespace, uuid: new UUID(uuid.buffer), options };
+function namespaceInfo(db: string, entry: RawDocument): NamespaceInfo {
+  let coll = '';
+  let type = '';
+  let options: Document = {};
+  let uuid: UUID | undefined;
+  for (const element of elementsOf(entry)) {
+    switch (element.name) {
+      case 'name':
+        coll = stringValue(element);
+        break;
+      case 'type':
+        type = stringValue(element);
+        break;
+      case 'options':
+        options = decodeSpec(valueBytes(element));
+        break;
+      case 'info':
+        uuid = uuidIn(valueBytes(element));
+        break;
+      default:
     }
   }
+  const namespace = { db, coll };
+  if (type === 'view') return { kind: 'view', namespace, options };
+  if (type === 'timeseries') return { kind: 'timeseries', namespace };
+  if (uuid === undefined) throw new Error(`listCollections shows ${coll} without a UUID`);
+  return { kind: 'collection', namespace, uuid, options };
+}
+
+function uuidIn(info: RawDocument): UUID | undefined {
+  const element = elementsOf(info).find(({ name }) => name === 'uuid');
+  return element && new UUID((decodeElement(element) as UUID).buffer);
 }
 
 /** The collection of a UUID in any user database, undefined when there is none. */
@@ -108,22 +130,19 @@ export async function listIndexes(
   signal: AbortSignal,
 ): Promise<IndexSpec[] | undefined> {
   try {
-    const answer = await cluster.decoded
-      .db(db)
-      .command(
-        { listIndexes: coll, cursor: { batchSize: 1000 }, includeBuildUUIDs: true },
-        { signal, ...keepTypes },
-      );
-    const { firstBatch } = answer['cursor'] as { firstBatch: Document[] };
-    return firstBatch.filter((entry) => entry['buildUUID'] === undefined).map(indexSpec);
+    const command = { listIndexes: coll, includeBuildUUIDs: true };
+    const entries = await listRaw(cluster, db, command, signal);
+    return entries.flatMap(finishedIndex);
   } catch (error) {
     if (codeOf(error) === serverCode.namespaceNotFound) return undefined;
     throw error;
   }
 }
 
-function indexSpec(entry: Document): IndexSpec {
-  const { spec, ...rest } = entry;
-  const whole = (spec === undefined ? rest : spec) as Document;
-  return { ...whole, name: String(whole['name']), key: whole['key'] as Document };
+/** The specification of an index: of one that is being built it is a field of its own, beside a `buildUUID`. */
+function finishedIndex(entry: RawDocument): IndexSpec[] {
+  const elements = elementsOf(entry);
+  if (elements.some(({ name }) => name === 'buildUUID')) return [];
+  const spec = elements.find(({ name }) => name === 'spec');
+  return [decodeIndexSpec(spec === undefined ? entry : valueBytes(spec))];
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { MaxKey, MinKey } from 'mongodb';
-import { canBound, idRangeQueries } from './id-range.ts';
+import { BSON, MaxKey, MinKey } from 'mongodb';
+import { idBound, idRangeQueries } from './id-range.ts';
 
 describe('idRangeQueries', () => {
   const hint = { _id: 1 };
@@ -23,14 +23,21 @@ describe('idRangeQueries', () => {
   });
 });
 
-describe('canBound', () => {
-  it('is false for the two ends of the order alone', () => {
-    assert.deepEqual([new MinKey(), new MaxKey(), 1, 'a', null].map(canBound), [
+describe('idBound', () => {
+  const isBound = (_id: unknown): boolean => idBound(BSON.serialize({ _id })) !== undefined;
+
+  it('is there for all but the two ends of the order', () => {
+    assert.deepEqual([new MinKey(), new MaxKey(), 1, 'a', null].map(isBound), [
       false,
       false,
       true,
       true,
       true,
     ]);
+  });
+
+  it('has the very bytes of the id', () => {
+    const document = BSON.serialize({ _id: { b: { 1: 'x' } } });
+    assert.deepEqual(BSON.serialize(idBound(document) ?? {}), document);
   });
 });

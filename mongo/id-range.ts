@@ -1,4 +1,6 @@
-import { MaxKey, MinKey, type Document } from 'mongodb';
+import { MaxKey, type Document } from 'mongodb';
+import { bsonType, idElement, type RawDocument } from './raw-bson.ts';
+import { RawValue } from './raw-value.ts';
 
 /** A range of `_id` in the order of its index, across BSON types: `min` is part of it, `max` is not; null is open. */
 export interface IdRange {
@@ -20,7 +22,12 @@ export function idRangeQueries({ min, max }: IdRange): Document[] {
   return min !== null && max === null ? [between, { filter: { _id: new MaxKey() } }] : [between];
 }
 
-/** True for ids that the server takes as `min` or `max`: neither the smallest nor the greatest that there is. */
-export function canBound(id: unknown): boolean {
-  return !(id instanceof MinKey || id instanceof MaxKey);
+/**
+ * `{_id: ...}` of a document, byte for byte, as the bound of a range. Undefined for the smallest and the greatest id that
+ * there is: the server does not take those as bounds.
+ */
+export function idBound(document: RawDocument): Document | undefined {
+  const id = idElement(document);
+  const canBound = id.type !== bsonType.minKey && id.type !== bsonType.maxKey;
+  return canBound ? { _id: new RawValue('_id', id) } : undefined;
 }

@@ -14,10 +14,13 @@ export const bsonType = {
   null: 0x0a,
   regex: 0x0b,
   symbol: 0x0e,
+  codeWithScope: 0x0f,
   int32: 0x10,
   timestamp: 0x11,
   int64: 0x12,
   decimal128: 0x13,
+  maxKey: 0x7f,
+  minKey: 0xff,
 } as const;
 
 /** A document as BSON bytes. */
@@ -58,7 +61,7 @@ export function valueBytes(element: RawElement): Uint8Array {
 }
 
 /** The raw documents in an array value, shared with the enclosing bytes. */
-export function arrayDocuments(element: RawElement): RawDocument[] {
+export function arrayDocuments(element: Pick<RawElement, 'bytes' | 'offset'>): RawDocument[] {
   const documents: RawDocument[] = [];
   for (const [, , , offset, length] of BSON.onDemand.parseToElements(
     element.bytes,
@@ -124,6 +127,17 @@ export class RawWriter {
   /** Adds a raw document as an embedded one. */
   document(name: string, bytes: RawDocument): this {
     return this.value(name, { type: bsonType.document, bytes, offset: 0, length: bytes.length });
+  }
+
+  /** Adds a pipeline that puts a document in the place of another exactly as it is, whatever its fields are called. */
+  literalReplacement(name: string, bytes: RawDocument): this {
+    return this.beginArray(name)
+      .begin('0')
+      .begin('$replaceWith')
+      .document('$literal', bytes)
+      .end()
+      .end()
+      .end();
   }
 
   int32(name: string, value: number): this {

@@ -1,5 +1,5 @@
 import { Double, Int32, type Document } from 'mongodb';
-import type { IndexSpec } from './catalog.ts';
+import type { IndexSpec } from './specification.ts';
 
 /** expireAfterSeconds of every TTL index on the destination during a sync: nothing expires there by itself. */
 export const maxTtlSeconds = 2_147_483_647;
@@ -40,8 +40,8 @@ export function replicatedOptions(options: Document): Document {
 
 /** True for the index on _id that every collection has. */
 export function isIdIndex({ name, key, clustered }: IndexSpec): boolean {
-  const fields = Object.keys(key);
-  return (name === '_id_' || clustered !== undefined) && fields.length === 1 && fields[0] === '_id';
+  const [first, ...more] = key.elements();
+  return (name === '_id_' || clustered !== undefined) && first?.name === '_id' && more.length === 0;
 }
 
 /** True for a boolean option that is set, whatever number type an old client gave it in. */

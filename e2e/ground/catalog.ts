@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { BSON, type Db, type Document, type MongoClient } from 'mongodb';
 
 const { EJSON } = BSON;
@@ -36,8 +37,9 @@ export async function readCatalog(
   for (const { name } of databases) {
     if (systemDatabases.has(name) || exclude.includes(name)) continue;
     const db = client.db(name);
-    for (const info of await list(db, { listCollections: 1 })) {
-      const collection = String(info['name']);
+    for (const bytes of await list(db, { listCollections: 1 })) {
+      const info = fieldsOf(bytes);
+      const collection = String(info.get('name')?.value);
       const namespace = `${name}.${collection}`;
       if (systemCollections.has(collection) || exclude.includes(namespace)) continue;
       entries.push([namespace, await readEntry(db, collection, info)]);
@@ -46,42 +48,66 @@ export async function readCatalog(
   return new Map(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-async function readEntry(db: Db, collection: string, info: Document): Promise<CatalogEntry> {
-  const type = String(info['type']);
-  const options = info['options'] as Document;
+async function readEntry(db: Db, collection: string, info: Fields): Promise<CatalogEntry> {
+  const type = String(info.get('type')?.value);
+  const options = fieldsOf(info.get('options')?.bytes);
   const specs = type === 'view' ? [] : await list(db, { listIndexes: collection });
+  const indexes = specs.map(fieldsOf);
   return {
     database: db.databaseName,
     collection,
     type,
-    isCapped: options['capped'] === true,
+    isCapped: options.get('capped')?.value === true,
     options: canonicalText(options),
-    indexes: new Map(specs.map((spec) => [String(spec['name']), canonicalText(spec)])),
+    indexes: new Map(indexes.map((spec) => [String(spec.get('name')?.value), canonicalText(spec)])),
   };
 }
 
-/** All that a listing command returns, with the BSON type of every value. */
-async function list(db: Db, command: Document): Promise<readonly Document[]> {
-  const options = { promoteValues: false, bsonRegExp: true, enableUtf8Validation: false };
-  const cursor = db.runCursorCommand(command, options);
-  return (await cursor.toArray()) as Document[];
+/** One field: its value decoded, with its BSON type, and its bytes. */
+interface Field {
+  readonly value: unknown;
+  readonly bytes: Buffer;
+}
+
+type Fields = ReadonlyMap<string, Field>;
+
+/** All that a listing command returns, as bytes. */
+async function list(db: Db, command: Document): Promise<readonly Buffer[]> {
+  const documents: unknown[] = await db.runCursorCommand(command, { raw: true }).toArray();
+  return documents as Buffer[];
+}
+
+function fieldsOf(document: Buffer | undefined): Fields {
+  if (document === undefined) return new Map();
+  const decoded = BSON.deserialize(document, { promoteValues: false, bsonRegExp: true });
+  const fields = new Map<string, Field>();
+  for (const element of BSON.onDemand.parseToElements(document)) {
+    const [, nameOffset, nameLength, offset, length] = element;
+    const name = document.toString('utf8', nameOffset, nameOffset + nameLength);
+    const bytes = document.subarray(offset, offset + length);
+    fields.set(name, { value: decoded[name] as unknown, bytes });
+  }
+  return fields;
 }
 
 /**
  * Equal for documents with the same fields, in whatever order, with equal values. A number right at the top (a size, a
- * version, a time to live) counts by its value alone; everything deeper (keys, filters, validators) by type and order.
+ * version, a time to live) counts by its value alone; everything deeper (keys, filters, validators) by its bytes.
  */
-function canonicalText(document: Document): string {
-  const fields = Object.entries(document)
+function canonicalText(fields: Fields): string {
+  const texts = [...fields]
     .filter(([name]) => name !== 'uuid' && name !== 'ns')
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, value]) => {
-      const relaxed = isNumber(value);
-      return `${JSON.stringify(name)}: ${EJSON.stringify(value, { relaxed })}`;
-    });
-  return `{${fields.join(', ')}}`;
+    .map(([name, { value, bytes }]) => `${JSON.stringify(name)}: ${valueText(value, bytes)}`);
+  return `{${texts.join(', ')}}`;
 }
 
-function isNumber(value: unknown): boolean {
-  return value instanceof BSON.Int32 || value instanceof BSON.Long || value instanceof BSON.Double;
+function valueText(value: unknown, bytes: Buffer): string {
+  const isNumber =
+    value instanceof BSON.Int32 || value instanceof BSON.Long || value instanceof BSON.Double;
+  const text = EJSON.stringify(value, { relaxed: isNumber });
+  // The text shows no order of fields that are named by numbers.
+  return typeof value === 'object' && value !== null && !isNumber
+    ? `${text} #${createHash('sha256').update(bytes).digest('hex').slice(0, 8)}`
+    : text;
 }

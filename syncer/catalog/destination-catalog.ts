@@ -1,13 +1,9 @@
-import { BSON, type Document } from 'mongodb';
-import {
-  listIndexes,
-  listNamespaces,
-  type CollectionInfo,
-  type IndexSpec,
-} from '../../mongo/catalog.ts';
+import type { Document } from 'mongodb';
+import { listIndexes, listNamespaces, type CollectionInfo } from '../../mongo/catalog.ts';
 import { isIdIndex, replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
 import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { isSameSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -26,7 +22,10 @@ export async function createCollection(
   { withIndexes }: { readonly withIndexes: boolean },
 ): Promise<TrackedCollection> {
   try {
-    await runCreate(context, tracked.namespace, replicatedOptions(tracked.options));
+    await runCreate(context, tracked.namespace, {
+      ...replicatedOptions(tracked.options),
+      ...oldIdIndex(tracked.indexes),
+    });
   } catch (error) {
     if (codeOf(error) !== serverCode.namespaceExists) throw error;
   }
@@ -38,6 +37,12 @@ export async function createCollection(
     );
   if (withIndexes) await createIndexes(context, tracked.namespace, tracked.indexes);
   return { ...tracked, destinationUuid: created.uuid };
+}
+
+/** The index on _id where it is of a version that the server makes only when it is told to. */
+function oldIdIndex(indexes: readonly IndexSpec[]): { readonly idIndex?: IndexSpec } {
+  const idIndex = indexes.find((spec) => isIdIndex(spec) && Number(spec['v']) === 1);
+  return idIndex === undefined ? {} : { idIndex };
 }
 
 /** Creates a view on the destination, replacing one that differs. */
@@ -161,10 +166,6 @@ async function createReplicatedIndex(
       'index is left to the commit',
     );
   }
-}
-
-function isSameSpec(left: IndexSpec, right: IndexSpec): boolean {
-  return BSON.EJSON.stringify(left) === BSON.EJSON.stringify(right);
 }
 
 /** The server's word that it will not do it, however often it is asked. */

@@ -1,4 +1,6 @@
-import { listIndexes, type IndexSpec } from '../../mongo/catalog.ts';
+import { listIndexes } from '../../mongo/catalog.ts';
+import { bsonType } from '../../mongo/raw-bson.ts';
+import type { IndexSpec } from '../../mongo/specification.ts';
 import { isIdIndex } from '../../mongo/replicated-form.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -9,10 +11,9 @@ import { dropIndex } from './destination-catalog.ts';
  * place in a geo key, an unknown language in a text key.
  */
 export function canRefuse(spec: IndexSpec): boolean {
-  const directions = Object.values(spec.key) as unknown[];
+  const fields = spec.key.elements();
   return (
-    !isIdIndex(spec) &&
-    (directions.length > 1 || directions.some((direction) => typeof direction === 'string'))
+    !isIdIndex(spec) && (fields.length > 1 || fields.some(({ type }) => type === bsonType.string))
   );
 }
 

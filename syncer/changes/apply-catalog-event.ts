@@ -1,7 +1,10 @@
 import type { Document, UUID } from 'mongodb';
-import { findCollection, type IndexSpec } from '../../mongo/catalog.ts';
+import { findCollection } from '../../mongo/catalog.ts';
 import { isAtMost, majorityTime } from '../../mongo/cluster-time.ts';
 import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { arrayDocuments } from '../../mongo/raw-bson.ts';
+import { RawValue } from '../../mongo/raw-value.ts';
+import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
 import { trackCollection } from '../catalog/build-catalog.ts';
 import {
@@ -84,7 +87,7 @@ function isTemporary({ coll }: Namespace, options: Document): boolean {
 }
 
 async function applyCreate(context: SyncContext, event: CatalogEvent, uuid: UUID): Promise<void> {
-  const { idIndex, ...options } = event.description;
+  const { idIndex, ...options } = event.description as Record<string, unknown>;
   if (isTemporary(event.namespace, options) || !(await context.filter.selects(event.namespace)))
     return;
   const occupant = context.catalog.collectionAt(event.namespace);
@@ -101,7 +104,7 @@ async function applyCreate(context: SyncContext, event: CatalogEvent, uuid: UUID
     namespace: event.namespace,
     destinationUuid: null,
     options,
-    indexes: idIndex === undefined ? [] : [idIndex as IndexSpec],
+    indexes: idIndex instanceof RawValue ? [decodeIndexSpec(idIndex.bytes)] : [],
     namedAt: event.time,
     specifiedAt: event.time,
     sizeBytes: 0,
@@ -200,7 +203,7 @@ async function applyCreateIndexes(
   event: CatalogEvent,
   tracked: TrackedCollection,
 ): Promise<void> {
-  const created = event.description['indexes'] as IndexSpec[];
+  const created = indexesOf(event);
   const names = new Set(created.map(({ name }) => name));
   await createIndexes(context, tracked.namespace, created);
   const indexes = [...tracked.indexes.filter(({ name }) => !names.has(name)), ...created];
@@ -212,8 +215,15 @@ async function applyDropIndexes(
   event: CatalogEvent,
   tracked: TrackedCollection,
 ): Promise<void> {
-  const names = new Set((event.description['indexes'] as IndexSpec[]).map(({ name }) => name));
+  const names = new Set(indexesOf(event).map(({ name }) => name));
   for (const name of names) await dropIndex(context, tracked.namespace, name);
   const indexes = tracked.indexes.filter(({ name }) => !names.has(name));
   await context.catalog.put({ ...tracked, indexes, specifiedAt: event.time });
+}
+
+function indexesOf({ description }: CatalogEvent): IndexSpec[] {
+  const indexes: unknown = description['indexes'];
+  return indexes instanceof RawValue
+    ? arrayDocuments({ bytes: indexes.bytes, offset: 0 }).map(decodeIndexSpec)
+    : [];
 }

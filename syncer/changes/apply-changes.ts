@@ -1,14 +1,16 @@
-import { BSON, MongoServerError, type Document, type UUID } from 'mongodb';
+import { MongoServerError, type Document, type UUID } from 'mongodb';
 import { documentSequence } from '../../mongo/document-sequence.ts';
 import { findCollection } from '../../mongo/catalog.ts';
 import { hashText } from '../../mongo/canonical-id.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { elementsOf, RawWriter, type RawDocument } from '../../mongo/raw-bson.ts';
+import { RawValue } from '../../mongo/raw-value.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { codeOf, isTransient } from '../../mongo/server-errors.ts';
+import { hasZeroTimestamp } from '../../mongo/zero-timestamp.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
-import { insertDocuments, throwWriteErrors } from '../copy/insert-documents.ts';
+import { insertDocuments, throwWriteErrors, writeOptions } from '../copy/insert-documents.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -132,16 +134,9 @@ function updateStatement(change: WriteBatch['writes'][number]): RawDocument {
     .begin('q')
     .value('_id', id)
     .end();
-  if (hasDollarField(change.document)) {
-    // As a replacement it would be taken for update operators.
-    writer
-      .beginArray('u')
-      .begin('0')
-      .begin('$replaceWith')
-      .document('$literal', change.document)
-      .end()
-      .end()
-      .end();
+  if (hasDollarField(change.document) || hasZeroTimestamp(change.document)) {
+    // As a replacement it would be taken for update operators, or be given the server's time.
+    writer.literalReplacement('u', change.document);
   } else {
     writer.document('u', change.document);
   }
@@ -179,11 +174,7 @@ async function readFromSource(
   const now = await findCollection(source, uuid, signal);
   if (!now) return undefined;
   const { db, coll } = now.namespace;
-  const filter = BSON.deserialize(new RawWriter().value('_id', id).finish(), {
-    promoteValues: false,
-    promoteLongs: false,
-    promoteBuffers: false,
-  });
+  const filter = { _id: new RawValue('_id', id) };
   await using cursor = await RawCursor.open(
     source.raw,
     db,
@@ -255,5 +246,5 @@ async function runWrite(
 ): Promise<Document> {
   return await destination.decoded
     .db(db)
-    .command({ ...command, writeConcern: { w: 'majority' } }, { signal });
+    .command({ ...command, writeConcern: { w: 'majority' } }, writeOptions(signal));
 }

@@ -1,5 +1,6 @@
 import { Int32, type Document } from 'mongodb';
-import type { IndexSpec } from '../../mongo/catalog.ts';
+import { RawValue } from '../../mongo/raw-value.ts';
+import type { IndexSpec } from '../../mongo/specification.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { modifyCollection } from '../catalog/destination-catalog.ts';
 import type { TrackedCollection } from '../state/records.ts';
@@ -30,7 +31,9 @@ export async function applyModify(
     ...(expireAfterSeconds === undefined ? {} : { expireAfterSeconds }),
   };
   const indexes =
-    index === undefined ? tracked.indexes : modifiedIndexes(tracked.indexes, index as Values);
+    index instanceof RawValue
+      ? modifiedIndexes(tracked.indexes, index.decode() as Values)
+      : tracked.indexes;
   await context.catalog.put({
     ...tracked,
     options: withoutOffTtl(options),

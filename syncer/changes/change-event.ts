@@ -1,4 +1,4 @@
-import { BSON, UUID, type Document, type Timestamp } from 'mongodb';
+import { UUID, type Document, type Timestamp } from 'mongodb';
 import { canonicalKey } from '../../mongo/canonical-id.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import {
@@ -9,6 +9,8 @@ import {
   type RawDocument,
   type RawElement,
 } from '../../mongo/raw-bson.ts';
+import { RawValue } from '../../mongo/raw-value.ts';
+import { decodeSpec } from '../../mongo/specification.ts';
 
 /** A change of one document. Values are bytes, shared with the event. */
 export type DocumentChange =
@@ -37,7 +39,7 @@ export interface DocumentEvent {
   readonly change: DocumentChange;
 }
 
-/** A change event of the catalog: decoded, with BSON types kept. */
+/** A change event of the catalog. */
 export interface CatalogEvent {
   readonly type: 'catalog';
   readonly operation: string;
@@ -47,7 +49,7 @@ export interface CatalogEvent {
   readonly uuid: UUID | undefined;
   /** Where a rename leads. */
   readonly to: Namespace | undefined;
-  /** What the event says of the operation: options, indexes, ... */
+  /** What the event says of the operation (options, indexes, ...), as decodeSpec reads it. */
   readonly description: Document;
 }
 
@@ -116,14 +118,9 @@ export function parseChangeEvent(event: RawDocument): ChangeEvent {
 }
 
 function parseCatalogEvent(event: RawDocument): CatalogEvent {
-  const decoded = BSON.deserialize(event, {
-    promoteValues: false,
-    promoteLongs: false,
-    promoteBuffers: false,
-    bsonRegExp: true,
-  });
+  const decoded = decodeSpec(event);
   const namespace = (value: unknown): Namespace => {
-    const { db = '', coll = '' } = (value ?? {}) as { db?: string; coll?: string };
+    const { db = '', coll = '' } = decodedFields(value) as { db?: string; coll?: string };
     return { db, coll };
   };
   const uuid = decoded['collectionUUID'] as UUID | undefined;
@@ -134,8 +131,12 @@ function parseCatalogEvent(event: RawDocument): CatalogEvent {
     namespace: namespace(decoded['ns']),
     uuid: uuid === undefined ? undefined : new UUID(uuid.buffer),
     to: decoded['to'] === undefined ? undefined : namespace(decoded['to']),
-    description: (decoded['operationDescription'] ?? {}) as Document,
+    description: decodedFields(decoded['operationDescription']),
   };
+}
+
+function decodedFields(value: unknown): Document {
+  return value instanceof RawValue ? decodeSpec(value.bytes) : {};
 }
 
 function keyOf(documentKey: RawElement | undefined): DocumentKey {

@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
-import { Int32 } from 'mongodb';
-import type { IndexSpec } from '../../mongo/catalog.ts';
+import { BSON, Int32 } from 'mongodb';
 import { replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
+import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { planIndexes, planOptions, type OptionsStep } from './restore-plan.ts';
 
-const index = (options: object = {}): IndexSpec => ({
-  v: new Int32(2),
-  key: { a: new Int32(1) },
-  name: 'a_1',
-  ...options,
-});
+const index = (options: object = {}): IndexSpec =>
+  decodeIndexSpec(
+    BSON.serialize({ v: new Int32(2), key: { a: new Int32(1) }, name: 'a_1', ...options }),
+  );
 
 describe('planIndexes', () => {
   const name = 'a_1';
@@ -57,7 +55,7 @@ describe('planIndexes', () => {
   });
 
   it('builds an index that is missing, and never the one on _id', () => {
-    const id: IndexSpec = { v: 2, key: { _id: 1 }, name: '_id_' };
+    const id = index({ key: { _id: 1 }, name: '_id_' });
     assert.deepEqual(planIndexes([id, index({ unique: true })], []), [
       { kind: 'build', spec: index({ unique: true }) },
     ]);

@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import type { IndexSpec } from '../../mongo/catalog.ts';
+import type { IndexSpec } from '../../mongo/specification.ts';
 import { isIdIndex, isTrue } from '../../mongo/replicated-form.ts';
 
 /** One step that gives an index of the destination its true characteristics. `change` is the `index` of a collMod. */

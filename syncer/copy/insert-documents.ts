@@ -1,8 +1,9 @@
-import { MongoServerError, type Document } from 'mongodb';
+import { MongoServerError, type Document, type RunCommandOptions } from 'mongodb';
 import { documentSequence } from '../../mongo/document-sequence.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
-import type { RawDocument } from '../../mongo/raw-bson.ts';
+import { idElement, RawWriter, type RawDocument } from '../../mongo/raw-bson.ts';
 import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { hasZeroTimestamp } from '../../mongo/zero-timestamp.ts';
 import { dropRefusingIndexes } from '../catalog/loosen-indexes.ts';
 import type { SyncContext } from '../sync-context.ts';
 
@@ -38,12 +39,41 @@ async function insertOnce(
       writeConcern: { w: 'majority' },
       documents: documentSequence('documents', documents),
     },
-    { signal },
+    writeOptions(signal),
   );
   throwWriteErrors(
     answer,
     ({ code, keyPattern }) => code === serverCode.duplicateKey && isIdKey(keyPattern),
   );
+  const altered = documents.filter(hasZeroTimestamp);
+  if (altered.length === 0) return;
+  // The server has put its own time into these.
+  const repaired = await destination.decoded.db(db).command(
+    {
+      update: coll,
+      ordered: false,
+      bypassDocumentValidation: true,
+      writeConcern: { w: 'majority' },
+      updates: documentSequence('updates', altered.map(repairStatement)),
+    },
+    writeOptions(signal),
+  );
+  throwWriteErrors(repaired, () => false);
+}
+
+function repairStatement(document: RawDocument): RawDocument {
+  const id = idElement(document);
+  return new RawWriter(document.length + id.length + 128)
+    .begin('q')
+    .value('_id', id)
+    .end()
+    .literalReplacement('u', document)
+    .finish();
+}
+
+/** For write commands: their answers quote ids and keys, which are not UTF-8 at times. */
+export function writeOptions(signal: AbortSignal): RunCommandOptions & { signal: AbortSignal } {
+  return { signal, enableUtf8Validation: false };
 }
 
 /** Throws what a write command reports in an answer that is `ok`, except for write errors that are expected. */

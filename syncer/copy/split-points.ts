@@ -1,5 +1,7 @@
 import type { Document } from 'mongodb';
-import { canBound } from '../../mongo/id-range.ts';
+import { idBound } from '../../mongo/id-range.ts';
+import type { RawDocument } from '../../mongo/raw-bson.ts';
+import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import type { Partition, TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -35,26 +37,27 @@ export async function splitCollection(
 ): Promise<Partition[]> {
   const count = partitionCount(collection.sizeBytes, tuning.partitionMebibytes * 1024 * 1024);
   const { db, coll } = collection.namespace;
-  const sample = await source.decoded
-    .db(db)
-    .collection(coll)
-    .aggregate(
-      [
-        { $sample: { size: count * samplesPerPartition } },
-        { $project: { _id: 1 } },
-        { $sort: { _id: 1 } },
-      ],
-      {
-        allowDiskUse: true,
-        signal,
-        promoteValues: false,
-        promoteLongs: false,
-        promoteBuffers: false,
-      },
-    )
-    .toArray();
-  const bounds = sample.filter(({ _id }) => canBound(_id));
+  const pipeline = [
+    { $sample: { size: count * samplesPerPartition } },
+    { $project: { _id: 1 } },
+    { $sort: { _id: 1 } },
+  ];
+  const bounds: Document[] = [];
+  await using cursor = await RawCursor.open(
+    source.raw,
+    db,
+    { aggregate: coll, pipeline, cursor: {}, allowDiskUse: true },
+    { signal },
+  );
+  for await (const { documents } of cursor.batches())
+    for (const document of documents) bounds.push(...boundOf(document));
   return rangesBetween(collection, splitPoints(bounds, count));
+}
+
+/** The bound that a sampled id makes: a copy, as the rest of the fetch is not kept with it. */
+function boundOf(document: RawDocument): Document[] {
+  const bound = idBound(Uint8Array.from(document));
+  return bound === undefined ? [] : [bound];
 }
 
 /** Every n-th of the sorted samples, so that `count` ranges come of them; equal neighbours are taken once. */

@@ -1,5 +1,5 @@
 import type { Binary, Timestamp, UUID } from 'mongodb';
-import type { IndexSpec } from '../../mongo/catalog.ts';
+import type { IndexSpec } from '../../mongo/specification.ts';
 import type { IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import type { Document } from 'mongodb';

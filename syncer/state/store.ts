@@ -1,16 +1,9 @@
-import {
-  Binary,
-  BSON,
-  UUID,
-  type Collection,
-  type Db,
-  type Document,
-  type Timestamp,
-} from 'mongodb';
+import { Binary, UUID, type Collection, type Db, type Document, type Timestamp } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
-import type { IndexSpec } from '../../mongo/catalog.ts';
+import { idBound } from '../../mongo/id-range.ts';
 import { namespaceText, syncDatabase, type Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
+import { decodeIndexSpec, decodeSpec, encodeSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
 import type {
   InstanceRecord,
@@ -19,8 +12,6 @@ import type {
   TrackedCollection,
   TrackedView,
 } from './records.ts';
-
-const { EJSON } = BSON;
 
 /** Index of the record that says that all partitions of a collection are stored. */
 const partitionsEnd = -1;
@@ -178,13 +169,13 @@ export class SyncStore {
     const stored = await this.#views.find({}, { signal: this.#signal }).toArray();
     return stored.map(({ namespace, options, specifiedAt }) => ({
       namespace: namespace as Namespace,
-      options: parseSpec(options) as Document,
+      options: decodeSpec(bytesOf(options)),
       specifiedAt: specifiedAt as Timestamp,
     }));
   }
 
   async putView({ namespace, options, specifiedAt }: TrackedView): Promise<void> {
-    const replacement = { namespace, options: textOfSpec(options), specifiedAt };
+    const replacement = { namespace, options: stored(options), specifiedAt };
     await this.#views.replaceOne({ _id: namespaceText(namespace) }, replacement, { upsert: true });
   }
 
@@ -210,8 +201,8 @@ export class SyncStore {
       .map(({ _id, min, max }) => ({
         collection: _id.collection,
         index: _id.index,
-        min: parseSpec(min) as Document | null,
-        max: parseSpec(max) as Document | null,
+        min: boundOf(min),
+        max: boundOf(max),
       }));
   }
 
@@ -221,8 +212,8 @@ export class SyncStore {
     await this.#partitions.insertMany(
       partitions.map(({ index, min, max }) => ({
         _id: { collection, index },
-        min: textOfSpec(min),
-        max: textOfSpec(max),
+        min: storedBound(min),
+        max: storedBound(max),
         isCopied: false,
       })),
     );
@@ -246,17 +237,17 @@ function withoutId({ _id, ...rest }: Document): Document {
   return rest;
 }
 
-/** Specifications are kept as extended JSON: they contain names with dots and dollars, which the server treats as its own. */
-function textOfSpec(value: unknown): string {
-  return EJSON.stringify(value, { relaxed: false });
+/** Specifications are kept as bytes: they contain names with dots and dollars, which the server treats as its own. */
+function stored(spec: Document): Binary {
+  return new Binary(encodeSpec(spec));
 }
 
-function parseSpec(text: unknown): unknown {
-  return EJSON.parse(String(text), { relaxed: false });
+function bytesOf(value: unknown): RawDocument {
+  return (value as Binary).buffer;
 }
 
 function encodeCollection({ uuid, options, indexes, ...rest }: TrackedCollection): Stored<UUID> {
-  return { _id: uuid, ...rest, options: textOfSpec(options), indexes: textOfSpec(indexes) };
+  return { _id: uuid, ...rest, options: stored(options), indexes: indexes.map(stored) };
 }
 
 function decodeCollection({ _id, options, indexes, ...rest }: Stored<UUID>): TrackedCollection {
@@ -264,7 +255,16 @@ function decodeCollection({ _id, options, indexes, ...rest }: Stored<UUID>): Tra
   return {
     ...known,
     uuid: _id,
-    options: parseSpec(options) as Document,
-    indexes: parseSpec(indexes) as IndexSpec[],
+    options: decodeSpec(bytesOf(options)),
+    indexes: (indexes as unknown[]).map((index) => decodeIndexSpec(bytesOf(index))),
   };
+}
+
+/** A bound is `{_id: ...}`. */
+function storedBound(bound: Document | null): Binary | null {
+  return bound === null ? null : stored(bound);
+}
+
+function boundOf(value: unknown): Document | null {
+  return value === null ? null : (idBound(bytesOf(value)) ?? null);
 }

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { BSON, Int32, type Document } from 'mongodb';
+import { decodeIndexSpec } from '../../mongo/specification.ts';
 import { expiryExcuse } from './expiry.ts';
 
 const nowMs = 1_000_000_000_000;
 
 function isExcused(index: Document, document: Document, options: Document = {}): boolean {
   const spec = { name: 'i', key: { at: 1 }, expireAfterSeconds: new Int32(60), ...index };
-  return expiryExcuse(options, [spec], () => nowMs)?.(BSON.serialize(document)) ?? false;
+  const indexes = [decodeIndexSpec(BSON.serialize(spec))];
+  return expiryExcuse(options, indexes, () => nowMs)?.(BSON.serialize(document)) ?? false;
 }
 
 function ago(seconds: number): Date {

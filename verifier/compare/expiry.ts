@@ -1,5 +1,5 @@
 import { BSON, type Document } from 'mongodb';
-import type { IndexSpec } from '../../mongo/catalog.ts';
+import type { IndexSpec } from '../../mongo/specification.ts';
 import type { Excuse } from './batch-matcher.ts';
 
 /** Clocks of servers and of this machine may be this far apart. */
@@ -21,7 +21,7 @@ export function expiryExcuse(
 ): Excuse | undefined {
   const rules: ExpiryRule[] = [];
   for (const index of indexes) {
-    const [field] = Object.keys(index.key);
+    const field = index.key.elements()[0]?.name;
     const after: unknown = index['expireAfterSeconds'];
     if (field === undefined || after === undefined) continue;
     if (index['partialFilterExpression'] !== undefined) continue;

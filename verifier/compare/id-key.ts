@@ -1,5 +1,5 @@
 import { BSON, type Document } from 'mongodb';
-import { canBound } from '../../mongo/id-range.ts';
+import { idBound } from '../../mongo/id-range.ts';
 import {
   asBuffer,
   idElement,
@@ -59,8 +59,7 @@ export function idDocument(key: IdKey): Document | undefined {
 
 /** `{_id: ...}` as the bound of a range, undefined where the id cannot be one. */
 export function boundDocument(key: IdKey): Document | undefined {
-  const document = idDocument(key);
-  return document && canBound(document['_id']) ? document : undefined;
+  return idBound(idBytes(key));
 }
 
 /** An `_id` in canonical EJSON, cut off where it is very long. */

@@ -1,26 +1,32 @@
 import assert from 'node:assert/strict';
-import { Double, Int32, Long, UUID, type Document } from 'mongodb';
-import type { IndexSpec } from '../../mongo/catalog.ts';
+import { BSON, Double, Int32, Long, UUID, type Document } from 'mongodb';
 import { replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
+import { decodeIndexSpec, decodeSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { metadataDifferences, type NamespaceState } from './metadata-difference.ts';
 
 const namespace = { db: 'shop', coll: 'items' };
 const final = { isReplicatedFormRight: false, mayLackIndexes: false };
 const during = { isReplicatedFormRight: true, mayLackIndexes: false };
 
-const idIndex: IndexSpec = { v: 2, name: '_id_', key: { _id: 1 } };
+const idIndex = index({ name: '_id_', key: { _id: 1 } });
 
 function collection(options: Document, ...indexes: IndexSpec[]): NamespaceState {
-  const info = { kind: 'collection', namespace, uuid: new UUID(), options } as const;
+  const info = {
+    kind: 'collection',
+    namespace,
+    uuid: new UUID(),
+    options: decodeSpec(BSON.serialize(options)),
+  } as const;
   return { info, indexes: [idIndex, ...indexes] };
 }
 
 function view(options: Document): NamespaceState {
-  return { info: { kind: 'view', namespace, options }, indexes: [] };
+  const spec = decodeSpec(BSON.serialize(options));
+  return { info: { kind: 'view', namespace, options: spec }, indexes: [] };
 }
 
 function index(options: Document): IndexSpec {
-  return { v: 2, name: 'i', key: { a: 1 }, ...options };
+  return decodeIndexSpec(BSON.serialize({ v: 2, name: 'i', key: { a: 1 }, ...options }));
 }
 
 describe('metadataDifferences', () => {

@@ -1,5 +1,8 @@
 import { BSON, type Document } from 'mongodb';
-import type { IndexSpec, NamespaceInfo } from '../../mongo/catalog.ts';
+import type { NamespaceInfo } from '../../mongo/catalog.ts';
+import { bsonType } from '../../mongo/raw-bson.ts';
+import { decodeElement, RawValue } from '../../mongo/raw-value.ts';
+import type { IndexSpec } from '../../mongo/specification.ts';
 import { isIdIndex, replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
 import { firstDifference, otherValue, type FieldDifference } from './document-difference.ts';
 import type { MetadataDifference } from './mismatch.ts';
@@ -141,7 +144,15 @@ function meaningful(field: string, value: unknown): unknown {
   return absent !== undefined && relaxedText(value) === absent ? undefined : value;
 }
 
-/** The same text for numbers of any type. */
+/** The same text for numbers of any type. Fields keep their order. */
 function relaxedText(value: unknown): string {
-  return EJSON.stringify(value, { relaxed: true });
+  if (!(value instanceof RawValue)) return EJSON.stringify(value, { relaxed: true });
+  const inner = value.elements().map((element): readonly [string, string] => {
+    const { type, name } = element;
+    const isNested = type === bsonType.document || type === bsonType.array;
+    return [name, relaxedText(isNested ? new RawValue(name, element) : decodeElement(element))];
+  });
+  return value.type === bsonType.array
+    ? `[${inner.map(([, text]) => text).join(',')}]`
+    : `{${inner.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
 }
