@@ -15,15 +15,8 @@ import {
 import { elementsOf } from '../../../mongo/raw-bson.ts';
 import { RawValue } from '../../../mongo/raw-value.ts';
 import type { Row } from './every-id.ts';
-import {
-  deleteRaw,
-  insertRaw,
-  raw,
-  RawDate,
-  RawFields,
-  RawText,
-  updateRaw,
-} from './raw-documents.ts';
+import type { RawFields } from './raw-documents.ts';
+import { deleteRaw, insertRaw, raw, RawDate, RawText, updateRaw } from './raw-documents.ts';
 
 /** When it is written: before the sync, during the copy, or while change events are applied. */
 export type Phase = 0 | 1 | 2;
@@ -212,7 +205,7 @@ export const hardCases: Readonly<Record<string, HardCase>> = {
       for (const name of ['sized', 'counted'])
         await insertRaw(db, name, raw(['_id', `${n} in ${phase}`], ['filler', 'x'.repeat(1000)]));
     }
-    await db.collection<Document>('counted').updateOne({}, { $set: { filler: 'y'.repeat(1000) } });
+    await db.collection('counted').updateOne({}, { $set: { filler: 'y'.repeat(1000) } });
   },
   'views on views, made, changed and dropped': async (db, phase) => {
     const view = async (name: string, viewOn: string, ...pipeline: Document[]): Promise<void> => {

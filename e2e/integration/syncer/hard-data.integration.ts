@@ -15,14 +15,13 @@ describe('data that is hard to carry, written before the sync, during the copy a
     await pair.reset();
     await write(0);
     await using syncer = await pair.syncer({ options: { partitionMebibytes: 0.05 } });
-    {
-      await using _slow = await slowCommands(pair.destination, ['insert'], 200);
-      await syncer.start(forward);
-      await syncer.waitFor(({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0);
-      await write(1);
-      const { canCommit } = await syncer.progress();
-      assert.equal(canCommit, false, 'the copy was over before the writes');
-    }
+    const slow = await slowCommands(pair.destination, ['insert'], 200);
+    await syncer.start(forward);
+    await syncer.waitFor(({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0);
+    await write(1);
+    const { canCommit: isCopied } = await syncer.progress();
+    assert.equal(isCopied, false, 'the copy was over before the writes');
+    await slow[Symbol.asyncDispose]();
     await syncer.waitFor(({ canCommit }) => canCommit);
     await write(2);
     await commitAndWait(syncer);
