@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import { Double, Int32 } from 'mongodb';
-import type { IndexSpec } from '../../mongo/catalog.ts';
+import { BSON, Double, Int32 } from 'mongodb';
+import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { looseningOfIndexes, looseningOfOptions } from './loosening-plan.ts';
 
-const index = (options: object): IndexSpec => ({ name: 'i', key: { a: 1 }, ...options });
+const index = (options: object): IndexSpec =>
+  decodeIndexSpec(BSON.serialize({ name: 'i', key: { a: 1 }, ...options }));
 const unaltered = [
-  { name: '_id_', key: { _id: 1 } },
-  { name: 'c', key: { _id: 1 }, unique: true, clustered: true },
+  index({ name: '_id_', key: { _id: 1 } }),
+  index({ name: 'c', key: { _id: 1 }, unique: true, clustered: true }),
   index({ sparse: true }),
   index({ expireAfterSeconds: 2_147_483_647 }),
   index({ hidden: false, unique: false }),

@@ -1,6 +1,6 @@
 import { Double, Int32, type Document } from 'mongodb';
-import type { IndexSpec } from '../../mongo/catalog.ts';
 import { isIdIndex, isTrue, maxCappedBytes, maxTtlSeconds } from '../../mongo/replicated-form.ts';
+import type { IndexSpec } from '../../mongo/specification.ts';
 
 /** A change of one index: the `index` of a collMod. */
 export type IndexChange = Document & { readonly name: string };
