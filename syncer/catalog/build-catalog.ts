@@ -5,7 +5,7 @@ import {
   listUserDatabases,
   type CollectionInfo,
 } from '../../mongo/catalog.ts';
-import { majorityTime } from '../../mongo/cluster-time.ts';
+import { latestWriteTime, majorityTime } from '../../mongo/cluster-time.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { CatalogTime, SyncRecord, TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -64,11 +64,12 @@ async function trackDatabase(
   const { source, filter, catalog, signal } = context;
   const tracked: TrackedCollection[] = [];
   const infos = await listNamespaces(source, db, signal);
+  const readBy = await latestWriteTime(source, signal);
   await forEachConcurrently(infos, concurrency, async (info) => {
     if (!(await filter.selects(info.namespace))) return;
     switch (info.kind) {
       case 'collection': {
-        const collection = await trackCollection(context, info, time);
+        const collection = await trackCollection(context, info, { at: time, by: readBy });
         if (collection) tracked.push(collection);
         return;
       }
@@ -77,6 +78,7 @@ async function trackDatabase(
           namespace: info.namespace,
           options: info.options,
           specifiedAt: time,
+          specifiedBy: readBy,
         });
         return;
       case 'timeseries':
@@ -90,12 +92,12 @@ async function trackDatabase(
 /**
  * A collection as the sync tracks it: options, indexes, size. Undefined when the name has been given to another
  * collection since it was listed: change events tell the rest.
- * @param time - a cluster time before the collection was listed.
+ * @param read - cluster times before and after the collection was listed.
  */
 export async function trackCollection(
   { source, signal }: Pick<SyncContext, 'source' | 'signal'>,
   info: CollectionInfo,
-  time: Timestamp,
+  read: { readonly at: Timestamp; readonly by: Timestamp },
 ): Promise<TrackedCollection | undefined> {
   const { db, coll } = info.namespace;
   const indexes = await listIndexes(source, info.namespace, signal);
@@ -108,8 +110,9 @@ export async function trackCollection(
     destinationUuid: null,
     options: info.options,
     indexes,
-    namedAt: time,
-    specifiedAt: time,
+    namedAt: read.at,
+    namedBy: read.by,
+    specifiedAt: read.at,
     sizeBytes: Number(statistics['size']),
     documentCount: Number(statistics['count']),
     isCopied: false,

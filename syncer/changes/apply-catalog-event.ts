@@ -90,15 +90,8 @@ async function applyCreate(context: SyncContext, event: CatalogEvent, uuid: UUID
   const { idIndex, ...options } = event.description as Record<string, unknown>;
   if (isTemporary(event.namespace, options) || !(await context.filter.selects(event.namespace)))
     return;
-  const occupant = context.catalog.collectionAt(event.namespace);
-  if (occupant) {
-    // Read into the catalog after this one was dropped again: the events of this one are to be passed over.
-    if (isAtMost(event.time, occupant.namedAt)) return;
-    throw new SyncError(
-      'InternalError',
-      `${namespaceText(event.namespace)} is created where another collection stands`,
-    );
-  }
+  // Dropped again before what stands there now was read or came: the events of this one are to be passed over.
+  if (isTakenSince(context, event, event.namespace)) return;
   const tracked: TrackedCollection = {
     uuid,
     namespace: event.namespace,
@@ -106,6 +99,7 @@ async function applyCreate(context: SyncContext, event: CatalogEvent, uuid: UUID
     options,
     indexes: idIndex instanceof RawValue ? [decodeIndexSpec(idIndex.bytes)] : [],
     namedAt: event.time,
+    namedBy: event.time,
     specifiedAt: event.time,
     sizeBytes: 0,
     documentCount: 0,
@@ -129,9 +123,13 @@ async function applyRename(
     if (isSelected) await adopt(context, event, uuid, to);
     return;
   }
-  // The catalog was read after it, or it is repeated: the name is a later one.
-  if (isAtMost(event.time, tracked.namedAt) || !isSameNamespace(event.namespace, tracked.namespace))
-    return;
+  // It is repeated: the name is a later one.
+  if (isAtMost(event.time, tracked.namedAt)) return;
+  if (!isSameNamespace(event.namespace, tracked.namespace)) {
+    // Read into the catalog after it.
+    if (isAtMost(event.time, tracked.namedBy)) return;
+    throw unexpected(event, `the collection is ${namespaceText(tracked.namespace)}`);
+  }
   if (!isSelected) {
     await context.warn(
       `${namespaceText(event.namespace)} was renamed to ${namespaceText(to)}, outside the filter: dropped`,
@@ -140,16 +138,39 @@ async function applyRename(
     return;
   }
   const occupant = context.catalog.collectionAt(to);
-  if (occupant && !isDropTarget(event, occupant)) {
-    // On the source nothing stood there: the occupant came later. Either both were listed after this rename, and then
-    // the name is right as it is; or events are repeated, and then this collection is one that was dropped meanwhile
-    // (otherwise its name would be a later one, too).
-    if (isAtMost(event.time, occupant.namedAt)) await dropTracked(context, tracked);
+  if (occupant && isDropTarget(event, occupant)) await dropTracked(context, occupant);
+  if (isTakenSince(context, event, to)) {
+    // It was dropped meanwhile, or has yet another name: it is taken up again by that event, then.
+    await dropTracked(context, tracked);
     return;
   }
-  if (occupant) await dropTracked(context, occupant);
   await renameCollection(context, tracked, to);
-  await context.catalog.put({ ...tracked, namespace: to, namedAt: event.time });
+  await context.catalog.put({
+    ...tracked,
+    namespace: to,
+    namedAt: event.time,
+    namedBy: event.time,
+  });
+}
+
+/**
+ * True where something stands under a name that an event gives to a collection: on the source nothing stood there then,
+ * so that it came later. The catalog was read after the event, or events are repeated.
+ * @throws SyncError InternalError when it stood there before.
+ */
+function isTakenSince({ catalog }: SyncContext, event: CatalogEvent, name: Namespace): boolean {
+  const since = catalog.collectionAt(name)?.namedBy ?? catalog.view(name)?.specifiedBy;
+  if (since === undefined) return false;
+  if (isAtMost(event.time, since)) return true;
+  throw unexpected(event, `something stands at ${namespaceText(name)}`);
+}
+
+/** The destination's catalog is not what the events before this one lead to. */
+function unexpected({ operation, namespace }: CatalogEvent, found: string): SyncError {
+  return new SyncError(
+    'InternalError',
+    `${operation} of ${namespaceText(namespace)}, but ${found}`,
+  );
 }
 
 /** True for the collection that stood at a rename's target and was dropped by it. */
@@ -170,11 +191,11 @@ async function adopt(
 ): Promise<void> {
   const time = await majorityTime(context.source, context.signal);
   const info = await findCollection(context.source, uuid, context.signal);
-  const read = info && (await trackCollection(context, info, time));
+  const read = info && (await trackCollection(context, info, { at: time, by: event.time }));
   const occupant = context.catalog.collectionAt(to);
   if (occupant && isDropTarget(event, occupant)) await dropTracked(context, occupant);
-  // Gone by now, or the event is repeated and another collection has taken the name since.
-  if (!read || context.catalog.collectionAt(to)) return;
+  // Gone by now, or with yet another name.
+  if (!read || isTakenSince(context, event, to)) return;
   const tracked = { ...read, namespace: to, namedAt: event.time };
   await context.catalog.put(tracked);
   const created = await createCollection(context, tracked, { withIndexes: true });

@@ -25,7 +25,12 @@ export async function applyViewEvent(context: SyncContext, event: CatalogEvent):
       // A collection stands there in the catalog, which is later: the view is gone again by then.
       if (context.catalog.collectionAt(namespace)) return;
       await createView(context, namespace, description);
-      await context.catalog.putView({ namespace, options: description, specifiedAt: time });
+      await context.catalog.putView({
+        namespace,
+        options: description,
+        specifiedAt: time,
+        specifiedBy: time,
+      });
       return;
     }
     case 'modify':
@@ -35,6 +40,7 @@ export async function applyViewEvent(context: SyncContext, event: CatalogEvent):
         ...view,
         options: { ...view.options, ...description },
         specifiedAt: time,
+        specifiedBy: time,
       });
       return;
     case 'drop':

@@ -85,6 +85,8 @@ export interface TrackedCollection {
   readonly indexes: readonly IndexSpec[];
   /** Renames up to this time are in `namespace` already. */
   readonly namedAt: Timestamp;
+  /** Renames up to this time may be in `namespace` already: it was read between the two. */
+  readonly namedBy: Timestamp;
   /** Changes of options and indexes up to this time are in `options` and `indexes` already. */
   readonly specifiedAt: Timestamp;
   /** Documents and bytes when it was first seen: estimates. */
@@ -97,7 +99,10 @@ export interface TrackedCollection {
 export interface TrackedView {
   readonly namespace: Namespace;
   readonly options: Document;
+  /** Changes up to this time are in `options` already. */
   readonly specifiedAt: Timestamp;
+  /** Changes up to this time may be in `options` already: they were read between the two. */
+  readonly specifiedBy: Timestamp;
 }
 
 /** A range of `_id` of one collection. */

@@ -167,15 +167,16 @@ export class SyncStore {
 
   async readViews(): Promise<TrackedView[]> {
     const stored = await this.#views.find({}, { signal: this.#signal }).toArray();
-    return stored.map(({ namespace, options, specifiedAt }) => ({
+    return stored.map(({ namespace, options, specifiedAt, specifiedBy }) => ({
       namespace: namespace as Namespace,
       options: decodeSpec(bytesOf(options)),
       specifiedAt: specifiedAt as Timestamp,
+      specifiedBy: specifiedBy as Timestamp,
     }));
   }
 
-  async putView({ namespace, options, specifiedAt }: TrackedView): Promise<void> {
-    const replacement = { namespace, options: stored(options), specifiedAt };
+  async putView({ namespace, options, ...times }: TrackedView): Promise<void> {
+    const replacement = { namespace, options: stored(options), ...times };
     await this.#views.replaceOne({ _id: namespaceText(namespace) }, replacement, { upsert: true });
   }
 

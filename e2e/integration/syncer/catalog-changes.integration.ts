@@ -10,7 +10,7 @@ import {
   type ClusterPair,
 } from './cluster-pair.ts';
 import { indexChanges } from './index-change-cases.ts';
-import { canBeSlow, holdInserts } from './slow-commands.ts';
+import { canBeSlow, holdCommands } from './slow-commands.ts';
 
 const cases = { ...collectionChanges, ...indexChanges };
 
@@ -53,7 +53,11 @@ describe('changes of the catalog', () => {
         } else {
           const filler = 'x'.repeat(barrier?.documentBytes ?? 0);
           if (barrier) await client.db('barrier').collection('rows').insertOne({ filler });
-          await using held = await holdInserts(pair.destination, barrier && 'barrier.rows');
+          await using held = await holdCommands(
+            pair.destination,
+            'insert',
+            barrier && 'barrier.rows',
+          );
           await syncer.start(forward);
           await held.reached(barrier ? 1 : await countFilled(client));
           await onEveryCase(client, async ({ change }, ...dbs) => await change(...dbs));

@@ -1,3 +1,4 @@
+import type { Document } from 'mongodb';
 import type { Side } from './cluster-pair.ts';
 
 /** Parameters of a server that can be told to be slow. */
@@ -6,50 +7,55 @@ export const canBeSlow = { enableTestCommands: 1 } as const;
 /** How the syncer calls itself on a server. */
 const appName = 'clustersync syncer syncer';
 
-/** Makes a server take longer for some commands of the syncer until the result is disposed of. */
-export async function slowCommands(
-  { client }: Side,
-  commands: readonly string[],
-  blockTimeMS: number,
-): Promise<AsyncDisposable> {
-  const admin = client.db('admin');
-  await admin.command({
-    configureFailPoint: 'failCommand',
-    mode: 'alwaysOn',
-    data: { failCommands: commands, blockConnection: true, blockTimeMS, appName },
-  });
-  return {
-    [Symbol.asyncDispose]: async () => {
-      await admin.command({ configureFailPoint: 'failCommand', mode: 'off' });
-    },
-  };
-}
-
-/** Something that stands still until it is disposed of. */
-export interface Held extends AsyncDisposable {
-  /** Resolves when that many have come to the point where they are held. */
+/** Something that stands in the way of commands until it is disposed of. */
+export interface Obstacle extends AsyncDisposable {
+  /** Resolves when that many commands have come to it. */
   reached(count: number): Promise<void>;
 }
 
 /**
- * Holds all inserts into a server, or those into one namespace, until the result is disposed of. What was to be inserted
- * has been read by then.
+ * Makes a server take longer for some commands of the syncer, before they begin, until the result is disposed of: what
+ * waits by then waits to the end of its time.
  */
-export async function holdInserts({ client }: Side, namespace?: string): Promise<Held> {
+export async function slowCommands(
+  side: Side,
+  commands: readonly string[],
+  blockTimeMS: number,
+): Promise<Obstacle> {
+  return await setFailPoint(side, 'failCommand', {
+    failCommands: commands,
+    blockConnection: true,
+    blockTimeMS,
+    appName,
+  });
+}
+
+/** Where commands of a server can be held, before they take a lock on a collection. */
+const holdingPoints = {
+  insert: 'hangDuringBatchInsert',
+  delete: 'hangDuringBatchRemove',
+  listIndexes: 'hangBeforeListIndexes',
+} as const;
+
+/** Holds commands of everybody on a server, or those on one namespace, until the result is disposed of. */
+export async function holdCommands(
+  side: Side,
+  command: keyof typeof holdingPoints,
+  namespace?: string,
+): Promise<Obstacle> {
+  return await setFailPoint(side, holdingPoints[command], namespace ? { nss: namespace } : {});
+}
+
+async function setFailPoint({ client }: Side, name: string, data: Document): Promise<Obstacle> {
   const admin = client.db('admin');
-  const failPoint = 'hangDuringBatchInsert';
-  const { count: before } = (await admin.command({
-    configureFailPoint: failPoint,
-    mode: 'alwaysOn',
-    ...(namespace !== undefined && { data: { nss: namespace } }),
-  })) as unknown as { readonly count: number };
+  const answer = await admin.command({ configureFailPoint: name, mode: 'alwaysOn', data });
   return {
     async reached(count) {
-      const timesEntered = before + count;
-      await admin.command({ waitForFailPoint: failPoint, timesEntered, maxTimeMS: 30_000 });
+      const timesEntered = Number(answer['count']) + count;
+      await admin.command({ waitForFailPoint: name, timesEntered, maxTimeMS: 30_000 });
     },
     async [Symbol.asyncDispose]() {
-      await admin.command({ configureFailPoint: failPoint, mode: 'off' });
+      await admin.command({ configureFailPoint: name, mode: 'off' });
     },
   };
 }
