@@ -34,6 +34,10 @@ const indexes: readonly ((random: SeededRandom) => Document)[] = [
   () => ({ key: { text: 'text' }, name: 'words', weights: { text: 3 } }),
   () => ({ key: { zz: 'hashed' }, name: 'hashed zz' }),
   () => ({ key: { '$**': 1 }, name: 'wildcard' }),
+  () => ({ key: { number: 1 }, name: 'number_sparse', sparse: true }),
+  () => ({ key: { number: 1, zz: 1 }, name: 'becomes_unique' }),
+  () => ({ key: { a: 1 }, name: 'simple_a', collation: { locale: 'simple' } }),
+  () => ({ key: { found: 1 }, name: 'found', hidden: true, expireAfterSeconds: 50_000 }),
   (random) => ({
     key: { c: 1 },
     name: `c${random.below(3)}`,
@@ -59,10 +63,17 @@ const modifications: readonly ((random: SeededRandom) => Document)[] = [
   (random) => ({ validationLevel: random.pick(['off', 'strict', 'moderate']) }),
   (random) => ({ index: { name: 'number_1', hidden: random.chance(0.5) } }),
   (random) => ({ index: { name: 'ttl', expireAfterSeconds: 36_000 + random.below(1000) } }),
+  (random) => ({ index: { name: 'found', expireAfterSeconds: random.below(9_000_000) } }),
+  (random) => ({ index: { keyPattern: { b: 1 }, hidden: random.chance(0.5) } }),
+  () => ({ index: { name: 'becomes_unique', prepareUnique: true } }),
+  () => ({ index: { name: 'becomes_unique', prepareUnique: true } }),
+  () => ({ index: { name: 'becomes_unique', unique: true } }),
+  () => ({ index: { name: 'becomes_unique', unique: true } }),
   () => ({ index: { name: 'compound', prepareUnique: true } }),
   () => ({ index: { name: 'compound', prepareUnique: false } }),
   (random) => ({ changeStreamPreAndPostImages: { enabled: random.chance(0.5) } }),
   (random) => ({ cappedSize: 20_000 + random.below(50_000) }),
+  (random) => ({ cappedMax: random.below(200) }),
 ];
 
 /** Changes of the catalog of every kind, with their weights. Many fail for what stands there: that is as good. */
@@ -89,6 +100,68 @@ export const randomCatalogChanges: readonly (readonly [number, CatalogChange])[]
       return await client
         .db('admin')
         .command({ renameCollection: `${db}.${coll}`, to, dropTarget: true });
+    },
+  ],
+  [
+    2,
+    async (client, db, coll, random) => {
+      // A swap: the first name is taken again at once.
+      const names = [coll, random.pick(workloadCollections), 'between'] as const;
+      for (const [from, to] of [
+        [names[0], names[2]],
+        [names[1], names[0]],
+        [names[2], names[1]],
+      ] as const)
+        await client.db(db).renameCollection(from, to, { dropTarget: random.chance(0.3) });
+    },
+  ],
+  [
+    1,
+    async (client, db, coll, random) => {
+      // A chain: everything moves on by one name.
+      let from: string = coll;
+      for (let moves = 0; moves < 3; moves++) {
+        const to = random.pick(workloadCollections);
+        await client.db(db).renameCollection(from, to, { dropTarget: true });
+        await client.db(db).createCollection(from);
+        from = to;
+      }
+    },
+  ],
+  [
+    1,
+    async (client, db, coll, random) => {
+      const into = {
+        db: random.pick(workloadDatabases),
+        coll: random.pick(workloadCollections),
+      };
+      const stages = [{ $match: { number: { $lt: random.below(400) } } }];
+      const last = random.chance(0.5)
+        ? { $out: into }
+        : { $merge: { into, whenMatched: random.pick(['replace', 'merge', 'keepExisting']) } };
+      await client
+        .db(db)
+        .collection(coll)
+        .aggregate([...stages, last])
+        .toArray();
+    },
+  ],
+  [
+    0.5,
+    async (client, db, coll, random) =>
+      await client.db(db).command({
+        cloneCollectionAsCapped: coll,
+        toCollection: random.pick(workloadCollections),
+        size: 30_000,
+      }),
+  ],
+  [
+    0.5,
+    async (client, db, coll, random) => {
+      // A view where there may be a collection the next time.
+      await client.db(db).dropCollection(coll);
+      const viewOn = random.pick(workloadCollections);
+      await client.db(db).createCollection(coll, { viewOn, pipeline: [] });
     },
   ],
   [

@@ -5,11 +5,15 @@ import {
   workloadCollections,
   workloadDatabases,
 } from './random-catalog-changes.ts';
+import { runRandomTransaction } from './random-transactions.ts';
 import { randomWrites } from './random-writes.ts';
 import { SeededRandom } from './seeded-random.ts';
 
 /** How many operations of a writer are on the catalog. */
 const catalogShare = 0.06;
+
+/** How many are transactions. */
+const transactionShare = 0.05;
 
 /** A random workload, the same operations for the same seed. */
 export class RandomWorkload {
@@ -52,6 +56,7 @@ export class RandomWorkload {
         const random = new SeededRandom(this.#seed * 1000 + writer + 1);
         while (!signal.aborted) {
           if (random.chance(catalogShare)) await this.#changeCatalog(random);
+          else if (random.chance(transactionShare)) await this.#runTransaction(random);
           else await this.#write(random);
         }
       }),
@@ -64,6 +69,12 @@ export class RandomWorkload {
       .collection(random.pick(workloadCollections));
     const write = random.weighted(randomWrites);
     await this.#tolerating(async () => await write(collection, random));
+  }
+
+  async #runTransaction(random: SeededRandom): Promise<void> {
+    await this.#tolerating(async () => {
+      await runRandomTransaction(this.#client, random);
+    });
   }
 
   async #changeCatalog(random: SeededRandom): Promise<void> {

@@ -91,6 +91,31 @@ export const randomWrites: readonly (readonly [number, Write])[] = [
     async (collection, random) =>
       await collection.findOneAndUpdate(filterOf(random), { $set: { found: random.below(9) } }),
   ],
+  [
+    2,
+    async (collection, random) =>
+      await collection.updateOne(
+        filterOf(random),
+        { $set: { 'list.$[low]': random.below(9), 'nested.$[]': 1 } },
+        { arrayFilters: [{ low: { $lt: 500 } }] },
+      ),
+  ],
+  [
+    2,
+    async (collection, random) => {
+      const set = { $set: { [random.pick(paths)]: randomValue(random) } };
+      return await collection.bulkWrite(
+        [
+          { insertOne: { document: { ...filterOf(random), ...randomFields(random) } } },
+          { updateOne: { filter: filterOf(random), update: set, upsert: true } },
+          { deleteOne: { filter: filterOf(random) } },
+          { updateMany: { filter: { number: { $lt: 50 } }, update: set } },
+          { replaceOne: { filter: filterOf(random), replacement: randomFields(random) } },
+        ],
+        { ordered: random.chance(0.5) },
+      );
+    },
+  ],
   [6, async (collection, random) => await collection.deleteOne(filterOf(random))],
   [
     1,

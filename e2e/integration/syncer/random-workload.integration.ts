@@ -8,10 +8,10 @@ import { workloadDatabases } from '../../ground/workload/random-catalog-changes.
 import { RandomWorkload } from '../../ground/workload/random-workload.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
 
-/** One seed by number: `SEED=17 npm run test:integration`. */
+/** One seed by its number with SEED=17, the first 100 with SEEDS=100. */
 const seeds =
   process.env['SEED'] === undefined
-    ? Array.from({ length: 20 }, (_, index) => index + 1)
+    ? Array.from({ length: Number(process.env['SEEDS'] ?? 20) }, (_, index) => index + 1)
     : [Number(process.env['SEED'])];
 
 /** How long writers go on while change events are applied. */
