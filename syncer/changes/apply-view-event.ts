@@ -1,5 +1,5 @@
 import { isAtMost } from '../../mongo/cluster-time.ts';
-import { isSystemCollection, namespaceText } from '../../mongo/namespace.ts';
+import { namespaceText } from '../../mongo/namespace.ts';
 import { SyncError } from '../../service/errors.ts';
 import { createView, dropNamespace, modifyCollection } from '../catalog/destination-catalog.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -16,7 +16,7 @@ export async function applyViewEvent(context: SyncContext, event: CatalogEvent):
   if (view && isAtMost(time, view.specifiedAt)) return;
   switch (operation) {
     case 'create': {
-      if (isSystemCollection(String(description['viewOn']))) {
+      if (description['viewOn'] === `system.buckets.${namespace.coll}`) {
         throw new SyncError(
           'TimeSeriesNotSupported',
           `${namespaceText(namespace)} was created as a time-series collection`,

@@ -35,6 +35,9 @@ const transitions: Readonly<Record<Command, Transition>> = {
   reverse: { from: 'COMMITTED', to: 'RUNNING' },
 };
 
+const fixedOptions =
+  '. The options of a sync and its filter are fixed: with others it has to begin anew, with an empty destination';
+
 /**
  * The state that a command leads to.
  * @throws SyncError InvalidStateTransition; what stopped the sync, for every command to a sync that has failed;
@@ -46,7 +49,7 @@ export function stateAfter(command: Command, situation: Situation): SyncState {
   if (situation.state !== from) {
     throw new SyncError(
       'InvalidStateTransition',
-      `${command} is allowed in ${from}; the state is ${situation.state}`,
+      `${command} is allowed in ${from}; the state is ${situation.state}${command === 'start' ? fixedOptions : ''}`,
     );
   }
   if (command === 'commit' && !situation.canCommit)

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Db } from 'mongodb';
-import { commitAndWait, namespacesOf, useClusterPair } from './cluster-pair.ts';
+import type { SyncerProcess } from '../../ground/syncer-process.ts';
+import { commitAndWait, forward, namespacesOf, useClusterPair } from './cluster-pair.ts';
+import { canBeSlow, holdCommands } from './slow-commands.ts';
 
 /** What a sync with a filter leaves on the destination. */
 interface FilterCase {
@@ -105,7 +107,7 @@ const cases: Readonly<Record<string, FilterCase>> = {
 };
 
 describe('contract 2.3 and 4.1 rule 4: namespace filters', () => {
-  const pair = useClusterPair();
+  const pair = useClusterPair({ parameters: canBeSlow });
   beforeEach(async () => {
     await pair.reset();
   });
@@ -159,33 +161,112 @@ describe('contract 2.3 and 4.1 rule 4: namespace filters', () => {
     await pair.assertEqual({ exclude: ['sales.b', 'sales.later'] });
   });
 
-  it('a collection renamed out of the filter is dropped, with a warning; one renamed in is copied', async () => {
-    const sales = source('sales');
-    for (const name of ['in_leaves', 'in_stays', 'outside', 'other']) {
-      await sales.collection(name).insertMany([{ n: 1 }, { n: 2 }]);
-      await sales.command({ createIndexes: name, indexes: [{ key: { n: 1 }, name: 'n' }] });
-    }
-    await using syncer = await pair.syncing({
-      includeNamespaces: [{ database: 'sales', collectionsRegex: { pattern: '^in_' } }],
+  const renames = {
+    'after the copy': async (syncer: SyncerProcess, change: () => Promise<void>) => {
+      await syncer.waitFor(({ canCommit }) => canCommit);
+      await change();
+    },
+    'during the copy': async (_: SyncerProcess, change: () => Promise<void>) => {
+      await change();
+    },
+  };
+  for (const [when, at] of Object.entries(renames)) {
+    it(`renamed out of the filter: dropped, with a warning; renamed in: copied (${when})`, async () => {
+      const sales = source('sales');
+      for (const name of ['in_leaves', 'in_stays', 'in_back', 'outside', 'other', 'to_and_fro']) {
+        await sales.collection(name).insertMany([{ n: 1 }, { n: 2 }]);
+        await sales.command({ createIndexes: name, indexes: [{ key: { n: 1 }, name: 'n' }] });
+      }
+      await using syncer = await pair.syncer();
+      const held = await holdCommands(pair.destination, 'insert');
+      if (when === 'after the copy') await held[Symbol.asyncDispose]();
+      await syncer.start({
+        ...forward,
+        includeNamespaces: [{ database: 'sales', collectionsRegex: { pattern: '^in_' } }],
+      });
+      if (when === 'during the copy') await held.reached(3);
+      await at(syncer, async () => {
+        await sales.renameCollection('in_leaves', 'left');
+        await sales.collection('left').insertOne({ n: 3 });
+        await sales.renameCollection('outside', 'in_comes');
+        await sales.collection('in_comes').insertOne({ n: 3 });
+        await sales.collection('in_comes').deleteOne({ n: 1 });
+        await sales.renameCollection('other', 'in_stays', { dropTarget: true });
+        await sales.collection('other').insertOne({ n: 1 });
+        await sales
+          .collection('other')
+          .aggregate([{ $out: 'in_out' }])
+          .toArray();
+        await sales.renameCollection('in_back', 'back');
+        await sales.command({ dropIndexes: 'back', index: 'n' });
+        await sales.collection('back').updateOne({ n: 1 }, { $set: { n: 10 } });
+        await sales.renameCollection('back', 'in_back');
+        await sales.collection('in_back').updateOne({ n: 2 }, { $set: { n: 20 } });
+        await sales.renameCollection('to_and_fro', 'in_to_and_fro');
+        await sales.renameCollection('in_to_and_fro', 'to_and_fro');
+      });
+      await held[Symbol.asyncDispose]();
+      await syncer.waitFor(({ canCommit }) => canCommit);
+      await commitAndWait(syncer);
+      const expected = ['in_back', 'in_comes', 'in_out', 'in_stays'].map((name) => `sales.${name}`);
+      assert.deepEqual(await namespacesOf(pair.destination), expected);
+      await pair.assertEqual({ exclude: ['sales.left', 'sales.other', 'sales.to_and_fro'] });
+      const { warnings } = await syncer.progress();
+      for (const [from, to] of [
+        ['in_leaves', 'left'],
+        ['in_back', 'back'],
+      ])
+        assert.match(String(warnings), new RegExp(`sales\\.${from} .*sales\\.${to}.*dropped`));
     });
-    await sales.renameCollection('in_leaves', 'left');
-    await sales.collection('left').insertOne({ n: 3 });
-    await sales.renameCollection('outside', 'in_comes');
-    await sales.collection('in_comes').insertOne({ n: 3 });
-    await sales.collection('in_comes').deleteOne({ n: 1 });
-    await sales.renameCollection('other', 'in_stays', { dropTarget: true });
-    await sales.collection('other').insertOne({ n: 1 });
-    await sales
-      .collection('other')
-      .aggregate([{ $out: 'in_out' }])
-      .toArray();
+  }
+
+  it('what the server keeps in a database is left alone, even when it is named', async () => {
+    const sales = source('sales');
+    const functions = sales.collection<{ _id: string; value: number }>('system.js');
+    await functions.insertOne({ _id: 'one', value: 1 });
+    await sales.command({ profile: 2 });
+    await insert('sales.a', 1);
+    const collections = ['a', 'v', 'late', 'system.js', 'system.profile', 'system.views'];
+    await using syncer = await pair.syncing({
+      includeNamespaces: [
+        { database: 'sales', collections },
+        { database: 'admin' },
+        { databaseRegex: { pattern: '^(local|config)$' } },
+      ],
+    });
+    await functions.insertOne({ _id: 'two', value: 2 });
+    await sales.command({ create: 'v', viewOn: 'a', pipeline: [] });
+    await sales.command({ create: 'late', viewOn: 'system.js', pipeline: [] });
+    await sales.command({ profile: 0 });
+    await source('admin').collection('mine').insertOne({ n: 1 });
+    await insert('sales.a', 2);
+    await functions.deleteMany({});
     await commitAndWait(syncer);
-    const expected = ['sales.in_comes', 'sales.in_out', 'sales.in_stays'];
-    assert.deepEqual(await namespacesOf(pair.destination), expected);
-    await pair.assertEqual({ exclude: ['sales.left', 'sales.other'] });
-    const { warnings } = await syncer.progress();
-    assert.equal(warnings?.length, 1);
-    assert.match(warnings[0] ?? '', /sales\.in_leaves .*sales\.left.*dropped/);
+    await source('admin').collection('mine').drop();
+    assert.deepEqual(await namespacesOf(pair.destination), ['sales.a', 'sales.late', 'sales.v']);
+    assert.equal(await pair.destination.client.db('admin').collection('mine').countDocuments(), 0);
+    await pair.assertEqual({ exclude: ['sales.system.js'] });
+  });
+
+  it('the filter of a sync that runs is not changed: start says that it begins anew, also after a restart', async () => {
+    await insert('sales.a', 1);
+    await insert('hr.a', 1);
+    const before = { includeNamespaces: [{ database: 'sales' }] };
+    const after = { includeNamespaces: [{ database: 'sales' }, { database: 'hr' }] };
+    await using syncer = await pair.syncing(before);
+    for (const step of ['while it runs', 'after a restart'] as const) {
+      if (step === 'after a restart') {
+        await syncer.kill();
+        await syncer.restart();
+      }
+      const { status, body } = await syncer.post('start', { ...forward, ...after });
+      assert.deepEqual([status, body['error']], [409, 'InvalidStateTransition']);
+      assert.match(String(body['errorDescription']), /the state is RUNNING.*filter.*anew/);
+    }
+    await insert('hr.b', 1);
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    assert.deepEqual(await namespacesOf(pair.destination), ['sales.a']);
   });
 
   it('a collection moved between a selected and another database', async () => {
