@@ -11,6 +11,8 @@ export interface Topology {
   readonly host: string;
   /** Version of the server, as `6.0.5`. */
   readonly version: string;
+  /** The ids of its shards, sorted. A replica set is one shard, called as the set. */
+  readonly shards: readonly string[];
   /** Identifies the deployment whatever the connection string looks like. */
   readonly clusterId: string;
 }
@@ -23,14 +25,13 @@ export async function readTopology(cluster: ClusterClient, signal: AbortSignal):
   const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
   const { version } = await runCommand(cluster.admin, { buildInfo: 1 }, { signal });
   if (hello['msg'] === 'isdbgrid') {
-    const { host } = (await runCommand(cluster.admin, { connectionStatus: 1 }, { signal })) as {
-      host?: string;
-    };
+    const { shards } = await runCommand(cluster.admin, { listShards: 1 }, { signal });
     const ids = await cluster.decoded.db('config').collection('version').findOne({}, { signal });
     return {
       kind: 'sharded',
       setName: '',
-      host: host ?? firstHost(cluster),
+      host: firstHost(cluster),
+      shards: (shards as { _id: string }[]).map(({ _id }) => _id).sort(),
       version: String(version),
       clusterId: String(ids?.['clusterId']),
     };
@@ -45,6 +46,7 @@ export async function readTopology(cluster: ClusterClient, signal: AbortSignal):
     kind: 'replicaSet',
     setName: hello['setName'],
     host: String(hello['primary'] ?? hello['me']),
+    shards: [hello['setName']],
     version: String(version),
     clusterId: await replicaSetId(cluster, hello, signal),
   };

@@ -1,16 +1,17 @@
-import { randomBytes } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { MongoClient, MongoServerError, type Document } from 'mongodb';
+import type { MongoClient, Document } from 'mongodb';
 import { sleep } from '../../../service/sleep.ts';
 import { createGuardedFolder, type GuardedFolder } from '../guarded-folder.ts';
-import { mongodBinary, MongodProcess } from './mongod-process.ts';
-import { rolesOfUsers, testPassword, type SyncerRoles, type TestUser } from './users.ts';
-
-/** Long enough for a machine that is busy with other things. */
-const defaultDeadlineMs = 60_000;
-
-const retryDelayMs = 50;
+import { createKeyFile, memberArguments, mongodBinary, startMongod } from './mongod-process.ts';
+import type { ServerProcess } from './server-process.ts';
+import { createUser, credentials, rolesOfUsers, type SyncerRoles, type TestUser } from './users.ts';
+import {
+  awaitHello,
+  retryDelayMs,
+  untilAnswered,
+  usingClient,
+  waitSignal,
+  type WaitOptions,
+} from './waiting.ts';
 
 /** What a replica set is made of. */
 export interface ReplicaSetOptions {
@@ -48,13 +49,6 @@ export interface Member {
   readonly logFile: string;
 }
 
-/** For methods that wait. */
-export interface WaitOptions {
-  readonly signal?: AbortSignal;
-  /** Default 60,000. */
-  readonly deadlineMs?: number;
-}
-
 /** A running replica set with authentication. Its data and its processes end with it, or with this process. */
 export interface ReplicaSet extends AsyncDisposable {
   readonly name: string;
@@ -84,10 +78,19 @@ export async function startReplicaSet(options: ReplicaSetOptions): Promise<Repli
   await mongodBinary();
   const folder = await createGuardedFolder();
   try {
-    const args = await mongodArguments(options, folder);
+    const args = [
+      ...memberArguments({
+        keyFile: await createKeyFile(folder),
+        setName: options.name ?? 'rs0',
+        bindIp: options.bindIp,
+        oplogSizeMB: options.oplogSizeMB ?? 512,
+        parameters: options.parameters,
+      }),
+      ...(options.args ?? []),
+    ];
     const processes = await Promise.all(
       Array.from({ length: options.members }, async (_, index) => {
-        return await MongodProcess.start({ folder, name: `member-${index}`, args, signal });
+        return await startMongod({ folder, name: `member-${index}`, args, signal });
       }),
     );
     const set = new LocalReplicaSet(options, folder, processes);
@@ -103,12 +106,12 @@ class LocalReplicaSet implements ReplicaSet {
   readonly name: string;
   readonly members: readonly Member[];
   readonly #folder: GuardedFolder;
-  readonly #processes: ReadonlyMap<Member, MongodProcess>;
+  readonly #processes: ReadonlyMap<Member, ServerProcess>;
 
   constructor(
     options: ReplicaSetOptions,
     folder: GuardedFolder,
-    processes: readonly MongodProcess[],
+    processes: readonly ServerProcess[],
   ) {
     this.name = options.name ?? 'rs0';
     this.#folder = folder;
@@ -229,39 +232,14 @@ class LocalReplicaSet implements ReplicaSet {
     await this.stop();
   }
 
-  #process(member: Member): MongodProcess {
+  #process(member: Member): ServerProcess {
     const process = this.#processes.get(member);
     if (process === undefined) throw new Error(`${member.address} is not a member of ${this.name}`);
     return process;
   }
 }
 
-async function mongodArguments(
-  options: ReplicaSetOptions,
-  folder: GuardedFolder,
-): Promise<readonly string[]> {
-  const keyFile = join(folder.path, 'key-file');
-  await writeFile(keyFile, randomBytes(96).toString('base64'), { mode: 0o600 });
-  const parameters = {
-    diagnosticDataCollectionEnabled: false,
-    // The least that is allowed: tests authenticate often.
-    scramSHA256IterationCount: 5000,
-    shutdownTimeoutMillisForSignaledShutdown: 1000,
-    ...options.parameters,
-  };
-  return [
-    ...['--auth', '--keyFile', keyFile, '--replSet', options.name ?? 'rs0'],
-    ...['--bind_ip', ['127.0.0.1', ...(options.bindIp ?? [])].join(','), '--nounixsocket'],
-    ...['--oplogSize', String(options.oplogSizeMB ?? 512), '--wiredTigerCacheSizeGB', '0.25'],
-    ...Object.entries(parameters).flatMap(([name, value]) => [
-      '--setParameter',
-      `${name}=${String(value)}`,
-    ]),
-    ...(options.args ?? []),
-  ];
-}
-
-function memberOf(process: MongodProcess, host: string): Member {
+function memberOf(process: ServerProcess, host: string): Member {
   return {
     address: `${host}:${process.port}`,
     port: process.port,
@@ -277,25 +255,6 @@ function loopbackUri(member: Member): string {
   return `mongodb://127.0.0.1:${member.port}/?directConnection=true`;
 }
 
-function credentials(user: TestUser): string {
-  return `${user}:${encodeURIComponent(testPassword)}`;
-}
-
-async function createUser(
-  client: MongoClient,
-  user: TestUser,
-  roles: readonly string[],
-  w: number,
-): Promise<void> {
-  await client.db('admin').command({
-    createUser: user,
-    pwd: testPassword,
-    roles,
-    mechanisms: ['SCRAM-SHA-256'],
-    writeConcern: { w, wtimeout: defaultDeadlineMs },
-  });
-}
-
 /** Waits until a member is primary or secondary. */
 async function awaitState(member: Member, signal: AbortSignal): Promise<void> {
   await usingClient(loopbackUri(member), async (client) => {
@@ -305,53 +264,4 @@ async function awaitState(member: Member, signal: AbortSignal): Promise<void> {
       signal,
     );
   });
-}
-
-/** The server answers each hello as soon as something has changed. */
-async function awaitHello(
-  client: MongoClient,
-  isReached: (hello: Document) => boolean,
-  signal: AbortSignal,
-): Promise<void> {
-  let command: Document = { hello: 1 };
-  for (;;) {
-    const hello = await untilAnswered(signal, async () => {
-      return await client.db('admin').command(command, { promoteLongs: false, signal });
-    });
-    if (isReached(hello)) return;
-    const topologyVersion: unknown = hello['topologyVersion'];
-    command = { hello: 1, topologyVersion, maxAwaitTimeMS: 5000 };
-  }
-}
-
-/** Asks again while the network or the state of the set forbids an answer. */
-async function untilAnswered<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof MongoServerError && !isPassing(error)) throw error;
-      await sleep(retryDelayMs, signal);
-    }
-  }
-}
-
-/** Shutting down, changing its role, or just started, when it knows no users for a moment. */
-function isPassing({ code }: MongoServerError): boolean {
-  return [18, 91, 189, 11600, 11602].includes(Number(code));
-}
-
-async function usingClient<T>(uri: string, use: (client: MongoClient) => Promise<T>): Promise<T> {
-  const client = new MongoClient(uri, { maxPoolSize: 1 });
-  try {
-    return await use(client);
-  } finally {
-    await client.close();
-  }
-}
-
-function waitSignal({ signal, deadlineMs = defaultDeadlineMs }: WaitOptions): AbortSignal {
-  const deadline = AbortSignal.timeout(deadlineMs);
-  return signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
 }

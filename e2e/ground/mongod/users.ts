@@ -1,3 +1,6 @@
+import type { MongoClient } from 'mongodb';
+import { defaultDeadlineMs } from './waiting.ts';
+
 /** A password with characters that a connection string must percent-encode. */
 export const testPassword = 'p@ss/w:rd%';
 
@@ -51,4 +54,25 @@ export function rolesOfUsers(
     ['syncer', syncerRoles[roles]],
     ['app', ['readWriteAnyDatabase']],
   ];
+}
+
+/** The part of a connection string before the hosts, percent-encoded. */
+export function credentials(user: TestUser): string {
+  return `${user}:${encodeURIComponent(testPassword)}`;
+}
+
+/** Creates a user, acknowledged by so many members. */
+export async function createUser(
+  client: MongoClient,
+  user: TestUser,
+  roles: readonly string[],
+  w: number,
+): Promise<void> {
+  await client.db('admin').command({
+    createUser: user,
+    pwd: testPassword,
+    roles,
+    mechanisms: ['SCRAM-SHA-256'],
+    writeConcern: { w, wtimeout: defaultDeadlineMs },
+  });
 }

@@ -1,0 +1,43 @@
+// Routers in a process of their own: `main.ts <file> --port <first port>`; RouterFile says what is in the file.
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { addressInUseExitCode } from '../../mongod/server-process.ts';
+import { ClusterView } from './cluster-view.ts';
+import { RetriedWrites } from './retried-writes.ts';
+import { listeningText, type RouterFile } from './router-file.ts';
+import { createRouter } from './router.ts';
+import { WriteGate } from './write-gate.ts';
+
+const startDeadline = AbortSignal.timeout(30_000);
+const [path = '', , firstPort] = process.argv.slice(2);
+const { config, keyFile, hosts, inner } = JSON.parse(await readFile(path, 'utf8')) as RouterFile;
+const key = (await readFile(keyFile, 'utf8')).replaceAll(/\s/g, '');
+const cluster = new ClusterView({ config, key });
+const gate = new WriteGate(await isBlocked());
+const retriedWrites = new RetriedWrites();
+
+process.on('uncaughtException', (error) => {
+  console.error(error);
+  process.exit('code' in error && error.code === 'EADDRINUSE' ? addressInUseExitCode : 1);
+});
+
+for (const [index, address] of inner.entries()) {
+  const server = {
+    ...{ cluster, gate, inner: address, retriedWrites },
+    shardCursors: new Map(),
+    streams: new Map(),
+    transactions: new Map(),
+  };
+  for (const host of hosts) {
+    await once(createRouter(server).listen(Number(firstPort) + index, host), 'listening');
+  }
+}
+console.log(listeningText);
+
+/** The mode is the same on all shards. */
+async function isBlocked(): Promise<boolean> {
+  const [shard] = (await cluster.shards(startDeadline)).keys();
+  if (shard === undefined) return false;
+  const status = await cluster.run({ shard }, { serverStatus: 1, $db: 'admin' }, startDeadline);
+  return (status['repl'] as { userWriteBlockMode?: number }).userWriteBlockMode === 2;
+}
