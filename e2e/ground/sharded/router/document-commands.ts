@@ -18,6 +18,7 @@ import {
   type CommandTable,
   type RouterState,
 } from './router-state.ts';
+import { readInside } from './inner-router.ts';
 import { ownersOfFilter } from './owners.ts';
 import { decode, encode } from './wire.ts';
 
@@ -61,7 +62,9 @@ async function runInside(
 ): Promise<RawDocument> {
   await catchUpInside(state, request);
   const body = rewritten(request.body, innerNames[name], notForInner);
-  return await state.cluster.sendTo(state.inner, body, request.signal, request.sequences);
+  return name === 'find' || name === 'aggregate'
+    ? await readInside(state, body, request.signal)
+    : await state.cluster.sendTo(state.inner, body, request.signal, request.sequences);
 }
 
 /**
@@ -241,7 +244,7 @@ async function explain(state: RouterState, request: CommandRequest): Promise<Raw
   const { [name]: value, $db: _db, ...options } = explained;
   const inner = { [innerNames[name as keyof typeof innerNames]]: value as unknown, ...options };
   const body = encode({ ...command, explain: inner });
-  return await state.cluster.sendTo(state.inner, body, request.signal);
+  return await readInside(state, body, request.signal);
 }
 
 /** As a real router does it: the fast count of a whole collection includes orphaned documents. */
@@ -250,7 +253,7 @@ async function count(state: RouterState, request: CommandRequest): Promise<RawDo
   const known = ['query', 'limit', 'skip', 'collation', 'hint', 'fields'];
   const { query = {}, limit, skip, collation, hint } = knownArguments(command, known);
   const { collection: name } = splitNamespace(namespaceOf(request));
-  const { cluster, inner } = state;
+  const { cluster } = state;
   const [info] = await collectionInfos(state, request, name);
   const isView = info?.['type'] === 'view';
   const isWhole = Object.keys(query as Document).length === 0 && Number(limit ?? 0) === 0;
@@ -274,7 +277,7 @@ async function count(state: RouterState, request: CommandRequest): Promise<RawDo
     readConcern: command['readConcern'] as unknown,
     $db: request.db,
   };
-  const answer = succeeded(decode(await cluster.sendTo(inner, encode(aggregate), request.signal)));
+  const answer = succeeded(decode(await readInside(state, encode(aggregate), request.signal)));
   const [row] = (answer['cursor'] as { firstBatch: { n: number }[] }).firstBatch;
   return { n: row?.n ?? 0, ok: 1 };
 }

@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb';
 import { succeeded } from './command-failure.ts';
+import { readInside } from './inner-router.ts';
 import { splitNamespace, type RouterState } from './router-state.ts';
 import { decode, encode } from './wire.ts';
 
@@ -13,7 +14,7 @@ export interface FilterSubject {
 
 /** The shards that the inner router would ask for the documents of a sharded collection. */
 export async function ownersOfFilter(
-  { cluster, inner }: RouterState,
+  state: RouterState,
   { ns, filter, collation, signal }: FilterSubject,
 ): Promise<readonly string[]> {
   const { db, collection } = splitNamespace(ns);
@@ -22,7 +23,7 @@ export async function ownersOfFilter(
     verbosity: 'queryPlanner',
     $db: db,
   };
-  const answer = succeeded(decode(await cluster.sendTo(inner, encode(explain), signal)));
+  const answer = succeeded(decode(await readInside(state, encode(explain), signal)));
   const planner = answer['queryPlanner'] as { winningPlan: { shards?: { shardName: string }[] } };
   return (planner.winningPlan.shards ?? []).map(({ shardName }) => shardName);
 }

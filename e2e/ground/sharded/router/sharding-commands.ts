@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb';
 import { majority, type ChunkRow, type ClusterView, type CollectionRow } from './cluster-view.ts';
 import { failure, succeeded } from './command-failure.ts';
+import { readInside } from './inner-router.ts';
 import {
   argumentsOf,
   commandOf,
@@ -143,11 +144,12 @@ async function chunkOf(
 
 /** The chunk that a command names by `bounds`, or by a document with the shard key in `find`. */
 async function namedChunk(
-  { cluster, inner }: RouterState,
+  state: RouterState,
   { bounds, find }: Document,
   collection: CollectionRow,
   signal: AbortSignal,
 ): Promise<ChunkRow> {
+  const { cluster } = state;
   if (Array.isArray(bounds)) return await chunkOf(cluster, collection, bounds[0], signal);
   if (find === undefined) throw failure('BadValue', 'find or bounds is needed');
   const computed = Object.entries(collection.key).map(([field, kind]) => [
@@ -163,7 +165,7 @@ async function namedChunk(
     cursor: {},
     $db: splitNamespace(collection._id).db,
   };
-  const answer = succeeded(decode(await cluster.sendTo(inner, encode(hash), signal)));
+  const answer = succeeded(decode(await readInside(state, encode(hash), signal)));
   const [key] = (answer['cursor'] as { firstBatch: Document[] }).firstBatch;
   return await chunkOf(cluster, collection, key, signal);
 }
