@@ -20,6 +20,9 @@ import { decode, encode } from './wire.ts';
 const defaultWaitMs = 1000;
 const shardWaitMs = 100;
 
+/** How long that is while events of other shards wait for it. */
+const hastyWaitMs = 10;
+
 /** Under the limit of an answer, which one more event of 16 MiB must not break. */
 const maxBatchBytes = 15_000_000;
 
@@ -179,9 +182,11 @@ export class ChangeStream {
       const leftMs = deadline - performance.now();
       if (batch.length > 0 || leftMs <= 0) return await this.#answer(batch);
       await this.#nudgeIdleShards(signal);
+      const isHasty = this.#parts.some(({ events }) => events.length > 0);
+      const waitMs = Math.min(leftMs, isHasty ? hastyWaitMs : shardWaitMs);
       const fetches = this.#parts
         .filter(({ events }) => events.length === 0)
-        .map((part) => (part.fetching ??= this.#fetch(part, Math.min(leftMs, shardWaitMs))));
+        .map((part) => (part.fetching ??= this.#fetch(part, waitMs)));
       const settled = new AbortController();
       const timer = sleep(leftMs, AbortSignal.any([signal, settled.signal]));
       try {

@@ -30,7 +30,8 @@ function covers(resource: Document, on: NeededPrivilege['on']): boolean {
   if (on === 'cluster') return resource['cluster'] === true;
   if (resource['cluster'] === true) return false;
   const { db, collection } = resource as { db: string; collection: string };
-  // An empty collection stands for all but those of the system.
-  const isNamed = collection === '' ? !on.collection.startsWith('system.') : false;
-  return (db === '' || db === on.db) && (collection === on.collection || isNamed);
+  // An empty name stands for all but those of the system.
+  const isDatabase = db === on.db || (db === '' && on.db !== 'config' && on.db !== 'local');
+  const isCollection = collection === '' && !on.collection.startsWith('system.');
+  return isDatabase && (isCollection || collection === on.collection);
 }
