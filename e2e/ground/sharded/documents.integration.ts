@@ -102,7 +102,7 @@ describe('the documents of a sharded cluster', () => {
     await assert.rejects(items.replaceOne({ _id: 5 }, { k: 5 }, { upsert: true }), { code: 61 });
     const update = items.findOneAndUpdate({ other: 1 }, { $set: { x: 1 } });
     await assert.rejects(update, { code: 61 });
-    await assert.rejects(items.createIndex({ other: 1 }, { unique: true }), { code: 67 });
+    await assert.rejects(items.createIndexes([{ key: { other: 1 }, unique: true }]), { code: 67 });
   });
 
   it('of unsharded collections are on the primary shard of their database', async () => {

@@ -62,7 +62,7 @@ describe('startShardedCluster', () => {
       placed.map(({ shard }) => shard as unknown),
       ['shard-0', 'shard-1'],
     );
-    await ground.collection('placed.items').createIndex({ k: 1, _id: 1 });
+    await ground.collection('placed.items').createIndexes([{ key: { k: 1, _id: 1 } }]);
     const refined = { k: 1, _id: 1 };
     await ground.admin({ refineCollectionShardKey: 'placed.items', key: refined });
     const after = await config.collection<Item>('collections').findOne({ _id: 'placed.items' });
@@ -76,12 +76,12 @@ describe('startShardedCluster', () => {
     await items.insertMany([...hundred]);
     const names = async (client: MongoClient): Promise<unknown[]> =>
       (await client.db('catalog').collection('items').indexes()).map(({ name }) => name);
-    await items.createIndex({ v: 1 }, { expireAfterSeconds: 3600 });
+    await items.createIndexes([{ key: { v: 1 }, expireAfterSeconds: 3600 }]);
     assert.deepEqual(await onEachShard(names), Array(2).fill(['_id_', 'k_1', 'v_1']));
     const hidden = { keyPattern: { v: 1 }, hidden: true };
     await db.command({ collMod: 'items', index: hidden });
     const [, , index] = await items.indexes();
-    assert.equal(index?.['hidden'], true);
+    assert.equal(index?.hidden, true);
     await items.dropIndex('v_1');
     assert.deepEqual(await onEachShard(names), Array(2).fill(['_id_', 'k_1']));
     await db.createCollection('capped', { capped: true, size: 4096, max: 3 });
@@ -118,7 +118,7 @@ describe('startShardedCluster', () => {
     const stream = ground.client.watch([], { showExpandedEvents: true, maxAwaitTimeMS: 50 });
     assert.equal(await stream.tryNext(), null);
     for (const item of hundred) await items.insertOne(item);
-    await items.createIndex({ v: 1 });
+    await items.createIndexes([{ key: { v: 1 } }]);
     await items.updateOne({ k: 70 }, { $set: { v: 1 } });
     const events: ChangeStreamDocument[] = [];
     while (events.at(-1)?.operationType !== 'update') events.push(await stream.next());
@@ -152,7 +152,7 @@ describe('startShardedCluster', () => {
         $_passthroughToShard: { shard },
       };
       const session = ground.client.startSession();
-      const cursor = await ground.client.db('admin').runCursorCommand(command, { session });
+      const cursor = ground.client.db('admin').runCursorCommand(command, { session });
       const keys: unknown[] = [];
       while (keys.length < 50) {
         const event = (await cursor.next()) as Document;
@@ -217,7 +217,7 @@ describe('startShardedCluster', () => {
         const items = collectionOf(app, 'blocked.items');
         await assert.rejects(items.insertMany([...hundred]), { code: 371 });
         await assert.rejects(items.updateOne({ k: 1 }, { $set: { v: 1 } }), { code: 371 });
-        await assert.rejects(items.createIndex({ v: 1 }), { code: 371 });
+        await assert.rejects(items.createIndexes([{ key: { v: 1 } }]), { code: 371 });
         await assert.rejects(items.drop(), { code: 371 });
         assert.equal(await items.countDocuments(), 0);
       }

@@ -168,10 +168,3 @@ export function decode(document: RawDocument): Document {
 export function encode(document: Document): RawDocument {
   return BSON.serialize(document, { ignoreUndefined: true });
 }
-
-/** The name of a command: its first field. */
-export function commandName(body: RawDocument): string {
-  const [first] = elementsOf(body);
-  if (first === undefined) throw new Error('an empty command');
-  return first.name;
-}
