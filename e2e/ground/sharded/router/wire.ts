@@ -1,5 +1,5 @@
 import { BSON, type Document } from 'mongodb';
-import { asBuffer, elementsOf, type RawDocument } from '../../../../mongo/raw-bson.ts';
+import { asBuffer, type RawDocument } from '../../../../mongo/raw-bson.ts';
 
 const headerBytes = 16;
 const opReply = 1;
