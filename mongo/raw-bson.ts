@@ -140,6 +140,16 @@ export class RawWriter {
       .end();
   }
 
+  string(name: string, value: string): this {
+    this.#name(bsonType.string, name);
+    const length = Buffer.byteLength(value);
+    this.#reserve(length + 5);
+    this.#length = this.#buffer.writeInt32LE(length + 1, this.#length);
+    this.#length += this.#buffer.write(value, this.#length, 'utf8');
+    this.#buffer[this.#length++] = 0;
+    return this;
+  }
+
   int32(name: string, value: number): this {
     this.#name(bsonType.int32, name);
     this.#reserve(4);

@@ -60,15 +60,18 @@ export class RawCursor implements AsyncDisposable {
     }
   }
 
-  /** The next batch, which may be empty for a change stream; undefined when the cursor is at its end. */
-  async next(): Promise<RawBatch | undefined> {
+  /**
+   * The next batch, which may be empty for a change stream; undefined when the cursor is at its end.
+   * @param batchSize - documents of this batch, where it is to have fewer than others.
+   */
+  async next(batchSize = this.#options.batchSize): Promise<RawBatch | undefined> {
     const first = this.#first;
     if (first !== undefined) {
       this.#first = undefined;
       return first;
     }
     if (this.#id === 0n) return undefined;
-    const { batchSize, maxAwaitMs } = this.#options;
+    const { maxAwaitMs } = this.#options;
     return await this.#run({
       getMore: this.#id,
       collection: this.#collection,

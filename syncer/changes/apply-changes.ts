@@ -1,11 +1,8 @@
-import { MongoServerError, type Document, type UUID } from 'mongodb';
+import { MongoServerError, type Document } from 'mongodb';
 import { documentSequence } from '../../mongo/document-sequence.ts';
-import { findCollection } from '../../mongo/catalog.ts';
 import { hashText } from '../../mongo/canonical-id.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { elementsOf, RawWriter, type RawDocument } from '../../mongo/raw-bson.ts';
-import { RawValue } from '../../mongo/raw-value.ts';
-import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { codeOf, isTransient } from '../../mongo/server-errors.ts';
 import { hasZeroTimestamp } from '../../mongo/zero-timestamp.ts';
@@ -16,6 +13,13 @@ import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import type { DocumentChange, DocumentKey } from './change-event.ts';
 import { coalesce, type WriteBatch } from './coalesce.ts';
+import { readDocument } from './read-document.ts';
+
+/** The server takes 16 KiB above the largest document for a statement: it has an `_id` beside a document. */
+const maxStatementBytes = 16 * 1024 * 1024 + 15 * 1024;
+
+/** The server closes a connection on which a message of more than 48,000,000 bytes comes. */
+const maxMessageBytes = 32_000_000;
 
 /** Changes of a collection under this number are not worth more than one lane. */
 const minLaneChanges = 50;
@@ -78,16 +82,24 @@ async function applyBatch(
 ): Promise<void> {
   let rest = batch.writes;
   while (rest.length > 0) {
+    const statements = statementsThatFit(rest.map(updateStatement));
+    const [first] = rest;
+    if (statements.length === 0 && first) {
+      await applyTheLongWay(context, collection, first);
+      rest = rest.slice(1);
+      continue;
+    }
     const answer = await runWrite(context, collection.namespace, {
       update: collection.namespace.coll,
       ordered: true,
       bypassDocumentValidation: true,
-      updates: documentSequence('updates', rest.map(updateStatement)),
+      updates: documentSequence('updates', statements),
     });
     const [failed] = (answer['writeErrors'] ?? []) as Document[];
     if (!failed) {
       throwWriteErrors(answer, () => false);
-      break;
+      rest = rest.slice(statements.length);
+      continue;
     }
     const error = new MongoServerError(failed);
     if (isTransient(error)) throw error;
@@ -108,6 +120,16 @@ async function applyBatch(
       batch.deletes.map(({ key }) => key),
     );
   }
+}
+
+/** As many of the statements as fit into one command, from the first on; none where the first one is too large for any. */
+function statementsThatFit(statements: readonly RawDocument[]): readonly RawDocument[] {
+  let bytes = 0;
+  const end = statements.findIndex((statement) => {
+    bytes += statement.length;
+    return statement.length > maxStatementBytes || bytes > maxMessageBytes;
+  });
+  return end === -1 ? statements : statements.slice(0, end);
 }
 
 /** A statement of the update command, as bytes. */
@@ -159,30 +181,11 @@ async function applyTheLongWay(
 ): Promise<void> {
   const document =
     change.kind === 'update'
-      ? await readFromSource(context, collection.uuid, change.key)
+      ? await readDocument(context, collection.uuid, change.key.id)
       : change.document;
   if (document === undefined) return;
   await deleteDocuments(context, collection.namespace, [change.key]);
   await insertDocuments(context, collection.namespace, [document]);
-}
-
-async function readFromSource(
-  { source, signal }: SyncContext,
-  uuid: UUID,
-  { id }: DocumentKey,
-): Promise<RawDocument | undefined> {
-  const now = await findCollection(source, uuid, signal);
-  if (!now) return undefined;
-  const { db, coll } = now.namespace;
-  const filter = { _id: new RawValue('_id', id) };
-  await using cursor = await RawCursor.open(
-    source.raw,
-    db,
-    { find: coll, filter, limit: 1, collectionUUID: uuid },
-    { signal },
-  );
-  const batch = await cursor.next();
-  return batch?.documents[0];
 }
 
 /** A capped collection: one change after the other; an inserted document always goes to the end. */

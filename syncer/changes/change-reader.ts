@@ -1,11 +1,12 @@
 import { BSON, type Document, type Timestamp } from 'mongodb';
-import { RawCursor } from '../../mongo/raw-cursor.ts';
+import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
 import { codeOf, isReadRepeatable, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
 import { syncDatabase, verifierDatabase } from '../../mongo/namespace.ts';
 import type { SyncContext } from '../sync-context.ts';
+import { abbreviation, completeEvent } from './large-events.ts';
 
 /** Where a change stream begins: after a resume token, or at a cluster time. */
 export type StreamStart = { readonly after: RawDocument } | { readonly at: Timestamp };
@@ -19,39 +20,97 @@ export interface ChangeBatch {
 /** How long the server waits for an event before it answers with none. */
 const maxAwaitMs = 500;
 
+/** Events of one fetch. */
+const batchSize = 20_000;
+
+/** Attempts to go on from one place with whole events, after a stream that breaks off as a lost connection does. */
+const maxWholeAttempts = 2;
+
+/** Attempts at one place before people are told. */
+const attemptsBeforeWarning = 8;
+
+/** Fetches of abbreviated events, and how many each brings: the first is by itself, if it is the large one. */
+const abbreviatedFetches = [1, ...Array<number>(16).fill(4)];
+
 /**
  * Reads the source's change events, for ever. A stream that breaks off is opened again after the last batch.
- * @throws SyncError OplogRolledOver when the source has forgotten events that were not read.
+ *
+ * An event that is too large for the server to send ends the stream by an error, or by a connection that it closes: an
+ * answer holds a resume token beside the events, which the server does not reckon with. Some events from that place on are
+ * read in short, and completed by the documents as they are now.
+ * @throws SyncError OplogRolledOver when the source has forgotten events that were not read; ChangeNotSupported for an
+ * event that is too large even in short.
  */
 export async function* readChanges(
   context: SyncContext,
   start: StreamStart,
 ): AsyncGenerator<ChangeBatch, never> {
   let from = start;
+  let isAbbreviated = false;
   for (let attempt = 0; ; attempt++) {
     try {
-      await using cursor = await openStream(context, from);
-      for (let batch = await cursor.next(); batch !== undefined; batch = await cursor.next()) {
-        const { documents: events, postBatchResumeToken: token } = batch;
-        if (token === undefined)
-          throw new Error('a batch of the change stream without a resume token');
-        attempt = 0;
-        yield { events, token };
-        from = { after: token };
+      const batches = isAbbreviated ? readInShort(context, from) : readWhole(context, from);
+      for await (const batch of batches) {
+        // The first batch of a stream repeats the token that it was opened with.
+        const isProgress =
+          batch.events.length > 0 || !('after' in from) || !isSame(batch.token, from.after);
+        if (isProgress) attempt = 0;
+        yield batch;
+        from = { after: batch.token };
       }
+      isAbbreviated = false;
     } catch (error) {
       context.signal.throwIfAborted();
-      if (!isReadRepeatable(error)) throw streamError(error);
+      const isTooLarge = codeOf(error) === serverCode.bsonObjectTooLarge;
+      const mayBeTooLarge = isTooLarge || attempt >= maxWholeAttempts;
+      if (!isReadRepeatable(error) && !(isTooLarge && !(isAbbreviated && attempt > 0)))
+        throw streamError(error);
+      isAbbreviated ||= mayBeTooLarge;
       context.monitor.addRetry('change stream');
-      context.logger.warn({ attempt, reason: messageOf(error) }, 'opening the change stream again');
-      await sleep(backoffMs(attempt), context.signal);
+      context.logger.warn(
+        { attempt, isAbbreviated, reason: messageOf(error) },
+        'opening the change stream again',
+      );
+      if (attempt === attemptsBeforeWarning)
+        await context.warn(`the change stream breaks off at the same place: ${messageOf(error)}`);
+      if (!isTooLarge) await sleep(backoffMs(attempt), context.signal);
     }
   }
+}
+
+async function* readWhole(context: SyncContext, from: StreamStart): AsyncGenerator<ChangeBatch> {
+  await using cursor = await openStream(context, from);
+  for (let batch = await cursor.next(); batch !== undefined; batch = await cursor.next())
+    yield { events: batch.documents, token: tokenOf(batch) };
+}
+
+async function* readInShort(context: SyncContext, from: StreamStart): AsyncGenerator<ChangeBatch> {
+  await using cursor = await openStream(context, from, [abbreviation]);
+  for (const size of abbreviatedFetches) {
+    const batch = await cursor.next(size);
+    if (batch === undefined) return;
+    const events: RawDocument[] = [];
+    for (const event of batch.documents) {
+      const whole = await completeEvent(context, event);
+      if (whole) events.push(whole);
+    }
+    yield { events, token: tokenOf(batch) };
+  }
+}
+
+function isSame(left: RawDocument, right: RawDocument): boolean {
+  return Buffer.compare(left, right) === 0;
+}
+
+function tokenOf({ postBatchResumeToken: token }: RawBatch): RawDocument {
+  if (token === undefined) throw new Error('a batch of the change stream without a resume token');
+  return token;
 }
 
 async function openStream(
   { source, options, signal }: SyncContext,
   from: StreamStart,
+  stages: readonly Document[] = [],
 ): Promise<RawCursor> {
   const changeStream = {
     allChangesForCluster: true,
@@ -68,12 +127,12 @@ async function openStream(
   const match: Document = {
     'ns.db': everyDatabaseNamed ? { $in: databases } : { $nin: [syncDatabase, verifierDatabase] },
   };
-  const pipeline = [{ $changeStream: changeStream }, { $match: match }];
+  const pipeline = [{ $changeStream: changeStream }, { $match: match }, ...stages];
   return await RawCursor.open(
     source.raw,
     'admin',
     { aggregate: 1, pipeline, cursor: { batchSize: 0 }, readConcern: { level: 'majority' } },
-    { signal, batchSize: 20_000, maxAwaitMs },
+    { signal, batchSize, maxAwaitMs },
   );
 }
 

@@ -1,0 +1,73 @@
+import { UUID, type Document } from 'mongodb';
+import {
+  elementsOf,
+  RawWriter,
+  stringValue,
+  valueBytes,
+  type RawDocument,
+  type RawElement,
+} from '../../mongo/raw-bson.ts';
+import type { SyncContext } from '../sync-context.ts';
+import { readDocument } from './read-document.ts';
+
+/** Documents and differences above this size are left out of abbreviated events. */
+const maxContentBytes = 1024 * 1024;
+
+/**
+ * Leaves large documents and differences out of change events. The largest document and an `_id` of a few KiB make an
+ * event that is larger than a document may be (it has the `_id` three times, twice of it in the resume token), and the
+ * server sends none of them. By `$bsonSize` and not for all events, as what is left out has to be read one by one.
+ */
+export const abbreviation: Document = {
+  $set: Object.fromEntries(
+    ['fullDocument', 'rawUpdateDescription'].map((field) => [
+      field,
+      {
+        $cond: [{ $gt: [{ $bsonSize: `$${field}` }, maxContentBytes] }, '$$REMOVE', `$${field}`],
+      },
+    ]),
+  ),
+};
+
+/**
+ * Completes an abbreviated event: it gets the document as it is now on the source, which the later events lead to again.
+ * Undefined where the document is gone: its delete is still to come. Other events stay as they are.
+ */
+export async function completeEvent(
+  context: SyncContext,
+  event: RawDocument,
+): Promise<RawDocument | undefined> {
+  const fields = new Map(elementsOf(event).map((element) => [element.name, element]));
+  const content = missingContent(fields);
+  if (content === undefined) return event;
+  const { operation, key, collection } = content;
+  const id = elementsOf(key.bytes, key.offset).find(({ name }) => name === '_id');
+  if (id === undefined) throw new Error('a change event without documentKey._id');
+  // int32 length, subtype byte, 16 bytes
+  const uuid = new UUID(valueBytes(collection).slice(5, 21));
+  const document = await readDocument(context, uuid, id);
+  if (document === undefined) return undefined;
+  return new RawWriter(document.length + key.length + 256)
+    .string('operationType', operation === 'insert' ? 'insert' : 'replace')
+    .value('collectionUUID', collection)
+    .value('documentKey', key)
+    .document('fullDocument', document)
+    .finish();
+}
+
+interface MissingContent {
+  readonly operation: string;
+  readonly key: RawElement;
+  readonly collection: RawElement;
+}
+
+function missingContent(fields: ReadonlyMap<string, RawElement>): MissingContent | undefined {
+  const type = fields.get('operationType');
+  const key = fields.get('documentKey');
+  const collection = fields.get('collectionUUID');
+  if (!type || !key || !collection) return undefined;
+  const operation = stringValue(type);
+  if (operation === 'delete') return undefined;
+  const isWhole = fields.has(operation === 'update' ? 'rawUpdateDescription' : 'fullDocument');
+  return isWhole ? undefined : { operation, key, collection };
+}
