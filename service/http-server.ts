@@ -194,10 +194,17 @@ async function readBody(ctx: Koa.Context): Promise<string> {
   if (Number(ctx.get('Content-Length')) > maxBodyBytes) throw tooLarge();
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of ctx.req as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > maxBodyBytes) throw tooLarge();
-    chunks.push(chunk);
+  try {
+    for await (const chunk of ctx.req as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > maxBodyBytes) throw tooLarge();
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof SyncError) throw error;
+    throw new SyncError('InvalidJSON', 'the client has gone away within the body', {
+      cause: error,
+    });
   }
   return Buffer.concat(chunks).toString('utf8');
 }

@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb';
+import type { Document, UUID } from 'mongodb';
 import { listIndexes, listNamespaces, type CollectionInfo } from '../../mongo/catalog.ts';
 import { isIdIndex, replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
 import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/namespace.ts';
@@ -178,13 +178,12 @@ export async function runCreateIndexes(
   { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
   { db, coll }: Namespace,
   indexes: readonly IndexSpec[],
+  collectionUUID?: UUID,
 ): Promise<void> {
+  const command = { createIndexes: coll, indexes: indexes.map(withExplicitCollation), ...majority };
   await destination.decoded
     .db(db)
-    .command(
-      { createIndexes: coll, indexes: indexes.map(withExplicitCollation), ...majority },
-      { signal },
-    );
+    .command({ ...command, ...(collectionUUID ? { collectionUUID } : {}) }, { signal });
 }
 
 /** Without a collation an index would get that of its collection. Version 1 knows none, and cannot stand in such a one. */

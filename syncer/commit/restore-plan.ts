@@ -20,9 +20,12 @@ export function planIndexes(
   present: readonly IndexSpec[],
 ): IndexStep[] {
   const presentByName = new Map(present.map((spec) => [spec.name, spec]));
-  return trueIndexes
+  const steps = trueIndexes
     .filter((spec) => !isIdIndex(spec))
     .flatMap((wanted) => stepsOf(wanted, presentByName.get(wanted.name)));
+  // An index stands beside another on the same keys only when one of the two is unique by then.
+  const isBuilt = (step: IndexStep): boolean => step.kind === 'build';
+  return [...steps.filter((step) => !isBuilt(step)), ...steps.filter(isBuilt)];
 }
 
 function stepsOf(wanted: IndexSpec, present: IndexSpec | undefined): IndexStep[] {

@@ -1,6 +1,7 @@
-import { MongoServerError } from 'mongodb';
-import { listIndexes } from '../../mongo/catalog.ts';
-import { namespaceText } from '../../mongo/namespace.ts';
+import { MongoServerError, type Document, type UUID } from 'mongodb';
+import { listIndexes, listNamespaces } from '../../mongo/catalog.ts';
+import { isTrue } from '../../mongo/replicated-form.ts';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
@@ -18,8 +19,11 @@ import { setWriteBlocking } from './write-blocking.ts';
 
 /**
  * Gives every collection of the destination its true characteristics, once all changes of the commit are applied.
- * Users may write there as soon as no new duplicate can get past an index that is going to be unique: `beforeWritable` is
+ * Users may write there as soon as no duplicate can get past an index that is going to be unique: `beforeWritable` is
  * called before they can, and `onWritable` then. May be repeated from any point.
+ *
+ * What users do to the catalog from then on counts: a collection that they have renamed is looked up by its UUID, one
+ * that they have dropped is left alone, and so is one of the same name that they have made.
  * @throws SyncError UniqueIndexViolation with examples, when documents of the source break a unique index.
  */
 export async function restoreCharacteristics(
@@ -30,8 +34,10 @@ export async function restoreCharacteristics(
   },
 ): Promise<void> {
   await forEachCollection(context, async (collection) => {
-    for (const step of await stepsFor(context, collection)) {
-      if (step.kind === 'prepareUnique') await runStep(context, collection, step);
+    const target = { namespace: collection.namespace };
+    await convertOptions(context, collection);
+    for (const step of await stepsFor(context, collection, target)) {
+      if (isBeforeWritable(step)) await runStep(context, target, step);
     }
   });
   await retrying(context, 'restore', async () => {
@@ -42,10 +48,24 @@ export async function restoreCharacteristics(
   });
   context.logger.info('users may write to the destination');
   await forEachCollection(context, async (collection) => {
-    for (const step of await stepsFor(context, collection))
-      await runStep(context, collection, step);
-    await restoreOptions(context, collection);
+    await whereItIs(context, collection, async (target, present) => {
+      for (const step of await stepsFor(context, collection, target))
+        await runStepBesideUsers(context, target, step);
+      for (const step of planOptions(collection.options, present))
+        if (step.kind === 'modify') await modify(context, target, step.change);
+    });
   });
+}
+
+/** A collection of the destination: where it is, and its UUID, where users may have put another in its place. */
+interface Target {
+  readonly namespace: Namespace;
+  readonly uuid?: UUID;
+}
+
+/** What keeps duplicates out of an index that is going to be unique. */
+function isBeforeWritable(step: IndexStep): boolean {
+  return step.kind === 'prepareUnique' || (step.kind === 'build' && isTrue(step.spec['unique']));
 }
 
 async function forEachCollection(
@@ -63,35 +83,86 @@ async function forEachCollection(
   );
 }
 
+/** Runs steps on a collection wherever it is by now, again when it has moved meanwhile. */
+async function whereItIs(
+  context: SyncContext,
+  { namespace: { db }, destinationUuid }: TrackedCollection,
+  run: (target: Target, options: Document) => Promise<void>,
+): Promise<void> {
+  for (;;) {
+    const [now] = await listNamespaces(context.destination, db, context.signal, {
+      'info.uuid': destinationUuid,
+    });
+    if (now?.kind !== 'collection') return;
+    try {
+      await run({ namespace: now.namespace, uuid: now.uuid }, now.options);
+      return;
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === undefined || !movedCodes.has(code)) throw error;
+    }
+  }
+}
+
+/** Somebody has dropped or renamed what a step is about. */
+const movedCodes: ReadonlySet<number> = new Set([
+  serverCode.collectionUuidMismatch,
+  serverCode.namespaceNotFound,
+  serverCode.indexNotFound,
+]);
+
 async function stepsFor(
   context: SyncContext,
-  { namespace, indexes }: TrackedCollection,
+  { indexes }: TrackedCollection,
+  { namespace }: Target,
 ): Promise<IndexStep[]> {
   if (context.options.buildIndexes === 'never') return [];
   const present = await listIndexes(context.destination, namespace, context.signal);
   return planIndexes(indexes, present ?? []);
 }
 
-async function runStep(
+/** An index that a user has made where one is still to be built stays. */
+async function runStepBesideUsers(
   context: SyncContext,
-  { namespace }: TrackedCollection,
+  target: Target,
   step: IndexStep,
 ): Promise<void> {
   try {
+    await runStep(context, target, step);
+  } catch (error) {
+    const code = codeOf(error);
+    const isTaken =
+      code === serverCode.indexOptionsConflict || code === serverCode.indexKeySpecsConflict;
+    if (step.kind !== 'build' || !isTaken) throw error;
+    await context.warn(
+      `index ${step.spec.name} of ${namespaceText(target.namespace)} was not built: ${messageOf(error)}`,
+    );
+  }
+}
+
+async function modify(
+  context: SyncContext,
+  { namespace, uuid }: Target,
+  change: Document,
+): Promise<void> {
+  const only = uuid === undefined ? {} : { collectionUUID: uuid };
+  await modifyCollection(context, namespace, { ...change, ...only });
+}
+
+async function runStep(context: SyncContext, target: Target, step: IndexStep): Promise<void> {
+  try {
     switch (step.kind) {
       case 'prepareUnique':
-        await modifyCollection(context, namespace, {
-          index: { name: step.name, prepareUnique: true },
-        });
+        await modify(context, target, { index: { name: step.name, prepareUnique: true } });
         return;
       case 'convertToUnique':
-        await modifyCollection(context, namespace, { index: { name: step.name, unique: true } });
+        await modify(context, target, { index: { name: step.name, unique: true } });
         return;
       case 'modify':
-        await modifyCollection(context, namespace, { index: step.change });
+        await modify(context, target, { index: step.change });
         return;
       case 'build':
-        await runCreateIndexes(context, namespace, [step.spec]);
+        await runCreateIndexes(context, target.namespace, [step.spec], target.uuid);
         return;
     }
   } catch (error) {
@@ -101,7 +172,7 @@ async function runStep(
     const name = step.kind === 'build' ? step.spec.name : step.name;
     throw new SyncError(
       'UniqueIndexViolation',
-      `index ${name} of ${namespaceText(namespace)} cannot be unique: ${duplicates(error)}`,
+      `index ${name} of ${namespaceText(target.namespace)} cannot be unique: ${duplicates(error)}`,
       {
         cause: error,
       },
@@ -124,19 +195,16 @@ function duplicates(error: unknown): string {
   return `${examples.join('; ')} have the same key`;
 }
 
-async function restoreOptions(
-  context: SyncContext,
-  { namespace, options }: TrackedCollection,
-): Promise<void> {
+/**
+ * Makes a collection capped that could not be created so. That gives it another UUID and may move its documents: it is
+ * done before users may write.
+ */
+async function convertOptions(context: SyncContext, collection: TrackedCollection): Promise<void> {
+  const { namespace, options } = collection;
   const present = await collectionAt(context, namespace);
-  for (const step of planOptions(options, present?.options ?? {})) {
-    switch (step.kind) {
-      case 'convertToCapped':
-        await convertToCapped(context, namespace, step.size);
-        break;
-      case 'modify':
-        await modifyCollection(context, namespace, step.change);
-        break;
-    }
-  }
+  for (const step of planOptions(options, present?.options ?? {}))
+    if (step.kind === 'convertToCapped') await convertToCapped(context, namespace, step.size);
+  const uuid = (await collectionAt(context, namespace))?.uuid;
+  if (uuid && collection.destinationUuid?.equals(uuid) !== true)
+    await context.catalog.put({ ...collection, destinationUuid: uuid });
 }
