@@ -59,6 +59,13 @@ test-e2e: prerequisites node_modules/.installed ## Run the end-to-end tests: eve
 	@$(npm) test:e2e
 
 
+##@ Benchmarks
+
+.PHONY: bench
+bench: prerequisites node_modules/.installed tools ## Measure how fast data is copied; writes bench/results (SIZE=0.1 ROUNDS=3 SETS=indexed,small)
+	@node_modules/.bin/node bench/copy/main.ts --size $(or $(SIZE),1) --rounds $(or $(ROUNDS),1) $(if $(SETS),--sets $(SETS)) $(if $(CONTENDERS),--contenders '$(CONTENDERS)')
+
+
 ##@ Cluster (E2E_CLUSTER=local: in namespaces of this machine, as root; kind: in Docker; default kind where Docker answers)
 
 .PHONY: tools

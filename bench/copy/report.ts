@@ -1,0 +1,112 @@
+import type { CopyResult } from './measure.ts';
+
+/** What is written of each set and contender: the medians over the rounds. */
+export interface CopyRow {
+  readonly set: string;
+  readonly contender: string;
+  readonly seconds: number;
+  readonly megabytesPerSecond: number;
+  readonly toolCpuSeconds: number;
+  readonly mongodCpuSeconds: number;
+  readonly peakMebibytes: number;
+  /** Seconds over those of the floor that builds the indexes at the same time; undefined for the floor itself. */
+  readonly overFloor: number | undefined;
+}
+
+/** The rows of a table, in the order in which the results came. */
+export function rowsOf(results: readonly CopyResult[]): CopyRow[] {
+  const keys = [...new Set(results.map(({ set, contender }) => `${set}\n${contender}`))];
+  const rows = keys.map((key): CopyRow => {
+    const runs = results.filter(({ set, contender }) => `${set}\n${contender}` === key);
+    const [first] = runs;
+    if (!first) throw new Error('there are no results');
+    const seconds = median(runs.map((run) => run.seconds));
+    return {
+      set: first.set,
+      contender: first.contender,
+      seconds,
+      megabytesPerSecond: first.megabytes / seconds,
+      toolCpuSeconds: median(runs.map(({ tool }) => tool.cpuSeconds)),
+      mongodCpuSeconds: median(runs.map(({ mongodCpuSeconds }) => mongodCpuSeconds)),
+      peakMebibytes: Math.max(...runs.map(({ tool }) => tool.peakMebibytes)),
+      overFloor: undefined,
+    };
+  });
+  return rows.map((row) => {
+    const floor = rows.find(({ set, contender }) => set === row.set && contender === floorOf(row));
+    return floor ? { ...row, overFloor: row.seconds / floor.seconds } : row;
+  });
+}
+
+/** The floor that builds indexes when this contender does; dump and restore build them after the documents. */
+function floorOf({ contender }: Pick<CopyRow, 'contender'>): string | undefined {
+  if (contender.startsWith('floor')) return undefined;
+  return contender.includes('before') ? 'floor, indexes before' : 'floor, indexes after';
+}
+
+/** The middle value; of an even number of values the mean of the two in the middle. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((left, right) => left - right);
+  const middle = sorted.length / 2;
+  const upper = sorted[Math.floor(middle)];
+  const lower = sorted[Math.ceil(middle) - 1];
+  if (upper === undefined || lower === undefined) throw new Error('there are no values');
+  return (upper + lower) / 2;
+}
+
+/** The rows as a table in Markdown. */
+export function tableOf(rows: readonly CopyRow[]): string {
+  const head = [
+    'set',
+    'contender',
+    's',
+    'MB/s',
+    'over floor',
+    'tool CPU s',
+    'mongod CPU s',
+    'tool MiB',
+  ];
+  const lines = rows.map((row) => [
+    row.set,
+    row.contender,
+    row.seconds.toFixed(1),
+    row.megabytesPerSecond.toFixed(1),
+    row.overFloor === undefined ? '' : row.overFloor.toFixed(2),
+    row.toolCpuSeconds.toFixed(1),
+    row.mongodCpuSeconds.toFixed(1),
+    row.peakMebibytes.toFixed(0),
+  ]);
+  const rule = head.map((_, column) => (column < 2 ? '---' : '---:'));
+  return `${[head, rule, ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n`;
+}
+
+const barHeight = 16;
+const labelWidth = 220;
+const barWidth = 480;
+
+/** The seconds of each row as bars, one group for each set, as SVG. */
+export function plotOf(rows: readonly CopyRow[]): string {
+  const sets = [...new Set(rows.map(({ set }) => set))];
+  const parts: string[] = [];
+  let y = 0;
+  for (const set of sets) {
+    const group = rows.filter((row) => row.set === set);
+    const longest = Math.max(...group.map(({ seconds }) => seconds));
+    y += 24;
+    parts.push(`<text x="0" y="${y}" font-weight="bold">${set}: seconds</text>`);
+    y += 8;
+    for (const { contender, seconds } of group) {
+      const width = Math.max(1, (seconds / longest) * barWidth).toFixed(0);
+      const colour = contender.startsWith('clustersync') ? '#1f6feb' : '#8b949e';
+      parts.push(
+        `<text x="${labelWidth - 8}" y="${y + 12}" text-anchor="end">${contender}</text>`,
+        `<rect x="${labelWidth}" y="${y}" width="${width}" height="${barHeight - 3}" fill="${colour}"/>`,
+        `<text x="${labelWidth + Number(width) + 6}" y="${y + 12}">${seconds.toFixed(1)}</text>`,
+      );
+      y += barHeight;
+    }
+  }
+  const width = labelWidth + barWidth + 60;
+  const style = 'font-family="sans-serif" font-size="12" fill="#57606a"';
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${y + 12}" ${style}>\n${parts.join('\n')}\n</svg>\n`;
+}

@@ -1,0 +1,75 @@
+import { readFile } from 'node:fs/promises';
+import { sleep } from '../service/sleep.ts';
+
+/** Of Linux on every platform that Node runs on. */
+const ticksPerSecond = 100;
+const sampleMs = 50;
+
+/** What processes have used. */
+export interface Usage {
+  readonly cpuSeconds: number;
+  /** The most that was resident at one time, of each process, added up. */
+  readonly peakMebibytes: number;
+}
+
+/** CPU seconds that a process has used so far, in user and kernel mode; 0 when it is gone. */
+export async function cpuSecondsOf(pid: number | undefined): Promise<number> {
+  const text = await readProc(pid, 'stat');
+  // The second field is the name in brackets; utime and stime are fields 14 and 15.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksPerSecond;
+}
+
+/**
+ * Watches processes until `run` has ended. Those that end before are counted as they were at most 50 ms before their
+ * end.
+ */
+export async function usageOf(
+  pids: () => readonly (number | undefined)[],
+  run: () => Promise<void>,
+): Promise<Usage> {
+  const known = new Map<number, { first: number; last: number; peak: number }>();
+  const sample = async (isFirst: boolean): Promise<void> => {
+    for (const pid of pids()) {
+      if (pid === undefined) continue;
+      const cpu = await cpuSecondsOf(pid);
+      const peak = peakIn(await readProc(pid, 'status'));
+      // A process that appears later began within the work.
+      const entry = known.get(pid) ?? { first: isFirst ? cpu : 0, last: cpu, peak };
+      if (cpu >= entry.last)
+        known.set(pid, { ...entry, last: cpu, peak: Math.max(entry.peak, peak) });
+    }
+  };
+  await sample(true);
+  const ended = new AbortController();
+  const watching = (async () => {
+    while (!ended.signal.aborted) {
+      await sleep(sampleMs, ended.signal).catch(() => undefined);
+      await sample(false);
+    }
+  })();
+  try {
+    await run();
+  } finally {
+    ended.abort();
+    await watching;
+  }
+  const all = [...known.values()];
+  return {
+    cpuSeconds: all.reduce((sum, { first, last }) => sum + last - first, 0),
+    peakMebibytes: all.reduce((sum, { peak }) => sum + peak, 0) / 1_024,
+  };
+}
+
+function peakIn(status: string): number {
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0);
+}
+
+async function readProc(pid: number | undefined, file: string): Promise<string> {
+  if (pid === undefined) return '';
+  try {
+    return await readFile(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return '';
+  }
+}
