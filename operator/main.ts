@@ -94,8 +94,8 @@ export async function startOperator(
     routes: [],
     logger,
     metrics: registry,
-    isReady: () =>
-      all.every(({ hasSynced }) => hasSynced) && (elector === undefined || elector.isAlive()),
+    isReady: () => all.every(({ hasSynced }) => hasSynced),
+    isAlive: () => elector?.isAlive() ?? true,
   });
   onListening?.(server.port);
   await together(signal, (stopping) => [

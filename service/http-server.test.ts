@@ -20,6 +20,7 @@ interface Answer {
 describe('startHttpServer', () => {
   let server: HttpServer;
   let protectedServer: HttpServer;
+  let isAlive = true;
   const base = {
     host: '127.0.0.1',
     port: 0,
@@ -54,7 +55,12 @@ describe('startHttpServer', () => {
 
   before(async () => {
     server = await startHttpServer(base);
-    protectedServer = await startHttpServer({ ...base, apiToken: 'token', isReady: () => false });
+    protectedServer = await startHttpServer({
+      ...base,
+      apiToken: 'token',
+      isReady: () => false,
+      isAlive: () => isAlive,
+    });
   });
   after(async () => {
     await server[Symbol.asyncDispose]();
@@ -174,5 +180,14 @@ describe('startHttpServer', () => {
   it('is ready only when it says so', async () => {
     assert.equal((await call('/readyz')).status, 200);
     assert.equal((await call('/readyz', {}, protectedServer)).status, 503);
+  });
+
+  it('is alive until it says that it is not', async () => {
+    assert.equal((await call('/healthz')).status, 200);
+    assert.equal((await call('/healthz', {}, protectedServer)).status, 200);
+    isAlive = false;
+    const { status, body } = await call('/healthz', {}, protectedServer);
+    assert.deepEqual({ status, body }, { status: 503, body: 'not alive\n' });
+    isAlive = true;
   });
 });

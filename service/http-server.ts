@@ -30,6 +30,8 @@ export interface HttpServerOptions {
   readonly metrics: Registry;
   /** True where /readyz shall answer 200. */
   readonly isReady: () => boolean;
+  /** False where /healthz shall answer 503, so that the process is restarted. Without it, an answer is health enough. */
+  readonly isAlive?: () => boolean;
   /** When given, every route needs `Authorization: Bearer <token>`; health and metrics do not. */
   readonly apiToken?: string | undefined;
 }
@@ -98,14 +100,11 @@ function serveHealth(options: HttpServerOptions): Koa.Middleware {
     }
     switch (ctx.path) {
       case '/healthz':
-        ctx.body = 'ok\n';
+        answerProbe(ctx, options.isAlive?.() ?? true, 'not alive');
         return;
-      case '/readyz': {
-        const ready = options.isReady();
-        ctx.status = ready ? 200 : 503;
-        ctx.body = ready ? 'ok\n' : 'not ready\n';
+      case '/readyz':
+        answerProbe(ctx, options.isReady(), 'not ready');
         return;
-      }
       case '/metrics':
         ctx.type = options.metrics.contentType;
         ctx.body = await options.metrics.metrics();
@@ -114,6 +113,11 @@ function serveHealth(options: HttpServerOptions): Koa.Middleware {
         await next();
     }
   };
+}
+
+function answerProbe(ctx: Koa.Context, isGood: boolean, otherwise: string): void {
+  ctx.status = isGood ? 200 : 503;
+  ctx.body = `${isGood ? 'ok' : otherwise}\n`;
 }
 
 function serveRoutes({ routes, apiToken, logger }: HttpServerOptions): Koa.Middleware {
