@@ -7,7 +7,7 @@ import { isTransient } from './server-errors.ts';
 export interface RetryContext {
   readonly signal: AbortSignal;
   readonly logger: Logger;
-  readonly monitor: { addRetry(work: string): void };
+  readonly monitor: { addRetry(work: string, error: unknown): void };
 }
 
 /**
@@ -28,7 +28,7 @@ export async function retrying<T>(
     } catch (error) {
       signal.throwIfAborted();
       if (!isPassing(error)) throw error;
-      monitor.addRetry(work);
+      monitor.addRetry(work, error);
       logger.warn({ work, attempt, reason: messageOf(error) }, 'trying again');
       await sleep(backoffMs(attempt), signal);
     }

@@ -65,6 +65,17 @@ export function isTransient(error: unknown): boolean {
   return code !== undefined && transientCodes.has(code);
 }
 
+/** The name of an error for metrics: one of a set that is bounded. */
+export function errorNameOf(error: unknown): string {
+  if (error instanceof SyncError) return error.name;
+  const connection = connectionError(error);
+  if (connection) return connection.name;
+  if (error instanceof MongoServerError && error.codeName !== undefined) return error.codeName;
+  const code = codeOf(error);
+  if (code !== undefined) return `code ${code}`;
+  return error instanceof Error ? error.name : 'unknown';
+}
+
 /** True for errors after which the same reading may be begun again. */
 export function isReadRepeatable(error: unknown): boolean {
   return isTransient(error) || isCursorLost(error);

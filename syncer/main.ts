@@ -1,3 +1,4 @@
+import { collectDefaultMetrics } from 'prom-client';
 import {
   genericErrorBody,
   progressErrorBody,
@@ -15,6 +16,9 @@ export async function startSyncer(
   signal: AbortSignal,
 ): Promise<void> {
   const syncer = new Syncer(options, logger);
+  const { id, copyWorkers, partitionMebibytes, lanes } = options;
+  logger.info({ id, copyWorkers, partitionMebibytes, lanes }, 'options');
+  collectDefaultMetrics({ register: syncer.monitor.registry });
   await using running = new AsyncDisposableStack();
   running.use(
     await startHttpServer({

@@ -1,56 +1,61 @@
-import { Counter, Gauge, Registry } from 'prom-client';
 import type { Timestamp } from 'mongodb';
+import { Registry } from 'prom-client';
 import { secondsBetween } from '../mongo/cluster-time.ts';
+import type { RawDocument } from '../mongo/raw-bson.ts';
+import { errorNameOf } from '../mongo/server-errors.ts';
+import { WorkCounters } from './metrics.ts';
+import { CatchUpEstimator } from './outlook/catch-up.ts';
+import { OplogHistory, type OplogReading } from './outlook/oplog-history.ts';
+import { isLost, oplogSecondsLeft, oplogState, type OplogState } from './outlook/oplog-outlook.ts';
+
+/** How far the building of indexes after the copy is. */
+export interface IndexBuilding {
+  readonly indexesBuilt: number;
+  readonly totalIndexesToBuild: number;
+  readonly collectionsFinished: number;
+  readonly collectionsTotal: number;
+}
+
+/** Change events that are being applied. */
+interface EventBatch {
+  /** All changes up to here are applied when it is. */
+  readonly time: Timestamp;
+  readonly events: number;
+  finished: number;
+}
 
 /** The figures of a running sync: what progress and /metrics show. Changed as the work goes on, never waited for. */
 export class SyncMonitor {
   readonly registry = new Registry();
-  /** Change events up to here have been applied. */
-  appliedTime: Timestamp | null = null;
   /** The source's latest write that is known of. */
   latestTime: Timestamp | null = null;
   copiedBytes = 0;
+  copiedDocuments = 0;
   eventsApplied = 0;
+  /** How often work on the sync has been taken up again, by a restarted process or by a resume. */
+  restarts = 0;
+  /** Null while no indexes are being built after a copy. */
+  indexBuilding: IndexBuilding | null = null;
+  /** Change events that were read and are not applied yet. */
+  bufferedEvents = 0;
+  bufferedBytes = 0;
 
-  readonly #copiedDocuments: Counter;
-  readonly #events: Counter;
-  readonly #retries: Counter;
+  readonly #counters = new WorkCounters(this.registry);
+  readonly #oplog = new OplogHistory();
+  readonly #catchUp = new CatchUpEstimator();
+  #appliedTime: Timestamp | null = null;
+  #batch: EventBatch | undefined;
+  #oplogState: OplogState | null = null;
+  #oplogSecondsLeft: number | null = null;
 
-  constructor() {
-    const registers = [this.registry];
-    const gauge = (name: string, help: string, read: () => number): void => {
-      new Gauge({
-        name,
-        help,
-        registers,
-        collect() {
-          this.set(read());
-        },
-      });
-    };
-    gauge(
-      'clustersync_lag_seconds',
-      'Seconds between the last applied and the latest event',
-      () => this.lagSeconds ?? 0,
-    );
-    gauge('clustersync_copied_bytes', 'Bytes copied by the initial copy', () => this.copiedBytes);
-    this.#copiedDocuments = new Counter({
-      name: 'clustersync_copied_documents_total',
-      help: 'Documents copied by the initial copy',
-      registers,
-    });
-    this.#events = new Counter({
-      name: 'clustersync_events_applied_total',
-      help: 'Change events applied',
-      labelNames: ['kind'],
-      registers,
-    });
-    this.#retries = new Counter({
-      name: 'clustersync_retries_total',
-      help: 'Attempts repeated after an error that passes',
-      labelNames: ['work'],
-      registers,
-    });
+  /** Change events up to here have been applied. */
+  get appliedTime(): Timestamp | null {
+    return this.#appliedTime;
+  }
+
+  set appliedTime(time: Timestamp | null) {
+    this.#appliedTime = time;
+    this.#batch = undefined;
   }
 
   /** Seconds between the last applied event and the source's latest one; null before anything is known. */
@@ -59,17 +64,157 @@ export class SyncMonitor {
     return secondsBetween(this.appliedTime, this.latestTime);
   }
 
+  /** Seconds until everything is applied, at the present rates; null when that is not known or comes no nearer. */
+  get catchUpSeconds(): number | null {
+    const { lagSeconds } = this;
+    return lagSeconds !== null && lagSeconds <= 1 ? 0 : this.#catchUp.seconds;
+  }
+
+  /** Seconds until the source's oplog no longer holds what the sync needs next; null when that is not known. */
+  get oplogSecondsLeft(): number | null {
+    const { latest } = this.#oplog;
+    if (this.#oplogSecondsLeft === null || latest === undefined) return null;
+    const ageSeconds = Math.floor((performance.now() - latest.atMs) / 1000);
+    return Math.max(0, this.#oplogSecondsLeft - ageSeconds);
+  }
+
+  /** Seconds from the oldest to the latest entry of the source's oplog; null when that is not known. */
+  get oplogWindowSeconds(): number | null {
+    const { latest } = this.#oplog;
+    return latest === undefined ? null : secondsBetween(latest.first, latest.latest);
+  }
+
+  /** Null when that is not known. */
+  get oplogState(): OplogState | null {
+    return this.#oplogState;
+  }
+
+  /** Takes in what the source tells of its oplog; undefined when it does not matter now. */
+  addOplogReading(reading: OplogReading | undefined): void {
+    // Samples of bytes and of seconds do not go together.
+    if ((reading === undefined) !== (this.#oplog.latest === undefined)) this.#catchUp.clear();
+    if (reading === undefined) this.#oplog.clear();
+    else this.#oplog.add(reading);
+    const { appliedTime } = this;
+    if (reading === undefined || appliedTime === null) {
+      this.#oplogSecondsLeft = null;
+      this.#oplogState = null;
+      return;
+    }
+    this.#oplogSecondsLeft = oplogSecondsLeft(this.#oplog, appliedTime);
+    const lagSeconds = secondsBetween(appliedTime, reading.latest);
+    this.#oplogState = oplogState(this.#oplogSecondsLeft, lagSeconds, this.#oplogState);
+  }
+
+  /** True when the source's oplog has been seen not to hold the changes after `time` any more. */
+  isForgotten(time: Timestamp): boolean {
+    return isLost(this.#oplog, time);
+  }
+
+  /** Looks at how far changes have been applied. To be called every second while they are. */
+  sampleCatchUp(): void {
+    if (this.appliedTime === null || this.latestTime === null) return;
+    const { latest } = this.#oplog;
+    const onScale = (time: Timestamp): number =>
+      latest === undefined ? time.t : (this.#oplog.bytesAt(time) ?? 0);
+    const written = latest?.writtenBytes ?? this.latestTime.t;
+    const from = onScale(this.appliedTime);
+    const batch = this.#batch;
+    const applied =
+      batch === undefined || batch.events === 0
+        ? from
+        : from + ((onScale(batch.time) - from) * batch.finished) / batch.events;
+    this.#catchUp.add({ atMs: performance.now(), written, applied });
+  }
+
+  /** Begins work on a sync with what is stored of it. */
+  beginWork(stored: {
+    readonly copiedBytes: number;
+    readonly eventsApplied: number;
+    readonly restarts: number;
+  }): void {
+    this.copiedBytes = stored.copiedBytes;
+    this.eventsApplied = stored.eventsApplied;
+    this.restarts = stored.restarts;
+    this.indexBuilding = null;
+    this.forgetBuffered();
+    this.#catchUp.clear();
+  }
+
   addCopied(documents: number, bytes: number): void {
-    this.#copiedDocuments.inc(documents);
+    this.#counters.copiedDocuments.inc(documents);
+    this.#counters.copiedBytes.inc(bytes);
+    this.copiedDocuments += documents;
     this.copiedBytes += bytes;
   }
 
+  /** Change events that were read from the source. */
+  addReceived(events: readonly RawDocument[]): void {
+    this.bufferedEvents += events.length;
+    this.bufferedBytes += bytesOf(events);
+  }
+
+  /** What was read will be read again. */
+  forgetBuffered(): void {
+    this.#batch = undefined;
+    this.bufferedEvents = 0;
+    this.bufferedBytes = 0;
+  }
+
+  /** Begins to apply a batch of events that ends at `time`. */
+  beginBatch(time: Timestamp, events: number): void {
+    this.#batch = { time, events, finished: 0 };
+  }
+
+  /** Ends a batch: everything up to its time is applied. */
+  endBatch(time: Timestamp, events: readonly RawDocument[]): void {
+    this.appliedTime = time;
+    this.bufferedEvents -= events.length;
+    this.bufferedBytes -= bytesOf(events);
+  }
+
+  /** Events that need no looking at any more, applied or not. */
+  addFinished(events: number): void {
+    if (this.#batch) this.#batch.finished += events;
+  }
+
+  /** Events that have been applied. */
   addEvents(kind: string, count: number): void {
-    this.#events.inc({ kind }, count);
+    this.#counters.events.inc({ kind }, count);
     this.eventsApplied += count;
   }
 
-  addRetry(work: string): void {
-    this.#retries.inc({ work });
+  addRetry(work: string, error: unknown): void {
+    this.#counters.retries.inc({ work });
+    this.addError(error);
   }
+
+  addError(error: unknown): void {
+    this.#counters.errors.inc({ error: errorNameOf(error) });
+  }
+
+  /** Begins to build indexes after a copy. */
+  beginIndexBuilding(collections: number, indexes: number): void {
+    this.indexBuilding = {
+      indexesBuilt: 0,
+      totalIndexesToBuild: indexes,
+      collectionsFinished: 0,
+      collectionsTotal: collections,
+    };
+  }
+
+  /** All indexes of a collection are built. */
+  addIndexesBuilt(indexes: number): void {
+    if (this.indexBuilding === null) return;
+    const { indexesBuilt, collectionsFinished } = this.indexBuilding;
+    this.indexBuilding = {
+      ...this.indexBuilding,
+      indexesBuilt: indexesBuilt + indexes,
+      collectionsFinished: collectionsFinished + 1,
+    };
+  }
+}
+
+function bytesOf(events: readonly RawDocument[]): number {
+  return events.reduce((sum, event) => sum + event.length, 0);
 }

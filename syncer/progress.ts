@@ -1,3 +1,4 @@
+import { oplogWarnings } from './outlook/oplog-outlook.ts';
 import type { SyncMonitor } from './monitor.ts';
 import { blockedText } from './commit/write-blocking.ts';
 import type { Phase, SyncRecord } from './state/records.ts';
@@ -21,7 +22,16 @@ export interface ProgressSource {
   readonly isWorking: boolean;
   readonly sourceHost: string;
   readonly destinationHost: string;
-  readonly monitor: Pick<SyncMonitor, 'lagSeconds' | 'copiedBytes' | 'eventsApplied'>;
+  readonly monitor: Pick<
+    SyncMonitor,
+    | 'lagSeconds'
+    | 'copiedBytes'
+    | 'eventsApplied'
+    | 'catchUpSeconds'
+    | 'oplogSecondsLeft'
+    | 'oplogState'
+    | 'indexBuilding'
+  >;
 }
 
 /** True when the sync has come so far that it can be committed. */
@@ -43,6 +53,9 @@ export function idleProgress(): object {
       syncerID: null,
       coordinatorID: null,
       totalEventsApplied: null,
+      estimatedSecondsToCatchUp: null,
+      estimatedOplogTimeRemainingSeconds: null,
+      indexBuilding: null,
       warnings: null,
     },
   };
@@ -52,7 +65,6 @@ export function idleProgress(): object {
 export function syncProgress(record: SyncRecord, source: ProgressSource): object {
   const { monitor } = source;
   const isWaiting = record.state === 'COMMITTING';
-  const blocked = blockedText(record);
   return {
     progress: {
       state: record.state,
@@ -71,9 +83,29 @@ export function syncProgress(record: SyncRecord, source: ProgressSource): object
       syncerID: source.syncerId,
       coordinatorID: source.coordinatorId,
       totalEventsApplied: monitor.eventsApplied,
-      warnings: [...(blocked === undefined ? [] : [blocked]), ...record.warnings],
+      estimatedSecondsToCatchUp: catchUpOf(record, source),
+      estimatedOplogTimeRemainingSeconds: monitor.oplogSecondsLeft,
+      indexBuilding: monitor.indexBuilding,
+      warnings: [...stateWarnings(record, monitor), ...record.warnings],
     },
   };
+}
+
+/** Warnings of how things are, there for as long as they are so; those of what happened are kept in the record. */
+function stateWarnings(
+  record: SyncRecord,
+  { oplogState }: Pick<SyncMonitor, 'oplogState'>,
+): string[] {
+  const oplog = oplogState === null ? undefined : oplogWarnings[oplogState];
+  return [blockedText(record), oplog].filter((warning) => warning !== undefined);
+}
+
+/** Only while changes are being applied is it known how fast that goes. */
+function catchUpOf(
+  { state, phase }: SyncRecord,
+  { isWorking, monitor }: ProgressSource,
+): number | null {
+  return isWorking && phase === 'changes' && state !== 'PAUSED' ? monitor.catchUpSeconds : null;
 }
 
 function lagOf({ state }: SyncRecord, { lagSeconds }: ProgressSource['monitor']): number | null {

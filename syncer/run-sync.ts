@@ -55,7 +55,7 @@ export async function runSync(
         break;
       }
       case 'copy':
-        await copyCollections(context);
+        await copyWithSummary(context);
         await retrying(context, 'state', async () => {
           await live.update({ phase: 'changes' });
         });
@@ -105,12 +105,33 @@ export async function runSync(
         break;
       case 'done':
         logger.info(
-          { eventsApplied: monitor.eventsApplied, copiedBytes: monitor.copiedBytes },
+          {
+            eventsApplied: monitor.eventsApplied,
+            copiedBytes: monitor.copiedBytes,
+            restarts: monitor.restarts,
+            seconds: Math.round((Date.now() - live.current.startedAt.getTime()) / 1000),
+          },
           'committed',
         );
         return;
     }
   }
+}
+
+async function copyWithSummary(context: SyncContext): Promise<void> {
+  const { logger, monitor } = context;
+  const before = { bytes: monitor.copiedBytes, documents: monitor.copiedDocuments };
+  const startMs = performance.now();
+  await copyCollections(context);
+  logger.info(
+    {
+      collections: context.catalog.collections().length,
+      documents: monitor.copiedDocuments - before.documents,
+      bytes: monitor.copiedBytes - before.bytes,
+      seconds: Math.round(performance.now() - startMs) / 1000,
+    },
+    'copied',
+  );
 }
 
 /** Creates and copies the collections that a change event was about to add when the process ended. */

@@ -114,15 +114,14 @@ export class SyncWork {
       if (live.current.failure) await live.update({ failure: null });
       return await context.store.claimInstance();
     });
-    monitor.copiedBytes = instance.copiedBytes;
-    monitor.eventsApplied = instance.eventsApplied;
+    monitor.beginWork({ ...instance, restarts: instance.claims - 1 });
     await retrying(context, 'state', async () => {
       await awaitEarlierWrites(context, appNameOf(options));
     });
     this.#context = context;
     const parts = [
       runSync(context, live, instance, () => this.#isPausing),
-      keepPulse(context).then(async () => await this.#failed.promise),
+      keepPulse(context, live).then(async () => await this.#failed.promise),
       this.#failed.promise,
     ];
     try {

@@ -1,3 +1,4 @@
+import type { ClusterClient } from '../mongo/cluster-client.ts';
 import { latestWriteTime } from '../mongo/cluster-time.ts';
 import { NamespaceFilter, serverMatcher } from '../mongo/namespace-filter.ts';
 import { retrying } from '../mongo/retrying.ts';
@@ -12,9 +13,11 @@ import { newRecord } from './commands/new-record.ts';
 import { requireNoParameters, stateAfter, type Command } from './commands/transitions.ts';
 import { blockedClusters, blockedText } from './commit/write-blocking.ts';
 import { LiveSync } from './live-sync.ts';
+import { registerStateMetrics } from './metrics.ts';
 import { SyncMonitor } from './monitor.ts';
 import { namedError, naming } from './named-error.ts';
 import type { SyncerOptions } from './options.ts';
+import { watchOplog } from './outlook/watch-oplog.ts';
 import { checkClusters } from './preflight.ts';
 import { checkReverse } from './reverse/check-reverse.ts';
 import { canCommit, idleProgress, syncProgress } from './progress.ts';
@@ -46,6 +49,10 @@ export class Syncer {
     this.#options = options;
     this.#logger = logger;
     this.#clusters = createClusters(options);
+    registerStateMetrics(this.monitor, {
+      record: () => this.#live.record,
+      hasFailed: () => this.#failure !== undefined,
+    });
   }
 
   /** True when the stored state has been read, so that commands are taken. */
@@ -61,10 +68,17 @@ export class Syncer {
         resolve(undefined);
       });
     });
+    const watching = watchOplog({
+      source: () => this.#neededSource(),
+      monitor: this.monitor,
+      logger: this.#logger,
+      signal,
+    });
     try {
       await this.#boot();
       await stopped;
       await this.#workEnded;
+      await watching;
     } finally {
       await this.#clusters.cluster0[Symbol.asyncDispose]();
       await this.#clusters.cluster1[Symbol.asyncDispose]();
@@ -156,7 +170,8 @@ export class Syncer {
       this.#require('commit');
       await this.#requireOwnership();
       await this.#transition({ state: 'COMMITTING' });
-      this.#logger.info({ blocked: blockedClusters(this.#live.current) }, 'committing');
+      const { lagSeconds } = this.monitor;
+      this.#logger.info({ lagSeconds, blocked: blockedClusters(this.#live.current) }, 'committing');
       return this.#work;
     });
     // Other commands need not wait for a source that is slow: they are refused by now.
@@ -257,8 +272,7 @@ export class Syncer {
   async #recall({ source, destination, startTime }: SyncRecord): Promise<void> {
     const instance = await this.#storeOn(destination.name).readInstance();
     if (instance) {
-      this.monitor.copiedBytes = instance.copiedBytes;
-      this.monitor.eventsApplied = instance.eventsApplied;
+      this.monitor.beginWork({ ...instance, restarts: instance.claims - 1 });
     }
     this.monitor.appliedTime = instance?.appliedTime ?? startTime;
     this.monitor.latestTime = await latestWriteTime(this.#clusters[source.name], this.#signal);
@@ -285,6 +299,7 @@ export class Syncer {
     const { name } = error;
     const blocked = blockedText(this.#live.current);
     const description = blocked === undefined ? error.message : `${error.message}; ${blocked}`;
+    this.monitor.addError(error);
     this.#failure = new SyncError(name, description, { cause: error });
     this.#logger.error({ error: name, err: error, blocked }, 'the sync has stopped');
     if (name === 'SupersededByOtherInstance') return;
@@ -293,6 +308,15 @@ export class Syncer {
       .catch((storeError: unknown) => {
         this.#logger.warn({ err: storeError }, 'the failure could not be stored');
       });
+  }
+
+  /** The cluster whose oplog the sync needs: until its changes are all applied, paused or not. */
+  #neededSource(): ClusterClient | undefined {
+    const { record } = this.#live;
+    if (!this.#topologies || !record?.startTime) return undefined;
+    return record.phase === 'copy' || record.phase === 'changes'
+      ? this.#clusters[record.source.name]
+      : undefined;
   }
 
   #filterOf(options: StartOptions): NamespaceFilter {

@@ -30,6 +30,14 @@ export interface SyncerProgress {
   readonly syncerID: string | null;
   readonly coordinatorID: string | null;
   readonly totalEventsApplied: number | null;
+  readonly estimatedSecondsToCatchUp: number | null;
+  readonly estimatedOplogTimeRemainingSeconds: number | null;
+  readonly indexBuilding: {
+    readonly indexesBuilt: number;
+    readonly totalIndexesToBuild: number;
+    readonly collectionsFinished: number;
+    readonly collectionsTotal: number;
+  } | null;
   readonly warnings: readonly string[] | null;
 }
 

@@ -161,7 +161,7 @@ async function createReplicatedIndex(
     await runCreateIndexes(context, namespace, [spec]);
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    context.logger.info(
+    context.logger.debug(
       { namespace: namespaceText(namespace), index: spec.name, reason: messageOf(error) },
       'index is left to the commit',
     );

@@ -29,7 +29,7 @@ export async function dropRefusingIndexes(
   const present = (await listIndexes(context.destination, namespace, context.signal)) ?? [];
   for (const { name } of present.filter(canRefuse)) {
     await dropIndex(context, namespace, name);
-    context.logger.info(
+    context.logger.debug(
       { namespace: namespaceText(namespace), index: name },
       'index is left to the commit: it refuses a document',
     );

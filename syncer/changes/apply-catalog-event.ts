@@ -27,15 +27,6 @@ import { applyViewEvent } from './apply-view-event.ts';
  * @throws SyncError ChangeNotSupported for a change that cannot be followed.
  */
 export async function applyCatalogEvent(context: SyncContext, event: CatalogEvent): Promise<void> {
-  context.logger.debug(
-    {
-      operation: event.operation,
-      namespace: namespaceText(event.namespace),
-      to: event.to && namespaceText(event.to),
-    },
-    'applying a change of the catalog',
-  );
-  context.monitor.addEvents(event.operation, 1);
   if (event.operation === 'dropDatabase') {
     await applyDropDatabase(context, event);
     return;

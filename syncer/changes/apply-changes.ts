@@ -27,6 +27,11 @@ const minLaneChanges = 50;
 /** Changes that follow each other in the change stream, with no change of the catalog between them. */
 export type ChangesByCollection = ReadonlyMap<string, DocumentChange[]>;
 
+interface Job {
+  readonly changes: readonly DocumentChange[];
+  readonly run: () => Promise<void>;
+}
+
 /**
  * Applies changes to the destination. Changes of one document stay in order; others go side by side. May be repeated,
  * over any later state of the documents. When it resolves, a majority has them all.
@@ -35,30 +40,40 @@ export async function applyChanges(
   context: SyncContext,
   changes: ChangesByCollection,
 ): Promise<void> {
-  const jobs: (() => Promise<void>)[] = [];
+  const jobs: Job[] = [];
   for (const [uuid, list] of changes) {
     const collection = context.catalog.collection(uuid);
     // A collection that is not tracked is outside the filter, or was dropped before the catalog was read.
-    if (!collection) continue;
-    for (const kind of ['insert', 'replace', 'update', 'delete'] as const) {
-      context.monitor.addEvents(kind, list.filter((change) => change.kind === kind).length);
+    if (!collection) {
+      context.monitor.addFinished(list.length);
+      continue;
     }
     if (isTrue(collection.options['capped'])) {
-      jobs.push(async () => {
-        await applyInOrder(context, collection, list);
+      jobs.push({
+        changes: list,
+        run: async () => {
+          await applyInOrder(context, collection, list);
+        },
       });
       continue;
     }
     const isCollated = collection.options['collation'] !== undefined;
     for (const lane of lanesOf(collection, list, context.tuning.lanes)) {
-      jobs.push(async () => {
-        for (const batch of coalesce(lane, { isCollated }))
-          await applyBatch(context, collection, batch);
+      jobs.push({
+        changes: lane,
+        run: async () => {
+          for (const batch of coalesce(lane, { isCollated }))
+            await applyBatch(context, collection, batch);
+        },
       });
     }
   }
-  await forEachConcurrently(jobs, context.tuning.lanes, async (job) => {
-    await retrying(context, 'apply', job);
+  await forEachConcurrently(jobs, context.tuning.lanes, async ({ changes: done, run }) => {
+    await retrying(context, 'apply', run);
+    for (const kind of ['insert', 'replace', 'update', 'delete'] as const) {
+      context.monitor.addEvents(kind, done.filter((change) => change.kind === kind).length);
+    }
+    context.monitor.addFinished(done.length);
   });
 }
 

@@ -55,6 +55,7 @@ export async function* readChanges(
         const isProgress =
           batch.events.length > 0 || !('after' in from) || !isSame(batch.token, from.after);
         if (isProgress) attempt = 0;
+        context.monitor.addReceived(batch.events);
         yield batch;
         from = { after: batch.token };
       }
@@ -66,7 +67,7 @@ export async function* readChanges(
       if (!isReadRepeatable(error) && !(isTooLarge && !(isAbbreviated && attempt > 0)))
         throw streamError(error);
       isAbbreviated ||= mayBeTooLarge;
-      context.monitor.addRetry('change stream');
+      context.monitor.addRetry('change stream', error);
       context.logger.warn(
         { attempt, isAbbreviated, reason: messageOf(error) },
         'opening the change stream again',

@@ -6,6 +6,7 @@ import type { SyncContext } from '../sync-context.ts';
 import { applyCatalogEvent } from './apply-catalog-event.ts';
 import { applyChanges } from './apply-changes.ts';
 import { parseChangeEvent, type DocumentChange } from './change-event.ts';
+import { logEvent } from './log-event.ts';
 import { readChanges, type StreamStart } from './change-reader.ts';
 
 /** A checkpoint is stored this often while events flow. */
@@ -29,9 +30,10 @@ export async function followChanges(
       // The next batch is fetched while this one is applied.
       fetched = batches.next();
       fetched.catch(() => undefined);
-      const hadCatalogEvents = await applyEvents(context, value.events);
       const appliedTime = resumeTokenTime(value.token);
-      context.monitor.appliedTime = appliedTime;
+      context.monitor.beginBatch(appliedTime, value.events.length);
+      const hadCatalogEvents = await applyEvents(context, value.events);
+      context.monitor.endBatch(appliedTime, value.events);
       const end = until();
       const isEnd = end !== null && isAtMost(end, appliedTime);
       if (isEnd || hadCatalogEvents || Date.now() - checkpointAt >= checkpointIntervalMs) {
@@ -42,6 +44,7 @@ export async function followChanges(
     }
   } finally {
     await batches.return(undefined as never).catch(() => undefined);
+    context.monitor.forgetBuffered();
   }
 }
 
@@ -63,8 +66,10 @@ async function checkpoint(
 async function applyEvents(context: SyncContext, events: readonly RawDocument[]): Promise<boolean> {
   let changes = new Map<string, DocumentChange[]>();
   let hadCatalogEvents = false;
+  const isLoggingEvents = context.logger.isLevelEnabled('debug');
   for (const raw of events) {
     const event = parseChangeEvent(raw);
+    if (isLoggingEvents) logEvent(context.logger, raw, event);
     if (event.type === 'document') {
       const list = changes.get(event.collection);
       if (list) list.push(event.change);
@@ -76,6 +81,8 @@ async function applyEvents(context: SyncContext, events: readonly RawDocument[])
     await retrying(context, 'catalog change', async () => {
       await applyCatalogEvent(context, event);
     });
+    context.monitor.addEvents(event.operation, 1);
+    context.monitor.addFinished(1);
     hadCatalogEvents = true;
   }
   await applyChanges(context, changes);

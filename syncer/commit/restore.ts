@@ -47,14 +47,18 @@ export async function restoreCharacteristics(
     await steps.onWritable();
   });
   context.logger.info('users may write to the destination');
+  let indexes = 0;
   await forEachCollection(context, async (collection) => {
     await whereItIs(context, collection, async (target, present) => {
-      for (const step of await stepsFor(context, collection, target))
+      for (const step of await stepsFor(context, collection, target)) {
         await runStepBesideUsers(context, target, step);
+        indexes++;
+      }
       for (const step of planOptions(collection.options, present))
         if (step.kind === 'modify') await modify(context, target, step.change);
     });
   });
+  context.logger.info({ indexes }, 'indexes and options restored');
 }
 
 /** A collection of the destination: where it is, and its UUID, where users may have put another in its place. */

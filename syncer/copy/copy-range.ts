@@ -38,7 +38,7 @@ export async function copyRange(
     async () => {
       from ??= (await findCollection(context.source, collection.uuid, context.signal))?.namespace;
       if (!from) {
-        context.logger.info(
+        context.logger.debug(
           { namespace: namespaceText(collection.namespace) },
           'dropped on the source during the copy',
         );

@@ -1,5 +1,6 @@
 import { findCollection } from '../../mongo/catalog.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
+import { isIdIndex } from '../../mongo/replicated-form.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { createIndexes } from '../catalog/destination-catalog.ts';
 import { retrying } from '../../mongo/retrying.ts';
@@ -95,14 +96,22 @@ async function partitionsOf(
 }
 
 async function buildAllIndexes(context: SyncContext): Promise<void> {
-  await forEachConcurrently(
-    context.catalog.collections(),
-    context.tuning.copyWorkers,
-    async (collection) => {
+  const { catalog, monitor, logger, tuning } = context;
+  const collections = catalog.collections();
+  const countOf = ({ indexes }: TrackedCollection): number =>
+    indexes.filter((index) => !isIdIndex(index)).length;
+  const total = collections.reduce((sum, collection) => sum + countOf(collection), 0);
+  monitor.beginIndexBuilding(collections.length, total);
+  try {
+    await forEachConcurrently(collections, tuning.copyWorkers, async (collection) => {
       await retrying(context, 'index build', async () => {
         await createIndexes(context, collection.namespace, collection.indexes);
       });
-      context.logger.debug({ namespace: namespaceText(collection.namespace) }, 'indexes built');
-    },
-  );
+      monitor.addIndexesBuilt(countOf(collection));
+      logger.debug({ namespace: namespaceText(collection.namespace) }, 'indexes built');
+    });
+  } finally {
+    monitor.indexBuilding = null;
+  }
+  logger.info({ indexes: total }, 'indexes built');
 }

@@ -70,6 +70,8 @@ export interface InstanceRecord {
   readonly appliedTime: Timestamp | null;
   readonly copiedBytes: number;
   readonly eventsApplied: number;
+  /** How often a process has begun to work on the sync. */
+  readonly claims: number;
   readonly heartbeatAt: Date;
 }
 

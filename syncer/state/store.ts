@@ -106,7 +106,11 @@ export class SyncStore {
     const fresh = { resumeToken: null, appliedTime: null, copiedBytes: 0, eventsApplied: 0 };
     const claimed = await this.#instances.findOneAndUpdate(
       { _id: this.#instanceId },
-      { $set: { incarnation: this.#incarnation, heartbeatAt: new Date() }, $setOnInsert: fresh },
+      {
+        $set: { incarnation: this.#incarnation, heartbeatAt: new Date() },
+        $setOnInsert: fresh,
+        $inc: { claims: 1 },
+      },
       { upsert: true, returnDocument: 'after' },
     );
     return withoutId(claimed ?? {}) as unknown as InstanceRecord;

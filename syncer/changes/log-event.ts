@@ -1,0 +1,49 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import {
+  asBuffer,
+  elementsOf,
+  stringValue,
+  type RawDocument,
+  type RawElement,
+} from '../../mongo/raw-bson.ts';
+import type { Logger } from '../../service/logger.ts';
+import type { ChangeEvent } from './change-event.ts';
+
+/** Drawn by each process, so that nobody finds an `_id` by trying. */
+const salt = randomBytes(16);
+
+/**
+ * Logs a change event at debug: what it is, where, when. An `_id` is user data, as everything else in a document is: of
+ * the `_id` there is a hash, the same for the same document for as long as the process lives.
+ */
+export function logEvent(logger: Logger, raw: RawDocument, event: ChangeEvent): void {
+  const fields = new Map(elementsOf(raw).map((element) => [element.name, element]));
+  const kind = fields.get('operationType');
+  const [namespace, to] = [fields.get('ns'), fields.get('to')];
+  const time = fields.get('clusterTime');
+  logger.debug(
+    {
+      kind: kind && stringValue(kind),
+      namespace: namespace && namespaceOf(namespace),
+      to: to && namespaceOf(to),
+      time: time && timeOf(time),
+      ...(event.type === 'document' && { idHash: hashOf(event.change.key.exact) }),
+    },
+    'event',
+  );
+}
+
+/** `db.coll`, or the database alone. */
+function namespaceOf({ bytes, offset }: RawElement): string {
+  return elementsOf(bytes, offset).map(stringValue).join('.');
+}
+
+/** `seconds:increment` of a timestamp, which is stored the other way round. */
+function timeOf({ bytes, offset }: RawElement): string {
+  const buffer = asBuffer(bytes);
+  return `${buffer.readUInt32LE(offset + 4)}:${buffer.readUInt32LE(offset)}`;
+}
+
+function hashOf(id: string): string {
+  return createHmac('sha256', salt).update(id).digest('hex').slice(0, 12);
+}

@@ -1,0 +1,54 @@
+/** How far the source and the sync are at one moment, both on one scale: bytes of the source's oplog, or seconds. */
+export interface CatchUpSample {
+  /** On the monotonic clock. */
+  readonly atMs: number;
+  readonly written: number;
+  readonly applied: number;
+}
+
+/** Rates are those of the last seconds, */
+const windowMs = 15_000;
+/** once there are so many of them. */
+const minSpanMs = 3_000;
+
+/** Where no sample came for so long, the process was stopped: rates across that are of no use. */
+const maxGapMs = 5_000;
+
+/** What takes longer than this is as good as never. */
+const maxSeconds = 365 * 24 * 3600;
+
+/** Estimates how long it takes until the sync has caught up with the source. */
+export class CatchUpEstimator {
+  #samples: CatchUpSample[] = [];
+
+  add(sample: CatchUpSample): void {
+    const last = this.#samples.at(-1);
+    const isContinued =
+      last !== undefined &&
+      sample.atMs - last.atMs <= maxGapMs &&
+      sample.applied >= last.applied &&
+      sample.written >= last.written;
+    if (!isContinued) this.#samples = [];
+    this.#samples.push(sample);
+    this.#samples = this.#samples.filter(({ atMs }) => sample.atMs - atMs <= windowMs);
+  }
+
+  clear(): void {
+    this.#samples = [];
+  }
+
+  /** Null while it is not known, and while the sync does not come nearer. */
+  get seconds(): number | null {
+    const [first] = this.#samples;
+    const last = this.#samples.at(-1);
+    if (first === undefined || last === undefined) return null;
+    const remaining = last.written - last.applied;
+    if (remaining <= 0) return 0;
+    const spanMs = last.atMs - first.atMs;
+    if (spanMs < minSpanMs) return null;
+    const gained = first.written - first.applied - remaining;
+    if (gained <= 0) return null;
+    const seconds = Math.ceil((remaining * spanMs) / gained / 1000);
+    return seconds > maxSeconds ? null : seconds;
+  }
+}

@@ -1,0 +1,60 @@
+import type { Timestamp } from 'mongodb';
+import { isAtMost, secondsBetween } from '../../mongo/cluster-time.ts';
+import type { OplogHistory } from './oplog-history.ts';
+
+/** More than this is said as this. */
+const maxSeconds = 365 * 24 * 3600;
+
+/** An oplog that lasts for less is short: somebody needs time to do something about it. */
+const shortSeconds = 3600;
+
+/** What was short is enough again only when it lasts for so much longer. */
+const relief = 1.25;
+
+/**
+ * Whether the source's oplog reaches far enough: `short` when it lasts for less than an hour or for less than twice the
+ * lag, `lost` when it no longer holds what the sync needs.
+ */
+export type OplogState = 'enough' | 'short' | 'lost';
+
+/**
+ * Seconds until the source's oplog no longer reaches back to `needed`, at the rate at which it is written to. Null
+ * while that is not known; never more than a year; 0 when it is so already.
+ */
+export function oplogSecondsLeft(history: OplogHistory, needed: Timestamp): number | null {
+  const { latest: reading, bytesPerSecond } = history;
+  const neededBytes = history.bytesAt(needed);
+  if (reading === undefined || neededBytes === undefined) return null;
+  if (isLost(history, needed)) return 0;
+  if (bytesPerSecond === null) return null;
+  const bytesLeft = Math.max(0, reading.maxBytes - (reading.writtenBytes - neededBytes));
+  const bySize = bytesPerSecond === 0 ? maxSeconds : bytesLeft / bytesPerSecond;
+  const byAge = reading.minRetentionHours * 3600 - secondsBetween(needed, reading.latest);
+  // An oplog that is too full already is not truncated at once.
+  return Math.floor(Math.min(maxSeconds, Math.max(1, bySize, byAge)));
+}
+
+/** True when the oldest entry is later than what is needed. */
+export function isLost({ latest: reading }: OplogHistory, needed: Timestamp): boolean {
+  return reading !== undefined && !isAtMost(reading.first, needed);
+}
+
+/** @param before - the state before, null at first. */
+export function oplogState(
+  secondsLeft: number | null,
+  lagSeconds: number,
+  before: OplogState | null,
+): OplogState | null {
+  if (secondsLeft === null) return null;
+  if (secondsLeft === 0) return 'lost';
+  const threshold = Math.max(shortSeconds, 2 * lagSeconds);
+  return secondsLeft < (before === 'short' ? threshold * relief : threshold) ? 'short' : 'enough';
+}
+
+/** What somebody should know of it: without figures, so that the text stays while it is true. */
+export const oplogWarnings: Readonly<Record<OplogState, string | undefined>> = {
+  enough: undefined,
+  short:
+    "the source's oplog runs short: at its present rate it soon loses changes that the sync still needs; make it larger (replSetResizeOplog)",
+  lost: "the source's oplog no longer reaches back to where the sync is",
+};
