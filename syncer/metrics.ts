@@ -57,6 +57,8 @@ const phases: Readonly<Record<Phase, true>> = {
   changes: true,
   restoring: true,
   done: true,
+  handover: true,
+  loosening: true,
 };
 
 /** Adds the metrics that are read off a sync at each scrape. What is not known has no sample. */
@@ -144,12 +146,12 @@ export function registerStateMetrics(
   gauge('buffered_bytes', 'Bytes of these events.', () => monitor.bufferedBytes);
   gauge(
     'oplog_window_seconds',
-    "Seconds from the oldest to the latest entry of the source's oplog.",
+    'Seconds from the oldest to the latest entry of the oplog that the sync needs.',
     () => monitor.oplogWindowSeconds,
   );
   gauge(
     'oplog_remaining_seconds',
-    "Estimated seconds until the source's oplog no longer holds what the sync needs next.",
+    'Estimated seconds until that oplog no longer holds all that the sync needs.',
     () => monitor.oplogSecondsLeft,
   );
 }

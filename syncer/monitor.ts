@@ -70,7 +70,7 @@ export class SyncMonitor {
     return lagSeconds !== null && lagSeconds <= 1 ? 0 : this.#catchUp.seconds;
   }
 
-  /** Seconds until the source's oplog no longer holds what the sync needs next; null when that is not known. */
+  /** Seconds until the oplog that the sync needs no longer holds all that it needs; null when that is not known. */
   get oplogSecondsLeft(): number | null {
     const { latest } = this.#oplog;
     if (this.#oplogSecondsLeft === null || latest === undefined) return null;
@@ -78,7 +78,7 @@ export class SyncMonitor {
     return Math.max(0, this.#oplogSecondsLeft - ageSeconds);
   }
 
-  /** Seconds from the oldest to the latest entry of the source's oplog; null when that is not known. */
+  /** Seconds from the oldest to the latest entry of that oplog; null when that is not known. */
   get oplogWindowSeconds(): number | null {
     const { latest } = this.#oplog;
     return latest === undefined ? null : secondsBetween(latest.first, latest.latest);
@@ -89,24 +89,25 @@ export class SyncMonitor {
     return this.#oplogState;
   }
 
-  /** Takes in what the source tells of its oplog; undefined when it does not matter now. */
-  addOplogReading(reading: OplogReading | undefined): void {
+  /** The oplog that was looked at matters no more. */
+  forgetOplog(): void {
+    this.#oplog.clear();
+    this.#catchUp.clear();
+    this.#oplogSecondsLeft = null;
+    this.#oplogState = null;
+  }
+
+  /** Takes in what a cluster tells of the oplog that the sync needs from a time on. */
+  addOplogReading(reading: OplogReading, from: Timestamp): void {
     // Samples of bytes and of seconds do not go together.
-    if ((reading === undefined) !== (this.#oplog.latest === undefined)) this.#catchUp.clear();
-    if (reading === undefined) this.#oplog.clear();
-    else this.#oplog.add(reading);
-    const { appliedTime } = this;
-    if (reading === undefined || appliedTime === null) {
-      this.#oplogSecondsLeft = null;
-      this.#oplogState = null;
-      return;
-    }
-    this.#oplogSecondsLeft = oplogSecondsLeft(this.#oplog, appliedTime);
-    const lagSeconds = secondsBetween(appliedTime, reading.latest);
+    if (this.#oplog.latest === undefined) this.#catchUp.clear();
+    this.#oplog.add(reading);
+    this.#oplogSecondsLeft = oplogSecondsLeft(this.#oplog, from);
+    const lagSeconds = secondsBetween(from, reading.latest);
     this.#oplogState = oplogState(this.#oplogSecondsLeft, lagSeconds, this.#oplogState);
   }
 
-  /** True when the source's oplog has been seen not to hold the changes after `time` any more. */
+  /** True when the oplog has been seen not to hold the changes after `time` any more. */
   isForgotten(time: Timestamp): boolean {
     return isLost(this.#oplog, time);
   }

@@ -1,4 +1,4 @@
-import { oplogWarnings } from './outlook/oplog-outlook.ts';
+import { neededOplog, oplogWarning } from './outlook/oplog-outlook.ts';
 import type { SyncMonitor } from './monitor.ts';
 import { blockedText } from './commit/write-blocking.ts';
 import type { Phase, SyncRecord } from './state/records.ts';
@@ -30,6 +30,7 @@ export interface ProgressSource {
     | 'catchUpSeconds'
     | 'oplogSecondsLeft'
     | 'oplogState'
+    | 'appliedTime'
     | 'indexBuilding'
   >;
 }
@@ -94,9 +95,10 @@ export function syncProgress(record: SyncRecord, source: ProgressSource): object
 /** Warnings of how things are, there for as long as they are so; those of what happened are kept in the record. */
 function stateWarnings(
   record: SyncRecord,
-  { oplogState }: Pick<SyncMonitor, 'oplogState'>,
+  { oplogState, appliedTime }: Pick<SyncMonitor, 'oplogState' | 'appliedTime'>,
 ): string[] {
-  const oplog = oplogState === null ? undefined : oplogWarnings[oplogState];
+  const needed = neededOplog(record, appliedTime);
+  const oplog = needed && oplogWarning(oplogState, needed);
   return [blockedText(record), oplog].filter((warning) => warning !== undefined);
 }
 

@@ -1,4 +1,3 @@
-import type { ClusterClient } from '../mongo/cluster-client.ts';
 import { latestWriteTime } from '../mongo/cluster-time.ts';
 import { NamespaceFilter, serverMatcher } from '../mongo/namespace-filter.ts';
 import { retrying } from '../mongo/retrying.ts';
@@ -17,6 +16,7 @@ import { registerStateMetrics } from './metrics.ts';
 import { SyncMonitor } from './monitor.ts';
 import { namedError, naming } from './named-error.ts';
 import type { SyncerOptions } from './options.ts';
+import { neededOplog, type NeededOplog } from './outlook/oplog-outlook.ts';
 import { watchOplog } from './outlook/watch-oplog.ts';
 import { checkClusters } from './preflight.ts';
 import { checkReverse } from './reverse/check-reverse.ts';
@@ -60,6 +60,11 @@ export class Syncer {
     return this.#topologies !== undefined;
   }
 
+  get #neededOplog(): NeededOplog | undefined {
+    const { record } = this.#live;
+    return record && neededOplog(record, this.monitor.appliedTime);
+  }
+
   /** Reads the stored state, goes on with a sync that was under way, and works until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
@@ -69,7 +74,8 @@ export class Syncer {
       });
     });
     const watching = watchOplog({
-      source: () => this.#neededSource(),
+      needed: () => this.#neededOplog,
+      clusters: this.#clusters,
       monitor: this.monitor,
       logger: this.#logger,
       signal,
@@ -308,15 +314,6 @@ export class Syncer {
       .catch((storeError: unknown) => {
         this.#logger.warn({ err: storeError }, 'the failure could not be stored');
       });
-  }
-
-  /** The cluster whose oplog the sync needs: until its changes are all applied, paused or not. */
-  #neededSource(): ClusterClient | undefined {
-    const { record } = this.#live;
-    if (!this.#topologies || !record?.startTime) return undefined;
-    return record.phase === 'copy' || record.phase === 'changes'
-      ? this.#clusters[record.source.name]
-      : undefined;
   }
 
   #filterOf(options: StartOptions): NamespaceFilter {

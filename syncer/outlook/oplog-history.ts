@@ -1,6 +1,6 @@
 import type { Timestamp } from 'mongodb';
 
-/** What the source's primary tells of its oplog at one moment. */
+/** What a primary tells of its oplog at one moment. */
 export interface OplogReading {
   /** When it was read, on the monotonic clock. */
   readonly atMs: number;
@@ -36,7 +36,7 @@ const minRateSpanMs = 8_000;
 const minAverageSpanSeconds = 3600;
 
 /**
- * How many bytes the source's oplog holds up to which time. Between two readings, and before the first one, the bytes
+ * How many bytes an oplog holds up to which time. Between two readings, and before the first one, the bytes
  * are taken to be spread evenly.
  */
 export class OplogHistory {
@@ -62,7 +62,7 @@ export class OplogHistory {
     this.#latest = reading;
   }
 
-  /** Forgets everything: the source is another one now. */
+  /** Forgets everything: the oplog is another one now. */
   clear(): void {
     this.#points = [];
     this.#latest = undefined;

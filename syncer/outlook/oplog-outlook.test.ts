@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { Timestamp } from 'mongodb';
+import { parseStartBody } from '../api/start-body.ts';
+import type { Phase } from '../state/records.ts';
 import { OplogHistory, type OplogReading } from './oplog-history.ts';
-import { isLost, oplogSecondsLeft, oplogState, type OplogState } from './oplog-outlook.ts';
+import {
+  isLost,
+  neededOplog,
+  oplogSecondsLeft,
+  oplogState,
+  oplogWarning,
+  type OplogState,
+} from './oplog-outlook.ts';
 
 const at = (t: number): Timestamp => new Timestamp({ t, i: 1 });
 
@@ -146,4 +155,52 @@ describe('oplogState', () => {
     it(`${left} s left at a lag of ${lag} s after ${before} is ${expected}`, () => {
       assert.equal(oplogState(left, lag, before), expected);
     });
+});
+
+describe('neededOplog', () => {
+  const record = {
+    source: { name: 'cluster0', clusterId: '0' },
+    destination: { name: 'cluster1', clusterId: '1' },
+    options: parseStartBody({
+      source: 'cluster0',
+      destination: 'cluster1',
+      enableUserWriteBlocking: true,
+      reversible: true,
+    }),
+    startTime: at(10),
+    writableTime: at(30),
+  } as const;
+  const irreversible = { ...record, options: { ...record.options, reversible: false } };
+  const inPhase = (phase: Phase, from: object = record): unknown => {
+    const needed = neededOplog({ ...record, ...from, phase }, at(20));
+    return needed && [needed.cluster, needed.from.t, needed.purpose];
+  };
+
+  it('is that of the source, from where the sync is, until all is applied', () => {
+    assert.equal(inPhase('catalog', { startTime: null }), undefined);
+    assert.deepEqual(inPhase('copy'), ['cluster0', 10, 'sync']);
+    assert.deepEqual(inPhase('changes'), ['cluster0', 20, 'sync']);
+    assert.deepEqual(inPhase('loosening'), ['cluster0', 10, 'sync']);
+  });
+
+  it('is that of the destination when the sync can be reversed', () => {
+    for (const phase of ['restoring', 'done', 'handover'] as const) {
+      assert.deepEqual(inPhase(phase), ['cluster1', 30, 'reversal']);
+      assert.equal(inPhase(phase, irreversible), undefined);
+      assert.equal(inPhase(phase, { writableTime: null }), undefined);
+    }
+  });
+});
+
+describe('oplogWarning', () => {
+  it('is there while something should be done', () => {
+    const needed = { cluster: 'cluster0', purpose: 'sync' } as const;
+    assert.equal(oplogWarning(null, needed), undefined);
+    assert.equal(oplogWarning('enough', needed), undefined);
+    assert.match(
+      oplogWarning('short', needed) ?? '',
+      /oplog of cluster0 runs short.*the sync needs/,
+    );
+    assert.match(oplogWarning('lost', needed) ?? '', /no longer holds all changes that the sync/);
+  });
 });

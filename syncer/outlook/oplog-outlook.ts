@@ -1,5 +1,7 @@
 import type { Timestamp } from 'mongodb';
 import { isAtMost, secondsBetween } from '../../mongo/cluster-time.ts';
+import type { ClusterName } from '../api/start-body.ts';
+import type { SyncRecord } from '../state/records.ts';
 import type { OplogHistory } from './oplog-history.ts';
 
 /** More than this is said as this. */
@@ -12,13 +14,13 @@ const shortSeconds = 3600;
 const relief = 1.25;
 
 /**
- * Whether the source's oplog reaches far enough: `short` when it lasts for less than an hour or for less than twice the
+ * Whether the oplog reaches far enough: `short` when it lasts for less than an hour or for less than twice the
  * lag, `lost` when it no longer holds what the sync needs.
  */
 export type OplogState = 'enough' | 'short' | 'lost';
 
 /**
- * Seconds until the source's oplog no longer reaches back to `needed`, at the rate at which it is written to. Null
+ * Seconds until the oplog no longer reaches back to `needed`, at the rate at which it is written to. Null
  * while that is not known; never more than a year; 0 when it is so already.
  */
 export function oplogSecondsLeft(history: OplogHistory, needed: Timestamp): number | null {
@@ -51,10 +53,57 @@ export function oplogState(
   return secondsLeft < (before === 'short' ? threshold * relief : threshold) ? 'short' : 'enough';
 }
 
-/** What somebody should know of it: without figures, so that the text stays while it is true. */
-export const oplogWarnings: Readonly<Record<OplogState, string | undefined>> = {
-  enough: undefined,
-  short:
-    "the source's oplog runs short: at its present rate it soon loses changes that the sync still needs; make it larger (replSetResizeOplog)",
-  lost: "the source's oplog no longer reaches back to where the sync is",
-};
+/** Which oplog the sync needs, and from when on. */
+export interface NeededOplog {
+  readonly cluster: ClusterName;
+  readonly from: Timestamp;
+  readonly purpose: 'sync' | 'reversal';
+}
+
+/**
+ * The oplog is needed from where the sync is until all is applied, whether it goes on or is paused; the
+ * destination's, after a commit that can be reversed, from where users could write there.
+ * @param appliedTime - how far changes are applied, null while that is not known.
+ */
+export function neededOplog(
+  record: Pick<
+    SyncRecord,
+    'phase' | 'source' | 'destination' | 'options' | 'startTime' | 'writableTime'
+  >,
+  appliedTime: Timestamp | null,
+): NeededOplog | undefined {
+  const { phase, source, destination, options, startTime, writableTime } = record;
+  switch (phase) {
+    case 'catalog':
+      return undefined;
+    case 'copy':
+    case 'loosening':
+      return startTime ? { cluster: source.name, from: startTime, purpose: 'sync' } : undefined;
+    case 'changes': {
+      const from = appliedTime ?? startTime;
+      return from ? { cluster: source.name, from, purpose: 'sync' } : undefined;
+    }
+    case 'restoring':
+    case 'done':
+    case 'handover':
+      return options.reversible && writableTime
+        ? { cluster: destination.name, from: writableTime, purpose: 'reversal' }
+        : undefined;
+  }
+}
+
+/** What somebody should know of it, without figures, so that the text stays for as long as it is true; mostly nothing. */
+export function oplogWarning(
+  state: OplogState | null,
+  { cluster, purpose }: Pick<NeededOplog, 'cluster' | 'purpose'>,
+): string | undefined {
+  switch (state) {
+    case null:
+    case 'enough':
+      return undefined;
+    case 'short':
+      return `the oplog of ${cluster} runs short: at its present rate it soon loses changes that the ${purpose} needs; make it larger (replSetResizeOplog)`;
+    case 'lost':
+      return `the oplog of ${cluster} no longer holds all changes that the ${purpose} needs`;
+  }
+}

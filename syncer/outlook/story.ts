@@ -54,6 +54,8 @@ export function summaryOf(
     case 'catalog':
     case 'restoring':
     case 'done':
+    case 'handover':
+    case 'loosening':
       return undefined;
   }
 }

@@ -1,13 +1,15 @@
 import { Timestamp, type Document } from 'mongodb';
 import { runCommand, type ClusterClient } from '../../mongo/cluster-client.ts';
 import { latestWriteTime } from '../../mongo/cluster-time.ts';
-import { codeOf } from '../../mongo/server-errors.ts';
+import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import { sleep } from '../../service/sleep.ts';
+import type { ClusterName } from '../api/start-body.ts';
+import type { Clusters } from '../clusters.ts';
 import type { SyncMonitor } from '../monitor.ts';
 import type { OplogReading } from './oplog-history.ts';
-import { oplogWarnings } from './oplog-outlook.ts';
+import { oplogWarning, type NeededOplog } from './oplog-outlook.ts';
 
 const intervalMs = 2_000;
 const deadlineMs = 10_000;
@@ -17,43 +19,49 @@ const readingsPerRetention = 30;
 
 /** What watching an oplog needs. */
 export interface OplogWatchParts {
-  /** The source whose oplog matters now; undefined where none does. */
-  readonly source: () => ClusterClient | undefined;
+  /** Which oplog matters now; undefined where none does. */
+  readonly needed: () => NeededOplog | undefined;
+  readonly clusters: Clusters;
   readonly monitor: SyncMonitor;
   readonly logger: Logger;
   readonly signal: AbortSignal;
 }
 
 /**
- * Reads how far the source's oplog reaches every other second, until the signal is aborted. Where the user may not read
- * `local`, there are no readings. Says in the log when the oplog becomes short, and when it is long enough again. It never fails.
+ * Reads how far the oplog that the sync needs reaches every other second, until the signal is aborted. Where the user
+ * may not read `local`, nothing is known of it. Says in the log when it becomes short, and when it is long enough again.
+ * It never fails.
  */
 export async function watchOplog(parts: OplogWatchParts): Promise<void> {
-  const { source, logger, signal } = parts;
-  let retention = { source: undefined as ClusterClient | undefined, hours: 0, readings: 0 };
-  let isToldOf = false;
+  const { needed, clusters, monitor, logger, signal } = parts;
   const isStopped = (): boolean => signal.aborted;
+  let watched: ClusterName | undefined;
+  let retention = { hours: 0, readings: 0 };
+  let isToldOf = false;
   while (!isStopped()) {
-    const cluster = source();
+    const cluster = needed()?.cluster;
+    if (cluster !== watched) {
+      monitor.forgetOplog();
+      watched = cluster;
+      retention = { hours: 0, readings: 0 };
+    }
     try {
-      if (cluster === undefined) {
-        takeReading(parts, undefined);
-      } else {
-        if (retention.source !== cluster || retention.readings >= readingsPerRetention)
-          retention = { source: cluster, hours: await minRetention(cluster, signal), readings: 0 };
+      if (cluster !== undefined) {
+        if (retention.readings % readingsPerRetention === 0)
+          retention.hours = await minRetention(clusters[cluster], signal);
         retention.readings++;
-        const reading = await readOplog(cluster, retention.hours, signal);
-        if (reading && source() === cluster) takeReading(parts, reading);
+        const reading = await readOplog(clusters[cluster], retention.hours, signal);
+        if (reading) takeReading(parts, cluster, reading);
       }
     } catch (error) {
-      if (codeOf(error) !== undefined && !isToldOf && !isStopped()) {
+      if (codeOf(error) === serverCode.unauthorized && !isToldOf) {
         isToldOf = true;
         logger.info(
-          { reason: messageOf(error) },
-          "how far the source's oplog reaches is not known",
+          { cluster, reason: messageOf(error) },
+          'how far the oplog reaches is not known',
         );
-      } else {
-        logger.debug({ reason: messageOf(error) }, "the source's oplog could not be looked at");
+      } else if (!isStopped()) {
+        logger.debug({ cluster, reason: messageOf(error) }, 'the oplog could not be looked at');
       }
     }
     await sleep(intervalMs, signal).catch(() => undefined);
@@ -61,17 +69,21 @@ export async function watchOplog(parts: OplogWatchParts): Promise<void> {
 }
 
 function takeReading(
-  { monitor, logger }: OplogWatchParts,
-  reading: OplogReading | undefined,
+  { needed, monitor, logger }: OplogWatchParts,
+  cluster: ClusterName,
+  reading: OplogReading,
 ): void {
+  const now = needed();
+  // While it was read, the sync went on to where another one matters, or none.
+  if (now?.cluster !== cluster) return;
   const before = monitor.oplogState;
-  monitor.addOplogReading(reading);
-  const { oplogState: now, oplogSecondsLeft: secondsLeft } = monitor;
-  if (now === before) return;
-  const warning = now === null ? undefined : oplogWarnings[now];
+  monitor.addOplogReading(reading, now.from);
+  const { oplogState: state, oplogSecondsLeft: secondsLeft } = monitor;
+  if (state === before) return;
+  const warning = oplogWarning(state, now);
   if (warning !== undefined) logger.warn({ warning, secondsLeft }, 'warning');
   else if (before === 'short')
-    logger.info({ secondsLeft }, "the source's oplog is long enough again");
+    logger.info({ cluster, secondsLeft }, 'the oplog is long enough again');
 }
 
 async function readOplog(
