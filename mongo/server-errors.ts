@@ -1,5 +1,6 @@
 import {
   Int32,
+  MongoBulkWriteError,
   MongoError,
   MongoNetworkError,
   MongoServerError,
@@ -52,10 +53,8 @@ export function codeOf(error: unknown): number | undefined {
 export function isTransient(error: unknown): boolean {
   if (error instanceof SyncError)
     return error.row.retryable || error.name === 'AuthenticationFailed';
+  if (isConnectionFailure(error)) return true;
   if (!(error instanceof MongoError)) return false;
-  if (error instanceof MongoNetworkError || error instanceof MongoServerSelectionError) return true;
-  if (error.name === 'MongoPoolClearedError' || error.name === 'PoolClearedOnNetworkError')
-    return true;
   if (
     error.hasErrorLabel('RetryableWriteError') ||
     error.hasErrorLabel('TransientTransactionError')
@@ -74,6 +73,22 @@ export function errorNameOf(error: unknown): string {
   const code = codeOf(error);
   if (code !== undefined) return `code ${code}`;
   return error instanceof Error ? error.name : 'unknown';
+}
+
+const socketCalls = new Set(['read', 'write', 'connect', 'shutdown', 'getaddrinfo']);
+const closedSocketCodes = new Set(['ERR_STREAM_DESTROYED', 'ERR_STREAM_PREMATURE_CLOSE']);
+
+/**
+ * True where a connection could not be had, or broke. The driver (7.8) throws the socket's own error when it breaks while
+ * a long command is being sent, and wraps any error in one of its bulk writes, which then has no code of a server.
+ */
+function isConnectionFailure(error: unknown): boolean {
+  if (error instanceof MongoNetworkError || error instanceof MongoServerSelectionError) return true;
+  if (error instanceof MongoBulkWriteError)
+    return codeOf(error) === undefined && [error.writeErrors].flat().length === 0;
+  if (!(error instanceof Error) || error instanceof MongoError) return false;
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  return socketCalls.has(syscall ?? '') || closedSocketCodes.has(code ?? '');
 }
 
 /** True for errors after which the same reading may be begun again. */
@@ -107,7 +122,7 @@ export function connectionError(error: unknown): SyncError | undefined {
     }
     return new SyncError('ClusterUnreachable', error.message, { cause: error });
   }
-  if (error instanceof MongoNetworkError || error.name === 'TimeoutError') {
+  if (isConnectionFailure(error) || error.name === 'TimeoutError') {
     return new SyncError('ClusterUnreachable', error.message, { cause: error });
   }
   return undefined;

@@ -26,6 +26,11 @@ export interface ReplicaSetOptions {
   readonly bindIp?: readonly string[];
   /** The host under which the members know each other and clients find them. Default 127.0.0.1. */
   readonly advertisedHost?: string;
+  /**
+   * Opens something in front of the port of a member, and returns the `host:port` under which the members know it and
+   * clients find it, instead of its own. Called before the set is made.
+   */
+  readonly front?: (port: number) => Promise<string>;
   /** How long without a primary before an election. Default 5000. */
   readonly electionTimeoutMs?: number;
   /** Server parameters (`--setParameter`). */
@@ -40,7 +45,7 @@ export interface ReplicaSetOptions {
 
 /** One member of a replica set. */
 export interface Member {
-  /** `<advertised host>:<port>`. */
+  /** `host:port` under which the other members and clients find it. */
   readonly address: string;
   readonly port: number;
   /** Undefined while it is not running. */
@@ -93,7 +98,7 @@ export async function startReplicaSet(options: ReplicaSetOptions): Promise<Repli
         return await startMongod({ folder, name: `member-${index}`, args, signal });
       }),
     );
-    const set = new LocalReplicaSet(options, folder, processes);
+    const set = new LocalReplicaSet(options, folder, await membersOf(processes, options));
     await set.initiate(options, signal);
     return set;
   } catch (error) {
@@ -111,14 +116,11 @@ class LocalReplicaSet implements ReplicaSet {
   constructor(
     options: ReplicaSetOptions,
     folder: GuardedFolder,
-    processes: readonly ServerProcess[],
+    processes: ReadonlyMap<Member, ServerProcess>,
   ) {
     this.name = options.name ?? 'rs0';
     this.#folder = folder;
-    const host = options.advertisedHost ?? '127.0.0.1';
-    this.#processes = new Map(
-      processes.map((process) => [memberOf(process, host), process] as const),
-    );
+    this.#processes = processes;
     this.members = [...this.#processes.keys()];
   }
 
@@ -239,9 +241,21 @@ class LocalReplicaSet implements ReplicaSet {
   }
 }
 
-function memberOf(process: ServerProcess, host: string): Member {
+async function membersOf(
+  processes: readonly ServerProcess[],
+  { advertisedHost = '127.0.0.1', front }: ReplicaSetOptions,
+): Promise<ReadonlyMap<Member, ServerProcess>> {
+  const members = new Map<Member, ServerProcess>();
+  for (const process of processes) {
+    const address = front ? await front(process.port) : `${advertisedHost}:${process.port}`;
+    members.set(memberOf(process, address), process);
+  }
+  return members;
+}
+
+function memberOf(process: ServerProcess, address: string): Member {
   return {
-    address: `${host}:${process.port}`,
+    address,
     port: process.port,
     get pid() {
       return process.pid;

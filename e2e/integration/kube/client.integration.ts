@@ -21,7 +21,7 @@ import { microTime } from '../../../operator/kube/micro-time.ts';
 import { controllerReference, isControlledBy } from '../../../operator/kube/owner.ts';
 import type { KubeObject, Resource } from '../../../operator/kube/resource.ts';
 import { ApiServer } from '../../ground/kubernetes/api-server.ts';
-import { TcpProxy } from '../../ground/kubernetes/tcp-proxy.ts';
+import { TcpProxy } from '../../ground/tcp-proxy.ts';
 import { until } from '../../ground/until.ts';
 
 interface Widget extends KubeObject {

@@ -9,7 +9,7 @@ import type { ObjectEvent } from '../../../operator/kube/object-store.ts';
 import { watch } from '../../../operator/kube/watch.ts';
 import { createLogger } from '../../../service/logger.ts';
 import type { ApiServer } from '../../ground/kubernetes/api-server.ts';
-import { TcpProxy } from '../../ground/kubernetes/tcp-proxy.ts';
+import { TcpProxy } from '../../ground/tcp-proxy.ts';
 import { until } from '../../ground/until.ts';
 import { useApiServer } from './use-api-server.ts';
 

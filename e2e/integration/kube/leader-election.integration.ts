@@ -10,7 +10,7 @@ import { LeaderElector, LeadershipLostError } from '../../../operator/kube/leade
 import { KubeMetrics } from '../../../operator/kube/metrics.ts';
 import { createLogger } from '../../../service/logger.ts';
 import type { ApiServer } from '../../ground/kubernetes/api-server.ts';
-import { TcpProxy } from '../../ground/kubernetes/tcp-proxy.ts';
+import { TcpProxy } from '../../ground/tcp-proxy.ts';
 import { until } from '../../ground/until.ts';
 import { useApiServer } from './use-api-server.ts';
 

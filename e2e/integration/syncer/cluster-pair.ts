@@ -1,5 +1,6 @@
 import { MongoClient, type Document } from 'mongodb';
 import { assertEqualClusters, type CompareOptions } from '../../ground/compare.ts';
+import { databaseNames, emptyCluster } from '../../ground/mongod/empty-cluster.ts';
 import {
   startReplicaSet,
   type ReplicaSet,
@@ -13,8 +14,6 @@ import {
 
 /** The start body of a sync that asks for nothing but the defaults. */
 export const forward = { source: 'cluster0', destination: 'cluster1' } as const;
-
-const serverDatabases = new Set(['admin', 'config', 'local']);
 
 /** One side of a sync: a replica set, and a client of it that may do everything. */
 export interface Side {
@@ -95,18 +94,6 @@ export function useClusterPair(options: Omit<ReplicaSetOptions, 'members'> = {})
     },
   };
   return pair;
-}
-
-async function emptyCluster(client: MongoClient): Promise<void> {
-  const admin = client.db('admin');
-  await admin.command({ setUserWriteBlockMode: 1, global: false });
-  const names = await databaseNames(client);
-  await Promise.all(names.map(async (name) => await client.db(name).dropDatabase()));
-}
-
-async function databaseNames(client: MongoClient): Promise<string[]> {
-  const { databases } = await client.db('admin').admin().listDatabases({ nameOnly: true });
-  return databases.map(({ name }) => name).filter((name) => !serverDatabases.has(name));
 }
 
 /** All collections and views of the user databases, as `db.coll`, in alphabetical order. */

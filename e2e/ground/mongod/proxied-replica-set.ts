@@ -1,0 +1,51 @@
+import { TcpProxy } from '../tcp-proxy.ts';
+import { startReplicaSet, type Member, type ReplicaSet } from './replica-set.ts';
+import type { ReplicaSetOptions } from './replica-set.ts';
+
+/** A replica set whose members are known by the addresses of proxies before them. */
+export interface ProxiedReplicaSet extends AsyncDisposable {
+  readonly set: ReplicaSet;
+  /** What stands before a member. Its failures are seen by syncers alone, not by the other members, nor by tests. */
+  proxy(member: Member): TcpProxy;
+  readonly proxies: readonly TcpProxy[];
+}
+
+/** How a syncer names itself to a server, in the first message of each connection. */
+const syncerAppName = Buffer.from('clustersync syncer');
+
+/** Starts a replica set with a proxy before each member, so that the network of a syncer can be made to fail. */
+export async function startProxiedReplicaSet(
+  options: Omit<ReplicaSetOptions, 'front'>,
+): Promise<ProxiedReplicaSet> {
+  const proxies = new Map<string, TcpProxy>();
+  const close = async (): Promise<void> => {
+    for (const proxy of proxies.values()) await proxy[Symbol.asyncDispose]();
+  };
+  try {
+    const set = await startReplicaSet({
+      ...options,
+      front: async (port) => {
+        const proxy = await TcpProxy.start(port, (bytes) => bytes.includes(syncerAppName));
+        const address = `127.0.0.1:${proxy.port}`;
+        proxies.set(address, proxy);
+        return address;
+      },
+    });
+    return {
+      set,
+      proxies: [...proxies.values()],
+      proxy({ address }) {
+        const proxy = proxies.get(address);
+        if (!proxy) throw new Error(`${address} is not a member`);
+        return proxy;
+      },
+      [Symbol.asyncDispose]: async () => {
+        await set.stop();
+        await close();
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

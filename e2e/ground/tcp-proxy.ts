@@ -1,0 +1,152 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+
+/** One connection through the proxy. */
+interface Pair {
+  readonly client: Socket;
+  readonly target: Socket;
+  /** Undefined until the client has sent something. */
+  isAffected: boolean | undefined;
+  /** Silent for good: {@link TcpProxy.strand}. */
+  isStranded: boolean;
+}
+
+/** Stands between clients and a loopback port, and can be made to fail as networks do. */
+export class TcpProxy implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #pairs = new Set<Pair>();
+  readonly #affects: (firstBytes: Buffer) => boolean;
+  #state: 'open' | 'frozen' | 'refusing' = 'open';
+  #accepted = 0;
+
+  private constructor(targetPort: number, affects: (firstBytes: Buffer) => boolean) {
+    this.#affects = affects;
+    this.#server = createServer((client) => {
+      this.#accepted += 1;
+      this.#join(client, targetPort);
+    });
+  }
+
+  /**
+   * @param affects - which connections failures are for, by the first bytes that the client sends. Default: all. The
+   * others always work.
+   */
+  static async start(
+    targetPort: number,
+    affects: (firstBytes: Buffer) => boolean = () => true,
+  ): Promise<TcpProxy> {
+    const proxy = new TcpProxy(targetPort, affects);
+    proxy.#server.listen(0, '127.0.0.1');
+    await once(proxy.#server, 'listening');
+    return proxy;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** How many connections are open through it. */
+  get connections(): number {
+    return this.#pairs.size;
+  }
+
+  /** How many connections there have been. */
+  get accepted(): number {
+    return this.#accepted;
+  }
+
+  /** Breaks all connections; new ones work. */
+  cut(): void {
+    for (const { client, target } of this.#affected()) {
+      client.resetAndDestroy();
+      target.resetAndDestroy();
+    }
+  }
+
+  /** Breaks all connections, and each new one at once, until {@link heal}. */
+  refuse(): void {
+    this.#state = 'refusing';
+    this.cut();
+  }
+
+  /**
+   * Lets nothing through any more, and says nothing, until {@link heal}: connections stay open, new ones are taken. What
+   * is sent meanwhile arrives when it is healed, as TCP has it.
+   */
+  freeze(): void {
+    this.#state = 'frozen';
+    for (const pair of this.#affected()) pause(pair);
+  }
+
+  /** Lets nothing through on the connections there are, for ever, and says nothing; new ones work. */
+  strand(): void {
+    for (const pair of this.#affected()) {
+      pair.isStranded = true;
+      pause(pair);
+    }
+  }
+
+  /** Works again. What was frozen is let through. */
+  heal(): void {
+    this.#state = 'open';
+    for (const pair of this.#affected()) if (!pair.isStranded) resume(pair);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    for (const { client, target } of this.#pairs) {
+      client.destroy();
+      target.destroy();
+    }
+    await closed;
+  }
+
+  #affected(): Pair[] {
+    return [...this.#pairs].filter(({ isAffected }) => isAffected !== false);
+  }
+
+  #join(client: Socket, targetPort: number): void {
+    const target = connect(targetPort, '127.0.0.1');
+    const pair: Pair = { client, target, isAffected: undefined, isStranded: false };
+    this.#pairs.add(pair);
+    const end = (): void => {
+      this.#pairs.delete(pair);
+      client.destroy();
+      target.destroy();
+    };
+    client.on('data', (chunk) => {
+      if (pair.isAffected === undefined) this.#admit(pair, chunk);
+      else target.write(chunk);
+    });
+    target.on('data', (chunk) => client.write(chunk));
+    for (const socket of [client, target]) {
+      socket.on('error', end);
+      socket.on('close', end);
+    }
+  }
+
+  #admit(pair: Pair, firstBytes: Buffer): void {
+    const { client, target } = pair;
+    pair.isAffected = this.#affects(firstBytes);
+    if (!pair.isAffected || this.#state === 'open') {
+      target.write(firstBytes);
+    } else if (this.#state === 'refusing') {
+      client.resetAndDestroy();
+      target.resetAndDestroy();
+    } else {
+      pause(pair);
+      client.unshift(firstBytes);
+    }
+  }
+}
+
+function pause({ client, target }: Pair): void {
+  client.pause();
+  target.pause();
+}
+
+function resume({ client, target }: Pair): void {
+  client.resume();
+  target.resume();
+}

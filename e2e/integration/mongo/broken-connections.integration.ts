@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { MongoClient, type Document } from 'mongodb';
+import { connectionError, isTransient } from '../../../mongo/server-errors.ts';
+import { sleep } from '../../../service/sleep.ts';
+import {
+  startProxiedReplicaSet,
+  type ProxiedReplicaSet,
+} from '../../ground/mongod/proxied-replica-set.ts';
+import { slowCommands } from '../syncer/slow-commands.ts';
+
+describe('a connection that breaks is an error that passes', () => {
+  let proxied: ProxiedReplicaSet;
+  let client: MongoClient;
+  let admin: MongoClient;
+  before(async () => {
+    proxied = await startProxiedReplicaSet({ members: 1, parameters: { enableTestCommands: 1 } });
+    admin = new MongoClient(proxied.set.uri('admin'));
+  });
+  beforeEach(async () => {
+    // Without retries, so that the first failure is seen.
+    client = new MongoClient(proxied.set.uri('app'), {
+      appName: 'clustersync syncer syncer',
+      retryWrites: false,
+    });
+    await client.db('shop').collection('items').insertOne({});
+  });
+  afterEach(async () => {
+    await client.close();
+  });
+  after(async () => {
+    await admin.close();
+    await proxied[Symbol.asyncDispose]();
+  });
+
+  type Insert = (documents: Document[]) => Promise<unknown>;
+  const inserts: Readonly<Record<string, Insert>> = {
+    'a command': async (documents) =>
+      await client.db('shop').command({ insert: 'items', documents }),
+    'a bulk write': async (documents) =>
+      await client
+        .db('shop')
+        .collection('items')
+        .bulkWrite(documents.map((document) => ({ insertOne: { document } }))),
+    'an insert of many': async (documents) =>
+      await client.db('shop').collection('items').insertMany(documents),
+  };
+  for (const [what, insert] of Object.entries(inserts)) {
+    it(`while the answer to ${what} is awaited`, async () => {
+      const side = { set: proxied.set, client: admin };
+      const slowness = await slowCommands(side, ['insert'], 600);
+      await assertPasses(async () => await insert([{}]));
+      await slowness[Symbol.asyncDispose]();
+    });
+
+    it(`while much of ${what} is not sent yet`, async () => {
+      for (const proxy of proxied.proxies) proxy.freeze();
+      const documents = Array.from({ length: 12 }, () => ({ text: 'x'.repeat(1e6) }));
+      await assertPasses(async () => await insert(documents));
+    });
+  }
+
+  async function assertPasses(run: () => Promise<unknown>): Promise<void> {
+    const failed = run().then(
+      () => assert.fail('it went through'),
+      (error: unknown) => error,
+    );
+    await sleep(200, AbortSignal.timeout(10_000));
+    for (const proxy of proxied.proxies) {
+      proxy.cut();
+      proxy.heal();
+    }
+    const error = await failed;
+    assert.equal(isTransient(error), true, String(error));
+    assert.equal(connectionError(error)?.name, 'ClusterUnreachable');
+  }
+});
