@@ -72,7 +72,12 @@ bench: prerequisites node_modules/.installed tools ## Measure how fast data is c
 tools: prerequisites ## Get what the tests need besides npm packages: mongod, Kubernetes, helm (kept outside the checkout)
 	@e2e/ground/tools.sh
 
-test test-integration test-e2e: tools
+.PHONY: chaos
+chaos: prerequisites node_modules/.installed ## Sync under faults of up to a minute: make chaos SEEDS=500, or SEED=17 for one
+	@LENGTH=$(or $(LENGTH),long) SEEDS=$(or $(SEEDS),30) $(if $(SEED),SEED=$(SEED)) \
+	  $(npm) mocha:integration -- --spec e2e/integration/syncer/chaos.integration.ts
+
+test test-integration test-e2e chaos: tools
 
 .PHONY: cluster-up
 cluster-up: prerequisites ## Bring up this checkout's cluster; prints the file that says how to use it

@@ -19,11 +19,18 @@ const transactionShare = 0.05;
 export class RandomWorkload {
   readonly #client: MongoClient;
   readonly #seed: number;
+  readonly #isPassing: (error: unknown) => boolean;
   readonly #counts = new Map<string, number>();
 
-  constructor(client: MongoClient, seed: number) {
+  /** @param isPassing - errors, besides the server's refusals, that writers are not stopped by. Default: none. */
+  constructor(
+    client: MongoClient,
+    seed: number,
+    isPassing: (error: unknown) => boolean = () => false,
+  ) {
     this.#client = client;
     this.#seed = seed;
+    this.#isPassing = isPassing;
   }
 
   /** Operations that went through and were refused: shown when a test fails. */
@@ -89,8 +96,9 @@ export class RandomWorkload {
       this.#count('done');
     } catch (error) {
       // An operation that meets what other writers did is refused by the source itself, as a whole or for some documents.
-      if (!(error instanceof MongoServerError)) throw error;
-      this.#count(`refused ${String(error.code)}`);
+      if (error instanceof MongoServerError) this.#count(`refused ${String(error.code)}`);
+      else if (this.#isPassing(error)) this.#count('unknown');
+      else throw error;
     }
   }
 

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { MongoClient, MongoError } from 'mongodb';
+import { messageOf } from '../../service/errors.ts';
+import { sleep } from '../../service/sleep.ts';
+import { assertEqualClusters } from '../ground/compare.ts';
+import {
+  startProxiedReplicaSet,
+  type ProxiedReplicaSet,
+} from '../ground/mongod/proxied-replica-set.ts';
+import { emptyCluster } from '../ground/mongod/empty-cluster.ts';
+import {
+  startSyncerProcess,
+  type SyncerProcess,
+  type SyncerProgress,
+} from '../ground/syncer-process.ts';
+import { RandomWorkload } from '../ground/workload/random-workload.ts';
+import { FaultMaker } from './cause-fault.ts';
+import {
+  drawSchedule,
+  scheduleText,
+  type FaultSchedule,
+  type ScheduleLength,
+  type SideName,
+} from './fault-schedule.ts';
+import { Ledger } from './ledger.ts';
+import { watchProgress } from './progress-watch.ts';
+
+/** Users that write at the same time. */
+const writers = 2;
+
+/** How long a sync may take to catch up once the last fault has passed. */
+const recoveryMs = { short: 60_000, long: 180_000 } as const;
+
+const forward = { source: 'cluster0', destination: 'cluster1' } as const;
+
+const pollMs = 40;
+
+const artifacts = fileURLToPath(new URL('../.artifacts/', import.meta.url));
+
+interface Run {
+  readonly seed: number;
+  readonly length: ScheduleLength;
+  readonly schedule: FaultSchedule;
+  readonly syncer: SyncerProcess;
+  readonly faults: FaultMaker;
+  readonly clients: Readonly<Record<SideName, MongoClient>>;
+  readonly signal: AbortSignal;
+}
+
+/** Two replica sets of three members, kept from run to run. */
+export class ChaosGround implements AsyncDisposable {
+  readonly #sides: Readonly<Record<SideName, ProxiedReplicaSet>>;
+
+  private constructor(sides: Readonly<Record<SideName, ProxiedReplicaSet>>) {
+    this.#sides = sides;
+  }
+
+  static async start(): Promise<ChaosGround> {
+    const [source, destination] = await Promise.all(
+      (['source', 'destination'] as const).map(
+        async (name) => await startProxiedReplicaSet({ members: 3, name, electionTimeoutMs: 2000 }),
+      ),
+    );
+    assert.ok(source && destination);
+    return new ChaosGround({ source, destination });
+  }
+
+  /**
+   * One run. The invariant: whatever happens to the syncer, the servers and the network, as long as it passes,
+   *
+   * - every write that a majority of the source acknowledged before the commit is on the destination after COMMITTED, and
+   *   nothing else is there: documents byte for byte, collections, options, indexes;
+   * - no process needs a person's help once the fault has passed: what was killed is started again, and that is all;
+   * - progress never says something false, at any moment (see {@link watchProgress}).
+   *
+   * Rejects with what is wrong, the faults, and how to run the seed again.
+   */
+  async run(seed: number, length: ScheduleLength): Promise<void> {
+    const schedule = drawSchedule(seed, length);
+    await using source = await this.#connect('source');
+    await using destination = await this.#connect('destination');
+    await Promise.all([emptyCluster(source), emptyCluster(destination)]);
+    await using syncer = await startSyncerProcess({
+      cluster0: this.#sides.source.set.uri('syncer'),
+      cluster1: this.#sides.destination.set.uri('syncer'),
+      // Small partitions, so that small collections are split too.
+      options: { partitionMebibytes: 0.05 },
+    });
+    const ended = new AbortController();
+    const faults = new FaultMaker({ syncer, sides: this.#sides });
+    const clients = { source, destination };
+    const run = { seed, length, schedule, syncer, faults, clients, signal: ended.signal };
+    const watched = watchProgress(syncer, () => faults.syncerFaults, ended.signal);
+    const synced = this.#sync(run);
+    try {
+      await Promise.race([synced, Promise.all([synced, watched])]);
+      ended.abort();
+      await watched;
+    } catch (error) {
+      // All faults have passed before the next run.
+      ended.abort();
+      await Promise.allSettled([watched, synced]);
+      throw await explained(error, run);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const side of Object.values(this.#sides)) await side[Symbol.asyncDispose]();
+  }
+
+  /** A connection of its own for each run: one that saw its server step down and come back refuses some commands. */
+  async #connect(side: SideName): Promise<MongoClient> {
+    const { set } = this.#sides[side];
+    await set.primary();
+    return new MongoClient(set.uri('admin', { w: 'majority' }));
+  }
+
+  async #sync({ seed, length, schedule, syncer, faults, clients, signal }: Run): Promise<void> {
+    const { source, destination } = clients;
+    const { buildIndexes, enableUserWriteBlocking } = schedule;
+    const workload = new RandomWorkload(source, seed, (error) => error instanceof MongoError);
+    const ledger = new Ledger();
+    await workload.prepare();
+    await syncer.start({ ...forward, buildIndexes, enableUserWriteBlocking });
+    using writing = endAfter(schedule.writingMs, signal);
+    await Promise.all([
+      workload.run(writers, writing.signal),
+      ledger.write(source, writing.signal),
+      faults.cause(schedule.sync, signal),
+    ]);
+    using recovering = endAfter(recoveryMs[length], signal);
+    const recovery = recovering.signal;
+    await reach(syncer, ({ canCommit }) => canCommit, recovery);
+    await Promise.all([
+      commit(syncer, () => faults.syncerFaults, recovery),
+      faults.cause(schedule.commit, signal),
+    ]);
+    await reach(syncer, ({ state }) => state === 'COMMITTED', recovery);
+    assert.ok(ledger.acknowledged > 0, 'nothing was acknowledged');
+    await ledger.assertIn(destination);
+    const [there, here] = [this.#sides.source.set, this.#sides.destination.set];
+    await assertEqualClusters(there.uri('admin'), here.uri('admin'));
+  }
+}
+
+/** A signal that is aborted after a time, or with another one. (Signals with a timeout may be collected while they wait.) */
+function endAfter(ms: number, signal: AbortSignal): { readonly signal: AbortSignal } & Disposable {
+  const controller = new AbortController();
+  const end = (): void => {
+    controller.abort();
+  };
+  const timer = setTimeout(end, ms);
+  signal.addEventListener('abort', end, { once: true });
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]: () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+    },
+  };
+}
+
+/** Sends commit until it was taken. What was acknowledged must hold, whatever happens to the process. */
+async function commit(
+  syncer: SyncerProcess,
+  disturbance: () => number,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let isTaken = false; !isTaken;) {
+    await reach(syncer, ({ canCommit, state }) => canCommit || state !== 'RUNNING', signal);
+    const before = disturbance();
+    const answer = await syncer.post('commit', {}).catch(() => undefined);
+    if (answer?.status === 200) {
+      const { state } = await reach(syncer, () => true, signal);
+      assert.notEqual(state, 'RUNNING', 'the commit was acknowledged');
+      return;
+    }
+    isTaken = answer?.body['error'] === 'InvalidStateTransition';
+    const isDisturbed = before % 2 === 1 || disturbance() !== before;
+    if (isTaken || isDisturbed) continue;
+    assert.equal(answer?.body['error'], 'ClusterUnreachable', JSON.stringify(answer));
+  }
+}
+
+/** Waits for a progress. While the syncer does not answer, or has not read its state, it is asked again. */
+async function reach(
+  syncer: SyncerProcess,
+  isReached: (progress: SyncerProgress) => boolean,
+  signal: AbortSignal,
+): Promise<SyncerProgress> {
+  for (;;) {
+    const answer = await syncer.getProgress().catch(() => undefined);
+    if (answer?.status === 200) {
+      const progress = answer.body['progress'] as SyncerProgress;
+      if (isReached(progress)) return progress;
+    }
+    if (signal.aborted) throw new Error(`not reached in time: ${JSON.stringify(answer?.body)}`);
+    await sleep(pollMs, signal).catch(() => undefined);
+  }
+}
+
+/** The error with the faults, the way to run the seed again, and where the syncer's log is. */
+async function explained(error: unknown, { seed, length, schedule, syncer }: Run): Promise<Error> {
+  await mkdir(artifacts, { recursive: true });
+  const log = join(artifacts, `chaos-${length}-${seed}.log`);
+  await writeFile(log, await syncer.log());
+  const again = `make chaos LENGTH=${length} SEED=${seed}`;
+  return new Error(
+    `seed ${seed}: ${messageOf(error)}\n\n${scheduleText(schedule)}\n\nagain: ${again}\nlog: ${log}`,
+    { cause: error },
+  );
+}

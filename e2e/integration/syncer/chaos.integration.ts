@@ -1,0 +1,50 @@
+import { ChaosGround } from '../../chaos/run-chaos.ts';
+import type { ScheduleLength } from '../../chaos/fault-schedule.ts';
+
+/** `SEED=17` runs one seed, `SEEDS=500` the first 500; `LENGTH=long` with faults of up to a minute. */
+const seeds =
+  process.env['SEED'] === undefined
+    ? Array.from({ length: Number(process.env['SEEDS'] ?? 30) }, (_, index) => index + 1)
+    : [Number(process.env['SEED'])];
+const length: ScheduleLength = process.env['LENGTH'] === 'long' ? 'long' : 'short';
+
+/** Runs wait more than they compute: so many go side by side, each on servers of its own. */
+const lanes = Math.min(seeds.length, Number(process.env['LANES'] ?? 2));
+
+describe('chaos: a sync of replica sets of three, with faults', function () {
+  this.timeout(length === 'long' ? 1_800_000 : 300_000);
+  const outcomes = new Map(seeds.map((seed) => [seed, Promise.withResolvers<undefined>()]));
+  const grounds: ChaosGround[] = [];
+  let finished: Promise<unknown> = Promise.resolve();
+  let isOver = false;
+
+  before(async () => {
+    for (const { promise } of outcomes.values()) promise.catch(() => undefined);
+    grounds.push(
+      ...(await Promise.all(Array.from({ length: lanes }, async () => await ChaosGround.start()))),
+    );
+    const queue = [...outcomes].values();
+    finished = Promise.all(
+      grounds.map(async (ground) => {
+        for (const [seed, { resolve, reject }] of queue) {
+          if (isOver) return;
+          await ground.run(seed, length).then(() => {
+            resolve(undefined);
+          }, reject);
+        }
+      }),
+    );
+  });
+
+  after(async () => {
+    isOver = true;
+    await finished;
+    for (const ground of grounds) await ground[Symbol.asyncDispose]();
+  });
+
+  for (const [seed, { promise }] of outcomes) {
+    it(`ends in equal clusters, seed ${seed}`, async () => {
+      await promise;
+    });
+  }
+});
