@@ -37,7 +37,12 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
     readConcern: { level: 'majority' },
     writeConcern: { w: 'majority' },
     serverSelectionTimeoutMS: options.serverSelectionTimeoutMs ?? 10_000,
-    connectTimeoutMS: 10_000,
+    // A member that falls silent is noticed when it has not answered for both together: all its connections are closed
+    // then, whatever they wait for.
+    connectTimeoutMS: 5_000,
+    heartbeatFrequencyMS: 5_000,
+    // Networks forget connections that are idle for minutes, and say nothing.
+    maxIdleTimeMS: 60_000,
     maxPoolSize: 64,
   } as const;
   try {

@@ -2,34 +2,42 @@ import { messageOf } from '../service/errors.ts';
 import type { Logger } from '../service/logger.ts';
 import { backoffMs, sleep } from '../service/sleep.ts';
 import { isTransient } from './server-errors.ts';
+import type { Troubles } from './troubles.ts';
 
 /** What repeating needs. */
 export interface RetryContext {
   readonly signal: AbortSignal;
   readonly logger: Logger;
-  readonly monitor: { addRetry(work: string, error: unknown): void };
+  readonly monitor: {
+    readonly troubles: Troubles;
+    addRetry(work: string, error: unknown): void;
+  };
 }
 
 /**
  * Runs work that may be repeated until it succeeds or fails with an error that does not pass. A cluster without a
  * primary is waited for as long as it takes: what ends a sync then is the oplog, not this loop.
- * @param work - what it is, for the log and the metrics.
+ * @param work - what it is, for the log, the warnings and the metrics.
+ * @param run - is given how often it has failed.
  * @param isPassing - which errors are followed by another attempt.
  */
 export async function retrying<T>(
   { signal, logger, monitor }: RetryContext,
   work: string,
-  run: () => Promise<T>,
+  run: (attempt: number) => Promise<T>,
   isPassing: (error: unknown) => boolean = isTransient,
 ): Promise<T> {
+  using trouble = monitor.troubles.watch(work);
   for (let attempt = 0; ; attempt++) {
     try {
-      return await run();
+      return await run(attempt);
     } catch (error) {
       signal.throwIfAborted();
       if (!isPassing(error)) throw error;
       monitor.addRetry(work, error);
-      logger.warn({ work, attempt, reason: messageOf(error) }, 'trying again');
+      const reason = messageOf(error);
+      trouble.set(reason);
+      logger.warn({ work, attempt, reason }, 'trying again');
       await sleep(backoffMs(attempt), signal);
     }
   }

@@ -1,5 +1,7 @@
 import type { Document } from 'mongodb';
 import { runCommand } from '../mongo/cluster-client.ts';
+import { underOnePrimary } from '../mongo/one-primary.ts';
+import { retrying } from '../mongo/retrying.ts';
 import { syncDatabase } from '../mongo/namespace.ts';
 import { sleep } from '../service/sleep.ts';
 import type { SyncContext } from './sync-context.ts';
@@ -10,29 +12,42 @@ const pollMs = 50;
  * Waits until the destination has ended what earlier work of this instance had asked of it. A server goes on with a write
  * whose client is gone: applied now, it would come over what is applied next. Operations that begin later are not
  * waited for.
- * @param appName - the name of this instance's connections.
  */
-export async function awaitEarlierWrites(context: SyncContext, appName: string): Promise<void> {
+export async function awaitEarlierWrites(context: SyncContext): Promise<void> {
   const { signal, logger } = context;
-  let waitedFor = await operationsOf(context, appName);
+  let waitedFor = await operationsOf(context);
   while (waitedFor.size > 0) {
     logger.info({ operations: waitedFor.size }, 'waiting for earlier writes');
     await sleep(pollMs, signal);
-    const running = await operationsOf(context, appName);
+    const running = await operationsOf(context);
     waitedFor = new Set([...waitedFor].filter((operation) => running.has(operation)));
   }
 }
 
+/**
+ * Repeats work that writes to the destination as {@link retrying} does, but never beside what an attempt that failed has
+ * left behind there, and not relying on what such an attempt has changed before a majority has it.
+ */
+export async function retryingWrites<T>(
+  context: SyncContext,
+  work: string,
+  run: () => Promise<T>,
+): Promise<T> {
+  const { destination, signal } = context;
+  return await retrying(context, work, async (attempt) => {
+    if (attempt === 0) return await run();
+    await awaitEarlierWrites(context);
+    return await underOnePrimary(destination, signal, run);
+  });
+}
+
 /** The operations on the destination's data that run under the name of this instance; a user sees his own without a role. */
-async function operationsOf(
-  { destination, signal }: SyncContext,
-  appName: string,
-): Promise<Set<string>> {
+async function operationsOf({ destination, signal }: SyncContext): Promise<Set<string>> {
   const pipeline = [
     { $currentOp: { allUsers: false, idleConnections: false } },
     {
       $match: {
-        appName,
+        appName: destination.decoded.options.appName,
         active: true,
         op: { $nin: ['query', 'getmore', 'none'] },
         'command.$db': { $nin: ['admin', syncDatabase] },

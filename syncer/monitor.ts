@@ -2,6 +2,7 @@ import type { Timestamp } from 'mongodb';
 import { Registry } from 'prom-client';
 import { secondsBetween } from '../mongo/cluster-time.ts';
 import type { RawDocument } from '../mongo/raw-bson.ts';
+import { Troubles } from '../mongo/troubles.ts';
 import { errorNameOf } from '../mongo/server-errors.ts';
 import { WorkCounters } from './metrics.ts';
 import { CatchUpEstimator } from './outlook/catch-up.ts';
@@ -27,6 +28,7 @@ interface EventBatch {
 /** The figures of a running sync: what progress and /metrics show. Changed as the work goes on, never waited for. */
 export class SyncMonitor {
   readonly registry = new Registry();
+  readonly troubles = new Troubles();
   /** The source's latest write that is known of. */
   latestTime: Timestamp | null = null;
   copiedBytes = 0;

@@ -32,6 +32,7 @@ export interface ProgressSource {
     | 'oplogState'
     | 'appliedTime'
     | 'indexBuilding'
+    | 'troubles'
   >;
 }
 
@@ -87,7 +88,11 @@ export function syncProgress(record: SyncRecord, source: ProgressSource): object
       estimatedSecondsToCatchUp: catchUpOf(record, source),
       estimatedOplogTimeRemainingSeconds: monitor.oplogSecondsLeft,
       indexBuilding: monitor.indexBuilding,
-      warnings: [...stateWarnings(record, monitor), ...record.warnings],
+      warnings: [
+        ...stateWarnings(record, monitor),
+        ...monitor.troubles.warnings(),
+        ...record.warnings,
+      ],
     },
   };
 }

@@ -8,6 +8,7 @@ import { restoreCharacteristics } from './commit/restore.ts';
 import { setWriteBlocking } from './commit/write-blocking.ts';
 import { copyCollection, copyCollections } from './copy/initial-copy.ts';
 import { retrying } from '../mongo/retrying.ts';
+import { retryingWrites } from './earlier-writes.ts';
 import { clearFormerState, handOver } from './reverse/hand-over.ts';
 import { loosenCollections } from './reverse/loosen.ts';
 import type { LiveSync } from './live-sync.ts';
@@ -138,7 +139,7 @@ async function copyWithSummary(context: SyncContext): Promise<void> {
 async function finishCollections(context: SyncContext): Promise<void> {
   for (const collection of context.catalog.collections()) {
     if (collection.destinationUuid !== null && collection.isCopied) continue;
-    await retrying(context, 'catalog change', async () => {
+    await retryingWrites(context, 'catalog change', async () => {
       const created = await createCollection(context, collection, { withIndexes: true });
       await context.catalog.put(created);
       if (!created.isCopied) await copyCollection(context, created);

@@ -1,10 +1,11 @@
+import { underOnePrimary } from '../mongo/one-primary.ts';
 import { retrying } from '../mongo/retrying.ts';
 import type { NamespaceFilter } from '../mongo/namespace-filter.ts';
 import type { SyncError } from '../service/errors.ts';
 import type { Logger } from '../service/logger.ts';
 import type { ClusterName, StartOptions } from './api/start-body.ts';
 import { TrackedCatalog } from './catalog/tracked-catalog.ts';
-import { appNameOf, type Clusters } from './clusters.ts';
+import type { Clusters } from './clusters.ts';
 import { awaitEarlierWrites } from './earlier-writes.ts';
 import type { LiveSync } from './live-sync.ts';
 import type { SyncMonitor } from './monitor.ts';
@@ -12,6 +13,7 @@ import { namedError } from './named-error.ts';
 import type { SyncerOptions } from './options.ts';
 import { keepPulse } from './pulse.ts';
 import { fixCommitTime, runSync } from './run-sync.ts';
+import type { InstanceRecord } from './state/records.ts';
 import type { SyncStore } from './state/store.ts';
 import type { SyncContext } from './sync-context.ts';
 
@@ -104,19 +106,17 @@ export class SyncWork {
 
   /** Works in one direction. */
   async #work(): Promise<void> {
-    const { live, monitor, options } = this.#parts;
+    const { live, monitor } = this.#parts;
     this.#own = new AbortController();
     if (this.#isToldToStop) this.#own.abort();
     this.#failed = Promise.withResolvers<never>();
     this.#failed.promise.catch(() => undefined);
-    const context = await this.#createContext();
-    const instance = await retrying(context, 'state', async () => {
-      if (live.current.failure) await live.update({ failure: null });
-      return await context.store.claimInstance();
-    });
+    const { context, instance } = await this.#createContext();
     monitor.beginWork({ ...instance, restarts: instance.claims - 1 });
     await retrying(context, 'state', async () => {
-      await awaitEarlierWrites(context, appNameOf(options));
+      await underOnePrimary(context.destination, context.signal, async () => {
+        await awaitEarlierWrites(context);
+      });
     });
     this.#context = context;
     const parts = [
@@ -135,20 +135,22 @@ export class SyncWork {
     }
   }
 
-  async #createContext(): Promise<SyncContext> {
+  async #createContext(): Promise<{ context: SyncContext; instance: InstanceRecord }> {
     const { clusters, filterOf, live, logger, monitor, options, storeOn } = this.#parts;
     const signal = AbortSignal.any([this.#parts.signal, this.#own.signal]);
     const { options: startOptions } = live.current;
     const store = storeOn(startOptions.destination, signal);
-    return {
+    // What is read after it is not older: whoever had the instance before changes nothing any more, and the driver takes
+    // no primary that is older than the one which acknowledged it.
+    const [instance, catalog] = await retrying({ signal, logger, monitor }, 'state', async () => {
+      if (live.current.failure) await live.update({ failure: null });
+      return [await store.claimInstance(), await TrackedCatalog.load(store)] as const;
+    });
+    const context: SyncContext = {
       source: clusters[startOptions.source],
       destination: clusters[startOptions.destination],
       store,
-      catalog: await retrying(
-        { signal, logger, monitor },
-        'state',
-        async () => await TrackedCatalog.load(store),
-      ),
+      catalog,
       filter: filterOf(startOptions),
       options: startOptions,
       tuning: options,
@@ -161,5 +163,6 @@ export class SyncWork {
       },
       signal,
     };
+    return { context, instance };
   }
 }

@@ -1,9 +1,11 @@
+import { Troubles } from '../mongo/troubles.ts';
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { RawDocument } from '../mongo/raw-bson.ts';
 
 /** The figures of a verification: what progress and /metrics show. */
 export class VerifierMonitor {
   readonly registry = new Registry();
+  readonly troubles = new Troubles();
   /** The pass over the data that is under way, or was the last; 0 is the first. */
   generation = 0;
   /** Differences found by the pass that is under way, or was the last. */

@@ -6,6 +6,7 @@ import {
   type CollectionInfo,
 } from '../../mongo/catalog.ts';
 import { latestWriteTime, majorityTime } from '../../mongo/cluster-time.ts';
+import { underOnePrimary } from '../../mongo/one-primary.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { CatalogTime, SyncRecord, TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -30,15 +31,14 @@ export async function buildCatalog(
   await context.store.resetInstance();
 
   const startTime = await majorityTime(source, signal);
-  const catalogTimes: CatalogTime[] = [];
-  let estimatedTotalBytes = 0;
-  for (const db of await listUserDatabases(source, signal)) {
-    const time = await majorityTime(source, signal);
-    catalogTimes.push({ db, time });
-    const collections = await trackDatabase(context, db, time);
-    await catalog.put(...collections);
-    estimatedTotalBytes += collections.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  }
+  const catalogTimes = await underOnePrimary(
+    source,
+    signal,
+    async () => await trackDatabases(context),
+  );
+  const estimatedTotalBytes = catalog
+    .collections()
+    .reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const withIndexes = context.options.buildIndexes === 'beforeDataCopy';
   await forEachConcurrently(catalog.collections(), concurrency, async (collection) => {
     await catalog.put(await createCollection(context, collection, { withIndexes }));
@@ -54,6 +54,17 @@ export async function buildCatalog(
     'collections created',
   );
   return { startTime, catalogTimes, estimatedTotalBytes };
+}
+
+async function trackDatabases(context: SyncContext): Promise<CatalogTime[]> {
+  const { source, catalog, signal } = context;
+  const catalogTimes: CatalogTime[] = [];
+  for (const db of await listUserDatabases(source, signal)) {
+    const time = await majorityTime(source, signal);
+    catalogTimes.push({ db, time });
+    await catalog.put(...(await trackDatabase(context, db, time)));
+  }
+  return catalogTimes;
 }
 
 async function trackDatabase(

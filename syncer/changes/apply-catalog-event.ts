@@ -2,6 +2,7 @@ import type { Document, UUID } from 'mongodb';
 import { findCollection } from '../../mongo/catalog.ts';
 import { isAtMost, majorityTime } from '../../mongo/cluster-time.ts';
 import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { underOnePrimary } from '../../mongo/one-primary.ts';
 import { arrayDocuments } from '../../mongo/raw-bson.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
 import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
@@ -181,8 +182,10 @@ async function adopt(
   to: Namespace,
 ): Promise<void> {
   const time = await majorityTime(context.source, context.signal);
-  const info = await findCollection(context.source, uuid, context.signal);
-  const read = info && (await trackCollection(context, info, { at: time, by: event.time }));
+  const read = await underOnePrimary(context.source, context.signal, async () => {
+    const info = await findCollection(context.source, uuid, context.signal);
+    return info && (await trackCollection(context, info, { at: time, by: event.time }));
+  });
   const occupant = context.catalog.collectionAt(to);
   if (occupant && isDropTarget(event, occupant)) await dropTracked(context, occupant);
   // Gone by now, or with yet another name.

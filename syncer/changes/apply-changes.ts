@@ -8,7 +8,7 @@ import { codeOf, isTransient } from '../../mongo/server-errors.ts';
 import { hasZeroTimestamp } from '../../mongo/zero-timestamp.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { insertDocuments, throwWriteErrors, writeOptions } from '../copy/insert-documents.ts';
-import { retrying } from '../../mongo/retrying.ts';
+import { retryingWrites } from '../earlier-writes.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import type { DocumentChange, DocumentKey } from './change-event.ts';
@@ -69,7 +69,7 @@ export async function applyChanges(
     }
   }
   await forEachConcurrently(jobs, context.tuning.lanes, async ({ changes: done, run }) => {
-    await retrying(context, 'apply', run);
+    await retryingWrites(context, 'apply', run);
     for (const kind of ['insert', 'replace', 'update', 'delete'] as const) {
       context.monitor.addEvents(kind, done.filter((change) => change.kind === kind).length);
     }

@@ -47,6 +47,7 @@ export async function* readChanges(
 ): AsyncGenerator<ChangeBatch, never> {
   let from = start;
   let isAbbreviated = false;
+  using trouble = context.monitor.troubles.watch('change stream');
   for (let attempt = 0; ; attempt++) {
     try {
       const batches = isAbbreviated ? readInShort(context, from) : readWhole(context, from);
@@ -55,6 +56,7 @@ export async function* readChanges(
         const isProgress =
           batch.events.length > 0 || !('after' in from) || !isSame(batch.token, from.after);
         if (isProgress) attempt = 0;
+        trouble.clear();
         context.monitor.addReceived(batch.events);
         yield batch;
         from = { after: batch.token };
@@ -68,12 +70,11 @@ export async function* readChanges(
         throw streamError(error);
       isAbbreviated ||= mayBeTooLarge;
       context.monitor.addRetry('change stream', error);
-      context.logger.warn(
-        { attempt, isAbbreviated, reason: messageOf(error) },
-        'opening the change stream again',
-      );
+      const reason = messageOf(error);
+      trouble.set(reason);
+      context.logger.warn({ attempt, isAbbreviated, reason }, 'opening the change stream again');
       if (attempt === attemptsBeforeWarning)
-        await context.warn(`the change stream breaks off at the same place: ${messageOf(error)}`);
+        await context.warn(`the change stream breaks off at the same place: ${reason}`);
       if (!isTooLarge) await sleep(backoffMs(attempt), context.signal);
     }
   }

@@ -1,6 +1,7 @@
 import type { Timestamp } from 'mongodb';
 import { isAtMost, resumeTokenTime } from '../../mongo/cluster-time.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
+import { retryingWrites } from '../earlier-writes.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { applyCatalogEvent } from './apply-catalog-event.ts';
@@ -78,7 +79,7 @@ async function applyEvents(context: SyncContext, events: readonly RawDocument[])
     }
     await applyChanges(context, changes);
     changes = new Map();
-    await retrying(context, 'catalog change', async () => {
+    await retryingWrites(context, 'catalog change', async () => {
       await applyCatalogEvent(context, event);
     });
     context.monitor.addEvents(event.operation, 1);

@@ -11,7 +11,7 @@ import {
   modifyCollection,
   runCreateIndexes,
 } from '../catalog/destination-catalog.ts';
-import { retrying } from '../../mongo/retrying.ts';
+import { retryingWrites } from '../earlier-writes.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { planIndexes, planOptions, type IndexStep } from './restore-plan.ts';
@@ -40,7 +40,7 @@ export async function restoreCharacteristics(
       if (isBeforeWritable(step)) await runStep(context, target, step);
     }
   });
-  await retrying(context, 'restore', async () => {
+  await retryingWrites(context, 'restore', async () => {
     await steps.beforeWritable();
     if (context.options.enableUserWriteBlocking)
       await setWriteBlocking(context.destination, false, context.signal);
@@ -80,7 +80,7 @@ async function forEachCollection(
     context.catalog.collections(),
     context.tuning.copyWorkers,
     async (collection) => {
-      await retrying(context, 'restore', async () => {
+      await retryingWrites(context, 'restore', async () => {
         await run(collection);
       });
     },

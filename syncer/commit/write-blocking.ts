@@ -1,3 +1,4 @@
+import { writeNoop } from '../../mongo/cluster-time.ts';
 import { runCommand, type ClusterClient } from '../../mongo/cluster-client.ts';
 import type { ClusterName } from '../api/start-body.ts';
 import type { SyncRecord } from '../state/records.ts';
@@ -11,6 +12,9 @@ export async function setWriteBlocking(
   isBlocked: boolean,
   signal: AbortSignal,
 ): Promise<void> {
+  // On a connection that has seen its server step down and come back, a server (6.0.5) fails the same mode a second time
+  // for good, until something is written there.
+  await writeNoop(cluster, 'write blocking', signal);
   await runCommand(cluster.admin, { setUserWriteBlockMode: 1, global: isBlocked }, { signal });
 }
 

@@ -5,6 +5,7 @@ import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { codeOf, isReadRepeatable, serverCode } from '../../mongo/server-errors.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
+import { awaitEarlierWrites } from '../earlier-writes.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -35,7 +36,8 @@ export async function copyRange(
   await retrying(
     context,
     'copy',
-    async () => {
+    async (attempt) => {
+      if (attempt > 0) await awaitEarlierWrites(context);
       from ??= (await findCollection(context.source, collection.uuid, context.signal))?.namespace;
       if (!from) {
         context.logger.debug(

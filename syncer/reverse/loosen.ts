@@ -1,12 +1,12 @@
 import { listIndexes } from '../../mongo/catalog.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
-import { retrying } from '../../mongo/retrying.ts';
 import { codeOf, isTransient } from '../../mongo/server-errors.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { messageOf } from '../../service/errors.ts';
 import { collectionAt, dropIndex, modifyCollection } from '../catalog/destination-catalog.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
+import { retryingWrites } from '../earlier-writes.ts';
 import { looseningOfIndexes, looseningOfOptions, type IndexChange } from './loosening-plan.ts';
 
 /**
@@ -16,7 +16,7 @@ import { looseningOfIndexes, looseningOfOptions, type IndexChange } from './loos
 export async function loosenCollections(context: SyncContext): Promise<void> {
   const { catalog, tuning } = context;
   await forEachConcurrently(catalog.collections(), tuning.copyWorkers, async (collection) => {
-    await retrying(context, 'reverse', async () => {
+    await retryingWrites(context, 'reverse', async () => {
       await loosen(context, collection);
     });
   });

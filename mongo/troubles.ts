@@ -1,0 +1,52 @@
+/** Work that fails, though it may succeed later. */
+export interface Trouble extends Disposable {
+  /** It has failed once more. */
+  set(reason: string): void;
+  /** It has succeeded; it may fail again. */
+  clear(): void;
+}
+
+/** Shorter ones are no news: an election takes as long. */
+const minWarnMs = 3_000;
+
+/** What is being tried again and again at the moment. */
+export class Troubles {
+  readonly #now: () => number;
+  readonly #current = new Map<symbol, { work: string; sinceMs: number; reason: string }>();
+
+  /** @param now - a clock in milliseconds. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** Follows one piece of work. What is told of it is forgotten when it is disposed of. */
+  watch(work: string): Trouble {
+    const key = Symbol(work);
+    const clear = (): void => {
+      this.#current.delete(key);
+    };
+    return {
+      set: (reason) => {
+        const sinceMs = this.#current.get(key)?.sinceMs ?? this.#now();
+        this.#current.set(key, { work, sinceMs, reason });
+      },
+      clear,
+      [Symbol.dispose]: clear,
+    };
+  }
+
+  /** A sentence for each kind of work that has not succeeded for some seconds, with the latest reason. */
+  warnings(): string[] {
+    const byWork = new Map<string, { sinceMs: number; reason: string }>();
+    for (const { work, sinceMs, reason } of this.#current.values()) {
+      const known = byWork.get(work);
+      byWork.set(work, { sinceMs: Math.min(sinceMs, known?.sinceMs ?? sinceMs), reason });
+    }
+    return [...byWork]
+      .filter(([, { sinceMs }]) => this.#now() - sinceMs >= minWarnMs)
+      .map(([work, { sinceMs, reason }]) => {
+        const seconds = Math.floor((this.#now() - sinceMs) / 1000);
+        return `${work}: trying again for ${seconds} s: ${reason}`;
+      });
+  }
+}
