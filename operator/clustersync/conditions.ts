@@ -9,6 +9,8 @@ export interface Situation {
   readonly stage: Stage;
   readonly trouble: Trouble | undefined;
   readonly canCommit: boolean;
+  /** Whether instances are paused: all of them, or some. */
+  readonly paused: 'all' | 'some' | 'none';
   /** Whether every instance has just reported its progress. */
   readonly isFresh: boolean;
 }
@@ -32,7 +34,11 @@ export function conditionsOf(situation: Situation): ConditionDraft[] {
     milestone('InitialCopyDone', isAtLeast(stage, 'changes'), progressReasons[stage]),
     stage === 'changes' && !isFresh
       ? { type: 'CanCommit', status: 'Unknown', reason, message: trouble?.message ?? message }
-      : milestone('CanCommit', canCommit, progressReasons[stage]),
+      : milestone(
+          'CanCommit',
+          canCommit,
+          situation.paused === 'none' ? progressReasons[stage] : isPaused,
+        ),
     milestone('Committed', stage === 'committed', progressReasons[stage]),
     ...(clusterSync.spec.suspend ? [suspended] : []),
   ];
@@ -54,6 +60,8 @@ const progressReasons: Record<Stage, { readonly reason: string; readonly message
   committed: { reason: 'Committed', message: 'the sync is committed' },
 };
 
+const isPaused = { reason: 'Paused', message: 'a paused sync cannot be committed' };
+
 function milestone(
   type: string,
   isReached: boolean,
@@ -66,13 +74,17 @@ type Outlook = Pick<Trouble, 'reason' | 'message'> & {
   readonly kind: 'ready' | 'reconciling' | 'stalled';
 };
 
-function outlookOf({ clusterSync, stage, trouble, canCommit }: Situation): Outlook {
+function outlookOf(situation: Situation): Outlook {
+  const { clusterSync, stage, trouble, canCommit, paused } = situation;
   const { state, suspend } = clusterSync.spec;
   const here = progressReasons[stage];
   if (stage === 'committed') return { kind: 'ready', ...here };
   if (trouble?.level === 'stalled') return { ...trouble, kind: 'stalled' };
-  if (state === 'Paused') return { kind: 'stalled', ...pauseNotSupported(stage) };
   if (trouble) return { ...trouble, kind: 'reconciling' };
+  if (state === 'Paused') return outlookOfPause(situation);
+  if (paused !== 'none') {
+    return { kind: 'reconciling', reason: 'Resuming', message: 'the sync is about to go on' };
+  }
   if (state === 'Running' && stage === 'changes') {
     return { kind: 'ready', reason: 'InSync', message: here.message };
   }
@@ -91,10 +103,16 @@ function outlookOf({ clusterSync, stage, trouble, canCommit }: Situation): Outlo
   return { kind: 'reconciling', ...here };
 }
 
-function pauseNotSupported(stage: Stage): { reason: string; message: string } {
-  const now = isAtLeast(stage, 'copy') ? 'the sync goes on' : 'the sync is not started';
-  return {
-    reason: 'PauseNotSupported',
-    message: `this version cannot pause a sync: ${now}; set spec.state to Running`,
-  };
+function outlookOfPause({ stage, paused }: Situation): Outlook {
+  if (paused === 'all') {
+    const message = 'the sync is paused; the oplog of the source has to last until it goes on';
+    return { kind: 'ready', reason: 'Paused', message };
+  }
+  if (stage === 'idle') {
+    const message = 'the sync is not started while spec.state is Paused';
+    return { kind: 'ready', reason: 'Paused', message };
+  }
+  if (stage === 'copy' || stage === 'changes')
+    return { kind: 'reconciling', reason: 'Pausing', message: 'the sync is being paused' };
+  return { kind: 'reconciling', ...progressReasons[stage] };
 }

@@ -22,13 +22,21 @@ function commandsIn(world: World, spec: Partial<ClusterSyncSpec> = {}): string[]
 }
 
 const committed = { state: 'Committed' } as const;
+const paused = { state: 'Paused' } as const;
 
 describe('the commands of a ClusterSync', () => {
   const cases: readonly (readonly [string, World, Partial<ClusterSyncSpec>, readonly string[]])[] =
     [
       ['starts what is idle', runningWorld(answers.idle), {}, ['start old']],
       ['starts what is to be committed', runningWorld(answers.idle), committed, ['start old']],
-      ['starts nothing that is to be paused', runningWorld(answers.idle), { state: 'Paused' }, []],
+      ['starts nothing that is to be paused', runningWorld(answers.idle), paused, []],
+      ['pauses what copies', runningWorld(answers.copy), paused, ['pause old']],
+      ['pauses what applies changes', runningWorld(answers.changes), paused, ['pause old']],
+      ['pauses nothing that is paused', runningWorld(answers.paused), paused, []],
+      ['pauses nothing that commits', runningWorld(answers.committing), paused, []],
+      ['resumes what is to run', runningWorld(answers.paused), {}, ['resume old']],
+      ['resumes what is to be committed', runningWorld(answers.paused), committed, ['resume old']],
+      ['resumes nothing when suspended', runningWorld(answers.paused), { suspend: true }, []],
       ['starts nothing when suspended', runningWorld(answers.idle), { suspend: true }, []],
       ['sends nothing during the copy', runningWorld(answers.copy), committed, []],
       ['does not commit unasked', runningWorld(answers.changes), {}, []],
@@ -260,13 +268,20 @@ describe('the events of a ClusterSync', () => {
     ]);
   });
 
+  it('tell of a pause, once', () => {
+    const worlds = [answers.changes, answers.paused, answers.paused].map((answer) =>
+      runningWorld(answer),
+    );
+    assert.deepEqual(eventsBetween(worlds, paused), [
+      'Normal Started',
+      'Normal InitialCopyDone',
+      'Normal Paused',
+    ]);
+    assert.deepEqual(eventsBetween([runningWorld(answers.idle)], paused), []);
+  });
+
   it('warn of what stalls it, once', () => {
     const wrong = runningWorld(failure('AuthenticationFailed'));
     assert.deepEqual(eventsBetween([wrong, wrong]), ['Warning AuthenticationFailed']);
-    assert.deepEqual(eventsBetween([runningWorld(answers.changes)], { state: 'Paused' }), [
-      'Normal Started',
-      'Normal InitialCopyDone',
-      'Warning PauseNotSupported',
-    ]);
   });
 });

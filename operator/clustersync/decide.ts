@@ -162,25 +162,30 @@ function commandsOf(
   const { state } = clusterSync.spec;
   // A sync is never begun again over data that is in use: neither by accident nor by a lost metadata database.
   if (isConditionTrue(clusterSync.status?.conditions, 'Committed')) return [];
-  const calls = (name: SyncerCommand, body: object) =>
+  const calls = (name: SyncerCommand, body: object = {}) =>
     views.flatMap(({ instance, observation }): InstanceCommand[] => {
       if (!observation || progressOf(observation, nowMs)?.state !== callingState[name]) return [];
       if (!maySend(observation, name, nowMs)) return [];
       return [{ id: instance.id, command: { name, body } }];
     });
-  const start = state === 'Paused' ? [] : calls('start', startBody(clusterSync));
+  if (state === 'Paused') return calls('pause');
   const isCommitAllowed = views.every(({ observation }) => {
     const progress = observation && progressOf(observation, nowMs);
     if (progress?.state === 'RUNNING') return progress.canCommit;
     const stage = stageOf(progress);
     return stage === 'committing' || stage === 'committed';
   });
-  const commit = state === 'Committed' && isCommitAllowed ? calls('commit', {}) : [];
-  return [...start, ...commit];
+  const commit = state === 'Committed' && isCommitAllowed ? calls('commit') : [];
+  return [...calls('start', startBody(clusterSync)), ...calls('resume'), ...commit];
 }
 
 /** The state in which an instance takes a command. */
-const callingState: Record<SyncerCommand, string> = { start: 'IDLE', commit: 'RUNNING' };
+const callingState: Record<SyncerCommand, string> = {
+  start: 'IDLE',
+  pause: 'RUNNING',
+  resume: 'PAUSED',
+  commit: 'RUNNING',
+};
 
 function progressOf(
   observation: Observation<SyncerProgress, SyncerCommand>,
@@ -206,6 +211,13 @@ function eventsOf(
     isConditionTrue(next.conditions, type) && !isConditionTrue(former?.conditions, type);
   if (isNew('InitialCopyDone')) {
     normal('InitialCopyDone', 'Copy', 'the initial copy is done; changes are being applied');
+  }
+  if (next.phase === 'Paused' && former?.phase !== 'Paused' && next.startedAt !== undefined) {
+    normal(
+      'Paused',
+      'Pause',
+      'the sync is paused; the oplog of the source has to last until it goes on',
+    );
   }
   if (next.phase === 'Committing' && former?.phase !== 'Committing') {
     normal('Committing', 'Commit', 'the commit is being carried out');

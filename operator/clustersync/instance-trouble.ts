@@ -44,9 +44,17 @@ function refusedCommand(
 ): Trouble | undefined {
   const command = observation?.command;
   if (command?.kind !== 'refused') return undefined;
-  if (stage !== (command.name === 'start' ? 'idle' : 'changes')) return undefined;
+  if (!stagesOf[command.name].includes(stage)) return undefined;
   return troubleOfError(command.error, `the syncer ${instance.id} refuses ${command.name} with`);
 }
+
+/** How far the sync is when a command is called for. */
+const stagesOf: Record<SyncerCommand, readonly Stage[]> = {
+  start: ['idle'],
+  pause: ['copy', 'changes'],
+  resume: ['copy', 'changes'],
+  commit: ['changes'],
+};
 
 function troubleOfError({ name, description, isLasting }: ApiError, who: string): Trouble {
   const action = actionFor(name);

@@ -9,7 +9,7 @@ import { isConditionTrue, replaceConditions } from '../kube/conditions.ts';
 import { secondTime } from '../kube/micro-time.ts';
 import { isCurrent } from '../operand/observation.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
-import { conditionsOf } from './conditions.ts';
+import { conditionsOf, type Situation } from './conditions.ts';
 import { troubleOfInstances, type InstanceView } from './instance-trouble.ts';
 import { isAtLeast, slowest, stageOf, type Stage } from './stage.ts';
 import { readProgress, type SyncerProgress } from './syncer-client.ts';
@@ -44,13 +44,17 @@ export function statusOf(input: StatusInput): ClusterSyncStatus {
   const canCommit =
     stage === 'changes' && isFresh && progresses.every((progress) => progress?.canCommit);
   const coordinatorID = progresses.find((progress) => progress?.coordinatorID)?.coordinatorID;
-  const drafts = conditionsOf({ clusterSync, stage, trouble, canCommit, isFresh });
+  const paused = pausedOf(progresses);
+  const drafts = conditionsOf({ clusterSync, stage, trouble, canCommit, isFresh, paused });
   const startedAt = former?.startedAt ?? (isAtLeast(stage, 'copy') ? secondTime(nowMs) : undefined);
   const committedAt =
     former?.committedAt ?? (stage === 'committed' ? secondTime(nowMs) : undefined);
   return {
     ...(observedGeneration !== undefined && { observedGeneration }),
-    phase: phaseOf(clusterSync, stage, trouble, instances),
+    phase:
+      paused === 'all' && trouble?.level !== 'stalled'
+        ? 'Paused'
+        : phaseOf(clusterSync, stage, trouble, instances),
     conditions: replaceConditions(
       former?.conditions ?? [],
       drafts.map((draft) => ({
@@ -108,7 +112,7 @@ function phaseOf(
   switch (stage) {
     case 'unknown':
     case 'idle':
-      if (spec.state === 'Paused') return 'Stalled';
+      if (stage === 'idle' && spec.state === 'Paused') return 'Paused';
       return instances.every(({ pod }) => pod?.process !== undefined) ? 'Starting' : 'Pending';
     case 'copy':
       return 'InitialCopy';
@@ -122,6 +126,12 @@ function phaseOf(
 }
 
 type Progresses = readonly (SyncerProgress | undefined)[];
+
+function pausedOf(progresses: Progresses): Situation['paused'] {
+  const count = progresses.filter((progress) => progress?.state === 'PAUSED').length;
+  if (count === 0) return 'none';
+  return count === progresses.length ? 'all' : 'some';
+}
 
 function totalsOf(progresses: Progresses, stage: Stage): Pick<ClusterSyncStatus, 'totals'> {
   const totals = progresses.flatMap((progress) => progress?.estimatedTotalBytes ?? []);

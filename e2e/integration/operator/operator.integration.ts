@@ -231,34 +231,30 @@ describe('the operator, on a real API server', function () {
     assert.equal(syncer.commands.length, 1);
   });
 
-  it('refuses Paused with a condition; the sync goes on', async () => {
+  it('pauses a sync, and lets it go on', async () => {
     const { namespace, address } = await ground.newPlace();
     await using syncer = await StandIn.start(address, 27182, { progress: applying });
+    syncer.onCommand = (name) => {
+      const paused = { ...applying, state: 'PAUSED', canCommit: false, lagTimeSeconds: null };
+      syncer.progress = { progress: name === 'pause' ? paused : applying };
+    };
     await ground.createSync(namespace);
     await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
-    await ground.untilSync(namespace, 'in sync', (status) => outlook(status) === 'True InSync');
+    const until = async (what: string) =>
+      await ground.untilSync(namespace, what, (status) => outlook(status) === what);
+    await until('True InSync');
     const set = async (state: string): Promise<void> => {
-      await client.patch(
-        clusterSyncs,
-        { namespace, name: 'orders' },
-        { spec: { state } },
-        { signal },
-      );
+      const name = { namespace, name: 'orders' };
+      await client.patch(clusterSyncs, name, { spec: { state } }, { signal });
     };
     await set('Paused');
-    const paused = await ground.untilSync(
-      namespace,
-      'refused',
-      (status) => outlook(status) === 'False PauseNotSupported',
-    );
-    assert.equal(paused.phase, 'ChangeApplication');
+    const paused = await until('True Paused');
+    assert.equal(paused.phase, 'Paused');
+    assert.equal(paused.canCommit, false);
+    assert.equal(paused.lagTimeSeconds, undefined);
     await set('Running');
-    await ground.untilSync(
-      namespace,
-      'in sync again',
-      (status) => outlook(status) === 'True InSync',
-    );
-    assert.deepEqual(syncer.commandNames, []);
+    await until('True InSync');
+    assert.deepEqual(syncer.commandNames, ['pause', 'resume']);
   });
 
   it('starts again what has lost its state, and waits for what is gone', async () => {

@@ -68,7 +68,7 @@ export interface ClusterSyncSpec {
     }[];
   };
   /**
-   * What the sync shall do. Running copies and goes on applying changes. Committed ends the sync as soon as canCommit is true; it cannot be taken back. Paused is known but not supported by this version: it is reported, and the sync goes on.
+   * What the sync shall do. Running copies and goes on applying changes. Committed ends the sync as soon as canCommit is true; it cannot be taken back. Paused stops the work, and the sync goes on from there when it is Running again: the oplog of the source has to last until then.
    */
   state: 'Running' | 'Paused' | 'Committed';
   /**
@@ -224,6 +224,7 @@ export interface ClusterSyncStatus {
     | 'Starting'
     | 'InitialCopy'
     | 'ChangeApplication'
+    | 'Paused'
     | 'Committing'
     | 'Committed'
     | 'Stalled';

@@ -139,6 +139,16 @@ export const answers = {
     syncerID: 'old',
     coordinatorID: 'old',
   }),
+  paused: progress({
+    state: 'PAUSED',
+    canCommit: false,
+    canWrite: false,
+    info: 'change event application',
+    lagTimeSeconds: null,
+    collectionCopy: { estimatedTotalBytes: 200, estimatedCopiedBytes: 190 },
+    syncerID: 'old',
+    coordinatorID: 'old',
+  }),
   committing: progress({
     state: 'COMMITTING',
     canCommit: false,
