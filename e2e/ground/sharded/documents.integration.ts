@@ -168,6 +168,73 @@ describe('the documents of a sharded cluster', () => {
     assert.equal(await items.countDocuments({ moved: true }), 1000);
   });
 
+  it('are each changed once while their chunks move', async () => {
+    const ns = 'moving.items';
+    const items = ground.collection(ns);
+    const settled = new AbortController();
+    const increment = async (): Promise<number> => {
+      let times = 0;
+      for (; !settled.signal.aborted || times < 50; times++) {
+        await items.updateOne({ k: (times * 37) % 1000 }, { $inc: { times: 1 } });
+      }
+      return times;
+    };
+    const insert = async (): Promise<number> => {
+      let inserted = 0;
+      for (; !settled.signal.aborted || inserted < 50; inserted++) {
+        await items.insertOne({ _id: `new ${inserted}`, k: (inserted * 41) % 1000 });
+      }
+      return inserted;
+    };
+    const working = Promise.all([increment(), increment(), insert()]);
+    try {
+      for (const to of [second, third, first]) {
+        for (const k of [0, 500]) await ground.admin({ moveChunk: ns, find: { k }, to });
+      }
+    } finally {
+      settled.abort();
+    }
+    const [one, other, inserted] = await working;
+    const sum = { $group: { _id: null, times: { $sum: '$times' }, n: { $sum: 1 } } };
+    assert.deepEqual(await items.aggregate([sum]).toArray(), [
+      { _id: null, times: one + other, n: 1000 + inserted },
+    ]);
+    await items.deleteMany({ _id: /^new/ as never });
+  });
+
+  it('go to the shard of their new shard key', async () => {
+    await quarters('changing.items');
+    const items = ground.collection('changing.items');
+    await using stream = items.watch([], { maxAwaitTimeMS: 50 });
+    assert.equal(await stream.tryNext(), null);
+    await items.updateOne({ k: 1 }, { $set: { k: 300.5 } });
+    assert.equal((await stream.next()).operationType, 'delete');
+    assert.equal((await stream.next()).operationType, 'insert');
+    await items.replaceOne({ k: 2 }, { k: 600.5, is: 'new' });
+    await items.updateOne({ k: 3 }, { $set: { k: 4.5 } });
+    const result = await items.bulkWrite([
+      { updateOne: { filter: { k: 5 }, update: { $set: { before: 1 } } } },
+      { updateOne: { filter: { k: 6 }, update: { $set: { k: 900.5 } } } },
+      { updateOne: { filter: { k: 7 }, update: { $set: { between: 1 } } } },
+      { updateOne: { filter: { k: 8 }, update: { $set: { k: 901.5 } } } },
+      { updateOne: { filter: { k: 9 }, update: { $set: { after: 1 } } } },
+    ]);
+    assert.equal(result.matchedCount, 5);
+    assert.equal(result.modifiedCount, 5);
+    assert.deepEqual(await counts('changing.items'), [246, 251, 251, 252]);
+    assert.deepEqual(await items.find({ k: { $gt: 300, $lt: 301 } }).toArray(), [
+      { _id: 1, k: 300.5 },
+    ]);
+    assert.deepEqual(await items.findOne({ k: 600.5 }), { _id: 2, k: 600.5, is: 'new' });
+    await ground.client.withSession(async (session) => {
+      await session.withTransaction(async () => {
+        await items.updateOne({ k: 300.5 }, { $set: { k: 1 } }, { session });
+        await items.updateOne({ k: 600.5 }, { $set: { k: 2 } }, { session });
+      });
+    });
+    assert.deepEqual(await counts('changing.items'), [248, 250, 250, 252]);
+  });
+
   it('that a migration left behind are on the shard, and found no more', async () => {
     const ns = 'orphaned.items';
     await quarters(ns);

@@ -173,6 +173,8 @@ class LocalShardedCluster implements ShardedCluster {
         _id: id,
         ...(role === '--configsvr' && { configsvr: true }),
         members: [{ _id: 0, host: address }],
+        // Alone, it waits for nobody when it is started again.
+        settings: { electionTimeoutMillis: 500 },
       },
     });
     await untilPrimary(node, signal);

@@ -2,6 +2,7 @@ import type { Document } from 'mongodb';
 
 /** Server error codes that the router itself answers with, or looks for. */
 export const errorCodes = {
+  IllegalOperation: 20,
   HostUnreachable: 6,
   BadValue: 2,
   Unauthorized: 13,
@@ -15,6 +16,7 @@ export const errorCodes = {
   CannotSplit: 153,
   NotImplemented: 238,
   NoSuchTransaction: 251,
+  WouldChangeOwningShard: 283,
   UserWritesBlocked: 371,
 } as const;
 

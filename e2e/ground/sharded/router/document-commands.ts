@@ -20,6 +20,7 @@ import {
 } from './router-state.ts';
 import { readInside } from './inner-router.ts';
 import { ownersOfFilter } from './owners.ts';
+import { updateShardKeys } from './shard-key-updates.ts';
 import { decode, encode } from './wire.ts';
 
 /** The names of the router's code inside mongod. */
@@ -168,9 +169,14 @@ export const bypassPrivilege = { action: 'bypassWriteBlockingMode', on: 'cluster
 
 async function runWrite(state: RouterState, request: CommandRequest): Promise<RawDocument> {
   const name = request.name as 'insert' | 'update' | 'delete';
-  const run = async (): Promise<RawDocument> => await runInside(state, request, name);
   const retryable = transactionNumberOf(request.body);
-  if (retryable === undefined) return await run();
+  if (retryable === undefined) return await runInside(state, request, name);
+  const run = async (): Promise<RawDocument> => {
+    const answer = await runInside(state, request, name);
+    return await updateShardKeys(state, request, answer, async (rest) => {
+      return await runInside(state, rest, name);
+    });
+  };
   const { session, number } = retryable;
   return await state.retriedWrites.once(session, number, run, isGood);
 }

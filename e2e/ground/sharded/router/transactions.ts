@@ -1,9 +1,15 @@
 import type { Long } from 'mongodb';
 import { BSON, type Document } from 'mongodb';
-import { arrayDocuments, elementsOf, type RawDocument } from '../../../../mongo/raw-bson.ts';
+import {
+  arrayDocuments,
+  elementsOf,
+  valueBytes,
+  type RawDocument,
+} from '../../../../mongo/raw-bson.ts';
 import type { Placement } from './cluster-view.ts';
 import {
   CommandFailure,
+  errorCodes,
   failure,
   isStale,
   succeeded,
@@ -15,6 +21,7 @@ import {
   commandOf,
   knownArguments,
   namespaceOf,
+  splitNamespace,
   transactionNumberOf,
   type CommandRequest,
   type RouterState,
@@ -141,11 +148,20 @@ async function send(
   statement: Document,
   sequences: readonly DocumentSequence[] = [],
 ): Promise<Document> {
+  const raw = await sendRaw(subject, shard, statement, sequences);
+  return checked(decodeExactly(raw), decode(raw));
+}
+
+async function sendRaw(
+  subject: Subject,
+  shard: string,
+  statement: Document,
+  sequences: readonly DocumentSequence[],
+): Promise<RawDocument> {
   const { state, request } = subject;
   const body = { ...statement, ...transactionFields(subject, shard), $db: request.db };
   const address = await state.cluster.addressOf({ shard }, request.signal);
-  const raw = await state.cluster.sendTo(address, encode(body), request.signal, sequences);
-  return checked(decodeExactly(raw), decode(raw));
+  return await state.cluster.sendTo(address, encode(body), request.signal, sequences);
 }
 
 function checked(exact: Document, answer: Document): Document {
@@ -157,7 +173,10 @@ function checked(exact: Document, answer: Document): Document {
 }
 
 /** The documents of a statement, as bytes, wherever they travelled. */
-function statementsOf({ body, sequences }: CommandRequest, field: string): readonly RawDocument[] {
+export function statementsOf(
+  { body, sequences }: CommandRequest,
+  field: string,
+): readonly RawDocument[] {
   const sequence = sequences.find((each) => each.field === field);
   if (sequence) return sequence.documents;
   const element = elementsOf(body).find(({ name }) => name === field);
@@ -214,6 +233,8 @@ function shardKeyFilter({ collection }: Placement, document: Document): Document
 
 async function change(subject: Subject, field: 'updates' | 'deletes'): Promise<Document> {
   const { command, request } = subject;
+  const options = knownArguments(command, ['ordered', 'bypassDocumentValidation', 'let', field]);
+  const statement = { [request.name]: command[request.name] as unknown, ...options };
   const total = { n: 0, nModified: 0, upserted: [] as unknown[] };
   for (const [index, bytes] of statementsOf(request, field).entries()) {
     const { q, multi, limit } = decodeExactly(bytes);
@@ -221,9 +242,16 @@ async function change(subject: Subject, field: 'updates' | 'deletes'): Promise<D
     const filter = q as Document;
     const shards = isMulti ? await ownersOf(subject, filter) : [await ownerOf(subject, filter)];
     for (const shard of shards) {
-      const statement = { [request.name]: command[request.name] as unknown };
-      const answer = await send(subject, shard, statement, [{ field, documents: [bytes] }]);
-      if (answer['writeErrors'] !== undefined) return withoutServerFields(answer);
+      const sequence = { field, documents: [bytes] };
+      const raw = await sendRaw(subject, shard, { ...statement, [field]: undefined }, [sequence]);
+      const answer =
+        decode(raw)['code'] === errorCodes.WouldChangeOwningShard
+          ? await moveDocument(subject, shard, raw)
+          : checked(decodeExactly(raw), decode(raw));
+      if (Array.isArray(answer['writeErrors'])) {
+        const [error] = answer['writeErrors'] as Document[];
+        return { ...total, writeErrors: [{ ...error, index }], ok: 1 };
+      }
       total.n += Number(answer['n']);
       total.nModified += Number(answer['nModified'] ?? 0);
       for (const row of (answer['upserted'] ?? []) as Document[]) {
@@ -234,6 +262,32 @@ async function change(subject: Subject, field: 'updates' | 'deletes'): Promise<D
   const { n, nModified, upserted } = total;
   if (field === 'deletes') return { n, ok: 1 };
   return { n, nModified, ...(upserted.length > 0 && { upserted }), ok: 1 };
+}
+
+/** Carries out an update that takes a document to another shard; the shard's error says what it was and is to be. */
+async function moveDocument(subject: Subject, from: string, raw: RawDocument): Promise<Document> {
+  const { request, placement, ns } = subject;
+  const { collection } = splitNamespace(ns);
+  const fields = new Map(elementsOf(raw).map((element) => [element.name, element]));
+  const [before, after] = [fields.get('preImage'), fields.get('postImage')];
+  const isUpsert = decode(raw)['shouldUpsert'] === true;
+  if (after === undefined) throw new CommandFailure(withoutServerFields(decode(raw)));
+  const post = valueBytes(after);
+  if (before !== undefined && !isUpsert) {
+    const pre = decodeExactly(valueBytes(before));
+    const q = { _id: { $eq: pre['_id'] as unknown }, ...shardKeyFilter(placement, pre) };
+    const deletes = { field: 'deletes', documents: [encode({ q, limit: 1 })] };
+    const { n } = await send(subject, from, { delete: collection }, [deletes]);
+    if (Number(n) !== 1) throw failure('NoSuchTransaction', 'the document has changed', passing);
+  }
+  const document = decodeExactly(post);
+  const to = await ownerOf(subject, shardKeyFilter(placement, document));
+  const inserts = { field: 'documents', documents: [post] };
+  const answer = await send(subject, to, { insert: collection }, [inserts]);
+  if (answer['writeErrors'] !== undefined || request.name !== 'update') return answer;
+  return isUpsert
+    ? { n: 1, nModified: 0, upserted: [{ _id: document['_id'] as unknown }], ok: 1 }
+    : { n: 1, nModified: 1, ok: 1 };
 }
 
 async function find(subject: Subject): Promise<RawDocument | Document> {
