@@ -25,6 +25,10 @@ describe('the documents of a sharded cluster', () => {
     await ground.collection(ns).insertMany([...thousand]);
   }
 
+  before(async () => {
+    await quarters('moving.items');
+  });
+
   it('are spread by a hashed key, each on one shard', async () => {
     await ground.admin({ shardCollection: 'hashed.items', key: { _id: 'hashed' } });
     const items = ground.collection('hashed.items');
@@ -97,7 +101,7 @@ describe('the documents of a sharded cluster', () => {
   });
 
   it('keep to the rules of the shard key', async () => {
-    const items = ground.collection('ranged.items');
+    const items = ground.collection('moving.items');
     await assert.rejects(items.insertOne({ _id: 400, k: 400 }), { code: 11000 });
     await assert.rejects(items.replaceOne({ _id: 5 }, { k: 5 }, { upsert: true }), { code: 61 });
     const update = items.findOneAndUpdate({ other: 1 }, { $set: { x: 1 } });
@@ -139,7 +143,6 @@ describe('the documents of a sharded cluster', () => {
 
   it('are each found once while their chunks move', async () => {
     const ns = 'moving.items';
-    await quarters(ns);
     const items = ground.collection(ns);
     const cursor = items.find({}, { batchSize: 50 });
     const seen = new Set<unknown>();
@@ -294,7 +297,7 @@ describe('the documents of a sharded cluster', () => {
   it('are read after what the session has written', async () => {
     const items = ground.collection('moving.items');
     await ground.client.withSession({ causalConsistency: true }, async (session) => {
-      for (let n = 0; n < 20; n++) {
+      for (let n = 0; n < 5; n++) {
         await items.updateOne({ k: 7 }, { $set: { n } }, { session });
         const read = items.find({ k: 7 }, { session, readConcern: 'majority' });
         assert.equal((await read.toArray())[0]?.['n'], n);

@@ -141,7 +141,9 @@ describe('startShardedCluster', () => {
   });
 
   it('gives the change stream of one shard', async () => {
-    const items = ground.collection('stream.items');
+    await halves('single.items');
+    const items = ground.collection('single.items');
+    await items.insertMany([...hundred]);
     const startAtOperationTime = await operationTime();
     await items.updateMany({}, { $set: { w: 1 } });
     for (const [index, shard] of ground.cluster.shards.entries()) {
