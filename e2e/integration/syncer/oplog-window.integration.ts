@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import type { Timestamp } from 'mongodb';
+import type { SyncerProcess } from '../../ground/syncer-process.ts';
+import { until } from '../../ground/until.ts';
+import { commitAndWait, useClusterPair, type Side } from './cluster-pair.ts';
+
+describe('an oplog that has rolled over', () => {
+  const pair = useClusterPair({
+    oplogSizeMB: 1,
+    // Nothing is truncated that is later than the last checkpoint.
+    args: ['--syncdelay', '1'],
+  });
+  beforeEach(async () => {
+    await pair.reset();
+    await pair.source.client.db('shop').collection('items').insertOne({ n: 1 });
+  });
+
+  it('while the tool was paused and down: OplogRolledOver, and all is kept', async () => {
+    const { source, destination } = pair;
+    const items = destination.client.db('shop').collection('items');
+    await using syncer = await pair.syncing({ enableUserWriteBlocking: true });
+    assert.equal((await syncer.post('pause', {})).status, 200);
+    await syncer.kill();
+    await rollOver(source);
+    await syncer.restart();
+    assert.equal((await syncer.progress()).state, 'PAUSED');
+    assert.equal((await syncer.post('resume', {})).status, 200);
+    await hasFailed(syncer);
+    for (const command of ['pause', 'resume', 'commit', 'reverse'])
+      assert.equal((await syncer.post(command, {})).body['error'], 'OplogRolledOver', command);
+    const sync = destination.client.db('clustersync_internal').collection('sync');
+    const stored = await sync.findOne();
+    assert.equal(stored?.['state'], 'RUNNING');
+    assert.equal((stored['failure'] as { name: string }).name, 'OplogRolledOver');
+    assert.equal(await items.countDocuments(), 1);
+
+    await syncer.kill('SIGTERM');
+    await syncer.restart();
+    await hasFailed(syncer);
+    assert.equal(await items.countDocuments(), 1);
+  });
+
+  it('of the new deployment since the commit: ReverseTooLate, and the sync stays COMMITTED', async () => {
+    await using syncer = await pair.syncing({ enableUserWriteBlocking: true, reversible: true });
+    await commitAndWait(syncer);
+    await rollOver(pair.destination);
+    const { status, body } = await syncer.post('reverse', {});
+    assert.equal(body['error'], 'ReverseTooLate', JSON.stringify(body));
+    assert.equal(status, 409);
+    assert.match(String(body['errorDescription']), /cluster1/);
+    assert.equal((await syncer.progress()).state, 'COMMITTED');
+  });
+});
+
+/** The failure says where users cannot write. */
+async function hasFailed(syncer: SyncerProcess): Promise<void> {
+  await until('the failure', async () => {
+    const { status, body } = await syncer.getProgress();
+    if (status === 200) return false;
+    assert.match(String(body['error']), /^OplogRolledOver: .*blocked on cluster1$/);
+    return true;
+  });
+  assert.match(await syncer.log(), /"msg":"the sync has stopped"/);
+}
+
+/** Writes until nothing of what was in the oplog is left. It is truncated by 16 MiB at a time. */
+async function rollOver({ client }: Side): Promise<void> {
+  const oplog = client.db('local').collection<{ ts: Timestamp }>('oplog.rs');
+  const oldest = async (): Promise<Timestamp | undefined> =>
+    (await oplog.find().sort({ $natural: 1 }).limit(1).next())?.ts;
+  const latest = (await oplog.find().sort({ $natural: -1 }).limit(1).next())?.ts;
+  assert.ok(latest);
+  await until('the oplog rolls over', async () => {
+    await client
+      .db('noise')
+      .collection('noise')
+      .insertOne({ text: 'x'.repeat(4_000_000) });
+    return (await oldest())?.greaterThan(latest) === true;
+  });
+}
