@@ -7,7 +7,9 @@ import {
 } from '../../mongo/catalog.ts';
 import { latestWriteTime, majorityTime } from '../../mongo/cluster-time.ts';
 import { underOnePrimary } from '../../mongo/one-primary.ts';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
+import { SyncError } from '../../service/errors.ts';
 import type { CatalogTime, SyncRecord, TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { createCollection, createView, dropNamespace } from './destination-catalog.ts';
@@ -93,11 +95,19 @@ async function trackDatabase(
         });
         return;
       case 'timeseries':
-        // Preflight refused these; one created since then shows as a change event, which stops the sync.
-        return;
+        // Preflight refused these: it was created since then.
+        throw timeSeriesError(info.namespace);
     }
   });
   return tracked;
+}
+
+/** The error for a time-series collection that was created after the start. */
+export function timeSeriesError(namespace: Namespace): SyncError {
+  return new SyncError(
+    'TimeSeriesNotSupported',
+    `${namespaceText(namespace)} was created as a time-series collection during the sync: drop it on the source, or start again with it excluded`,
+  );
 }
 
 /**

@@ -1,13 +1,16 @@
 import { isAtMost } from '../../mongo/cluster-time.ts';
-import { namespaceText } from '../../mongo/namespace.ts';
+import { listNamespaces } from '../../mongo/catalog.ts';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { SyncError } from '../../service/errors.ts';
+import { timeSeriesError } from '../catalog/build-catalog.ts';
 import { createView, dropNamespace, modifyCollection } from '../catalog/destination-catalog.ts';
 import type { SyncContext } from '../sync-context.ts';
 import type { CatalogEvent } from './change-event.ts';
 
 /**
  * Applies the creation, change or drop of a view: the events without a collection's UUID.
- * @throws SyncError TimeSeriesNotSupported: a time-series collection shows as a view on its buckets.
+ * @throws SyncError TimeSeriesNotSupported: a time-series collection shows as a view on its buckets. Once it is dropped on
+ * the source, its events are passed over.
  */
 export async function applyViewEvent(context: SyncContext, event: CatalogEvent): Promise<void> {
   const { namespace, operation, description, time } = event;
@@ -17,10 +20,9 @@ export async function applyViewEvent(context: SyncContext, event: CatalogEvent):
   switch (operation) {
     case 'create': {
       if (description['viewOn'] === `system.buckets.${namespace.coll}`) {
-        throw new SyncError(
-          'TimeSeriesNotSupported',
-          `${namespaceText(namespace)} was created as a time-series collection`,
-        );
+        if (await isTimeSeries(context, namespace)) throw timeSeriesError(namespace);
+        // It is gone by now, so that there is nothing to lose.
+        return;
       }
       // A collection stands there in the catalog, which is later: the view is gone again by then.
       if (context.catalog.collectionAt(namespace)) return;
@@ -54,4 +56,12 @@ export async function applyViewEvent(context: SyncContext, event: CatalogEvent):
         `${operation} of ${namespaceText(namespace)} on the source cannot be followed`,
       );
   }
+}
+
+async function isTimeSeries(
+  { source, signal }: SyncContext,
+  { db, coll }: Namespace,
+): Promise<boolean> {
+  const [now] = await listNamespaces(source, db, signal, { name: coll });
+  return now?.kind === 'timeseries';
 }

@@ -32,10 +32,9 @@ describe('partitionCount', () => {
 });
 
 describe('canPartition', () => {
-  it('is for ordinary collections', () => {
-    assert.equal(canPartition({ options: { validator: {} } }), true);
+  it('is for all but capped collections', () => {
+    assert.equal(canPartition({ options: { clusteredIndex: {} } }), true);
+    assert.equal(canPartition({ options: { collation: { locale: 'fr' } } }), true);
     assert.equal(canPartition({ options: { capped: true } }), false);
-    assert.equal(canPartition({ options: { clusteredIndex: {} } }), false);
-    assert.equal(canPartition({ options: { collation: { locale: 'fr' } } }), false);
   });
 });

@@ -11,15 +11,11 @@ const samplesPerPartition = 20;
 const maxPartitions = 512;
 
 /**
- * True where a collection may be read in ranges of the index on `_id`: a capped collection has to keep its order, a
- * clustered one has no such index, and under a collation the bounds would have to be made of comparison keys.
+ * True where a collection may be read in ranges of `_id`: a capped one has to keep its order. A clustered one takes bounds
+ * of its `_id` as an index does, and under a collation the server compares bounds by that (6.0.5).
  */
 export function canPartition({ options }: Pick<TrackedCollection, 'options'>): boolean {
-  return (
-    !isTrue(options['capped']) &&
-    options['clusteredIndex'] === undefined &&
-    options['collation'] === undefined
-  );
+  return !isTrue(options['capped']);
 }
 
 /** Into how many partitions a collection is split. */

@@ -14,8 +14,10 @@ describe('data that is hard to carry, written before the sync, during the copy a
   before(async () => {
     await pair.reset();
     await write(0);
-    await using syncer = await pair.syncer({ options: { partitionMebibytes: 0.05 } });
-    const slow = await slowCommands(pair.destination, ['insert'], 200);
+    await using syncer = await pair.syncer({
+      options: { partitionMebibytes: 0.05, copyWorkers: 1 },
+    });
+    const slow = await slowCommands(pair.destination, ['insert'], 1000);
     await syncer.start(forward);
     await syncer.waitFor(({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0);
     await write(1);

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { until } from '../../ground/until.ts';
+import { commitAndWait, forward, namespacesOf, optionsOf, useClusterPair } from './cluster-pair.ts';
+import { canBeSlow, slowCommands } from './slow-commands.ts';
+
+const timeseries = { timeField: 'at', metaField: 'of' } as const;
+
+describe('time-series collections', () => {
+  const pair = useClusterPair({ parameters: canBeSlow });
+  beforeEach(async () => {
+    await pair.reset();
+  });
+
+  it('are refused by name before anything is written', async () => {
+    const db = pair.source.client.db('data');
+    await db.command({ create: 'measured', timeseries });
+    await db.collection('measured').insertOne({ at: new Date(), of: 'x' });
+    await using syncer = await pair.syncer();
+    const { status, body } = await syncer.post('start', forward);
+    assert.deepEqual([status, body['error']], [400, 'TimeSeriesNotSupported']);
+    assert.match(String(body['errorDescription']), /data\.measured/);
+    const { databases } = await pair.destination.client.db('admin').admin().listDatabases();
+    const names = databases.map(({ name }) => name);
+    assert.deepEqual(
+      names.filter((name) => name === 'data' || name.startsWith('clustersync')),
+      [],
+    );
+  });
+
+  it('are left alone where they are excluded, also when they are made during the sync', async () => {
+    const db = pair.source.client.db('data');
+    await db.command({ create: 'measured before', timeseries });
+    await db.collection('rows').insertOne({ n: 1 });
+    const collectionsRegex = { pattern: '^measured' };
+    const excludeNamespaces = [{ database: 'data', collectionsRegex }];
+    await using syncer = await pair.syncing({ excludeNamespaces });
+    await db.command({ create: 'measured', timeseries });
+    await db.collection('measured').insertOne({ at: new Date(), of: 'x' });
+    await db.command({ collMod: 'measured', expireAfterSeconds: 3600 });
+    await db.collection('rows').insertOne({ n: 2 });
+    await commitAndWait(syncer);
+    assert.deepEqual(await namespacesOf(pair.destination), ['data.rows']);
+  });
+
+  it('made after the checks of the start, before the catalog is read: an error with their name', async () => {
+    const db = pair.source.client.db('data');
+    await db.collection('rows').insertOne({ n: 1 });
+    await using syncer = await pair.syncer();
+    const admin = pair.destination.client.db('admin');
+    const slow = await slowCommands(pair.destination, ['update'], 2000);
+    const started = syncer.start(forward);
+    await until('the sync being recorded', async () => {
+      const { inprog } = await admin.command({ currentOp: 1, 'command.update': 'sync' });
+      return (inprog as unknown[]).length > 0;
+    });
+    await db.command({ create: 'measured', timeseries });
+    await slow[Symbol.asyncDispose]();
+    await started;
+    await assert.rejects(
+      syncer.waitFor(({ state }) => state === 'COMMITTED'),
+      /TimeSeriesNotSupported.*data\.measured/,
+    );
+    await db.dropCollection('measured');
+    await syncer.kill('SIGTERM');
+    await syncer.restart();
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  it('made during the sync stop it under their name; it goes on when they are dropped', async () => {
+    const db = pair.source.client.db('data');
+    await db.collection('rows').insertOne({ n: 1 });
+    await using syncer = await pair.syncing();
+    await db.command({ create: 'measured', timeseries });
+    await db.collection('measured').insertOne({ at: new Date(), of: 'x' });
+    await db.collection('rows').insertOne({ n: 2 });
+    await assert.rejects(
+      syncer.waitFor(({ state }) => state === 'COMMITTED'),
+      /TimeSeriesNotSupported.*data\.measured/,
+    );
+    await db.dropCollection('measured');
+    await db.command({ create: 'measured', viewOn: 'rows', pipeline: [] });
+    await syncer.kill('SIGTERM');
+    await syncer.restart();
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    assert.ok(await optionsOf(pair.destination, 'data', 'measured'));
+    await pair.assertEqual();
+  });
+
+  it('a view on a system collection is none', async () => {
+    const db = pair.source.client.db('data');
+    await using syncer = await pair.syncing();
+    await db.command({ create: 'profile', viewOn: 'system.profile', pipeline: [] });
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+});
