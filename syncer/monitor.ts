@@ -17,6 +17,9 @@ export interface IndexBuilding {
   readonly collectionsTotal: number;
 }
 
+/** Readings of the oplog come more often than this. */
+const maxReadingAgeMs = 4_000;
+
 /** Change events that are being applied. */
 interface EventBatch {
   /** All changes up to here are applied when it is. */
@@ -118,6 +121,9 @@ export class SyncMonitor {
   sampleCatchUp(): void {
     if (this.appliedTime === null || this.latestTime === null) return;
     const { latest } = this.#oplog;
+    const atMs = performance.now();
+    // After the process was stopped for a while: what was written meanwhile would count as written just now.
+    if (latest !== undefined && atMs - latest.atMs > maxReadingAgeMs) return;
     const onScale = (time: Timestamp): number =>
       latest === undefined ? time.t : (this.#oplog.bytesAt(time) ?? 0);
     const written = latest?.writtenBytes ?? this.latestTime.t;
@@ -127,7 +133,7 @@ export class SyncMonitor {
       batch === undefined || batch.events === 0
         ? from
         : from + ((onScale(batch.time) - from) * batch.finished) / batch.events;
-    this.#catchUp.add({ atMs: performance.now(), written, applied });
+    this.#catchUp.add({ atMs, written, applied });
   }
 
   /** Begins work on a sync with what is stored of it. */

@@ -61,6 +61,15 @@ describe('CatchUpEstimator', () => {
     assert.equal(estimator.seconds, (10_000 - 6_160) / 10);
   });
 
+  it('is known soon after the source has written a lot at once', () => {
+    const estimator = sampled(20, { backlog: 0, written: 10, applied: 10 });
+    for (let second = 21; second <= 24; second++) {
+      assert.equal(estimator.seconds, second <= 21 ? 0 : null);
+      estimator.add({ atMs: second * 1000, written: 1_200, applied: 200 + 50 * (second - 20) });
+    }
+    assert.equal(estimator.seconds, 16);
+  });
+
   it('begins anew after a time without samples, and when one goes back', () => {
     const estimator = sampled(10, { backlog: 1_000, written: 0, applied: 10 });
     assert.notEqual(estimator.seconds, null);

@@ -6,9 +6,9 @@ export interface CatchUpSample {
   readonly applied: number;
 }
 
-/** Rates are those of the last seconds, */
+/** The rate is that of the last seconds, from when most was left, */
 const windowMs = 15_000;
-/** once there are so many of them. */
+/** once that is so long ago. */
 const minSpanMs = 3_000;
 
 /** Where no sample came for so long, the process was stopped: rates across that are of no use. */
@@ -39,16 +39,22 @@ export class CatchUpEstimator {
 
   /** Null while it is not known, and while the sync does not come nearer. */
   get seconds(): number | null {
-    const [first] = this.#samples;
     const last = this.#samples.at(-1);
-    if (first === undefined || last === undefined) return null;
-    const remaining = last.written - last.applied;
+    if (last === undefined) return null;
+    const remaining = remainingAt(last);
     if (remaining <= 0) return 0;
-    const spanMs = last.atMs - first.atMs;
+    const most = this.#samples.reduce((one, other) =>
+      remainingAt(other) > remainingAt(one) ? other : one,
+    );
+    const spanMs = last.atMs - most.atMs;
     if (spanMs < minSpanMs) return null;
-    const gained = first.written - first.applied - remaining;
+    const gained = remainingAt(most) - remaining;
     if (gained <= 0) return null;
     const seconds = Math.ceil((remaining * spanMs) / gained / 1000);
     return seconds > maxSeconds ? null : seconds;
   }
+}
+
+function remainingAt({ written, applied }: CatchUpSample): number {
+  return written - applied;
 }

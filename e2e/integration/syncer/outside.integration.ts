@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Document } from 'mongodb';
+import type { SyncerProcess, SyncerProgress } from '../../ground/syncer-process.ts';
+import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
+import { canBeSlow, slowCommands } from './slow-commands.ts';
+
+describe('a sync seen from outside', () => {
+  const pair = useClusterPair({ parameters: canBeSlow, oplogSizeMB: 16 });
+  beforeEach(async () => {
+    await pair.reset();
+  });
+
+  it('tells its story, its figures and its estimates', async () => {
+    const shop = pair.source.client.db('shop');
+    for (let number = 0; number < 30; number++)
+      await shop.collection(`c${number}`).insertMany(rows(0, 10));
+    for (const name of ['c1', 'c2', 'c3', 'c4']) {
+      await shop.command({
+        createIndexes: name,
+        indexes: [
+          { key: { n: 1 }, name: 'n', unique: true },
+          { key: { text: 1 }, name: 'text' },
+        ],
+      });
+    }
+    await using syncer = await pair.syncer({ options: { id: 'syncer', copyWorkers: 1 } });
+    const startedMetrics = await metricsOf(syncer);
+    assert.equal(startedMetrics.get('clustersync_syncer_state{state="IDLE"}'), 1);
+    assert.equal(startedMetrics.has('clustersync_syncer_lag_seconds'), false, 'not known');
+
+    // The building of indexes.
+    {
+      await using slow = await slowCommands(pair.destination, ['createIndexes'], 300);
+      await syncer.start({ ...forward, buildIndexes: 'afterDataCopy' });
+      const { indexBuilding } = await syncer.waitFor(
+        (progress) => (progress.indexBuilding?.indexesBuilt ?? 0) > 0,
+      );
+      assert.equal(indexBuilding?.totalIndexesToBuild, 8);
+      assert.equal(indexBuilding.collectionsTotal, 30);
+      assert.ok(indexBuilding.indexesBuilt <= 8 && indexBuilding.indexesBuilt % 2 === 0);
+      assert.ok(indexBuilding.collectionsFinished < 30);
+      await slow[Symbol.asyncDispose]();
+    }
+    const copied = await syncer.waitFor(({ canCommit }) => canCommit);
+    assert.equal(copied.indexBuilding, null);
+
+    // Changes, and what the metrics make of them.
+    for (let batch = 0; batch < 5; batch++)
+      await shop.collection('c0').insertMany(rows(10 + batch * 1000, 1000));
+    await shop.collection('c1').updateOne({ n: 1 }, { $set: { text: 'changed' } });
+    await shop.collection('c2').deleteOne({ n: 2 });
+    await shop.collection('c5').rename('renamed');
+    await shop.collection('c6').drop();
+    await shop.command({ createIndexes: 'c7', indexes: [{ key: { n: -1 }, name: 'later' }] });
+    let events = 5_005;
+    await syncer.waitFor(({ totalEventsApplied }) => (totalEventsApplied ?? 0) >= events);
+    const metrics = await metricsOf(syncer);
+    const expected: readonly (readonly [string, number])[] = [
+      ['state{state="RUNNING"}', 1],
+      ['state{state="IDLE"}', 0],
+      ['phase{phase="changes"}', 1],
+      ['phase{phase="copy"}', 0],
+      ['failed', 0],
+      ['restarts', 0],
+      ['copied_documents_total', 300],
+      ['events_applied_total{kind="insert"}', 5000],
+      ['events_applied_total{kind="update"}', 1],
+      ['events_applied_total{kind="delete"}', 1],
+      ['events_applied_total{kind="rename"}', 1],
+      ['events_applied_total{kind="drop"}', 1],
+      ['events_applied_total{kind="createIndexes"}', 1],
+    ];
+    for (const [name, value] of expected)
+      assert.equal(metrics.get(`clustersync_syncer_${name}`), value, name);
+    const copiedBytes = copied.collectionCopy?.estimatedCopiedBytes;
+    assert.equal(metrics.get('clustersync_syncer_copied_bytes_total'), copiedBytes);
+    assert.ok((metrics.get('clustersync_syncer_oplog_window_seconds') ?? -1) >= 0);
+    assert.ok((metrics.get('nodejs_eventloop_lag_p99_seconds') ?? -1) >= 0);
+    await assertDocumented(syncer);
+
+    // A backlog that is worked off at a steady rate: what is estimated meanwhile against what happens then.
+    const backlog = 70;
+    {
+      await using slow = await slowCommands(pair.destination, ['create'], 150);
+      await syncer.kill('SIGSTOP');
+      for (let number = 0; number < backlog; number++) {
+        await shop.createCollection(`late${number}`);
+        // So that the changes are spread over some time of the source.
+        await sleep(20);
+      }
+      await syncer.kill('SIGCONT');
+      events += backlog;
+      const samples: { readonly atMs: number; readonly seconds: number | null }[] = [];
+      await syncer.waitFor((progress) => {
+        samples.push({ atMs: performance.now(), seconds: progress.estimatedSecondsToCatchUp });
+        return (progress.totalEventsApplied ?? 0) >= events;
+      });
+      const endMs = performance.now();
+      const known = samples.filter(({ seconds }) => seconds !== null && seconds > 0);
+      assert.ok(new Set(known.map(({ seconds }) => seconds)).size >= 3, 'it falls');
+      for (const { atMs, seconds } of known) {
+        const truth = (endMs - atMs) / 1000;
+        const estimate = seconds ?? NaN;
+        const text = `${estimate} s estimated, ${truth} s in truth`;
+        assert.ok(estimate <= 2 * truth + 3 && truth <= 2 * estimate + 3, text);
+      }
+      await slow[Symbol.asyncDispose]();
+    }
+    await syncer.waitFor(({ estimatedSecondsToCatchUp }) => estimatedSecondsToCatchUp === 0);
+
+    await commitAndWait(syncer);
+    const committed = await syncer.progress();
+    assert.equal(committed.estimatedSecondsToCatchUp, null);
+    assert.equal(committed.estimatedOplogTimeRemainingSeconds, null);
+    await pair.assertEqual();
+    assertStory(await logOf(syncer), events);
+  });
+
+  it('warns when the oplog of the source runs short, for as long as it does', async () => {
+    const { client } = pair.source;
+    const shop = client.db('shop');
+    await shop.collection('c').insertOne({ n: 0 });
+    await using syncer = await pair.syncing();
+    const isShort = ({ warnings }: SyncerProgress): boolean =>
+      warnings?.some((warning) => warning.startsWith('the oplog of cluster0 runs short')) ?? false;
+    // Some 50 KB/s, of which 16 MiB hold less than an hour, and 990 MiB more.
+    const stop = new AbortController();
+    const writing = (async () => {
+      while (!stop.signal.aborted) {
+        await shop.collection('c').insertOne({ text: 'x'.repeat(5_000) });
+        await sleep(100, undefined, { signal: stop.signal }).catch(() => undefined);
+      }
+    })();
+    try {
+      const short = await syncer.waitFor(isShort);
+      const seconds = short.estimatedOplogTimeRemainingSeconds ?? NaN;
+      assert.ok(seconds > 60 && seconds < 3600, String(seconds));
+      // It matters while the sync is paused, too.
+      await syncer.post('pause', {});
+      const paused = await syncer.progress();
+      assert.ok(isShort(paused));
+      assert.ok((paused.estimatedOplogTimeRemainingSeconds ?? NaN) <= seconds + 60);
+      assert.equal(paused.estimatedSecondsToCatchUp, null);
+      assert.equal(paused.lagTimeSeconds, null);
+      await client.db('admin').command({ replSetResizeOplog: 1, size: 990 });
+      const longer = await syncer.waitFor((progress) => !isShort(progress));
+      assert.ok((longer.estimatedOplogTimeRemainingSeconds ?? 0) > 3600);
+      assert.deepEqual(longer.warnings, []);
+      await syncer.post('resume', {});
+    } finally {
+      stop.abort();
+      await writing;
+    }
+    const log = await logOf(syncer);
+    assert.equal(log.filter(({ msg }) => msg === 'warning').length, 1);
+    assert.equal(log.filter(({ msg }) => msg === 'the oplog is long enough again').length, 1);
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+});
+
+function rows(first: number, count: number): Document[] {
+  return Array.from({ length: count }, (_, index) => ({
+    _id: `customer-${first + index}`,
+    n: first + index,
+    text: `x${first + index}`,
+  }));
+}
+
+/** All samples of /metrics, by name and labels. */
+async function metricsOf(syncer: SyncerProcess): Promise<Map<string, number>> {
+  const text = await metricsText(syncer);
+  const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    samples.map((line) => {
+      const end = line.lastIndexOf(' ');
+      return [line.slice(0, end), Number(line.slice(end + 1))] as const;
+    }),
+  );
+}
+
+async function metricsText(syncer: SyncerProcess): Promise<string> {
+  return await (await fetch(`${syncer.url}/metrics`)).text();
+}
+
+/** The page of the reference names what is served, with its type, and nothing else. */
+async function assertDocumented(syncer: SyncerProcess): Promise<void> {
+  const page = await readFile(
+    new URL('../../../docs/reference/metrics.md', import.meta.url),
+    'utf8',
+  );
+  const documented = [...page.matchAll(/^\| `(clustersync_syncer_\w+)` *\| (\w+) /gm)];
+  const served = [...(await metricsText(syncer)).matchAll(/^# TYPE (clustersync_\w+) (\w+)$/gm)];
+  const entries = (matches: readonly RegExpExecArray[]): string[] =>
+    matches.map(([, name, type]) => `${String(name)} ${String(type)}`).sort();
+  assert.ok(documented.length > 10);
+  assert.deepEqual(entries(served), entries(documented));
+}
+
+type LogLine = Readonly<Record<string, unknown>>;
+
+async function logOf(syncer: SyncerProcess): Promise<LogLine[]> {
+  const lines = (await syncer.log()).split('\n').filter((line) => line !== '');
+  return lines.map((line) => JSON.parse(line) as LogLine);
+}
+
+/** What matters of a sync is there at info, in under 100 lines; every event is there at debug, with no data. */
+function assertStory(log: readonly LogLine[], events: number): void {
+  const story = log.filter(({ level }) => level !== 'debug' && level !== 'trace');
+  assert.ok(story.length < 100, `${story.length} lines`);
+  const line = (msg: string): LogLine => {
+    const found = story.findLast((one) => one['msg'] === msg);
+    assert.ok(
+      found,
+      `the story has no "${msg}":\n${story.map((one) => String(one['msg'])).join('\n')}`,
+    );
+    return found;
+  };
+  assert.equal(line('options')['copyWorkers'], 1);
+  assert.equal((line('started')['options'] as LogLine)['buildIndexes'], 'afterDataCopy');
+  assert.equal(line('collections created')['collections'], 30);
+  assert.equal(line('indexes built')['indexes'], 8);
+  const copied = line('copied');
+  assert.equal(copied['documents'], 300);
+  assert.ok(Number(copied['bytes']) > 0 && Number(copied['seconds']) > 0);
+  assert.ok(Number.isInteger(line('applying changes')['lagSeconds']));
+  assert.ok(Number.isInteger(line('committing')['lagSeconds']));
+  assert.ok(Number(line('indexes and options restored')['indexes']) >= 4);
+  assert.equal(line('committed')['eventsApplied'], events);
+  const phases = story.filter(({ msg }) => msg === 'phase').map(({ phase }) => phase);
+  assert.deepEqual(phases, ['catalog', 'copy', 'changes', 'restoring', 'done']);
+
+  const logged = log.filter(({ msg }) => msg === 'event');
+  assert.equal(logged.length, events);
+  for (const { level, kind, namespace, time } of logged) {
+    assert.equal(level, 'debug');
+    assert.equal(typeof kind, 'string');
+    assert.match(String(namespace), /^shop\./);
+    assert.match(String(time), /^\d+:\d+$/);
+  }
+  assert.ok(!JSON.stringify(log).includes('customer-'), 'an _id is in the log');
+}
