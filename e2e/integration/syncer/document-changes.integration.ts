@@ -1,282 +1,80 @@
 import assert from 'node:assert/strict';
-import { Decimal128, Double, Int32, Long, type Collection, type Document } from 'mongodb';
-import type { Difference } from '../../ground/compare.ts';
-import { findDifferences } from '../../ground/compare.ts';
-import { commitAndWait, useClusterPair } from './cluster-pair.ts';
-import { byId, idsOfEveryType, type Row } from './every-id.ts';
+import type { MongoClient } from 'mongodb';
+import { findDifferences, type Difference } from '../../ground/compare.ts';
+import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
+import { documentChanges as cases, type Rows } from './document-change-cases.ts';
+import type { Row } from './every-id.ts';
+import { canBeSlow, holdCommands } from './slow-commands.ts';
 
-type Rows = Collection<Row>;
-
-/** Changes of documents: what is there before the sync, and what is done once change events are applied. */
-interface ChangeCase {
-  readonly before?: readonly Row[];
-  readonly change: (rows: Rows) => Promise<unknown>;
-}
-
-const list = [1, 2, 3, 4, 5, { deep: [10, 20, 30] }];
-
-const increase = (by: number): Document => ({ $inc: { n: by } });
-
-const update =
-  (...updates: (Document | Document[])[]): ChangeCase['change'] =>
-  async (rows) => {
-    for (const one of updates) await rows.updateMany({}, one);
-  };
-
-const cases: Readonly<Record<string, ChangeCase>> = {
-  insert: {
-    change: async (rows) => await rows.insertMany([{ _id: 1 }, { _id: 'two' }]),
-  },
-  'insert of an empty document, and of one with null': {
-    change: async (rows) => {
-      await rows.insertOne({ _id: {} });
-      await rows.insertOne({ _id: null, n: null });
-    },
-  },
-  replace: {
-    before: [{ _id: 1, a: 1, b: 2 }],
-    change: async (rows) => await rows.replaceOne(byId(1), { b: new Int32(3), c: 4 }),
-  },
-  'replace by a document with dollar and dotted field names': {
-    before: [{ _id: 1 }],
-    change: async (rows) =>
-      await rows.updateOne(byId(1), [
-        { $replaceWith: { $literal: { _id: 1, 'a.b': 1, x: { $inc: 5, 'c.d': [{ $set: 1 }] } } } },
-      ]),
-  },
-  'insert of dollar field names at the top': {
-    change: async (rows) => await rows.insertOne({ _id: 1, $price: 5, $set: { a: 1 } }),
-  },
-  delete: {
-    before: [{ _id: 1 }, { _id: 2 }],
-    change: async (rows) => await rows.deleteOne(byId(1)),
-  },
-  'delete, insert, update and delete again of the same _id': {
-    before: [{ _id: 1 }, { _id: 2 }],
-    change: async (rows) => {
-      for (const n of [1, 2, 3]) {
-        await rows.deleteOne(byId(1));
-        await rows.insertOne({ _id: 1, n });
-        await rows.updateOne(byId(1), increase(10));
-      }
-      await rows.deleteOne(byId(2));
-    },
-  },
-  'update: new fields, in their order': {
-    before: [{ _id: 1, m: 1 }],
-    change: update({ $set: { z: 1 } }, { $set: { b: 1, a: 2 } }, { $set: { 10: 1, 9: 1 } }),
-  },
-  'update: changed and removed fields': {
-    before: [{ _id: 1, a: 1, b: { c: 1, d: 2 }, e: [] }],
-    change: update({ $unset: { a: '' } }, { $set: { 'b.c': 'text' }, $unset: { 'b.d': '' } }),
-  },
-  'update: a field removed and set again goes to the end': {
-    before: [{ _id: 1, a: 1, b: 2 }],
-    change: update({ $unset: { a: '' } }, { $set: { a: 1 } }),
-  },
-  'update: the type of a number alone': {
-    before: [{ _id: 1, a: new Int32(1), b: new Double(2), c: 0 }],
-    change: update({ $set: { a: new Double(1), b: Long.fromNumber(2), c: new Double(-0) } }),
-  },
-  'update: elements of arrays by position': {
-    before: [{ _id: 1, list }],
-    change: update(
-      { $set: { 'list.1': 'two', 'list.5.deep.0': -10 } },
-      { $unset: { 'list.2': 1 } },
-    ),
-  },
-  'update: an element far beyond the end of an array': {
-    before: [{ _id: 1, list: [1] }],
-    change: update({ $set: { 'list.5': 6 } }),
-  },
-  'update: push, pull, pop and slice of arrays': {
-    before: [{ _id: 1, list, other: [3, 1, 2], third: [1, 2, 3, 4, 5, 6, 7, 8] }],
-    change: update(
-      { $push: { list: { $each: [7, 8], $position: 1 } } },
-      { $pull: { list: 3 } },
-      { $pop: { list: 1 } },
-      { $push: { other: { $each: [0], $sort: 1, $slice: 2 } } },
-      { $push: { third: { $each: [], $slice: 3 } } },
-    ),
-  },
-  'update: an array cut off and changed at once': {
-    before: [{ _id: 1, list: Array.from({ length: 50 }, (_, n) => ({ n, text: 'x'.repeat(50) })) }],
-    change: update([
-      { $set: { list: { $slice: ['$list', 20] } } },
-      { $set: { 'list.n': 'the same for all' } },
-    ]),
-  },
-  'update: an array becomes a document, a number, nothing': {
-    before: [{ _id: 1, a: [1], b: [1], c: [1], d: { 0: 1 }, e: null }],
-    change: update({
-      $set: { a: { 0: 1 }, b: 1, c: null, d: [1], e: [{ f: 1 }] },
-    }),
-  },
-  'update: paths through numbers as field names': {
-    before: [{ _id: 1, a: { 0: 'x' }, b: ['x'] }],
-    change: update({ $set: { 'a.0': 'y', 'a.1': 'z', 'b.0': 'y', 'b.1': 'z' } }),
-  },
-  'update: fields with dots and dollars in their names': {
-    before: [{ _id: 1, 'a.b': 1, nested: { 'c.d': { e: 1 }, $f: 2 } }],
-    change: update(
-      [{ $replaceWith: { $setField: { field: 'a.b', input: '$$ROOT', value: 2 } } }],
-      [
-        {
-          $replaceWith: {
-            $setField: {
-              field: 'nested',
-              input: '$$ROOT',
-              value: {
-                $setField: {
-                  field: { $literal: '$f' },
-                  input: '$nested',
-                  value: { $literal: { 'g.h': 1 } },
-                },
-              },
-            },
-          },
-        },
-      ],
-      [{ $replaceWith: { $unsetField: { field: 'a.b', input: '$$ROOT' } } }],
-    ),
-  },
-  'update: rename, multiply, min, max, bits, dates': {
-    before: [{ _id: 1, a: 1, b: new Decimal128('1.10'), c: 5, d: 5, e: 12, f: 0 }],
-    change: update({
-      $rename: { a: 'z' },
-      $mul: { b: new Int32(3) },
-      $min: { c: 1 },
-      $max: { d: 9 },
-      $bit: { e: { xor: new Int32(5) } },
-      $currentDate: { f: true },
-    }),
-  },
-  'update: by a pipeline, of every document': {
-    before: Array.from({ length: 300 }, (_, _id) => ({ _id, a: _id, b: { c: [_id] } })),
-    change: update([
-      { $set: { sum: { $add: ['$a', 1] }, 'b.d': '$a' } },
-      { $unset: 'a' },
-      { $set: { b: { $mergeObjects: [{ first: 1 }, '$b'] } } },
-    ]),
-  },
-  'update: hundreds of times of the same document': {
-    before: [{ _id: 1, n: 0, list: [] }],
-    change: async (rows) => {
-      for (let n = 0; n < 200; n++)
-        await rows.updateOne(byId(1), { ...increase(1), $addToSet: { list: n } } as Document);
-    },
-  },
-  'upsert and findAndModify': {
-    before: [{ _id: 1 }],
-    change: async (rows) => {
-      await rows.updateOne(byId('new'), { $set: { a: 1 } }, { upsert: true });
-      await rows.findOneAndUpdate(byId(1), { $set: { b: 1 } });
-      await rows.findOneAndReplace(byId('new'), { c: 1 });
-      await rows.findOneAndDelete(byId(1));
-    },
-  },
-  'documents and updates of nearly 16 MiB': {
-    before: [{ _id: 1, filler: 'x'.repeat(15 * 1024 * 1024) }],
-    change: async (rows) => {
-      await rows.updateOne(byId(1), { $set: { more: 'y'.repeat(700_000) } });
-      await rows.insertOne({ _id: 2, filler: 'z'.repeat(15.9e6) });
-    },
-  },
-  'a document nested 90 deep': {
-    before: [{ _id: 1 }],
-    change: update({
-      $set: { deep: Array.from({ length: 90 }).reduce((inner) => ({ a: inner }), 'leaf') },
-    }),
-  },
-  '_id of every type: changed and deleted': {
-    before: idsOfEveryType().map((_id) => ({ _id, n: 1 })),
-    change: async (rows) => {
-      await rows.updateMany({}, increase(1));
-      for (const [index, _id] of idsOfEveryType().entries())
-        if (index % 3 === 0) await rows.deleteOne(byId(_id));
-    },
-  },
-  '_id of every type: inserted': {
-    change: async (rows) => await rows.insertMany(idsOfEveryType().map((_id) => ({ _id }))),
-  },
-  'one number as _id, deleted and inserted again as another type': {
-    before: [{ _id: new Int32(1) }, { _id: new Double(2) }, { _id: Long.fromNumber(3) }],
-    change: async (rows) => {
-      const types = [
-        (n: number) => new Double(n),
-        (n: number) => Long.fromNumber(n),
-        (n: number) => Decimal128.fromString(`${n}.00`),
-        (n: number) => new Int32(n),
-        (n: number) => Decimal128.fromString(`${n}`),
-      ];
-      for (const as of types) {
-        for (const n of [1, 2, 3]) {
-          await rows.deleteOne(byId(n));
-          await rows.insertOne({ _id: as(n), n });
-          await rows.updateOne(byId(n), { $set: { n: -n } });
-        }
-      }
-    },
-  },
-  'a transaction over two collections': {
-    before: [{ _id: 1, n: 0 }],
-    change: async (rows) => {
-      const other = rows.db.collection<Row>('other');
-      await rows.db.client.withSession(async (session) => {
-        await session.withTransaction(async () => {
-          await rows.updateOne(byId(1), { $set: { n: 1 } }, { session });
-          await other.insertOne({ _id: 1 }, { session });
-          await rows.insertOne({ _id: 2 }, { session });
-          await other.deleteOne(byId('there'), { session });
-        });
-      });
-    },
-  },
-  'a transaction that is aborted': {
-    before: [{ _id: 1, n: 0 }],
-    change: async (rows) => {
-      await rows.db.client.withSession(async (session) => {
-        session.startTransaction();
-        await rows.insertOne({ _id: 2 }, { session });
-        await session.abortTransaction();
-      });
-      await rows.insertOne({ _id: 3 });
-    },
-  },
+/** When the documents are changed: after the copy, or while the copy is held; with one worker it is held at its first. */
+const moments: Readonly<Record<string, { readonly copyWorkers?: number }>> = {
+  'after the copy': {},
+  'of documents that are not copied yet': { copyWorkers: 1 },
+  'of documents that have been read and not yet written': { copyWorkers: 60 },
 };
 
-describe('change event application: documents', function () {
-  const pair = useClusterPair();
-  const differences = new Map<string, readonly Difference[]>();
+describe('changes of documents', () => {
+  const pair = useClusterPair({ parameters: canBeSlow });
 
-  before(async () => {
-    await pair.reset();
-    const databases = Object.keys(cases).map((_, index) => `case_${index}`);
-    const rowsOf = (index: number): Rows =>
-      pair.source.client.db(`case_${index}`).collection('rows', { ignoreUndefined: true });
-    for (const [index, { before: documents = [] }] of Object.values(cases).entries()) {
-      const rows = rowsOf(index);
-      await rows.db.createCollection('rows');
-      await rows.db.createCollection('other');
-      await rows.db.collection<Row>('other').insertOne({ _id: 'there' });
-      if (documents.length > 0) await rows.insertMany(documents);
-    }
-    await using syncer = await pair.syncing();
-    for (const [index, { change }] of Object.values(cases).entries()) await change(rowsOf(index));
-    await commitAndWait(syncer);
-    for (const [index, name] of Object.keys(cases).entries()) {
-      const found = await findDifferences(
-        pair.source.set.uri('admin'),
-        pair.destination.set.uri('admin'),
-        { exclude: databases.filter((_, other) => other !== index) },
-      );
-      differences.set(name, found);
-    }
-  });
+  for (const [when, { copyWorkers }] of Object.entries(moments)) {
+    describe(when, () => {
+      const differences = new Map<string, readonly Difference[]>();
 
-  for (const name of Object.keys(cases)) {
-    it(name, () => {
-      assert.deepEqual(differences.get(name), []);
+      before(async () => {
+        await pair.reset();
+        const { client } = pair.source;
+        await prepare(client);
+        await using syncer = await pair.syncer(copyWorkers ? { options: { copyWorkers } } : {});
+        if (copyWorkers === undefined) {
+          await syncer.start(forward);
+          await syncer.waitFor(({ canCommit }) => canCommit);
+          await changeAll(client);
+        } else {
+          await using held = await holdCommands(pair.destination, 'insert');
+          await syncer.start(forward);
+          const filled = Object.values(cases).filter(({ before: rows = [] }) => rows.length > 0);
+          await held.reached(Math.min(copyWorkers, filled.length + Object.keys(cases).length));
+          await changeAll(client);
+        }
+        await syncer.waitFor(({ canCommit }) => canCommit);
+        await commitAndWait(syncer);
+        const uris = [pair.source.set.uri('admin'), pair.destination.set.uri('admin')] as const;
+        if ((await findDifferences(...uris)).length === 0) return;
+        const databases = Object.keys(cases).map((_, index) => `case_${index}`);
+        for (const [index, name] of Object.keys(cases).entries()) {
+          const exclude = databases.filter((_, other) => other !== index);
+          differences.set(name, await findDifferences(...uris, { exclude }));
+        }
+      });
+
+      for (const name of Object.keys(cases)) {
+        it(name, () => {
+          assert.deepEqual(differences.get(name) ?? [], []);
+        });
+      }
     });
   }
 });
+
+async function prepare(client: MongoClient): Promise<void> {
+  await Promise.all(
+    Object.values(cases).map(async ({ before: documents = [] }, index) => {
+      const rows = rowsOf(client, index);
+      await rows.db.createCollection('rows');
+      await rows.db.collection<Row>('other').insertOne({ _id: 'there' });
+      if (documents.length > 0) await rows.insertMany(documents);
+    }),
+  );
+}
+
+async function changeAll(client: MongoClient): Promise<void> {
+  await Promise.all(
+    Object.values(cases).map(
+      async ({ change }, index): Promise<unknown> => await change(rowsOf(client, index)),
+    ),
+  );
+}
+
+function rowsOf(client: MongoClient, index: number): Rows {
+  return client.db(`case_${index}`).collection('rows', { ignoreUndefined: true });
+}
