@@ -24,6 +24,9 @@ import { listeningText, type RouterFile } from './router/router-file.ts';
 
 const routerProgram = fileURLToPath(new URL('router/main.ts', import.meta.url));
 
+/** Resharding would take five minutes at least. */
+const configParameters = { reshardingMinimumOperationDurationMillis: 0 };
+
 const majority = { writeConcern: { w: 'majority' } } as const;
 
 /** What a sharded cluster is made of. */
@@ -35,6 +38,10 @@ export interface ShardedClusterOptions extends WaitOptions {
   readonly name?: string;
   /** The roles of the user `syncer`. Default `sourceWithWriteBlocking`, which is enough for either side. */
   readonly syncerRoles?: SyncerRoles;
+  /** Addresses that the routers listen on besides 127.0.0.1. */
+  readonly bindIp?: readonly string[];
+  /** The host under which clients find the routers. Default 127.0.0.1. */
+  readonly advertisedHost?: string;
   /** Server parameters of the shards. */
   readonly parameters?: Readonly<Record<string, string | number | boolean>>;
 }
@@ -113,7 +120,13 @@ class LocalShardedCluster implements ShardedCluster {
     const inner =
       mongos === undefined ? Array.from({ length: count }, (_, i) => `router-${i}`) : [];
     const started = await Promise.all([
-      this.#startNode({ id: 'config', role: '--configsvr', keyFile, signal, parameters: {} }),
+      this.#startNode({
+        id: 'config',
+        role: '--configsvr',
+        keyFile,
+        signal,
+        parameters: configParameters,
+      }),
       ...[...shards, ...inner].map(async (id) => {
         const { parameters } = options;
         return await this.#startNode({ id, role: '--shardsvr', keyFile, signal, parameters });
@@ -131,6 +144,8 @@ class LocalShardedCluster implements ShardedCluster {
       await createUser(config.client, user, roles, 1);
     }
     const set = `config/${config.address}`;
+    const hosts = ['127.0.0.1', ...(options.bindIp ?? [])];
+    const host = options.advertisedHost ?? '127.0.0.1';
     if (mongos === undefined) {
       const nodes = started.filter(({ id }) => inner.includes(id));
       await Promise.all(
@@ -138,9 +153,16 @@ class LocalShardedCluster implements ShardedCluster {
           await becomeRouter(node, config, signal);
         }),
       );
-      await this.#startTestRouters(config, nodes, keyFile, signal);
+      const file = {
+        ...{ config: config.address, keyFile, hosts },
+        inner: nodes.map(({ address }) => address),
+      };
+      const { port } = await this.#startTestRouters(file, signal);
+      this.#routerAddresses = nodes.map((_, index) => `${host}:${port + index}`);
     } else {
-      await this.#startMongos(mongos, count, ['--configdb', set, '--keyFile', keyFile], signal);
+      const args = ['--configdb', set, '--keyFile', keyFile, '--bind_ip', hosts.join(',')];
+      await this.#startMongos(mongos, count, args, signal);
+      this.#routerAddresses = this.#routers.map(({ port }) => `${host}:${port}`);
     }
   }
 
@@ -181,18 +203,7 @@ class LocalShardedCluster implements ShardedCluster {
     return node;
   }
 
-  async #startTestRouters(
-    config: Node,
-    inner: readonly Node[],
-    keyFile: string,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const file: RouterFile = {
-      config: config.address,
-      keyFile,
-      hosts: ['127.0.0.1'],
-      inner: inner.map(({ address }) => address),
-    };
+  async #startTestRouters(file: RouterFile, signal: AbortSignal): Promise<ServerProcess> {
     const path = join(this.#folder.path, 'routers.json');
     await writeFile(path, JSON.stringify(file));
     const router = await this.#startRouter('routers', signal, {
@@ -202,7 +213,7 @@ class LocalShardedCluster implements ShardedCluster {
     });
     this.#routerKind = 'router of the tests';
     this.#routers = [router];
-    this.#routerAddresses = inner.map((_, index) => `127.0.0.1:${router.port + index}`);
+    return router;
   }
 
   async #startMongos(
@@ -215,12 +226,11 @@ class LocalShardedCluster implements ShardedCluster {
       Array.from({ length: count }, async (_, index) => {
         return await this.#startRouter(`mongos-${index}`, signal, {
           file,
-          args: (port) => [...args, '--port', String(port), '--bind_ip', '127.0.0.1'],
+          args: (port) => [...args, '--port', String(port)],
           listeningText: listeningEntry,
         });
       }),
     );
-    this.#routerAddresses = this.#routers.map(({ port }) => `127.0.0.1:${port}`);
   }
 
   async #startRouter(
