@@ -26,9 +26,6 @@ const batchSize = 20_000;
 /** Attempts to go on from one place with whole events, after a stream that breaks off as a lost connection does. */
 const maxWholeAttempts = 2;
 
-/** Attempts at one place before people are told. */
-const attemptsBeforeWarning = 8;
-
 /** Fetches of abbreviated events, and how many each brings: the first is by itself, if it is the large one. */
 const abbreviatedFetches = [1, ...Array<number>(16).fill(4)];
 
@@ -55,8 +52,10 @@ export async function* readChanges(
         // The first batch of a stream repeats the token that it was opened with.
         const isProgress =
           batch.events.length > 0 || !('after' in from) || !isSame(batch.token, from.after);
-        if (isProgress) attempt = 0;
-        trouble.clear();
+        if (isProgress) {
+          attempt = 0;
+          trouble.clear();
+        }
         context.monitor.addReceived(batch.events);
         yield batch;
         from = { after: batch.token };
@@ -73,8 +72,6 @@ export async function* readChanges(
       const reason = messageOf(error);
       trouble.set(reason);
       context.logger.warn({ attempt, isAbbreviated, reason }, 'opening the change stream again');
-      if (attempt === attemptsBeforeWarning)
-        await context.warn(`the change stream breaks off at the same place: ${reason}`);
       if (!isTooLarge) await sleep(backoffMs(attempt), context.signal);
     }
   }
