@@ -72,6 +72,9 @@ export const hardCases: Readonly<Record<string, HardCase>> = {
   ),
   'ids that are dates beyond JavaScript': ids((n) => new RawDate(2n ** 62n + BigInt(n))),
   'ids that are code with a scope': ids((n) => new Code('f', { n: new Int32(n) })),
+  'ids that are documents with a regular expression': ids((n) =>
+    raw(['r', new BSONRegExp(`^x${n}`, 'ix')]),
+  ),
   'ids of 100 KiB': ids((n) => `${'long'.repeat(25_000)}${n}`),
   'ids at the ends of the order, and that are no numbers': async (db, phase) => {
     const odd = [new MinKey(), new Double(NaN), new Double(-0), null, zeroTime, new MaxKey()];

@@ -3,12 +3,16 @@ import type { Db } from 'mongodb';
 import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
 import { byId, type Row } from './every-id.ts';
 import { insertRaw, raw, RawText, updateRaw } from './raw-documents.ts';
+import { peakResidentBytes } from './resident-memory.ts';
 import { canBeSlow, slowCommands } from './slow-commands.ts';
 
 const mebibyte = 1024 * 1024;
 
 /** Largest document that a server takes. */
 const maxDocumentBytes = 16 * mebibyte;
+
+/** Some batches of 16 MiB at a time, each read, held and sent. */
+const maxResidentBytes = 500 * mebibyte;
 
 describe('large documents, and change events that no server can send', () => {
   const pair = useClusterPair({ parameters: canBeSlow });
@@ -40,7 +44,9 @@ describe('large documents, and change events that no server can send', () => {
     await db.collection<Row>('rows').updateOne(byId(3), [halves]);
     await db.collection<Row>('rows').deleteOne(byId(4));
     await commitAndWait(syncer);
+    const residentBytes = await peakResidentBytes(syncer);
     await pair.assertEqual();
+    assert.ok(residentBytes < maxResidentBytes, `${residentBytes} bytes resident`);
   });
 
   it('events above 16 MiB, and answers that are too large with their resume token', async () => {
