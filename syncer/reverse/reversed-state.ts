@@ -55,7 +55,11 @@ export function reversedState(
       estimatedTotalBytes: 0,
     },
     collections: collections.map((collection) => reversedCollection(collection, writableTime)),
-    views: views.map((view) => ({ ...view, specifiedAt: writableTime })),
+    views: views.map((view) => ({
+      ...view,
+      specifiedAt: writableTime,
+      specifiedBy: writableTime,
+    })),
   };
 }
 
@@ -67,6 +71,7 @@ function reversedCollection(collection: TrackedCollection, time: Timestamp): Tra
     uuid: destinationUuid,
     destinationUuid: uuid,
     namedAt: time,
+    namedBy: time,
     specifiedAt: time,
   };
 }

@@ -13,6 +13,9 @@ import type {
   TrackedView,
 } from './records.ts';
 
+/** Collections that are encoded or decoded at once: 10,000 would keep progress from answering for a second. */
+const maxBatch = 250;
+
 /** Index of the record that says that all partitions of a collection are stored. */
 const partitionsEnd = -1;
 
@@ -148,20 +151,24 @@ export class SyncStore {
   }
 
   async readCollections(): Promise<TrackedCollection[]> {
-    const stored = await this.#collections.find({}, { signal: this.#signal }).toArray();
-    return stored.map(decodeCollection);
+    const collections: TrackedCollection[] = [];
+    const options = { signal: this.#signal, batchSize: maxBatch };
+    for await (const stored of this.#collections.find({}, options))
+      collections.push(decodeCollection(stored));
+    return collections;
   }
 
   async putCollections(collections: readonly TrackedCollection[]): Promise<void> {
-    if (collections.length === 0) return;
-    const replacements = collections.map((collection) => ({
-      replaceOne: {
-        filter: { _id: collection.uuid },
-        replacement: encodeCollection(collection),
-        upsert: true,
-      },
-    }));
-    await this.#collections.bulkWrite(replacements, { ordered: false });
+    for (let first = 0; first < collections.length; first += maxBatch) {
+      const replacements = collections.slice(first, first + maxBatch).map((collection) => ({
+        replaceOne: {
+          filter: { _id: collection.uuid },
+          replacement: encodeCollection(collection),
+          upsert: true,
+        },
+      }));
+      await this.#collections.bulkWrite(replacements, { ordered: false });
+    }
   }
 
   async deleteCollection(uuid: UUID): Promise<void> {
