@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Db, MongoClient } from 'mongodb';
 import { findDifferences, type Difference } from '../../ground/compare.ts';
-import { collectionChanges, type CatalogChange } from './catalog-change-cases.ts';
+import { collectionChanges, fill, type CatalogChange } from './catalog-change-cases.ts';
 import {
   commitAndWait,
   forward,
@@ -16,6 +16,7 @@ const cases = { ...collectionChanges, ...indexChanges };
 
 /** When the catalog is changed: after the copy, or while the copy is held. */
 interface Moment {
+  readonly buildIndexes?: 'afterDataCopy';
   readonly copyWorkers?: number;
   /** A collection in whose copy everything stands still: with one worker it is the first, or the last. */
   readonly barrier?: { readonly documentBytes: number };
@@ -27,17 +28,23 @@ const moments: Readonly<Record<string, Moment>> = {
     copyWorkers: 1,
     barrier: { documentBytes: 2_000_000 },
   },
-  'of collections that are being copied': { copyWorkers: 60 },
+  'of collections that are being copied, before their indexes': {
+    copyWorkers: 60,
+    buildIndexes: 'afterDataCopy',
+  },
   'of collections that are copied, during the copy': {
     copyWorkers: 1,
     barrier: { documentBytes: 30 },
   },
 };
 
-describe('changes of the catalog', () => {
+describe('changes of the catalog', function () {
+  this.timeout(180_000);
   const pair = useClusterPair({ parameters: canBeSlow });
 
-  for (const [when, { copyWorkers, barrier }] of Object.entries(moments)) {
+  for (const [when, { copyWorkers, barrier, buildIndexes = 'beforeDataCopy' }] of Object.entries(
+    moments,
+  )) {
     describe(when, () => {
       const differences = new Map<string, readonly Difference[]>();
 
@@ -47,7 +54,7 @@ describe('changes of the catalog', () => {
         await onEveryCase(client, async ({ before: prepare }, ...dbs) => await prepare?.(...dbs));
         await using syncer = await pair.syncer(copyWorkers ? { options: { copyWorkers } } : {});
         if (copyWorkers === undefined) {
-          await syncer.start(forward);
+          await syncer.start({ ...forward, buildIndexes });
           await syncer.waitFor(({ canCommit }) => canCommit);
           await onEveryCase(client, async ({ change }, ...dbs) => await change(...dbs));
         } else {
@@ -58,7 +65,7 @@ describe('changes of the catalog', () => {
             'insert',
             barrier && 'barrier.rows',
           );
-          await syncer.start(forward);
+          await syncer.start({ ...forward, buildIndexes });
           await held.reached(barrier ? 1 : await countFilled(client));
           await onEveryCase(client, async ({ change }, ...dbs) => await change(...dbs));
         }
@@ -74,6 +81,54 @@ describe('changes of the catalog', () => {
       }
     });
   }
+
+  describe('of a collection of which two partitions are being copied and others not yet begun', () => {
+    const other = (): Db => pair.source.client.db('other');
+    const changes: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
+      'renamed, and another in its place': async (db) => {
+        await db.renameCollection('rows', 'moved');
+        await db.collection('moved').deleteMany({ n: { $mod: [3, 0] } });
+        await fill(db, 'rows');
+      },
+      'dropped, and made again': async (db) => {
+        await db.dropCollection('rows');
+        await fill(db, 'rows');
+      },
+      'renamed into another database': async (db) => {
+        await db.client
+          .db('admin')
+          .command({ renameCollection: 'data.rows', to: 'other.rows', dropTarget: true });
+        await other()
+          .collection('rows')
+          .updateMany({}, { $inc: { n: 1 } });
+      },
+      'converted to capped': async (db) =>
+        await db.command({ convertToCapped: 'rows', size: 50_000 }),
+      'dropped with its database': async (db) => {
+        await db.dropDatabase();
+        await fill(db, 'rows');
+      },
+    };
+    for (const [what, change] of Object.entries(changes)) {
+      it(what, async () => {
+        await pair.reset();
+        const db = pair.source.client.db('data');
+        const rows = Array.from({ length: 400 }, (_, n) => ({ n, text: 'x'.repeat(1000) }));
+        await db.collection('rows').insertMany(rows);
+        await fill(other(), 'rows');
+        const options = { copyWorkers: 2, partitionMebibytes: 0.05 };
+        await using syncer = await pair.syncer({ options });
+        const held = await holdCommands(pair.destination, 'insert', 'data.rows');
+        await syncer.start(forward);
+        await held.reached(2);
+        await change(db);
+        await held[Symbol.asyncDispose]();
+        await syncer.waitFor(({ canCommit }) => canCommit);
+        await commitAndWait(syncer);
+        await pair.assertEqual();
+      });
+    }
+  });
 
   describe('what cannot be followed', () => {
     beforeEach(async () => {

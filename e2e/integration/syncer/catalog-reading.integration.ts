@@ -137,7 +137,8 @@ const cases: Readonly<Record<string, ReadingCase>> = {
   },
 };
 
-describe('changes of the source while its catalog is read', () => {
+describe('changes of the source while its catalog is read', function () {
+  this.timeout(180_000);
   const pair = useClusterPair({ parameters: canBeSlow });
 
   const moments = {

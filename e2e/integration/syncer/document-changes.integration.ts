@@ -13,7 +13,8 @@ const moments: Readonly<Record<string, { readonly copyWorkers?: number }>> = {
   'of documents that have been read and not yet written': { copyWorkers: 60 },
 };
 
-describe('changes of documents', () => {
+describe('changes of documents', function () {
+  this.timeout(180_000);
   const pair = useClusterPair({ parameters: canBeSlow });
 
   for (const [when, { copyWorkers }] of Object.entries(moments)) {
