@@ -3,6 +3,7 @@ import {
   MongoBulkWriteError,
   MongoError,
   MongoNetworkError,
+  MongoOperationTimeoutError,
   MongoServerError,
   MongoServerSelectionError,
 } from 'mongodb';
@@ -79,11 +80,13 @@ const socketCalls = new Set(['read', 'write', 'connect', 'shutdown', 'getaddrinf
 const closedSocketCodes = new Set(['ERR_STREAM_DESTROYED', 'ERR_STREAM_PREMATURE_CLOSE']);
 
 /**
- * True where a connection could not be had, or broke. The driver (7.8) throws the socket's own error when it breaks while
+ * True where a connection could not be had, or broke, or did not answer by a deadline. The driver (7.8) throws the socket's own error when it breaks while
  * a long command is being sent, and wraps any error in one of its bulk writes, which then has no code of a server.
  */
 function isConnectionFailure(error: unknown): boolean {
   if (error instanceof MongoNetworkError || error instanceof MongoServerSelectionError) return true;
+  if (error instanceof MongoOperationTimeoutError) return true;
+  if (error instanceof DOMException) return error.name === 'TimeoutError';
   if (error instanceof MongoBulkWriteError)
     return codeOf(error) === undefined && [error.writeErrors].flat().length === 0;
   if (!(error instanceof Error) || error instanceof MongoError) return false;
@@ -122,7 +125,7 @@ export function connectionError(error: unknown): SyncError | undefined {
     }
     return new SyncError('ClusterUnreachable', error.message, { cause: error });
   }
-  if (isConnectionFailure(error) || error.name === 'TimeoutError') {
+  if (isConnectionFailure(error)) {
     return new SyncError('ClusterUnreachable', error.message, { cause: error });
   }
   return undefined;

@@ -20,6 +20,12 @@ export interface ChangeBatch {
 /** How long the server waits for an event before it answers with none. */
 const maxAwaitMs = 500;
 
+/**
+ * A fetch that has no answer by then is given up: its connection is dead, though others may live. Where the server has to
+ * search a long oplog for the next event, a later attempt has more time.
+ */
+const fetchDeadlineMs = 15_000;
+
 /** Events of one fetch. */
 const batchSize = 20_000;
 
@@ -47,7 +53,10 @@ export async function* readChanges(
   using trouble = context.monitor.troubles.watch('change stream');
   for (let attempt = 0; ; attempt++) {
     try {
-      const batches = isAbbreviated ? readInShort(context, from) : readWhole(context, from);
+      const deadlineMs = fetchDeadlineMs * 2 ** Math.min(attempt, 6);
+      const batches = isAbbreviated
+        ? readInShort(context, from, deadlineMs)
+        : readWhole(context, from, deadlineMs);
       for await (const batch of batches) {
         // The first batch of a stream repeats the token that it was opened with.
         const isProgress =
@@ -77,14 +86,22 @@ export async function* readChanges(
   }
 }
 
-async function* readWhole(context: SyncContext, from: StreamStart): AsyncGenerator<ChangeBatch> {
-  await using cursor = await openStream(context, from);
+async function* readWhole(
+  context: SyncContext,
+  from: StreamStart,
+  deadlineMs: number,
+): AsyncGenerator<ChangeBatch> {
+  await using cursor = await openStream(context, from, deadlineMs);
   for (let batch = await cursor.next(); batch !== undefined; batch = await cursor.next())
     yield { events: batch.documents, token: tokenOf(batch) };
 }
 
-async function* readInShort(context: SyncContext, from: StreamStart): AsyncGenerator<ChangeBatch> {
-  await using cursor = await openStream(context, from, [abbreviation]);
+async function* readInShort(
+  context: SyncContext,
+  from: StreamStart,
+  deadlineMs: number,
+): AsyncGenerator<ChangeBatch> {
+  await using cursor = await openStream(context, from, deadlineMs, [abbreviation]);
   for (const size of abbreviatedFetches) {
     const batch = await cursor.next(size);
     if (batch === undefined) return;
@@ -109,6 +126,7 @@ function tokenOf({ postBatchResumeToken: token }: RawBatch): RawDocument {
 async function openStream(
   { source, options, signal }: SyncContext,
   from: StreamStart,
+  deadlineMs: number,
   stages: readonly Document[] = [],
 ): Promise<RawCursor> {
   const changeStream = {
@@ -131,7 +149,7 @@ async function openStream(
     source.raw,
     'admin',
     { aggregate: 1, pipeline, cursor: { batchSize: 0 }, readConcern: { level: 'majority' } },
-    { signal, batchSize, maxAwaitMs },
+    { signal, batchSize, maxAwaitMs, deadlineMs },
   );
 }
 

@@ -71,9 +71,13 @@ function repairStatement(document: RawDocument): RawDocument {
     .finish();
 }
 
+/** A connection that does not answer by then is dead, though others may live. The write is repeated. */
+const writeDeadlineMs = 120_000;
+
 /** For write commands: their answers quote ids and keys, which are not UTF-8 at times. */
 export function writeOptions(signal: AbortSignal): RunCommandOptions & { signal: AbortSignal } {
-  return { signal, enableUtf8Validation: false };
+  const deadline = AbortSignal.timeout(writeDeadlineMs);
+  return { signal: AbortSignal.any([signal, deadline]), enableUtf8Validation: false };
 }
 
 /** Throws what a write command reports in an answer that is `ok`, except for write errors that are expected. */
