@@ -67,6 +67,13 @@ describe('specifications', () => {
     assert.equal(hex(encodeSpec(decodeIndexSpec(spec))), hex(spec));
   });
 
+  it('do not hold the bytes that they were read from', () => {
+    const bytes = Uint8Array.from(odd);
+    const spec = decodeSpec(bytes);
+    bytes.fill(0xff);
+    assert.equal(hex(encodeSpec(spec)), hex(odd));
+  });
+
   it('differ where the order of a key does', () => {
     const other = new RawWriter()
       .begin('key')

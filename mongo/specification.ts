@@ -1,5 +1,5 @@
 import { BSON, type Document } from 'mongodb';
-import { bsonType, elementsOf, type RawDocument } from './raw-bson.ts';
+import { bsonType, elementsOf, valueBytes, type RawDocument, type RawElement } from './raw-bson.ts';
 import { decodeElement, RawValue } from './raw-value.ts';
 
 /** The specification of an index as listIndexes shows it: `v`, `key`, `name` and its options. */
@@ -16,9 +16,15 @@ export function decodeSpec(bytes: RawDocument): Document {
   const spec: Document = {};
   for (const element of elementsOf(bytes)) {
     const isNested = element.type === bsonType.document || element.type === bsonType.array;
-    spec[element.name] = isNested ? new RawValue(element.name, element) : decodeElement(element);
+    spec[element.name] = isNested ? ownValue(element) : decodeElement(element);
   }
   return spec;
+}
+
+/** A copy: the bytes around it, a whole answer of the server, are not kept with it. */
+function ownValue(element: RawElement): RawValue {
+  const bytes = Uint8Array.from(valueBytes(element));
+  return new RawValue(element.name, { ...element, bytes, offset: 0, length: bytes.length });
 }
 
 /** Reads the specification of an index. */
