@@ -147,7 +147,11 @@ function sourceActions({ enableUserWriteBlocking }: StartOptions): NeededActions
 
 function destinationActions({ enableUserWriteBlocking }: StartOptions): NeededActions {
   return {
-    cluster: ['listDatabases', ...(enableUserWriteBlocking ? blockingActions : [])],
+    cluster: [
+      'appendOplogNote',
+      'listDatabases',
+      ...(enableUserWriteBlocking ? blockingActions : []),
+    ],
     collections: [
       'find',
       'insert',

@@ -115,10 +115,23 @@ describe('contract 4.1: what start refuses because of the clusters', () => {
           resource: { db: '', collection: '' },
           actions: ['bypassDocumentValidation', 'collMod', 'listIndexes', 'renameCollectionSameDB'],
         },
+        { resource: { cluster: true }, actions: ['appendOplogNote'] },
       ],
       roles: ['readWriteAnyDatabase', 'clusterMonitor'],
     });
     await createUser(pair.destination.client, 'unblocking', ['noBlocking']);
+    // All that the source needs with write blocking, but nothing for being the destination of a reversed sync.
+    await pair.source.client.db('admin').command({
+      createRole: 'onlyBlocking',
+      privileges: [
+        {
+          resource: { cluster: true },
+          actions: ['setUserWriteBlockMode', 'bypassWriteBlockingMode'],
+        },
+      ],
+      roles: ['backup', 'clusterMonitor', 'readAnyDatabase'],
+    });
+    await createUser(pair.source.client, 'forward', ['onlyBlocking']);
     try {
       const as = (side: 'source' | 'destination', user: string): string =>
         pair[side].set.uri('syncer').replace(/\/\/.*@/, `//${user}:secret@`);
@@ -135,6 +148,14 @@ describe('contract 4.1: what start refuses because of the clusters', () => {
         return String(body['error']).startsWith('MissingPrivileges: not authorized on admin');
       });
       assert.equal((await nothing.post('start', forward)).body['error'], 'MissingPrivileges');
+      await using noReverse = await pair.syncer({ cluster0: as('source', 'forward') });
+      await refuses(
+        noReverse,
+        { enableUserWriteBlocking: true, reversible: true },
+        409,
+        'MissingPrivileges',
+        /cluster0 lacks the actions insert, update, remove/,
+      );
       await using noBlocking = await pair.syncer({ cluster1: as('destination', 'unblocking') });
       const body = { enableUserWriteBlocking: true };
       await refuses(
@@ -148,6 +169,8 @@ describe('contract 4.1: what start refuses because of the clusters', () => {
       await noBlocking.waitFor(({ canCommit }) => canCommit);
     } finally {
       await pair.source.client.db('admin').command({ dropUser: 'reader' });
+      await pair.source.client.db('admin').command({ dropUser: 'forward' });
+      await pair.source.client.db('admin').command({ dropRole: 'onlyBlocking' });
       const admin = pair.destination.client.db('admin');
       await admin.command({ dropUser: 'writer' });
       await admin.command({ dropUser: 'nobody' });

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { MongoClient, type MongoServerError } from 'mongodb';
 import { commitAndWait, forward, useClusterPair, type Side } from './cluster-pair.ts';
+import { canBeSlow, slowCommands } from './slow-commands.ts';
 
 const userWritesBlocked = 371;
 
 describe('contract 4.1: enableUserWriteBlocking', () => {
-  const pair = useClusterPair();
+  const pair = useClusterPair({ parameters: canBeSlow });
   const clients: MongoClient[] = [];
   beforeEach(async () => {
     await pair.reset();
@@ -75,6 +76,65 @@ describe('contract 4.1: enableUserWriteBlocking', () => {
     await commitAndWait(syncer);
     assert.equal(await write(source, 'app'), 'blocked');
     assert.equal(await write(destination, 'app'), 'written');
+  });
+
+  it('is told of by progress and the log, also by a process started after a crash in the commit', async () => {
+    const warnings = (...names: string[]): string[] => [
+      `writes of ordinary users are blocked on ${names.join(' and ')}`,
+    ];
+    await pair.source.client.db('shop').command({
+      createIndexes: 'items',
+      indexes: [{ key: { n: 1 }, name: 'n', unique: true }],
+    });
+    await using syncer = await pair.syncing({ enableUserWriteBlocking: true });
+    assert.deepEqual((await syncer.progress()).warnings, warnings('cluster1'));
+    const slow = await slowCommands(pair.destination, ['collMod'], 2_000);
+    await syncer.commit();
+    assert.deepEqual((await syncer.progress()).warnings, warnings('cluster0', 'cluster1'));
+    await syncer.kill();
+    assert.equal(await write(pair.source, 'app'), 'blocked');
+    const before = (await syncer.log()).length;
+    await syncer.restart();
+    assert.deepEqual((await syncer.progress()).warnings, warnings('cluster0', 'cluster1'));
+    const ready = (await syncer.log())
+      .slice(before)
+      .split('\n')
+      .find((line) => line.includes('"ready"'));
+    assert.match(ready ?? '', /"state":"COMMITTING","blocked":\["cluster0","cluster1"\]/);
+    await slow[Symbol.asyncDispose]();
+    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    assert.deepEqual((await syncer.progress()).warnings, warnings('cluster0'));
+  });
+
+  it('that is not permitted any more stops a commit by name; with the right again a restart goes on', async () => {
+    const { source } = pair;
+    const admin = source.client.db('admin');
+    await using syncer = await pair.syncing({ enableUserWriteBlocking: true });
+    const { users } = await admin.command({ usersInfo: 'syncer' });
+    const { roles } = (users as [{ roles: { role: string }[] }])[0];
+    await admin.command({
+      createRole: 'onlyNotes',
+      privileges: [{ resource: { cluster: true }, actions: ['appendOplogNote'] }],
+      roles: ['clusterMonitor', 'readAnyDatabase'],
+    });
+    await admin.command({ updateUser: 'syncer', roles: ['onlyNotes'] });
+    try {
+      const { status, body } = await syncer.post('commit', {});
+      assert.equal(status, 409, JSON.stringify(body));
+      assert.equal(body['error'], 'MissingPrivileges');
+      const progress = await syncer.getProgress();
+      assert.match(
+        String(progress.body['error']),
+        /^MissingPrivileges: .*blocked on cluster0 and cluster1$/,
+      );
+    } finally {
+      await admin.command({ updateUser: 'syncer', roles });
+      await admin.command({ dropRole: 'onlyNotes' });
+    }
+    await syncer.kill();
+    await syncer.restart();
+    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    assert.equal(await write(source, 'app'), 'blocked');
   });
 
   it('is off by default: nobody is blocked on either side', async () => {
