@@ -1,0 +1,65 @@
+import type { LoadDocument, LoadOperation } from './operations.ts';
+import { writeInBulk } from './operations.ts';
+import { pause, writers, type ChangesGround } from './ground.ts';
+
+/** A backlog of mixed events applied, beside the same operations written straight to the destination. */
+export interface BacklogResult {
+  readonly events: number;
+  /** Operations per second of bulk writes to the destination. */
+  readonly floorPerSecond: number;
+  /** Events per second, from the moment the stopped syncer goes on until the destination has them all. */
+  readonly eventsPerSecond: number;
+}
+
+/**
+ * Stops the syncer, writes mixed operations to the source, and measures how long the syncer needs for them once it goes
+ * on; and before that, with nothing else at work, the same operations as bulk writes to another database of the destination.
+ */
+export async function measureBacklog(
+  ground: ChangesGround,
+  events: number,
+): Promise<BacklogResult> {
+  const { source, destination, syncer } = ground;
+  const rows = source.db('bench').collection<LoadDocument>('rows');
+  const floorRows = destination.db('bench_floor').collection<LoadDocument>('rows');
+  await floorRows.drop();
+  const before = await rows.find().toArray();
+  await floorRows.insertMany(before);
+  await pause(500);
+  const lists = ground.loads.map((load) =>
+    Array.from({ length: Math.ceil(events / writers) }, (): LoadOperation => load.next()),
+  );
+  await syncer.kill('SIGSTOP');
+  const floorSeconds = await seconds(async () => {
+    await writeInBulk(floorRows, lists);
+  });
+  await writeInBulk(rows, lists);
+  const count = lists.flat().length;
+  const expected = await rows.estimatedDocumentCount();
+  const there = destination.db('bench').collection('rows');
+  const already = (await there.estimatedDocumentCount()) - before.length;
+  if (already !== 0) throw new Error(`the destination is ahead by ${already} documents`);
+  const marker = `backlog-${Date.now()}`;
+  await source.db('bench').collection<{ _id: string }>('markers').insertOne({ _id: marker });
+  await pause(2_000);
+  const applySeconds = await seconds(async () => {
+    await syncer.kill('SIGCONT');
+    const markers = destination.db('bench').collection<{ _id: string }>('markers');
+    while (
+      (await there.estimatedDocumentCount()) !== expected ||
+      (await markers.findOne({ _id: marker }, { readConcern: 'local' })) === null
+    )
+      await pause(20);
+  });
+  return {
+    events: count,
+    floorPerSecond: Math.round(count / floorSeconds),
+    eventsPerSecond: Math.round(count / applySeconds),
+  };
+}
+
+async function seconds(run: () => Promise<void>): Promise<number> {
+  const start = performance.now();
+  await run();
+  return (performance.now() - start) / 1_000;
+}
