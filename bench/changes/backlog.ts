@@ -1,3 +1,4 @@
+import { costOf, type Cost } from './cpu.ts';
 import type { LoadDocument, LoadOperation } from './operations.ts';
 import { writeInBulk } from './operations.ts';
 import { pause, writers, type ChangesGround } from './ground.ts';
@@ -9,6 +10,10 @@ export interface BacklogResult {
   readonly floorPerSecond: number;
   /** Events per second, from the moment the stopped syncer goes on until the destination has them all. */
   readonly eventsPerSecond: number;
+  /** Of bulk writes: CPU seconds of the destination, and of the client. */
+  readonly floorCost: Cost<'destination' | 'bench'>;
+  /** Of applying: CPU seconds of the syncer and of the servers. */
+  readonly applyCost: Cost<'syncer' | 'source' | 'destination'>;
 }
 
 /**
@@ -30,7 +35,13 @@ export async function measureBacklog(
     Array.from({ length: Math.ceil(events / writers) }, (): LoadOperation => load.next()),
   );
   await syncer.kill('SIGSTOP');
-  const floorSeconds = await seconds(async () => {
+  const {
+    syncer: syncerPids,
+    source: sourcePids,
+    destination: destinationPids,
+    bench,
+  } = ground.pids();
+  const floorCost = await costOf({ destination: destinationPids, bench }, async () => {
     await writeInBulk(floorRows, lists);
   });
   await writeInBulk(rows, lists);
@@ -42,24 +53,23 @@ export async function measureBacklog(
   const marker = `backlog-${Date.now()}`;
   await source.db('bench').collection<{ _id: string }>('markers').insertOne({ _id: marker });
   await pause(2_000);
-  const applySeconds = await seconds(async () => {
-    await syncer.kill('SIGCONT');
-    const markers = destination.db('bench').collection<{ _id: string }>('markers');
-    while (
-      (await there.estimatedDocumentCount()) !== expected ||
-      (await markers.findOne({ _id: marker }, { readConcern: 'local' })) === null
-    )
-      await pause(20);
-  });
+  const applyCost = await costOf(
+    { syncer: syncerPids, source: sourcePids, destination: destinationPids },
+    async () => {
+      await syncer.kill('SIGCONT');
+      const markers = destination.db('bench').collection<{ _id: string }>('markers');
+      while (
+        (await there.estimatedDocumentCount()) !== expected ||
+        (await markers.findOne({ _id: marker }, { readConcern: 'local' })) === null
+      )
+        await pause(20);
+    },
+  );
   return {
     events: count,
-    floorPerSecond: Math.round(count / floorSeconds),
-    eventsPerSecond: Math.round(count / applySeconds),
+    floorPerSecond: Math.round(count / floorCost.seconds),
+    eventsPerSecond: Math.round(count / applyCost.seconds),
+    floorCost,
+    applyCost,
   };
-}
-
-async function seconds(run: () => Promise<void>): Promise<number> {
-  const start = performance.now();
-  await run();
-  return (performance.now() - start) / 1_000;
 }

@@ -16,6 +16,8 @@ export interface ChangesGround extends AsyncDisposable {
   readonly source: MongoClient;
   readonly destination: MongoClient;
   readonly syncer: SyncerProcess;
+  /** Processes by what they do; `bench` is this one, which is the client of the floor. */
+  pids(): Record<'syncer' | 'source' | 'destination' | 'bench', (number | undefined)[]>;
   /** The writers' loads: they go on where the one before has ended. */
   readonly loads: readonly MixedLoad[];
   /** Waits until the destination has a document of the collection `singles`, asking as often as it answers. */
@@ -52,6 +54,12 @@ export async function startChangesGround(members: 1 | 3): Promise<ChangesGround>
       destination: destination.client,
       syncer,
       loads,
+      pids: () => ({
+        syncer: [syncer.pid],
+        source: source.set.members.map(({ pid }) => pid),
+        destination: destination.set.members.map(({ pid }) => pid),
+        bench: [process.pid],
+      }),
       async seen(id) {
         const there = destination.client.db('bench').collection<{ _id: string }>('singles');
         const deadline = AbortSignal.timeout(600_000);

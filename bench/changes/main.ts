@@ -15,7 +15,7 @@ const { values } = parseArgs({
 
 await using ground = await startChangesGround(values.members === '3' ? 3 : 1);
 for (let round = 0; round < Number(values.rounds); round++)
-  console.log('backlog', await measureBacklog(ground, Number(values.events)));
+  console.log('backlog', JSON.stringify(await measureBacklog(ground, Number(values.events))));
 if (Number(values.singleWrites) > 0)
   console.log('single writes', await measureSingleWrites(ground, Number(values.singleWrites)));
 if (Number(values.liveSeconds) > 0)

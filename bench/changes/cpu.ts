@@ -1,0 +1,46 @@
+import { readFile } from 'node:fs/promises';
+
+/** Of Linux on every platform that Node runs on. */
+const ticksPerSecond = 100;
+
+/** CPU seconds that a process has used so far, in user and kernel mode. */
+export async function cpuSeconds(pid: number | undefined): Promise<number> {
+  if (pid === undefined) throw new Error('the process is not running');
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8');
+  // The second field is the name in brackets; utime and stime are fields 14 and 15.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}
+
+/** Wall-clock and CPU seconds that work took; CPU by the names of processes. */
+export interface Cost<Name extends string> {
+  readonly seconds: number;
+  readonly cpuSeconds: Readonly<Record<Name, number>>;
+}
+
+/** Runs work, and measures what it and the processes take for it. */
+export async function costOf<Name extends string>(
+  pids: Readonly<Record<Name, readonly (number | undefined)[]>>,
+  run: () => Promise<void>,
+): Promise<Cost<Name>> {
+  const used = async (): Promise<Record<Name, number>> => {
+    const entries = Object.entries(pids) as [Name, readonly (number | undefined)[]][];
+    const sums = await Promise.all(
+      entries.map(async ([name, list]) => {
+        const each = await Promise.all(list.map(cpuSeconds));
+        return [name, each.reduce((sum, one) => sum + one, 0)] as const;
+      }),
+    );
+    return Object.fromEntries(sums) as Record<Name, number>;
+  };
+  const before = await used();
+  const start = performance.now();
+  await run();
+  const seconds = (performance.now() - start) / 1_000;
+  const after = await used();
+  const spent = Object.entries(after) as [Name, number][];
+  const cpu = Object.fromEntries(
+    spent.map(([name, value]) => [name, Math.round((value - before[name]) * 100) / 100]),
+  ) as Record<Name, number>;
+  return { seconds, cpuSeconds: cpu };
+}
