@@ -5,6 +5,8 @@ import { arrayDocuments, elementsOf, type RawDocument } from './raw-bson.ts';
 /** What one round trip of a cursor brought. */
 export interface RawBatch {
   readonly documents: readonly RawDocument[];
+  /** Memory that the documents hold together. */
+  readonly bytes: number;
   /** Where the read can be resumed, for change streams and for scans that ask for it. */
   readonly postBatchResumeToken: RawDocument | undefined;
 }
@@ -140,7 +142,7 @@ export class RawCursor implements AsyncDisposable {
         default:
       }
     }
-    return { documents, postBatchResumeToken };
+    return { documents, bytes: cursor.length, postBatchResumeToken };
   }
 }
 

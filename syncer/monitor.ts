@@ -1,7 +1,6 @@
 import type { Timestamp } from 'mongodb';
 import { Registry } from 'prom-client';
 import { secondsBetween } from '../mongo/cluster-time.ts';
-import type { RawDocument } from '../mongo/raw-bson.ts';
 import { Troubles } from '../mongo/troubles.ts';
 import { errorNameOf } from '../mongo/server-errors.ts';
 import { WorkCounters } from './metrics.ts';
@@ -20,11 +19,14 @@ export interface IndexBuilding {
 /** Readings of the oplog come more often than this. */
 const maxReadingAgeMs = 4_000;
 
-/** Change events that are being applied. */
-interface EventBatch {
-  /** All changes up to here are applied when it is. */
+/** Change events that are being applied: one batch of the change stream. */
+export interface EventBatch {
+  /** All changes up to here are applied when it is, and those before it are. */
   readonly time: Timestamp;
   readonly events: number;
+  /** Memory that is held as long as one of them is not finished. */
+  readonly bytes: number;
+  /** Events that need no looking at any more, applied or not. */
   finished: number;
 }
 
@@ -32,6 +34,8 @@ interface EventBatch {
 export class SyncMonitor {
   readonly registry = new Registry();
   readonly troubles = new Troubles();
+  /** Change events up to here have been applied. */
+  appliedTime: Timestamp | null = null;
   /** The source's latest write that is known of. */
   latestTime: Timestamp | null = null;
   copiedBytes = 0;
@@ -48,20 +52,10 @@ export class SyncMonitor {
   readonly #counters = new WorkCounters(this.registry);
   readonly #oplog = new OplogHistory();
   readonly #catchUp = new CatchUpEstimator();
-  #appliedTime: Timestamp | null = null;
-  #batch: EventBatch | undefined;
+  /** Those that are not applied, in the order of the stream. */
+  #batches: EventBatch[] = [];
   #oplogState: OplogState | null = null;
   #oplogSecondsLeft: number | null = null;
-
-  /** Change events up to here have been applied. */
-  get appliedTime(): Timestamp | null {
-    return this.#appliedTime;
-  }
-
-  set appliedTime(time: Timestamp | null) {
-    this.#appliedTime = time;
-    this.#batch = undefined;
-  }
 
   /** Seconds between the last applied event and the source's latest one; null before anything is known. */
   get lagSeconds(): number | null {
@@ -127,12 +121,13 @@ export class SyncMonitor {
     const onScale = (time: Timestamp): number =>
       latest === undefined ? time.t : (this.#oplog.bytesAt(time) ?? 0);
     const written = latest?.writtenBytes ?? this.latestTime.t;
-    const from = onScale(this.appliedTime);
-    const batch = this.#batch;
-    const applied =
-      batch === undefined || batch.events === 0
-        ? from
-        : from + ((onScale(batch.time) - from) * batch.finished) / batch.events;
+    let from = onScale(this.appliedTime);
+    let applied = from;
+    for (const { time, events, finished } of this.#batches) {
+      const to = onScale(time);
+      if (events > 0) applied += ((to - from) * finished) / events;
+      from = to;
+    }
     this.#catchUp.add({ atMs, written, applied });
   }
 
@@ -158,33 +153,30 @@ export class SyncMonitor {
   }
 
   /** Change events that were read from the source. */
-  addReceived(events: readonly RawDocument[]): void {
+  addReceived({ events, bytes }: { readonly events: readonly unknown[]; bytes: number }): void {
     this.bufferedEvents += events.length;
-    this.bufferedBytes += bytesOf(events);
+    this.bufferedBytes += bytes;
   }
 
   /** What was read will be read again. */
   forgetBuffered(): void {
-    this.#batch = undefined;
+    this.#batches = [];
     this.bufferedEvents = 0;
     this.bufferedBytes = 0;
   }
 
-  /** Begins to apply a batch of events that ends at `time`. */
-  beginBatch(time: Timestamp, events: number): void {
-    this.#batch = { time, events, finished: 0 };
+  /** Begins to apply a batch of events, after those that are being applied already. */
+  beginBatch(batch: EventBatch): void {
+    this.#batches.push(batch);
   }
 
-  /** Ends a batch: everything up to its time is applied. */
-  endBatch(time: Timestamp, events: readonly RawDocument[]): void {
-    this.appliedTime = time;
-    this.bufferedEvents -= events.length;
-    this.bufferedBytes -= bytesOf(events);
-  }
-
-  /** Events that need no looking at any more, applied or not. */
-  addFinished(events: number): void {
-    if (this.#batch) this.#batch.finished += events;
+  /** Ends the first of the batches: everything up to its time is applied. */
+  endBatch(): void {
+    const batch = this.#batches.shift();
+    if (!batch) return;
+    this.appliedTime = batch.time;
+    this.bufferedEvents -= batch.events;
+    this.bufferedBytes -= batch.bytes;
   }
 
   /** Events that have been applied. */
@@ -222,8 +214,4 @@ export class SyncMonitor {
       collectionsFinished: collectionsFinished + 1,
     };
   }
-}
-
-function bytesOf(events: readonly RawDocument[]): number {
-  return events.reduce((sum, event) => sum + event.length, 0);
 }

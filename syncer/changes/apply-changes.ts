@@ -1,206 +1,90 @@
-import { MongoServerError, type Document } from 'mongodb';
-import { documentSequence } from '../../mongo/document-sequence.ts';
-import { hashText } from '../../mongo/canonical-id.ts';
-import type { Namespace } from '../../mongo/namespace.ts';
-import { elementsOf, RawWriter, type RawDocument } from '../../mongo/raw-bson.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
-import { codeOf, isTransient } from '../../mongo/server-errors.ts';
-import { hasZeroTimestamp } from '../../mongo/zero-timestamp.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
-import { insertDocuments, throwWriteErrors, writeOptions } from '../copy/insert-documents.ts';
+import { insertDocuments } from '../copy/insert-documents.ts';
 import { retryingWrites } from '../earlier-writes.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
-import type { DocumentChange, DocumentKey } from './change-event.ts';
-import { coalesce, type WriteBatch } from './coalesce.ts';
-import { readDocument } from './read-document.ts';
+import type { DocumentChange } from './change-event.ts';
+import type { RoutedChange } from './change-router.ts';
+import { coalesce, type DocumentWrite, type WholeDocument } from './coalesce.ts';
+import { deleteDocuments, insertNew, putOrUpdate } from './write-changes.ts';
+import { isTakenLiterally } from './write-statements.ts';
 
-/** The server takes 16 KiB above the largest document for a statement: it has an `_id` beside a document. */
-const maxStatementBytes = 16 * 1024 * 1024 + 15 * 1024;
+const changeKinds = ['insert', 'replace', 'update', 'delete'] as const;
 
-/** The server closes a connection on which a message of more than 48,000,000 bytes comes. */
-const maxMessageBytes = 32_000_000;
-
-/** Changes of a collection under this number are not worth more than one lane. */
-const minLaneChanges = 50;
-
-/** Changes that follow each other in the change stream, with no change of the catalog between them. */
-export type ChangesByCollection = ReadonlyMap<string, DocumentChange[]>;
-
-interface Job {
-  readonly changes: readonly DocumentChange[];
-  readonly run: () => Promise<void>;
-}
+/** Collections of one lane that are written to side by side. */
+const maxCollections = 4;
 
 /**
- * Applies changes to the destination. Changes of one document stay in order; others go side by side. May be repeated,
- * over any later state of the documents. When it resolves, a majority has them all.
+ * Applies changes to the destination. When `apply` resolves, a majority has them all.
+ *
+ * May be repeated over any later state of the documents: an inserted or replaced document is put as a whole, whatever
+ * stands there; a delete is a delete; an update is the oplog's own difference, which leads to the same document when the
+ * later ones follow it again. An inserted document goes out as an insert, which costs the server a quarter of a
+ * replacement; the one that is refused because its `_id` is there already, as after a restart, is put as a replacement.
  */
-export async function applyChanges(
-  context: SyncContext,
-  changes: ChangesByCollection,
-): Promise<void> {
-  const jobs: Job[] = [];
-  for (const [uuid, list] of changes) {
-    const collection = context.catalog.collection(uuid);
-    // A collection that is not tracked is outside the filter, or was dropped before the catalog was read.
-    if (!collection) {
-      context.monitor.addFinished(list.length);
-      continue;
+export class ChangeApplier {
+  readonly #context: SyncContext;
+  /** Collections where most inserts were refused lately: there they go out as replacements at once. */
+  readonly #refusing = new Set<string>();
+
+  constructor(context: SyncContext) {
+    this.#context = context;
+  }
+
+  /** Applies changes of one lane, which are in order. */
+  async apply(changes: readonly RoutedChange[]): Promise<void> {
+    const lists = new Map<TrackedCollection, DocumentChange[]>();
+    for (const { collection, change } of changes) {
+      const list = lists.get(collection);
+      if (list) list.push(change);
+      else lists.set(collection, [change]);
     }
-    if (isTrue(collection.options['capped'])) {
-      jobs.push({
-        changes: list,
-        run: async () => {
-          await applyInOrder(context, collection, list);
-        },
+    await forEachConcurrently(lists, maxCollections, async ([collection, list]) => {
+      await retryingWrites(this.#context, 'apply', async () => {
+        await this.#applyTo(collection, list);
       });
-      continue;
+      for (const kind of changeKinds) {
+        const count = list.filter((change) => change.kind === kind).length;
+        if (count > 0) this.#context.monitor.addEvents(kind, count);
+      }
+    });
+  }
+
+  async #applyTo(collection: TrackedCollection, changes: readonly DocumentChange[]): Promise<void> {
+    if (isTrue(collection.options['capped'])) {
+      await applyInOrder(this.#context, collection, changes);
+      return;
     }
     const isCollated = collection.options['collation'] !== undefined;
-    for (const lane of lanesOf(collection, list, context.tuning.lanes)) {
-      jobs.push({
-        changes: lane,
-        run: async () => {
-          for (const batch of coalesce(lane, { isCollated }))
-            await applyBatch(context, collection, batch);
-        },
-      });
+    for (const { writes, deletes } of coalesce(changes, { isCollated })) {
+      // No id is in both, so that they may go side by side; under a collation one of them is empty.
+      const results = await Promise.allSettled([
+        this.#write(collection, writes),
+        deleteDocuments(this.#context, collection.namespace, deletes),
+      ]);
+      for (const result of results) if (result.status === 'rejected') throw result.reason;
     }
   }
-  await forEachConcurrently(jobs, context.tuning.lanes, async ({ changes: done, run }) => {
-    await retryingWrites(context, 'apply', run);
-    for (const kind of ['insert', 'replace', 'update', 'delete'] as const) {
-      context.monitor.addEvents(kind, done.filter((change) => change.kind === kind).length);
+
+  /** Inserts go first: what is before an insert of the same id has been left out by coalescing. */
+  async #write(collection: TrackedCollection, writes: readonly DocumentWrite[]): Promise<void> {
+    const key = collection.uuid.toHexString(false);
+    if (this.#refusing.has(key)) {
+      const { insertCount, newCount } = await putOrUpdate(this.#context, collection, writes);
+      if (newCount * 2 > insertCount) this.#refusing.delete(key);
+      return;
     }
-    context.monitor.addFinished(done.length);
-  });
-}
-
-/** Splits changes so that all of one document are in one lane. Under a collation equal ids are not to be told: one lane. */
-function lanesOf(
-  { options }: TrackedCollection,
-  changes: DocumentChange[],
-  maxLanes: number,
-): DocumentChange[][] {
-  const count = Math.min(maxLanes, Math.ceil(changes.length / minLaneChanges));
-  if (count <= 1 || options['collation'] !== undefined) return [changes];
-  const lanes = Array.from({ length: count }, (): DocumentChange[] => []);
-  for (const change of changes) lanes[hashText(change.key.canonical) % count]?.push(change);
-  return lanes.filter((lane) => lane.length > 0);
-}
-
-async function applyBatch(
-  context: SyncContext,
-  collection: TrackedCollection,
-  batch: WriteBatch,
-): Promise<void> {
-  let rest = batch.writes;
-  while (rest.length > 0) {
-    const statements = statementsThatFit(rest.map(updateStatement));
-    const [first] = rest;
-    if (statements.length === 0 && first) {
-      await applyTheLongWay(context, collection, first);
-      rest = rest.slice(1);
-      continue;
+    const inserts: WholeDocument[] = [];
+    const others: DocumentWrite[] = [];
+    for (const write of writes) {
+      if (write.kind === 'insert' && isTakenLiterally(write.document)) inserts.push(write);
+      else others.push(write);
     }
-    const answer = await runWrite(context, collection.namespace, {
-      update: collection.namespace.coll,
-      ordered: true,
-      bypassDocumentValidation: true,
-      updates: documentSequence('updates', statements),
-    });
-    const [failed] = (answer['writeErrors'] ?? []) as Document[];
-    if (!failed) {
-      throwWriteErrors(answer, () => false);
-      rest = rest.slice(statements.length);
-      continue;
-    }
-    const error = new MongoServerError(failed);
-    if (isTransient(error)) throw error;
-    const index = Number(failed['index']);
-    const change = rest[index];
-    if (!change) throw error;
-    context.logger.debug(
-      { code: codeOf(error), kind: change.kind },
-      'a change is applied the long way',
-    );
-    await applyTheLongWay(context, collection, change);
-    rest = rest.slice(index + 1);
+    const refused = await insertNew(this.#context, collection, inserts);
+    if (refused.length * 2 > inserts.length) this.#refusing.add(key);
+    await putOrUpdate(this.#context, collection, [...refused, ...others]);
   }
-  if (batch.deletes.length > 0) {
-    await deleteDocuments(
-      context,
-      collection.namespace,
-      batch.deletes.map(({ key }) => key),
-    );
-  }
-}
-
-/** As many of the statements as fit into one command, from the first on; none where the first one is too large for any. */
-function statementsThatFit(statements: readonly RawDocument[]): readonly RawDocument[] {
-  let bytes = 0;
-  const end = statements.findIndex((statement) => {
-    bytes += statement.length;
-    return statement.length > maxStatementBytes || bytes > maxMessageBytes;
-  });
-  return end === -1 ? statements : statements.slice(0, end);
-}
-
-/** A statement of the update command, as bytes. */
-function updateStatement(change: WriteBatch['writes'][number]): RawDocument {
-  const { id } = change.key;
-  if (change.kind === 'update') {
-    return new RawWriter(change.diff.length + id.length + 128)
-      .begin('q')
-      .value('_id', id)
-      .end()
-      .beginArray('u')
-      .begin('0')
-      .begin('$_internalApplyOplogUpdate')
-      .begin('oplogUpdate')
-      .int32('$v', 2)
-      .value('diff', change.diff)
-      .end()
-      .end()
-      .end()
-      .end()
-      .finish();
-  }
-  const writer = new RawWriter(change.document.length + id.length + 128)
-    .begin('q')
-    .value('_id', id)
-    .end();
-  if (hasDollarField(change.document) || hasZeroTimestamp(change.document)) {
-    // As a replacement it would be taken for update operators, or be given the server's time.
-    writer.literalReplacement('u', change.document);
-  } else {
-    writer.document('u', change.document);
-  }
-  return writer.boolean('upsert', true).finish();
-}
-
-function hasDollarField(document: RawDocument): boolean {
-  return elementsOf(document).some(({ name }) => name.startsWith('$'));
-}
-
-/**
- * Applies a change that the server refused: a whole document by deleting what stands at its id first (under a collation
- * the id may differ in case), an update by putting the document as it is now on the source. Where it is gone by now, its
- * delete is still to come. An index that refuses the document gives way (see insertDocuments).
- */
-async function applyTheLongWay(
-  context: SyncContext,
-  collection: TrackedCollection,
-  change: WriteBatch['writes'][number],
-): Promise<void> {
-  const document =
-    change.kind === 'update'
-      ? await readDocument(context, collection.uuid, change.key.id)
-      : change.document;
-  if (document === undefined) return;
-  await deleteDocuments(context, collection.namespace, [change.key]);
-  await insertDocuments(context, collection.namespace, [document]);
 }
 
 /** A capped collection: one change after the other; an inserted document always goes to the end. */
@@ -209,14 +93,10 @@ async function applyInOrder(
   collection: TrackedCollection,
   changes: readonly DocumentChange[],
 ): Promise<void> {
-  let inserts: Extract<DocumentChange, { kind: 'insert' | 'replace' }>[] = [];
+  let inserts: WholeDocument[] = [];
   const flush = async (): Promise<void> => {
     if (inserts.length === 0) return;
-    await deleteDocuments(
-      context,
-      collection.namespace,
-      inserts.map(({ key }) => key),
-    );
+    await deleteDocuments(context, collection.namespace, inserts);
     await insertDocuments(
       context,
       collection.namespace,
@@ -235,34 +115,8 @@ async function applyInOrder(
     await flush();
     if (change.kind === 'insert') inserts.push(change);
     else if (change.kind === 'delete')
-      await deleteDocuments(context, collection.namespace, [change.key]);
-    else await applyBatch(context, collection, { writes: [change], deletes: [] });
+      await deleteDocuments(context, collection.namespace, [change]);
+    else await putOrUpdate(context, collection, [change]);
   }
   await flush();
-}
-
-async function deleteDocuments(
-  context: SyncContext,
-  namespace: Namespace,
-  keys: readonly DocumentKey[],
-): Promise<void> {
-  const statements = keys.map(({ id }) =>
-    new RawWriter().begin('q').value('_id', id).end().int32('limit', 1).finish(),
-  );
-  const answer = await runWrite(context, namespace, {
-    delete: namespace.coll,
-    ordered: false,
-    deletes: documentSequence('deletes', statements),
-  });
-  throwWriteErrors(answer, () => false);
-}
-
-async function runWrite(
-  { destination, signal }: SyncContext,
-  { db }: Namespace,
-  command: Document,
-): Promise<Document> {
-  return await destination.decoded
-    .db(db)
-    .command({ ...command, writeConcern: { w: 'majority' } }, writeOptions(signal));
 }

@@ -22,6 +22,19 @@ export type DocumentChange =
   | { readonly kind: 'update'; readonly key: DocumentKey; readonly diff: RawElement }
   | { readonly kind: 'delete'; readonly key: DocumentKey };
 
+/** About the bytes that go to the destination for a change. */
+export function sizeOfChange(change: DocumentChange): number {
+  switch (change.kind) {
+    case 'insert':
+    case 'replace':
+      return change.document.length;
+    case 'update':
+      return change.diff.length;
+    case 'delete':
+      return change.key.id.length;
+  }
+}
+
 /** Which document a change is of. */
 export interface DocumentKey {
   readonly id: RawElement;

@@ -14,6 +14,8 @@ export type StreamStart = { readonly after: RawDocument } | { readonly at: Times
 /** What one fetch of the change stream brought: events in order, and the token that covers them. */
 export interface ChangeBatch {
   readonly events: readonly RawDocument[];
+  /** Memory that the events hold. */
+  readonly bytes: number;
   readonly token: RawDocument;
 }
 
@@ -65,7 +67,7 @@ export async function* readChanges(
           attempt = 0;
           trouble.clear();
         }
-        context.monitor.addReceived(batch.events);
+        context.monitor.addReceived(batch);
         yield batch;
         from = { after: batch.token };
       }
@@ -93,7 +95,7 @@ async function* readWhole(
 ): AsyncGenerator<ChangeBatch> {
   await using cursor = await openStream(context, from, deadlineMs);
   for (let batch = await cursor.next(); batch !== undefined; batch = await cursor.next())
-    yield { events: batch.documents, token: tokenOf(batch) };
+    yield { events: batch.documents, bytes: batch.bytes, token: tokenOf(batch) };
 }
 
 async function* readInShort(
@@ -110,7 +112,8 @@ async function* readInShort(
       const whole = await completeEvent(context, event);
       if (whole) events.push(whole);
     }
-    yield { events, token: tokenOf(batch) };
+    const bytes = events.reduce((sum, event) => sum + event.length, 0);
+    yield { events, bytes, token: tokenOf(batch) };
   }
 }
 

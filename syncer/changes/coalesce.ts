@@ -1,8 +1,14 @@
 import type { DocumentChange } from './change-event.ts';
 
+/** A change that leaves a document. */
+export type DocumentWrite = Exclude<DocumentChange, { readonly kind: 'delete' }>;
+
+/** A change that has the whole document. */
+export type WholeDocument = Exclude<DocumentWrite, { readonly kind: 'update' }>;
+
 /** Changes that can be sent as one update command, in order, and one delete command after it. */
 export interface WriteBatch {
-  readonly writes: readonly Exclude<DocumentChange, { readonly kind: 'delete' }>[];
+  readonly writes: readonly DocumentWrite[];
   readonly deletes: readonly Extract<DocumentChange, { readonly kind: 'delete' }>[];
 }
 
