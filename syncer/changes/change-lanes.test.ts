@@ -61,9 +61,10 @@ const positionOf = (batch: number): StreamPosition => ({
 async function addAll(
   story: Story,
   lists: readonly (readonly number[])[],
-  afterBatch: (batch: number) => Promise<unknown> = async (batch) =>
+  afterBatch: (batch: number) => Promise<void> = async (batch) => {
     // Lanes that end in this very turn need to be begun again, too.
-    await (batch % 3 === 0 ? setImmediate() : Promise.resolve()),
+    await (batch % 3 === 0 ? setImmediate() : Promise.resolve());
+  },
 ): Promise<Change[]> {
   const { lanes } = story;
   const added: Change[] = [];

@@ -139,7 +139,7 @@ describe('contract 2.2: progress', function () {
     const items = pair.source.client.db('shop').collection('items');
     await items.insertOne({ n: 0 });
     await using syncer = await pair.syncing();
-    const slow = await slowCommands(pair.destination, ['update'], 4000);
+    const slow = await slowCommands(pair.destination, ['insert', 'update'], 4000);
     try {
       await items.insertOne({ n: 1 });
       const seen = new Set<number>();
