@@ -62,8 +62,15 @@ test-e2e: prerequisites node_modules/.installed ## Run the end-to-end tests: eve
 ##@ Benchmarks
 
 .PHONY: bench
-bench: prerequisites node_modules/.installed tools ## Measure how fast data is copied; writes bench/results (SIZE=0.1 ROUNDS=3 SETS=indexed,small)
+bench: bench-copy bench-changes ## Measure how fast data is copied and changes are applied; writes bench/results (SIZE=0.1 ROUNDS=3 SETS=indexed,small EVENTS=20000)
+
+.PHONY: bench-copy
+bench-copy: prerequisites node_modules/.installed tools
 	@node_modules/.bin/node bench/copy/main.ts --size $(or $(SIZE),1) --rounds $(or $(ROUNDS),1) $(if $(SETS),--sets $(SETS)) $(if $(CONTENDERS),--contenders '$(CONTENDERS)')
+
+.PHONY: bench-changes
+bench-changes: prerequisites node_modules/.installed tools
+	@node_modules/.bin/node bench/changes/main.ts --events $(or $(EVENTS),200000) --rounds $(or $(ROUNDS),1)
 
 
 ##@ Cluster (E2E_CLUSTER=local: in namespaces of this machine, as root; kind: in Docker; default kind where Docker answers)

@@ -1,16 +1,4 @@
-import { readFile } from 'node:fs/promises';
-
-/** Of Linux on every platform that Node runs on. */
-const ticksPerSecond = 100;
-
-/** CPU seconds that a process has used so far, in user and kernel mode. */
-export async function cpuSeconds(pid: number | undefined): Promise<number> {
-  if (pid === undefined) throw new Error('the process is not running');
-  const text = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // The second field is the name in brackets; utime and stime are fields 14 and 15.
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
-}
+import { cpuSecondsOf } from '../process-usage.ts';
 
 /** Wall-clock and CPU seconds that work took; CPU by the names of processes. */
 export interface Cost<Name extends string> {
@@ -27,7 +15,7 @@ export async function costOf<Name extends string>(
     const entries = Object.entries(pids) as [Name, readonly (number | undefined)[]][];
     const sums = await Promise.all(
       entries.map(async ([name, list]) => {
-        const each = await Promise.all(list.map(cpuSeconds));
+        const each = await Promise.all(list.map(cpuSecondsOf));
         return [name, each.reduce((sum, one) => sum + one, 0)] as const;
       }),
     );
