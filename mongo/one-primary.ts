@@ -1,4 +1,4 @@
-import { ObjectId } from 'mongodb';
+import { ObjectId, type WriteConcernSettings } from 'mongodb';
 import { SyncError } from '../service/errors.ts';
 import { runCommand, type ClusterClient } from './cluster-client.ts';
 import { writeNoop } from './cluster-time.ts';
@@ -19,6 +19,27 @@ export async function underOnePrimary<T>(
   await writeNoop(cluster, 'catalog', signal);
   if ((await electionId(cluster, signal)) === before) return result;
   throw new SyncError('ClusterUnreachable', 'the primary changed while the catalog was read');
+}
+
+/**
+ * Runs writes that need no acknowledgement by a majority of their own: when it resolves, a majority has all of them. They
+ * wait for the disk and for other members once, not each. Through a router, which does not tell of elections, each write
+ * is acknowledged by a majority.
+ * @param run - is given the write concern to write with.
+ * @throws SyncError ClusterUnreachable when the primary has changed, so that a part may be lost: the work is to be repeated.
+ */
+export async function acknowledgedTogether<T>(
+  cluster: ClusterClient,
+  signal: AbortSignal,
+  run: (concern: WriteConcernSettings) => Promise<T>,
+): Promise<T> {
+  const before = await electionId(cluster, signal);
+  if (before === '') return await run({ w: 'majority' });
+  const result = await run({ w: 1 });
+  // In one term of a primary, a majority that has the last write has all before it.
+  await writeNoop(cluster, 'copy', signal);
+  if ((await electionId(cluster, signal)) === before) return result;
+  throw new SyncError('ClusterUnreachable', 'the primary changed during the copy');
 }
 
 /** Another one after each election; none through a router. */

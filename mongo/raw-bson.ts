@@ -13,6 +13,8 @@ export const bsonType = {
   date: 0x09,
   null: 0x0a,
   regex: 0x0b,
+  dbPointer: 0x0c,
+  code: 0x0d,
   symbol: 0x0e,
   codeWithScope: 0x0f,
   int32: 0x10,

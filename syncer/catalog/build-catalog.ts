@@ -15,7 +15,7 @@ import type { SyncContext } from '../sync-context.ts';
 import { createCollection, createView, dropNamespace } from './destination-catalog.ts';
 
 /** Collections created on the destination side by side. */
-const concurrency = 8;
+const concurrency = 16;
 
 /**
  * Reads the source's catalog and creates all selected collections and views on the destination.
@@ -42,9 +42,11 @@ export async function buildCatalog(
     .collections()
     .reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const withIndexes = context.options.buildIndexes === 'beforeDataCopy';
+  const created: TrackedCollection[] = [];
   await forEachConcurrently(catalog.collections(), concurrency, async (collection) => {
-    await catalog.put(await createCollection(context, collection, { withIndexes }));
+    created.push(await createCollection(context, collection, { withIndexes }));
   });
+  await catalog.put(...created);
   for (const { namespace, options } of catalog.views())
     await createView(context, namespace, options);
   logger.info(
@@ -123,8 +125,9 @@ export async function trackCollection(
   const { db, coll } = info.namespace;
   const indexes = await listIndexes(source, info.namespace, signal);
   const statistics = await source.decoded.db(db).command({ collStats: coll }, { signal });
-  const [still] = await listNamespaces(source, db, signal, { name: coll, 'info.uuid': info.uuid });
-  if (!indexes || !still) return undefined;
+  // By the name alone, which the server looks up; by more it goes through the whole database.
+  const [now] = await listNamespaces(source, db, signal, { name: coll });
+  if (!indexes || now?.kind !== 'collection' || !now.uuid.equals(info.uuid)) return undefined;
   return {
     uuid: info.uuid,
     namespace: info.namespace,

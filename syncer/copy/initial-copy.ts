@@ -9,6 +9,10 @@ import type { SyncContext } from '../sync-context.ts';
 import { copyRange } from './copy-range.ts';
 import { canPartition, partitionCount, splitCollection } from './split-points.ts';
 
+/** Collections that are smaller than this are copied many at a time, and recorded as copied together. */
+const smallBytes = 256 * 1024;
+const smallTogether = 64;
+
 interface CopyTask {
   readonly collection: TrackedCollection;
   readonly partition: Partition | 'all';
@@ -28,21 +32,26 @@ export async function copyCollections(context: SyncContext): Promise<void> {
     const key = collection.uuid.toHexString(false);
     openPartitions.set(key, (openPartitions.get(key) ?? 0) + 1);
   }
-  const complete = async (collection: TrackedCollection, bytes: number): Promise<void> => {
+  const complete = async (collections: TrackedCollection[], bytes: number): Promise<void> => {
     await retrying(context, 'copy state', async () => {
-      await catalog.completeCollections([collection], bytes);
+      await catalog.completeCollections(collections, bytes);
     });
-    logger.debug({ namespace: namespaceText(collection.namespace) }, 'collection copied');
+    for (const { namespace } of collections)
+      logger.debug({ namespace: namespaceText(namespace) }, 'collection copied');
   };
   // A collection whose last partition was completed just before a crash.
   for (const collection of pending) {
-    if (!openPartitions.has(collection.uuid.toHexString(false))) await complete(collection, 0);
+    if (!openPartitions.has(collection.uuid.toHexString(false))) await complete([collection], 0);
   }
   tasks.sort((left, right) => right.bytes - left.bytes);
-  await forEachConcurrently(tasks, tuning.copyWorkers, async ({ collection, partition }) => {
+  const isSmall = ({ partition, bytes }: CopyTask): boolean =>
+    partition === 'all' && bytes < smallBytes;
+  const small = tasks.filter(isSmall);
+  const large = tasks.filter((task) => !isSmall(task));
+  await forEachConcurrently(large, tuning.copyWorkers, async ({ collection, partition }) => {
     const bytes = await copyRange(context, collection, partition);
     if (partition === 'all') {
-      await complete(collection, bytes);
+      await complete([collection], bytes);
       return;
     }
     await retrying(context, 'copy state', async () => {
@@ -51,8 +60,17 @@ export async function copyCollections(context: SyncContext): Promise<void> {
     const key = collection.uuid.toHexString(false);
     const open = (openPartitions.get(key) ?? 1) - 1;
     openPartitions.set(key, open);
-    if (open === 0) await complete(collection, 0);
+    if (open === 0) await complete([collection], 0);
   });
+  for (let first = 0; first < small.length; first += smallTogether) {
+    const group = small.slice(first, first + smallTogether).map(({ collection }) => collection);
+    let bytes = 0;
+    await forEachConcurrently(group, tuning.copyWorkers * 2, async (collection) => {
+      const copied = await copyRange(context, collection, 'all');
+      bytes += copied;
+    });
+    await complete(group, bytes);
+  }
   if (context.options.buildIndexes === 'afterDataCopy') await buildAllIndexes(context);
 }
 

@@ -1,4 +1,9 @@
-import { MongoServerError, type Document, type RunCommandOptions } from 'mongodb';
+import {
+  MongoServerError,
+  type Document,
+  type RunCommandOptions,
+  type WriteConcernSettings,
+} from 'mongodb';
 import { documentSequence } from '../../mongo/document-sequence.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { idElement, RawWriter, type RawDocument } from '../../mongo/raw-bson.ts';
@@ -8,7 +13,7 @@ import { dropRefusingIndexes } from '../catalog/loosen-indexes.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 /**
- * Inserts documents as bytes, past validation, acknowledged by a majority. A document whose `_id` is there already is
+ * Inserts documents as bytes, past validation, acknowledged by a majority unless the caller sees to that. A document whose `_id` is there already is
  * left as it is there: it comes from an earlier attempt, and change events bring it up to date. On one server an
  * unordered insert still keeps the order.
  */
@@ -16,13 +21,14 @@ export async function insertDocuments(
   context: Pick<SyncContext, 'destination' | 'signal' | 'logger' | 'options'>,
   namespace: Namespace,
   documents: readonly RawDocument[],
+  writeConcern: WriteConcernSettings = { w: 'majority' },
 ): Promise<void> {
   try {
-    await insertOnce(context, namespace, documents);
+    await insertOnce(context, namespace, documents, writeConcern);
   } catch (error) {
     if (codeOf(error) === undefined || isTransient(error)) throw error;
     await dropRefusingIndexes(context, namespace);
-    await insertOnce(context, namespace, documents);
+    await insertOnce(context, namespace, documents, writeConcern);
   }
 }
 
@@ -30,13 +36,14 @@ async function insertOnce(
   { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
   { db, coll }: Namespace,
   documents: readonly RawDocument[],
+  writeConcern: WriteConcernSettings,
 ): Promise<void> {
   const answer = await destination.decoded.db(db).command(
     {
       insert: coll,
       ordered: false,
       bypassDocumentValidation: true,
-      writeConcern: { w: 'majority' },
+      writeConcern,
       documents: documentSequence('documents', documents),
     },
     writeOptions(signal),
@@ -53,7 +60,7 @@ async function insertOnce(
       update: coll,
       ordered: false,
       bypassDocumentValidation: true,
-      writeConcern: { w: 'majority' },
+      writeConcern,
       updates: documentSequence('updates', altered.map(repairStatement)),
     },
     writeOptions(signal),
