@@ -1,5 +1,5 @@
 import { type Document, UUID } from 'mongodb';
-import type { ClusterClient } from './cluster-client.ts';
+import { commandDeadlineMs, runCommand, type ClusterClient } from './cluster-client.ts';
 import { isInternalDatabase, isSystemCollection, type Namespace } from './namespace.ts';
 import { elementsOf, stringValue, valueBytes, type RawDocument } from './raw-bson.ts';
 import { decodeElement } from './raw-value.ts';
@@ -37,7 +37,7 @@ export async function listUserDatabases(
   cluster: ClusterClient,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const answer = await cluster.admin.command({ listDatabases: 1, nameOnly: true }, { signal });
+  const answer = await runCommand(cluster.admin, { listDatabases: 1, nameOnly: true }, { signal });
   const names = (answer['databases'] as { name: string }[]).map(({ name }) => name);
   return names.filter((name) => !isInternalDatabase(name)).sort();
 }
@@ -67,7 +67,7 @@ async function listRaw(
     cluster.raw,
     db,
     { ...command, cursor: {} },
-    { signal },
+    { signal, deadlineMs: commandDeadlineMs },
   );
   for await (const batch of cursor.batches()) documents.push(...batch.documents);
   return documents;

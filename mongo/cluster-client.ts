@@ -103,6 +103,12 @@ function checkConnectionString({ uri, option }: ClusterClientOptions): void {
 }
 
 /**
+ * How long a short command may take: beyond it the connection is taken for one of those that a network has forgotten.
+ * The driver notices a silent member by its heartbeats, but not a connection that is silent alone.
+ */
+export const commandDeadlineMs = 15_000;
+
+/**
  * Runs a command against a cluster, with a deadline.
  * @throws SyncError ClusterUnreachable or AuthenticationFailed where the cluster cannot be used at all; errors of the
  * command itself as the driver throws them.
@@ -114,7 +120,7 @@ export async function runCommand(
 ): Promise<Document> {
   const signal = AbortSignal.any([
     options.signal,
-    AbortSignal.timeout(options.deadlineMs ?? 60_000),
+    AbortSignal.timeout(options.deadlineMs ?? commandDeadlineMs),
   ]);
   try {
     return await db.command(command, { signal });

@@ -5,6 +5,7 @@ import {
   listUserDatabases,
   type CollectionInfo,
 } from '../../mongo/catalog.ts';
+import { runCommand } from '../../mongo/cluster-client.ts';
 import { latestWriteTime, majorityTime } from '../../mongo/cluster-time.ts';
 import { underOnePrimary } from '../../mongo/one-primary.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
@@ -124,7 +125,7 @@ export async function trackCollection(
 ): Promise<TrackedCollection | undefined> {
   const { db, coll } = info.namespace;
   const indexes = await listIndexes(source, info.namespace, signal);
-  const statistics = await source.decoded.db(db).command({ collStats: coll }, { signal });
+  const statistics = await runCommand(source.decoded.db(db), { collStats: coll }, { signal });
   // By the name alone, which the server looks up; by more it goes through the whole database.
   const [now] = await listNamespaces(source, db, signal, { name: coll });
   if (!indexes || now?.kind !== 'collection' || !now.uuid.equals(info.uuid)) return undefined;

@@ -1,5 +1,6 @@
 import type { Document, UUID } from 'mongodb';
 import { listIndexes, listNamespaces, type CollectionInfo } from '../../mongo/catalog.ts';
+import { runCommand } from '../../mongo/cluster-client.ts';
 import { isIdIndex, replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
 import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
@@ -9,6 +10,9 @@ import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 type Destination = Pick<SyncContext, 'destination' | 'signal' | 'logger' | 'options'>;
+
+/** It may wait for locks, and for a majority; what is given up too soon could still be carried out after its repetition. */
+const changeDeadlineMs = 120_000;
 
 const majority = { writeConcern: { w: 'majority' } } as const;
 
@@ -60,15 +64,23 @@ export async function createView(
   }
 }
 
+/** Changes the destination's catalog, acknowledged by a majority. For changes that do not read documents. */
+async function runChange(
+  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
+  db: string,
+  change: Document,
+): Promise<void> {
+  const command = { ...change, ...majority };
+  await runCommand(destination.decoded.db(db), command, { signal, deadlineMs: changeDeadlineMs });
+}
+
 async function runCreate(
   context: Destination,
   { db, coll }: Namespace,
   options: Document,
 ): Promise<void> {
   const run = async (): Promise<void> => {
-    await context.destination.decoded
-      .db(db)
-      .command({ create: coll, ...options, ...majority }, { signal: context.signal });
+    await runChange(context, db, { create: coll, ...options });
   };
   try {
     await run();
@@ -86,17 +98,13 @@ async function runCreate(
  */
 async function dropEmptyDatabase(context: Destination, db: string): Promise<void> {
   if ((await listNamespaces(context.destination, db, context.signal)).length > 0) return;
-  await context.destination.decoded
-    .db(db)
-    .command({ dropDatabase: 1, ...majority }, { signal: context.signal });
+  await runChange(context, db, { dropDatabase: 1 });
 }
 
 /** Drops a collection or view; one that is not there is as good as dropped. */
 export async function dropNamespace(context: Destination, { db, coll }: Namespace): Promise<void> {
   await tolerating([serverCode.namespaceNotFound], async () => {
-    await context.destination.decoded
-      .db(db)
-      .command({ drop: coll, ...majority }, { signal: context.signal });
+    await runChange(context, db, { drop: coll });
   });
 }
 
@@ -118,15 +126,11 @@ export async function renameCollection(
       `${namespaceText(tracked.namespace)} is not on the destination`,
     );
   if (isSameNamespace(now.namespace, to)) return;
-  await context.destination.admin.command(
-    {
-      renameCollection: namespaceText(now.namespace),
-      to: namespaceText(to),
-      dropTarget: true,
-      ...majority,
-    },
-    { signal: context.signal },
-  );
+  await runChange(context, 'admin', {
+    renameCollection: namespaceText(now.namespace),
+    to: namespaceText(to),
+    dropTarget: true,
+  });
 }
 
 /**
@@ -199,9 +203,7 @@ export async function dropIndex(
   name: string,
 ): Promise<void> {
   await tolerating([serverCode.indexNotFound, serverCode.namespaceNotFound], async () => {
-    await context.destination.decoded
-      .db(db)
-      .command({ dropIndexes: coll, index: name, ...majority }, { signal: context.signal });
+    await runChange(context, db, { dropIndexes: coll, index: name });
   });
 }
 
