@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { MongoClient, type Document } from 'mongodb';
+import { createClusterClient, runCommand } from '../../../mongo/cluster-client.ts';
 import { connectionError, isTransient } from '../../../mongo/server-errors.ts';
 import { sleep } from '../../../service/sleep.ts';
 import {
@@ -58,6 +59,23 @@ describe('a connection that breaks is an error that passes', () => {
       await assertPasses(async () => await insert(documents));
     });
   }
+
+  it('while it is silent for good, and nothing else is: a command is given up, the next one goes through', async () => {
+    await using cluster = createClusterClient({
+      uri: proxied.set.uri('app'),
+      option: 'cluster0',
+      appName: 'clustersync syncer syncer',
+    });
+    const signal = AbortSignal.timeout(30_000);
+    await runCommand(cluster.admin, { hello: 1 }, { signal });
+    for (const proxy of proxied.proxies) proxy.strand();
+    const error = await runCommand(cluster.admin, { hello: 1 }, { signal, deadlineMs: 300 }).then(
+      () => assert.fail('it went through'),
+      (reason: unknown) => reason,
+    );
+    assert.equal(isTransient(error), true, String(error));
+    await runCommand(cluster.admin, { hello: 1 }, { signal, deadlineMs: 5_000 });
+  });
 
   async function assertPasses(run: () => Promise<unknown>): Promise<void> {
     const failed = run().then(
