@@ -86,7 +86,7 @@ export function syncProgress(record: SyncRecord, source: ProgressSource): object
       coordinatorID: source.coordinatorId,
       totalEventsApplied: monitor.eventsApplied,
       estimatedSecondsToCatchUp: catchUpOf(record, source),
-      estimatedOplogTimeRemainingSeconds: monitor.oplogSecondsLeft,
+      estimatedOplogTimeRemainingSeconds: needsOplog(record) ? monitor.oplogSecondsLeft : null,
       indexBuilding: monitor.indexBuilding,
       warnings: [
         ...stateWarnings(record, monitor),
@@ -125,4 +125,9 @@ function lagOf({ state }: SyncRecord, { lagSeconds }: ProgressSource['monitor'])
     case 'COMMITTED':
       return 0;
   }
+}
+
+/** A committed sync needs no oplog any more, but for a reversal. */
+function needsOplog({ state, options }: SyncRecord): boolean {
+  return state !== 'COMMITTED' || options.reversible;
 }

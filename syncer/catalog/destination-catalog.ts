@@ -14,6 +14,9 @@ type Destination = Pick<SyncContext, 'destination' | 'signal' | 'logger' | 'opti
 /** It may wait for locks, and for a majority; what is given up too soon could still be carried out after its repetition. */
 const changeDeadlineMs = 120_000;
 
+/** Two of the same do no harm. */
+const createDeadlineMs = 20_000;
+
 const majority = { writeConcern: { w: 'majority' } } as const;
 
 /**
@@ -69,9 +72,10 @@ async function runChange(
   { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
   db: string,
   change: Document,
+  deadlineMs = changeDeadlineMs,
 ): Promise<void> {
   const command = { ...change, ...majority };
-  await runCommand(destination.decoded.db(db), command, { signal, deadlineMs: changeDeadlineMs });
+  await runCommand(destination.decoded.db(db), command, { signal, deadlineMs });
 }
 
 async function runCreate(
@@ -80,7 +84,7 @@ async function runCreate(
   options: Document,
 ): Promise<void> {
   const run = async (): Promise<void> => {
-    await runChange(context, db, { create: coll, ...options });
+    await runChange(context, db, { create: coll, ...options }, createDeadlineMs);
   };
   try {
     await run();

@@ -33,7 +33,7 @@ export interface Checkpoint {
 const collectionNames = ['sync', 'instances', 'collections', 'views', 'partitions'] as const;
 
 /** A connection that does not answer by then is dead, though others may live. */
-const deadlineMs = 60_000;
+const deadlineMs = 30_000;
 
 /**
  * The state of a sync that survives its processes: the database `clustersync_internal` on the destination.

@@ -87,6 +87,8 @@ describe('state: failovers, rollbacks and silent networks', function () {
       });
       await set.kill(primary);
     });
+    // Back too soon, it would be elected again, and take nothing back.
+    await set.primary();
     await set.restart(primary);
     await using client = new MongoClient(set.uri('admin'));
     assert.equal(await client.db('shop').collection('items').countDocuments(), 1);
