@@ -1,5 +1,12 @@
 import { once } from 'node:events';
-import { MongoClient, ReadPreference, type Db, type Document } from 'mongodb';
+import {
+  MongoClient,
+  ReadPreference,
+  type Abortable,
+  type Db,
+  type Document,
+  type RunCommandOptions,
+} from 'mongodb';
 import { ConnectionString } from 'mongodb-connection-string-url';
 import { messageOf, SyncError } from '../service/errors.ts';
 import { connectionError } from './server-errors.ts';
@@ -13,6 +20,9 @@ export interface ClusterClient extends AsyncDisposable {
   readonly raw: MongoClient;
   readonly admin: Db;
 }
+
+/** How long a connection may say nothing while an answer is awaited, where no deadline is given. */
+const silenceMs = 10_000;
 
 /** How to connect to a cluster. */
 export interface ClusterClientOptions {
@@ -40,6 +50,9 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
     // A member that falls silent is noticed when it has not answered for both together: all its connections are closed
     // then, whatever they wait for.
     connectTimeoutMS: 5_000,
+    // For what no deadline of ours covers. Above all the login on a new connection: the driver (7.8) limits its first
+    // message alone by connectTimeoutMS, and opens no other connection while two wait for their logins.
+    socketTimeoutMS: silenceMs,
     heartbeatFrequencyMS: 5_000,
     // Networks forget connections that are idle for minutes, and say nothing.
     maxIdleTimeMS: 60_000,
@@ -108,6 +121,22 @@ function checkConnectionString({ uri, option }: ClusterClientOptions): void {
  */
 export const commandDeadlineMs = 15_000;
 
+/** What a command of any kind is given up by. */
+export interface Deadline {
+  readonly signal: AbortSignal;
+  /** Of the command; `none` for what takes as long as there are documents, like building an index. */
+  readonly deadlineMs: number | 'none';
+}
+
+/** The driver's options for a command with a deadline. */
+export function commandOptions({ signal, deadlineMs }: Deadline): RunCommandOptions & Abortable {
+  // Not among the options that the driver declares, but honoured (7.8).
+  const socket = { socketTimeoutMS: deadlineMs === 'none' ? 0 : deadlineMs };
+  return deadlineMs === 'none'
+    ? { ...socket, signal }
+    : { ...socket, signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]) };
+}
+
 /**
  * Runs a command against a cluster, with a deadline.
  * @throws SyncError ClusterUnreachable or AuthenticationFailed where the cluster cannot be used at all; errors of the
@@ -116,16 +145,12 @@ export const commandDeadlineMs = 15_000;
 export async function runCommand(
   db: Db,
   command: Document,
-  options: { readonly signal: AbortSignal; readonly deadlineMs?: number },
+  { signal, deadlineMs = commandDeadlineMs }: Pick<Deadline, 'signal'> & Partial<Deadline>,
 ): Promise<Document> {
-  const signal = AbortSignal.any([
-    options.signal,
-    AbortSignal.timeout(options.deadlineMs ?? commandDeadlineMs),
-  ]);
   try {
-    return await db.command(command, { signal });
+    return await db.command(command, commandOptions({ signal, deadlineMs }));
   } catch (error) {
-    options.signal.throwIfAborted();
+    signal.throwIfAborted();
     throw connectionError(error) ?? error;
   }
 }

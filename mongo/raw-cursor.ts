@@ -1,4 +1,5 @@
 import type { ClientSession, Document, MongoClient } from 'mongodb';
+import { commandOptions } from './cluster-client.ts';
 import { connectionError } from './server-errors.ts';
 import { arrayDocuments, elementsOf, type RawDocument } from './raw-bson.ts';
 
@@ -112,7 +113,7 @@ export class RawCursor implements AsyncDisposable {
         raw: true,
         useBigInt64: true,
         session: this.#session,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs ?? 120_000)]),
+        ...commandOptions({ signal, deadlineMs: deadlineMs ?? 120_000 }),
       });
       return this.#take(answer['cursor'] as RawDocument);
     } catch (error) {

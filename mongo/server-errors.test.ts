@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
-import { Int32, MongoNetworkError, MongoServerError } from 'mongodb';
+import { Int32, MongoDriverError, MongoNetworkError, MongoServerError } from 'mongodb';
 import { SyncError } from '../service/errors.ts';
 import { codeOf, connectionError, isCursorLost, isTransient } from './server-errors.ts';
 
 const serverError = (code: unknown): MongoServerError =>
   new MongoServerError({ message: 'x', code });
+
+/** As the driver throws it, which does not export its class. */
+function waitQueueTimeout(): MongoDriverError {
+  return Object.defineProperty(new MongoDriverError('x'), 'name', {
+    value: 'MongoWaitQueueTimeoutError',
+  });
+}
 
 describe('codeOf', () => {
   it('reads codes as numbers, whether BSON types are kept or not', () => {
@@ -19,6 +26,8 @@ describe('isTransient', () => {
     ['not the primary any more', serverError(10107), true],
     ['the same with BSON types kept', serverError(new Int32(10107)), true],
     ['a lost connection', new MongoNetworkError('lost'), true],
+    ['a deadline in the queue for a connection', waitQueueTimeout(), true],
+    ['another error of the driver', new MongoDriverError('x'), false],
     ['a cluster that cannot be reached', new SyncError('ClusterUnreachable', 'x'), true],
     ['a duplicate key', serverError(11000), false],
     [

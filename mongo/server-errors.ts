@@ -1,6 +1,7 @@
 import {
   Int32,
   MongoBulkWriteError,
+  MongoDriverError,
   MongoError,
   MongoNetworkError,
   MongoOperationTimeoutError,
@@ -80,12 +81,15 @@ const socketCalls = new Set(['read', 'write', 'connect', 'shutdown', 'getaddrinf
 const closedSocketCodes = new Set(['ERR_STREAM_DESTROYED', 'ERR_STREAM_PREMATURE_CLOSE']);
 
 /**
- * True where a connection could not be had, or broke, or did not answer by a deadline. The driver (7.8) throws the socket's own error when it breaks while
- * a long command is being sent, and wraps any error in one of its bulk writes, which then has no code of a server.
+ * True where a connection could not be had, or broke, or did not answer by a deadline. The driver (7.8) throws the
+ * socket's own error when it breaks while a long command is being sent, and wraps any error in one of its bulk writes,
+ * which then has no code of a server.
  */
 function isConnectionFailure(error: unknown): boolean {
   if (error instanceof MongoNetworkError || error instanceof MongoServerSelectionError) return true;
   if (error instanceof MongoOperationTimeoutError) return true;
+  // Not exported by the driver, which gives it for a deadline of ours too, where that ends in its queue for connections.
+  if (error instanceof MongoDriverError && error.name === 'MongoWaitQueueTimeoutError') return true;
   if (error instanceof DOMException) return error.name === 'TimeoutError';
   if (error instanceof MongoBulkWriteError)
     return codeOf(error) === undefined && [error.writeErrors].flat().length === 0;

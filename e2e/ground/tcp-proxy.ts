@@ -17,6 +17,7 @@ export class TcpProxy implements AsyncDisposable {
   readonly #pairs = new Set<Pair>();
   readonly #affects: (firstBytes: Buffer) => boolean;
   #state: 'open' | 'frozen' | 'refusing' = 'open';
+  #strandsAt: (bytes: Buffer) => boolean = () => false;
   #accepted = 0;
 
   private constructor(targetPort: number, affects: (firstBytes: Buffer) => boolean) {
@@ -80,15 +81,18 @@ export class TcpProxy implements AsyncDisposable {
 
   /** Lets nothing through on the connections there are, for ever, and says nothing; new ones work. */
   strand(): void {
-    for (const pair of this.#affected()) {
-      pair.isStranded = true;
-      pause(pair);
-    }
+    for (const pair of this.#affected()) strand(pair);
+  }
+
+  /** {@link strand} for each connection on which the client sends something of a kind, from then on, until {@link heal}. */
+  strandAt(isOfKind: (bytes: Buffer) => boolean): void {
+    this.#strandsAt = isOfKind;
   }
 
   /** Works again. What was frozen is let through. */
   heal(): void {
     this.#state = 'open';
+    this.#strandsAt = () => false;
     for (const pair of this.#affected()) if (!pair.isStranded) resume(pair);
   }
 
@@ -117,6 +121,7 @@ export class TcpProxy implements AsyncDisposable {
     };
     client.on('data', (chunk) => {
       if (pair.isAffected === undefined) this.#admit(pair, chunk);
+      else if (pair.isAffected && this.#strandsAt(chunk)) strand(pair);
       else target.write(chunk);
     });
     target.on('data', (chunk) => client.write(chunk));
@@ -139,6 +144,11 @@ export class TcpProxy implements AsyncDisposable {
       client.unshift(firstBytes);
     }
   }
+}
+
+function strand(pair: Pair): void {
+  pair.isStranded = true;
+  pause(pair);
 }
 
 function pause({ client, target }: Pair): void {

@@ -1,6 +1,6 @@
 import type { Document, UUID } from 'mongodb';
 import { listIndexes, listNamespaces, type CollectionInfo } from '../../mongo/catalog.ts';
-import { runCommand } from '../../mongo/cluster-client.ts';
+import { commandOptions, runCommand } from '../../mongo/cluster-client.ts';
 import { isIdIndex, replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
 import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
@@ -191,7 +191,10 @@ export async function runCreateIndexes(
   const command = { createIndexes: coll, indexes: indexes.map(withExplicitCollation), ...majority };
   await destination.decoded
     .db(db)
-    .command({ ...command, ...(collectionUUID ? { collectionUUID } : {}) }, { signal });
+    .command(
+      { ...command, ...(collectionUUID ? { collectionUUID } : {}) },
+      commandOptions({ signal, deadlineMs: 'none' }),
+    );
 }
 
 /** Without a collation an index would get that of its collection. Version 1 knows none, and cannot stand in such a one. */
@@ -217,7 +220,12 @@ export async function modifyCollection(
   { db, coll }: Namespace,
   change: Document,
 ): Promise<void> {
-  await destination.decoded.db(db).command({ collMod: coll, ...change, ...majority }, { signal });
+  await destination.decoded
+    .db(db)
+    .command(
+      { collMod: coll, ...change, ...majority },
+      commandOptions({ signal, deadlineMs: 'none' }),
+    );
 }
 
 /** Makes a collection of the destination a capped one, which gives it another UUID there. */
@@ -228,7 +236,10 @@ export async function convertToCapped(
 ): Promise<void> {
   await destination.decoded
     .db(db)
-    .command({ convertToCapped: coll, size, ...majority }, { signal });
+    .command(
+      { convertToCapped: coll, size, ...majority },
+      commandOptions({ signal, deadlineMs: 'none' }),
+    );
 }
 
 /** The collection that stands at a namespace of the destination. */

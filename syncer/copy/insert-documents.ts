@@ -1,9 +1,11 @@
 import {
   MongoServerError,
+  type Abortable,
   type Document,
   type RunCommandOptions,
   type WriteConcernSettings,
 } from 'mongodb';
+import { commandOptions } from '../../mongo/cluster-client.ts';
 import { documentSequence } from '../../mongo/document-sequence.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { idElement, RawWriter, type RawDocument } from '../../mongo/raw-bson.ts';
@@ -82,9 +84,11 @@ function repairStatement(document: RawDocument): RawDocument {
 const writeDeadlineMs = 120_000;
 
 /** For write commands: their answers quote ids and keys, which are not UTF-8 at times. */
-export function writeOptions(signal: AbortSignal): RunCommandOptions & { signal: AbortSignal } {
-  const deadline = AbortSignal.timeout(writeDeadlineMs);
-  return { signal: AbortSignal.any([signal, deadline]), enableUtf8Validation: false };
+export function writeOptions(signal: AbortSignal): RunCommandOptions & Abortable {
+  return {
+    ...commandOptions({ signal, deadlineMs: writeDeadlineMs }),
+    enableUtf8Validation: false,
+  };
 }
 
 /** Throws what a write command reports in an answer that is `ok`, except for write errors that are expected. */

@@ -3,6 +3,7 @@ import { MongoClient, type Document } from 'mongodb';
 import { createClusterClient, runCommand } from '../../../mongo/cluster-client.ts';
 import { connectionError, isTransient } from '../../../mongo/server-errors.ts';
 import { sleep } from '../../../service/sleep.ts';
+import { until } from '../../ground/until.ts';
 import {
   startProxiedReplicaSet,
   type ProxiedReplicaSet,
@@ -75,6 +76,35 @@ describe('a connection that breaks is an error that passes', () => {
     );
     assert.equal(isTransient(error), true, String(error));
     await runCommand(cluster.admin, { hello: 1 }, { signal, deadlineMs: 5_000 });
+  });
+
+  it('while it is being logged in, and is silent for good: others can be opened after a while', async () => {
+    await using cluster = createClusterClient({
+      uri: proxied.set.uri('app'),
+      option: 'cluster0',
+      appName: 'clustersync syncer syncer',
+    });
+    const signal = AbortSignal.timeout(50_000);
+    for (const proxy of proxied.proxies) proxy.strandAt((bytes) => bytes.includes('saslContinue'));
+    const hello = async (deadlineMs: number): Promise<unknown> =>
+      await runCommand(cluster.admin, { hello: 1 }, { signal, deadlineMs });
+    // More than the driver opens at a time.
+    const attempts = await Promise.allSettled(Array.from({ length: 4 }, () => hello(1_000)));
+    for (const attempt of attempts) {
+      const reason: unknown = attempt.status === 'rejected' ? attempt.reason : 'it went through';
+      assert.equal(isTransient(reason), true, String(reason));
+    }
+    for (const proxy of proxied.proxies) proxy.heal();
+    await until(
+      'a connection that can be used',
+      async () => {
+        const answered = await hello(20_000).catch((error: unknown) => {
+          if (!isTransient(error)) throw error;
+        });
+        return answered !== undefined;
+      },
+      40_000,
+    );
   });
 
   async function assertPasses(run: () => Promise<unknown>): Promise<void> {
