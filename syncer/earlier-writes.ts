@@ -1,6 +1,5 @@
-import type { Document } from 'mongodb';
-import { runCommand } from '../mongo/cluster-client.ts';
 import { underOnePrimary } from '../mongo/one-primary.ts';
+import { ownOperations } from '../mongo/own-operations.ts';
 import { retrying } from '../mongo/retrying.ts';
 import { syncDatabase } from '../mongo/namespace.ts';
 import { sleep } from '../service/sleep.ts';
@@ -43,23 +42,14 @@ export async function retryingWrites<T>(
 
 /** The operations on the destination's data that run under the name of this instance; a user sees his own without a role. */
 async function operationsOf({ destination, signal }: SyncContext): Promise<Set<string>> {
-  const pipeline = [
-    { $currentOp: { allUsers: false, idleConnections: false } },
+  const operations = await ownOperations(
+    destination,
     {
-      $match: {
-        appName: destination.decoded.options.appName,
-        active: true,
-        op: { $nin: ['query', 'getmore', 'none'] },
-        'command.$db': { $nin: ['admin', syncDatabase] },
-      },
+      appName: destination.decoded.options.appName,
+      op: { $nin: ['query', 'getmore', 'none'] },
+      'command.$db': { $nin: ['admin', syncDatabase] },
     },
-    { $project: { opid: 1 } },
-  ];
-  const answer = await runCommand(
-    destination.admin,
-    { aggregate: 1, pipeline, cursor: { batchSize: 10_000 } },
-    { signal },
+    signal,
   );
-  const { firstBatch } = answer['cursor'] as { firstBatch: Document[] };
-  return new Set(firstBatch.map(({ opid }) => String(opid)));
+  return new Set(operations);
 }

@@ -1,6 +1,7 @@
 import type { Document, UUID } from 'mongodb';
 import { listIndexes, listNamespaces, type CollectionInfo } from '../../mongo/catalog.ts';
-import { commandOptions, runCommand } from '../../mongo/cluster-client.ts';
+import { runCommand } from '../../mongo/cluster-client.ts';
+import { runLongCommand } from '../../mongo/long-command.ts';
 import { isIdIndex, replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
 import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
@@ -189,12 +190,12 @@ export async function runCreateIndexes(
   collectionUUID?: UUID,
 ): Promise<void> {
   const command = { createIndexes: coll, indexes: indexes.map(withExplicitCollation), ...majority };
-  await destination.decoded
-    .db(db)
-    .command(
-      { ...command, ...(collectionUUID ? { collectionUUID } : {}) },
-      commandOptions({ signal, deadlineMs: 'none' }),
-    );
+  await runLongCommand(
+    destination,
+    db,
+    { ...command, ...(collectionUUID ? { collectionUUID } : {}) },
+    { signal },
+  );
 }
 
 /** Without a collation an index would get that of its collection. Version 1 knows none, and cannot stand in such a one. */
@@ -220,12 +221,7 @@ export async function modifyCollection(
   { db, coll }: Namespace,
   change: Document,
 ): Promise<void> {
-  await destination.decoded
-    .db(db)
-    .command(
-      { collMod: coll, ...change, ...majority },
-      commandOptions({ signal, deadlineMs: 'none' }),
-    );
+  await runLongCommand(destination, db, { collMod: coll, ...change, ...majority }, { signal });
 }
 
 /** Makes a collection of the destination a capped one, which gives it another UUID there. */
@@ -234,12 +230,8 @@ export async function convertToCapped(
   { db, coll }: Namespace,
   size: unknown,
 ): Promise<void> {
-  await destination.decoded
-    .db(db)
-    .command(
-      { convertToCapped: coll, size, ...majority },
-      commandOptions({ signal, deadlineMs: 'none' }),
-    );
+  const command = { convertToCapped: coll, size, ...majority };
+  await runLongCommand(destination, db, command, { signal });
 }
 
 /** The collection that stands at a namespace of the destination. */
