@@ -9,6 +9,8 @@ import {
 } from 'mongodb';
 import { ConnectionString } from 'mongodb-connection-string-url';
 import { messageOf, SyncError } from '../service/errors.ts';
+import { LostWrites } from './lost-writes.ts';
+import { asOwnLimit, MendedConnection } from './mended-connection.ts';
 import { connectionError } from './server-errors.ts';
 
 /**
@@ -19,10 +21,9 @@ export interface ClusterClient extends AsyncDisposable {
   readonly decoded: MongoClient;
   readonly raw: MongoClient;
   readonly admin: Db;
+  /** Of `decoded`, by which everything is written. */
+  readonly lostWrites: LostWrites;
 }
-
-/** How long a connection may say nothing while an answer is awaited, where no deadline is given. */
-const silenceMs = 10_000;
 
 /** How to connect to a cluster. */
 export interface ClusterClientOptions {
@@ -32,6 +33,8 @@ export interface ClusterClientOptions {
   readonly option: string;
   readonly appName: string;
   readonly serverSelectionTimeoutMs?: number;
+  /** How long a connection may say nothing while an answer is awaited, where no deadline is given. Default: 10,000. */
+  readonly silenceMs?: number;
 }
 
 /**
@@ -52,19 +55,22 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
     connectTimeoutMS: 5_000,
     // For what no deadline of ours covers. Above all the login on a new connection: the driver (7.8) limits its first
     // message alone by connectTimeoutMS, and opens no other connection while two wait for their logins.
-    socketTimeoutMS: silenceMs,
+    socketTimeoutMS: options.silenceMs ?? 10_000,
     heartbeatFrequencyMS: 5_000,
     // Networks forget connections that are idle for minutes, and say nothing.
     maxIdleTimeMS: 60_000,
     maxPoolSize: 64,
+    // Not among the options that the driver declares.
+    connectionType: MendedConnection,
   } as const;
   try {
-    const decoded = new MongoClient(options.uri, settings);
+    const decoded = new MongoClient(options.uri, { ...settings, monitorCommands: true });
     const raw = new MongoClient(options.uri, { ...settings, raw: true });
     return {
       decoded,
       raw,
       admin: decoded.db('admin'),
+      lostWrites: new LostWrites(decoded),
       [Symbol.asyncDispose]: async () => {
         await Promise.all([decoded.close(), raw.close()]);
       },
@@ -130,11 +136,8 @@ export interface Deadline {
 
 /** The driver's options for a command with a deadline. */
 export function commandOptions({ signal, deadlineMs }: Deadline): RunCommandOptions & Abortable {
-  // Not among the options that the driver declares, but honoured (7.8).
-  const socket = { socketTimeoutMS: deadlineMs === 'none' ? 0 : deadlineMs };
-  return deadlineMs === 'none'
-    ? { ...socket, signal }
-    : { ...socket, signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]) };
+  const limits = deadlineMs === 'none' ? [] : [AbortSignal.timeout(deadlineMs)];
+  return { signal: asOwnLimit(AbortSignal.any([signal, ...limits])) };
 }
 
 /**

@@ -99,7 +99,10 @@ export class RawCursor implements AsyncDisposable {
         .db(this.#database)
         .command(
           { killCursors: this.#collection, cursors: [id] },
-          { session: this.#session, timeoutMS: 2_000 },
+          {
+            session: this.#session,
+            ...commandOptions({ signal: new AbortController().signal, deadlineMs: 2_000 }),
+          },
         )
         .catch(() => undefined);
     }

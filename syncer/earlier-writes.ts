@@ -7,19 +7,37 @@ import type { SyncContext } from './sync-context.ts';
 
 const pollMs = 50;
 
+type WaitContext = Pick<SyncContext, 'destination' | 'signal' | 'logger'>;
+
 /**
- * Waits until the destination has ended what earlier work of this instance had asked of it. A server goes on with a write
- * whose client is gone: applied now, it would come over what is applied next. Operations that begin later are not
- * waited for.
+ * Waits until the destination has ended what earlier work of this instance had asked of it, and has seen the end of the
+ * connections that this process has given up with writes on them. A server goes on with a write whose client is gone, and
+ * a network delivers what it has held: applied now, it would come over what is applied next. Operations that begin later
+ * are not waited for.
  */
-export async function awaitEarlierWrites(context: SyncContext): Promise<void> {
-  const { signal, logger } = context;
+export async function awaitEarlierWrites(context: WaitContext): Promise<void> {
+  const { destination, signal } = context;
+  await untilNone(context, 'connections', async () => {
+    return await destination.lostWrites.pending(destination, signal);
+  });
   let waitedFor = await operationsOf(context);
-  while (waitedFor.size > 0) {
-    logger.info({ operations: waitedFor.size }, 'waiting for earlier writes');
-    await sleep(pollMs, signal);
+  await untilNone(context, 'operations', async () => {
     const running = await operationsOf(context);
     waitedFor = new Set([...waitedFor].filter((operation) => running.has(operation)));
+    return waitedFor.size;
+  });
+}
+
+async function untilNone(
+  { signal, logger }: WaitContext,
+  what: 'connections' | 'operations',
+  count: () => Promise<number>,
+): Promise<void> {
+  for (let isFirst = true; ; isFirst = false) {
+    const waitedFor = await count();
+    if (waitedFor === 0) return;
+    if (isFirst) logger.info({ [what]: waitedFor }, 'waiting for earlier writes');
+    await sleep(pollMs, signal);
   }
 }
 
@@ -41,7 +59,7 @@ export async function retryingWrites<T>(
 }
 
 /** The operations on the destination's data that run under the name of this instance; a user sees his own without a role. */
-async function operationsOf({ destination, signal }: SyncContext): Promise<Set<string>> {
+async function operationsOf({ destination, signal }: WaitContext): Promise<Set<string>> {
   const operations = await ownOperations(
     destination,
     {
@@ -51,5 +69,5 @@ async function operationsOf({ destination, signal }: SyncContext): Promise<Set<s
     },
     signal,
   );
-  return new Set(operations);
+  return new Set(operations.map(({ opid }) => String(opid)));
 }

@@ -7,7 +7,7 @@ interface Pair {
   readonly target: Socket;
   /** Undefined until the client has sent something. */
   isAffected: boolean | undefined;
-  /** Silent for good: {@link TcpProxy.strand}. */
+  /** Silent until {@link TcpProxy.release}. */
   isStranded: boolean;
 }
 
@@ -56,6 +56,11 @@ export class TcpProxy implements AsyncDisposable {
     return this.#accepted;
   }
 
+  /** How many connections are stranded. */
+  get stranded(): number {
+    return [...this.#pairs].filter(({ isStranded }) => isStranded).length;
+  }
+
   /** Breaks all connections; new ones work. */
   cut(): void {
     for (const { client, target } of this.#affected()) {
@@ -79,14 +84,23 @@ export class TcpProxy implements AsyncDisposable {
     for (const pair of this.#affected()) pause(pair);
   }
 
-  /** Lets nothing through on the connections there are, for ever, and says nothing; new ones work. */
+  /** Lets nothing through on the connections there are, until {@link release}, and says nothing; new ones work. */
   strand(): void {
     for (const pair of this.#affected()) strand(pair);
   }
 
-  /** {@link strand} for each connection on which the client sends something of a kind, from then on, until {@link heal}. */
+  /** {@link strand} for each connection on which the client sends something of a kind, from then on, until {@link heal} or {@link release}. */
   strandAt(isOfKind: (bytes: Buffer) => boolean): void {
     this.#strandsAt = isOfKind;
+  }
+
+  /** Strands nothing any more, and lets through what was sent on stranded connections, and their ends. */
+  release(): void {
+    this.#strandsAt = () => false;
+    for (const pair of this.#affected()) {
+      pair.isStranded = false;
+      resume(pair);
+    }
   }
 
   /** Works again. What was frozen is let through. */
@@ -121,8 +135,10 @@ export class TcpProxy implements AsyncDisposable {
     };
     client.on('data', (chunk) => {
       if (pair.isAffected === undefined) this.#admit(pair, chunk);
-      else if (pair.isAffected && this.#strandsAt(chunk)) strand(pair);
-      else target.write(chunk);
+      else if (pair.isAffected && this.#strandsAt(chunk)) {
+        strand(pair);
+        client.unshift(chunk);
+      } else target.write(chunk);
     });
     target.on('data', (chunk) => client.write(chunk));
     for (const socket of [client, target]) {

@@ -9,15 +9,17 @@ import { commandOptions } from '../../mongo/cluster-client.ts';
 import { documentSequence } from '../../mongo/document-sequence.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { idElement, RawWriter, type RawDocument } from '../../mongo/raw-bson.ts';
+import { RawCursor } from '../../mongo/raw-cursor.ts';
+import { RawValue } from '../../mongo/raw-value.ts';
 import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { hasZeroTimestamp } from '../../mongo/zero-timestamp.ts';
 import { dropRefusingIndexes } from '../catalog/loosen-indexes.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 /**
- * Inserts documents as bytes, past validation, acknowledged by a majority unless the caller sees to that. A document whose `_id` is there already is
- * left as it is there: it comes from an earlier attempt, and change events bring it up to date. On one server an
- * unordered insert still keeps the order.
+ * Inserts documents as bytes, past validation, acknowledged by a majority unless the caller sees to that. A document whose
+ * `_id` is there already is left as it is there: it comes from an earlier attempt, and change events bring it up to date.
+ * On one server an unordered insert still keeps the order.
  */
 export async function insertDocuments(
   context: Pick<SyncContext, 'destination' | 'signal' | 'logger' | 'options'>,
@@ -35,11 +37,13 @@ export async function insertDocuments(
 }
 
 async function insertOnce(
-  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
-  { db, coll }: Namespace,
+  context: Pick<SyncContext, 'destination' | 'signal'>,
+  namespace: Namespace,
   documents: readonly RawDocument[],
   writeConcern: WriteConcernSettings,
 ): Promise<void> {
+  const { destination, signal } = context;
+  const { db, coll } = namespace;
   const answer = await destination.decoded.db(db).command(
     {
       insert: coll,
@@ -50,10 +54,8 @@ async function insertOnce(
     },
     writeOptions(signal),
   );
-  throwWriteErrors(
-    answer,
-    ({ code, keyPattern }) => code === serverCode.duplicateKey && isIdKey(keyPattern),
-  );
+  const there = await findRefused(context, namespace, documents, answer);
+  throwWriteErrors(answer, (error) => isIdTaken(error) || there.has(Number(error['index'])));
   const altered = documents.filter(hasZeroTimestamp);
   if (altered.length === 0) return;
   // The server has put its own time into these.
@@ -103,6 +105,34 @@ export function throwWriteErrors(
   if (concern) throw new MongoServerError(concern);
 }
 
-function isIdKey(keyPattern: unknown): boolean {
+function isIdTaken({ code, keyPattern }: Document): boolean {
+  if (code !== serverCode.duplicateKey) return false;
   return keyPattern === undefined || Object.keys(keyPattern as object).join() === '_id';
+}
+
+/**
+ * The numbers of the documents that were refused for another reason than their `_id`, as the answer says, and whose `_id` is
+ * there all the same. In a clustered collection the server cannot say so of numbers that are not whole, of dates and
+ * others (6.0.5: it reads the key without its types, "KeyString format error").
+ */
+async function findRefused(
+  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
+  { db, coll }: Namespace,
+  documents: readonly RawDocument[],
+  answer: Document,
+): Promise<Set<number>> {
+  const there = new Set<number>();
+  for (const error of (answer['writeErrors'] ?? []) as Document[]) {
+    const index = Number(error['index']);
+    const document = documents[index];
+    if (document === undefined || isIdTaken(error)) continue;
+    const filter = { _id: new RawValue('_id', idElement(document)) };
+    const find = { find: coll, filter, projection: { _id: 1 }, limit: 1 };
+    await using cursor = await RawCursor.open(destination.raw, db, find, { signal });
+    const found = await cursor.next();
+    // Where one is not there, the reason was another one, which is thrown.
+    if (!found || found.documents.length === 0) break;
+    there.add(index);
+  }
+  return there;
 }

@@ -32,9 +32,6 @@ export interface Checkpoint {
 
 const collectionNames = ['sync', 'instances', 'collections', 'views', 'partitions'] as const;
 
-/** A connection that does not answer by then is dead, though others may live. */
-const deadlineMs = 30_000;
-
 /**
  * The state of a sync that survives its processes: the database `clustersync_internal` on the destination.
  * Every write is acknowledged by a majority before the promise resolves.
@@ -53,7 +50,6 @@ export class SyncStore {
   constructor(destination: ClusterClient, instanceId: string, signal: AbortSignal) {
     const db = destination.decoded.db(syncDatabase, {
       writeConcern: { w: 'majority', journal: true },
-      timeoutMS: deadlineMs,
     });
     this.#db = db;
     this.#sync = db.collection('sync');

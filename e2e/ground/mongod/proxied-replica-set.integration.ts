@@ -26,7 +26,7 @@ describe('startProxiedReplicaSet', () => {
     const isReached = async (client: MongoClient): Promise<boolean> =>
       await client
         .db('admin')
-        .command({ ping: 1 }, { timeoutMS: 1000 })
+        .command({ ping: 1 }, { signal: AbortSignal.timeout(1000) })
         .then(
           () => true,
           () => false,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { MongoClient, type Document } from 'mongodb';
 import { createClusterClient, runCommand } from '../../../mongo/cluster-client.ts';
+import { RawCursor } from '../../../mongo/raw-cursor.ts';
 import { connectionError, isTransient } from '../../../mongo/server-errors.ts';
 import { sleep } from '../../../service/sleep.ts';
 import { until } from '../../ground/until.ts';
@@ -60,6 +61,38 @@ describe('a connection that breaks is an error that passes', () => {
       await assertPasses(async () => await insert(documents));
     });
   }
+
+  it('where several reads of bytes learn at once that a member is no primary any more', async () => {
+    await using cluster = createClusterClient({
+      uri: proxied.set.uri('app'),
+      option: 'cluster0',
+      appName: 'clustersync syncer syncer',
+    });
+    const signal = AbortSignal.timeout(30_000);
+    const read = async (): Promise<void> => {
+      await using cursor = await RawCursor.open(cluster.raw, 'shop', { find: 'items' }, { signal });
+      await cursor.next();
+    };
+    await read();
+    const data = {
+      failCommands: ['find'],
+      errorCode: 10107,
+      blockConnection: true,
+      blockTimeMS: 300,
+    };
+    const failPoint = { configureFailPoint: 'failCommand', mode: { times: 6 }, data };
+    await admin.db('admin').command(failPoint);
+    const reads = await Promise.allSettled(
+      [1, 2, 3, 4, 5, 6].map(async () => {
+        await read();
+      }),
+    );
+    for (const { status, reason } of reads as { status: string; reason?: unknown }[]) {
+      assert.equal(status, 'rejected');
+      assert.equal(isTransient(reason), true, String(reason));
+    }
+    await read();
+  });
 
   it('while it is silent for good, and nothing else is: a command is given up, the next one goes through', async () => {
     await using cluster = createClusterClient({
