@@ -12,6 +12,7 @@ import type { Member, ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { startSyncerProcess, type SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward } from './cluster-pair.ts';
+import { holdCommands } from './slow-commands.ts';
 
 describe('state: failovers, rollbacks and silent networks', function () {
   this.timeout(120_000);
@@ -123,6 +124,41 @@ describe('state: failovers, rollbacks and silent networks', function () {
     });
   }
 
+  it('what a rollback takes back of a partition that is being copied is copied again', async () => {
+    const { set } = destination;
+    const primary = await set.primary();
+    await using sourceClient = new MongoClient(source.set.uri('admin', { w: 'majority' }));
+    await using destinationClient = new MongoClient(set.uri('admin'));
+    const rows = Array.from({ length: 300 }, (_, n) => ({ n, text: 'x'.repeat(40_000) }));
+    await sourceClient.db('shop').collection('large').insertMany(rows);
+    await using syncer = await startSyncer();
+    const sourceSide = { set: source.set, client: sourceClient };
+    // The fetch after the first one waits for an election on the destination: no write is under way there then.
+    const reading = await holdCommands(sourceSide, 'getMore', 'shop.large');
+    try {
+      await using writing = await holdCommands(
+        { set, client: destinationClient },
+        'insert',
+        'shop.large',
+      );
+      await syncer.start(forward);
+      await Promise.all([reading.reached(1), writing.reached(1)]);
+      await whileReplicationPauses(set, primary, async () => {
+        await writing[Symbol.asyncDispose]();
+        await using alone = new MongoClient(set.directUri('admin', primary));
+        await until('the first documents are there', async () => (await countLarge(alone)) > 50);
+        await set.kill(primary);
+      });
+      await set.primary();
+      assert.equal(await countLarge(destinationClient), 0);
+    } finally {
+      await reading[Symbol.asyncDispose]();
+    }
+    await set.restart(primary);
+    await assertCommitsEqual(syncer);
+    assert.match(await syncer.log(), /the primary changed during the copy/);
+  });
+
   for (const name of ['source', 'destination'] as const) {
     it(`a silent network before the ${name} is noticed, told of, and survived`, async () => {
       await using syncer = await startSyncer();
@@ -159,6 +195,12 @@ describe('state: failovers, rollbacks and silent networks', function () {
     await setWriteBlocking(cluster, false, signal);
   });
 });
+
+/** Documents of the large collection, whether a majority has them or not. */
+async function countLarge(client: MongoClient): Promise<number> {
+  const large = client.db('shop').collection('large');
+  return await large.countDocuments({}, { readConcern: { level: 'local' } });
+}
 
 /** Makes a member the primary. */
 async function stepUp(set: ReplicaSet, member: Member): Promise<void> {

@@ -30,11 +30,12 @@ export async function slowCommands(
   });
 }
 
-/** Where commands of a server can be held, before they take a lock on a collection. */
+/** Where commands of a server can be held, before they read or change anything. */
 const holdingPoints = {
   insert: 'hangDuringBatchInsert',
   delete: 'hangDuringBatchRemove',
   listIndexes: 'hangBeforeListIndexes',
+  getMore: 'waitAfterPinningCursorBeforeGetMoreBatch',
 } as const;
 
 /** Holds commands of everybody on a server, or those on one namespace, until the result is disposed of. */
