@@ -14,6 +14,9 @@ import { oplogWarning, type NeededOplog } from './oplog-outlook.ts';
 const intervalMs = 2_000;
 const deadlineMs = 10_000;
 
+/** What the user may not look at is tried again now and then: a role may be granted. */
+const roundsBetweenRefusals = 30;
+
 /** The least time that entries are kept does not change often, and is dear to ask for. */
 const readingsPerRetention = 30;
 
@@ -29,7 +32,7 @@ export interface OplogWatchParts {
 
 /**
  * Reads how far the oplog that the sync needs reaches every other second, until the signal is aborted. Where the user
- * may not read `local`, nothing is known of it. Says in the log when it becomes short, and when it is long enough again.
+ * may not read `local`, nothing is known of it, which is said once. Says in the log when it becomes short, and when it is long enough again.
  * It never fails.
  */
 export async function watchOplog(parts: OplogWatchParts): Promise<void> {
@@ -38,15 +41,17 @@ export async function watchOplog(parts: OplogWatchParts): Promise<void> {
   let watched: ClusterName | undefined;
   let retention = { hours: 0, readings: 0 };
   let isToldOf = false;
+  let roundsToWait = 0;
   while (!isStopped()) {
     const cluster = needed()?.cluster;
     if (cluster !== watched) {
       monitor.forgetOplog();
       watched = cluster;
       retention = { hours: 0, readings: 0 };
+      roundsToWait = 0;
     }
     try {
-      if (cluster !== undefined) {
+      if (cluster !== undefined && roundsToWait-- <= 0) {
         if (retention.readings % readingsPerRetention === 0)
           retention.hours = await minRetention(clusters[cluster], signal);
         retention.readings++;
@@ -54,12 +59,14 @@ export async function watchOplog(parts: OplogWatchParts): Promise<void> {
         if (reading) takeReading(parts, cluster, reading);
       }
     } catch (error) {
-      if (codeOf(error) === serverCode.unauthorized && !isToldOf) {
-        isToldOf = true;
-        logger.info(
+      if (isRefused(error)) {
+        monitor.forgetOplog();
+        roundsToWait = roundsBetweenRefusals;
+        logger[isToldOf ? 'debug' : 'warn'](
           { cluster, reason: messageOf(error) },
           'how far the oplog reaches is not known',
         );
+        isToldOf = true;
       } else if (!isStopped()) {
         logger.debug({ cluster, reason: messageOf(error) }, 'the oplog could not be looked at');
       }
@@ -129,13 +136,22 @@ function writtenBytesOf({ wiredTiger }: Document): number | undefined {
   return bytes === undefined ? undefined : Number(bytes);
 }
 
-/** What serverStatus shows of `storage.oplogMinRetentionHours`. */
+/** What serverStatus shows of `storage.oplogMinRetentionHours`; none where the user may not ask for it. */
 async function minRetention(cluster: ClusterClient, signal: AbortSignal): Promise<number> {
-  const status = await runCommand(
-    cluster.admin,
-    { serverStatus: 1, metrics: 0, wiredTiger: 0, tcmalloc: 0, locks: 0, transactions: 0 },
-    { signal, deadlineMs },
-  );
-  const { oplogMinRetentionHours } = (status['oplogTruncation'] ?? {}) as Record<string, unknown>;
-  return Number(oplogMinRetentionHours ?? 0);
+  try {
+    const status = await runCommand(
+      cluster.admin,
+      { serverStatus: 1, metrics: 0, wiredTiger: 0, tcmalloc: 0, locks: 0, transactions: 0 },
+      { signal, deadlineMs },
+    );
+    const { oplogMinRetentionHours } = (status['oplogTruncation'] ?? {}) as Record<string, unknown>;
+    return Number(oplogMinRetentionHours ?? 0);
+  } catch (error) {
+    if (isRefused(error)) return 0;
+    throw error;
+  }
+}
+
+function isRefused(error: unknown): boolean {
+  return codeOf(error) === serverCode.unauthorized;
 }

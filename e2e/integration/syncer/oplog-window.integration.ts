@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import type { Timestamp } from 'mongodb';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
-import { commitAndWait, useClusterPair, type Side } from './cluster-pair.ts';
+import { commitAndWait, forward, useClusterPair, type Side } from './cluster-pair.ts';
+import { canBeSlow, holdCommands } from './slow-commands.ts';
+import { withUser } from './source-user.ts';
 
 describe('an oplog that has rolled over', () => {
   const pair = useClusterPair({
     oplogSizeMB: 1,
+    parameters: canBeSlow,
     // Nothing is truncated that is later than the last checkpoint.
     args: ['--syncdelay', '1'],
   });
@@ -39,6 +42,33 @@ describe('an oplog that has rolled over', () => {
     await hasFailed(syncer);
     assert.equal(await items.countDocuments(), 1);
   });
+
+  for (const isReadable of [true, false]) {
+    const oplog = isReadable ? 'can be read' : 'cannot be read';
+    it(`during the copy, where it ${oplog}: OplogRolledOver before a change is applied, and all is kept`, async () => {
+      const { source, destination } = pair;
+      await using user = await withUser(source, isReadable ? ['local'] : []);
+      await using syncer = await pair.syncer({ cluster0: user.uri });
+      {
+        await using held = await holdCommands(destination, 'insert', 'shop.items');
+        await syncer.start({ ...forward, enableUserWriteBlocking: true });
+        await held.reached(1);
+        await rollOver(source);
+        // Nothing else tells of it before the change stream is opened.
+        if (isReadable) await hasFailed(syncer);
+      }
+      await hasFailed(syncer);
+      const sync = destination.client.db('clustersync_internal').collection('sync');
+      const stored = await sync.findOne();
+      assert.equal(stored?.['state'], 'RUNNING');
+      assert.equal((stored['failure'] as { name: string }).name, 'OplogRolledOver');
+      assert.equal(await destination.client.db('noise').collection('noise').countDocuments(), 0);
+
+      await syncer.kill('SIGTERM');
+      await syncer.restart();
+      await hasFailed(syncer);
+    });
+  }
 
   it('of the new deployment since the commit: ReverseTooLate, and the sync stays COMMITTED', async () => {
     await using syncer = await pair.syncing({ enableUserWriteBlocking: true, reversible: true });

@@ -5,6 +5,8 @@ import type { Document } from 'mongodb';
 import type { SyncerProcess, SyncerProgress } from '../../ground/syncer-process.ts';
 import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
 import { canBeSlow, slowCommands } from './slow-commands.ts';
+import { withUser } from './source-user.ts';
+import { until } from '../../ground/until.ts';
 
 describe('a sync seen from outside', () => {
   const pair = useClusterPair({ parameters: canBeSlow, oplogSizeMB: 16 });
@@ -160,7 +162,40 @@ describe('a sync seen from outside', () => {
     await commitAndWait(syncer);
     await pair.assertEqual();
   });
+
+  for (const allowed of ['local', 'serverStatus'] as const) {
+    const missing = allowed === 'local' ? 'serverStatus' : 'local';
+    it(`works for a user of the source who may not read ${missing}, and says once what it cannot see`, async () => {
+      const shop = pair.source.client.db('shop');
+      await shop.collection('c').insertOne({ n: 0 });
+      await using user = await withUser(pair.source, [allowed]);
+      await using syncer = await pair.syncing({}, { cluster0: user.uri });
+      await shop.collection('c').insertOne({ n: 1 });
+      if (allowed === 'local') {
+        await until('the oplog is seen', async () => {
+          return (await metricsOf(syncer)).has('clustersync_syncer_oplog_window_seconds');
+        });
+      } else {
+        await until('it is told of', async () => (await syncer.log()).includes(unknown));
+        // Two more readings, if there were any.
+        await sleep(5_000);
+        assert.equal((await syncer.progress()).estimatedOplogTimeRemainingSeconds, null);
+      }
+      assert.deepEqual((await syncer.progress()).warnings, []);
+      await commitAndWait(syncer);
+      await pair.assertEqual();
+      const refused = (await logOf(syncer)).filter(({ reason }) =>
+        String(reason).includes('not authorized'),
+      );
+      assert.deepEqual(
+        refused.map(({ level, msg }) => [level, msg]),
+        allowed === 'local' ? [] : [['warn', unknown]],
+      );
+    });
+  }
 });
+
+const unknown = 'how far the oplog reaches is not known';
 
 function rows(first: number, count: number): Document[] {
   return Array.from({ length: count }, (_, index) => ({
