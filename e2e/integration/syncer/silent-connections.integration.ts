@@ -176,7 +176,7 @@ async function sync(
     reversible: true,
     excludeNamespaces: [{ databaseRegex: { pattern: '^private' } }],
   });
-  await reached(syncer, ({ canCommit }) => canCommit === true);
+  await reached(syncer, ({ canCommit }) => canCommit);
 
   await shop.collection('items').updateOne({ n: 1 }, { $set: { text: 'changed' } });
   await shop.collection('items').insertOne({ n: 1_000 });
