@@ -5,9 +5,32 @@ declare module 'mongodb/lib/cmap/commands.js' {
     /** Adds one document; only the bytes are sent. */
     push(document: object, buffer: Uint8Array): number;
   }
+
+  /** An OP_MSG to be sent. */
+  export class OpMsgRequest {
+    constructor(database: string, command: Record<string, unknown>, options: object);
+    command: Record<string, unknown>;
+    /** The bytes of the message, in parts. */
+    toBin(): Uint8Array[];
+  }
 }
 
 declare module 'mongodb/lib/cmap/connection.js' {
+  import type { Socket } from 'node:net';
+
+  /** A command on its way to the server. */
+  export interface Message {
+    /** An OP_MSG's command; other kinds of message have none. */
+    command?: Record<string, unknown>;
+    /** The bytes of the message, in parts. */
+    toBin(): Uint8Array[] | Promise<Uint8Array[]>;
+  }
+
+  export interface WriteOptions {
+    readonly agreedCompressor?: string;
+    readonly timeoutContext?: { csotEnabled(): boolean };
+  }
+
   export interface CommandOptions {
     readonly signal?: AbortSignal;
     /** How long the connection may say nothing; 0: for ever. */
@@ -19,11 +42,15 @@ declare module 'mongodb/lib/cmap/connection.js' {
 
   /** A connection of a client's pool: one command at a time. */
   export class Connection {
+    constructor(socket: Socket, options: object);
+    protected readonly socket: Socket;
     command(
       namespace: unknown,
       command: object,
       options?: CommandOptions,
       responseType?: unknown,
     ): Promise<unknown>;
+    /** Resolves once the message has been handed to the network. */
+    protected writeCommand(message: Message, options: WriteOptions): Promise<void>;
   }
 }

@@ -1,5 +1,6 @@
 // Internal to the driver: its version is exact, and tests show what this is for.
-import { Connection, type CommandOptions } from 'mongodb/lib/cmap/connection.js';
+import type { CommandOptions } from 'mongodb/lib/cmap/connection.js';
+import { LeanConnection } from './lean-connection.ts';
 
 const ownLimits = new WeakSet<AbortSignal>();
 
@@ -10,7 +11,7 @@ export function asOwnLimit(signal: AbortSignal): AbortSignal {
 }
 
 /**
- * A connection of the driver (7.8) with two changes.
+ * A connection of the driver (7.8) with two changes, besides the way of large values (LeanConnection).
  *
  * It has no limit of silence for a command whose signal is its limit. The driver takes such a limit for the client as a
  * whole alone, where it has to be as short as suits a login.
@@ -18,7 +19,7 @@ export function asOwnLimit(signal: AbortSignal): AbortSignal {
  * It reads errors as objects where answers are wanted as bytes. Otherwise the driver stumbles over the topology version of
  * an error when a second one comes: a fault of the program in place of an election.
  */
-export class MendedConnection extends Connection {
+export class MendedConnection extends LeanConnection {
   override async command(
     namespace: unknown,
     command: object,

@@ -28,6 +28,9 @@ export const bsonType = {
 /** A document as BSON bytes. */
 export type RawDocument = Uint8Array;
 
+/** An array of documents as BSON bytes. */
+export type RawArray = Uint8Array;
+
 /** One element of a raw document: where its value stands in the bytes. */
 export interface RawElement {
   readonly type: number;

@@ -1,15 +1,41 @@
 import type { ClientSession, Document, MongoClient } from 'mongodb';
 import { commandOptions } from './cluster-client.ts';
 import { connectionError } from './server-errors.ts';
-import { arrayDocuments, elementsOf, type RawDocument } from './raw-bson.ts';
+import {
+  arrayDocuments,
+  elementsOf,
+  valueBytes,
+  type RawArray,
+  type RawDocument,
+} from './raw-bson.ts';
+
+const emptyArray: RawArray = Uint8Array.of(5, 0, 0, 0, 0);
 
 /** What one round trip of a cursor brought. */
-export interface RawBatch {
-  readonly documents: readonly RawDocument[];
+export class RawBatch {
+  /** The documents as a BSON array, as they came. */
+  readonly array: RawArray;
   /** Memory that the documents hold together. */
   readonly bytes: number;
   /** Where the read can be resumed, for change streams and for scans that ask for it. */
   readonly postBatchResumeToken: RawDocument | undefined;
+  #documents: readonly RawDocument[] | undefined;
+
+  constructor(array: RawArray, bytes: number, postBatchResumeToken: RawDocument | undefined) {
+    this.array = array;
+    this.bytes = bytes;
+    this.postBatchResumeToken = postBatchResumeToken;
+  }
+
+  /** The documents one by one, shared with the array. */
+  get documents(): readonly RawDocument[] {
+    this.#documents ??= arrayDocuments({ bytes: this.array, offset: 0 });
+    return this.#documents;
+  }
+
+  get isEmpty(): boolean {
+    return this.array.length <= emptyArray.length;
+  }
 }
 
 /** How a cursor fetches. */
@@ -86,7 +112,7 @@ export class RawCursor implements AsyncDisposable {
   /** Every batch that is not empty, up to the cursor's end. */
   async *batches(): AsyncGenerator<RawBatch, void, undefined> {
     for (let batch = await this.next(); batch !== undefined; batch = await this.next()) {
-      if (batch.documents.length > 0) yield batch;
+      if (!batch.isEmpty) yield batch;
     }
   }
 
@@ -126,7 +152,7 @@ export class RawCursor implements AsyncDisposable {
   }
 
   #take(cursor: RawDocument): RawBatch {
-    let documents: RawDocument[] = [];
+    let array = emptyArray;
     let postBatchResumeToken: RawDocument | undefined;
     for (const element of elementsOf(cursor)) {
       switch (element.name) {
@@ -138,7 +164,7 @@ export class RawCursor implements AsyncDisposable {
           break;
         case 'firstBatch':
         case 'nextBatch':
-          documents = arrayDocuments(element);
+          array = valueBytes(element);
           break;
         case 'postBatchResumeToken':
           postBatchResumeToken = cursor.subarray(element.offset, element.offset + element.length);
@@ -146,7 +172,7 @@ export class RawCursor implements AsyncDisposable {
         default:
       }
     }
-    return { documents, bytes: cursor.length, postBatchResumeToken };
+    return new RawBatch(array, cursor.length, postBatchResumeToken);
   }
 }
 

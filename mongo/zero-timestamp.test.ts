@@ -15,7 +15,8 @@ import {
   Timestamp,
   type Document,
 } from 'mongodb';
-import { hasZeroTimestamp } from './zero-timestamp.ts';
+import { elementsOf, valueBytes } from './raw-bson.ts';
+import { findZeroTimestamps, hasZeroTimestamp } from './zero-timestamp.ts';
 
 describe('hasZeroTimestamp', () => {
   const zero = new Timestamp({ t: 0, i: 0 });
@@ -80,5 +81,30 @@ describe('hasZeroTimestamp', () => {
     const length = Buffer.alloc(4);
     length.writeInt32LE(4 + pointer.length + rest.length);
     assert.equal(hasZeroTimestamp(Buffer.concat([length, pointer, rest])), true);
+  });
+});
+
+describe('findZeroTimestamps', () => {
+  const arrayOf = (documents: Document[]): Uint8Array => {
+    const [element] = elementsOf(BSON.serialize({ documents }));
+    assert.ok(element);
+    return valueBytes(element);
+  };
+
+  it('gives the documents of an array that have one, and the sums of all', () => {
+    const zero = new Timestamp({ t: 0, i: 0 });
+    const documents = Array.from({ length: 120 }, (_, number) =>
+      number % 50 === 7 ? { _id: number, z: zero } : { _id: number, a: { z: zero } },
+    );
+    const bytes = documents.map((document) => BSON.serialize(document));
+    assert.deepEqual(findZeroTimestamps(arrayOf(documents)), {
+      count: 120,
+      totalBytes: Buffer.concat(bytes).length,
+      found: [7, 57, 107].map((number) => Buffer.from(bytes[number] ?? [])),
+    });
+  });
+
+  it('finds nothing in an empty array', () => {
+    assert.deepEqual(findZeroTimestamps(arrayOf([])), { count: 0, totalBytes: 0, found: [] });
   });
 });

@@ -1,4 +1,4 @@
-import { asBuffer, bsonType, type RawDocument } from './raw-bson.ts';
+import { asBuffer, bsonType, type RawArray, type RawDocument } from './raw-bson.ts';
 
 /** Bytes of a value by its type, besides the length that it begins with where it does; -1: not known by that. */
 const valueLengths = new Int8Array(256).fill(-1);
@@ -39,8 +39,33 @@ for (const [type, length] of [
  * Every copied document comes through here: nothing is allocated, and embedded documents are stepped over.
  */
 export function hasZeroTimestamp(document: RawDocument): boolean {
-  const bytes = asBuffer(document);
-  let at = 4;
+  return isZeroTimestampIn(asBuffer(document), 0);
+}
+
+/** How many documents an array has, their bytes, and those among them that have a zero timestamp (see above). */
+export function findZeroTimestamps(array: RawArray): {
+  readonly count: number;
+  readonly totalBytes: number;
+  readonly found: readonly RawDocument[];
+} {
+  const bytes = asBuffer(array);
+  const found: RawDocument[] = [];
+  let count = 0;
+  let totalBytes = 0;
+  // Each element: type, a number as its name, the document.
+  for (let at = 4; bytes[at] !== 0; count++) {
+    while (bytes[++at] !== 0);
+    const start = ++at;
+    const length = bytes.readInt32LE(start);
+    at += length;
+    totalBytes += length;
+    if (isZeroTimestampIn(bytes, start)) found.push(bytes.subarray(start, at));
+  }
+  return { count, totalBytes, found };
+}
+
+function isZeroTimestampIn(bytes: Buffer, start: number): boolean {
+  let at = start + 4;
   for (let type = bytes[at] ?? 0; type !== 0; type = bytes[at] ?? 0) {
     const name = at + 1;
     at = name;

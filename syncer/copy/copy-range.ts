@@ -10,7 +10,7 @@ import { awaitEarlierWrites } from '../earlier-writes.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
-import { insertDocuments } from './insert-documents.ts';
+import { insertBatch } from './insert-documents.ts';
 
 /** Bytes that one fetch aims at; the server ends it at 16 MiB, whatever the documents' size. */
 const fetchBytes = 4 * 1024 * 1024;
@@ -98,13 +98,12 @@ async function copyOnce(
         },
         { signal: context.signal, batchSize },
       );
-      for await (const { documents } of cursor.batches()) {
-        const batchBytes = documents.reduce((sum, document) => sum + document.length, 0);
+      for await (const batch of cursor.batches()) {
         await inFlight.add(async () => {
-          await insertDocuments(context, collection.namespace, documents, concern);
-          context.monitor.addCopied(documents.length, batchBytes);
+          const sums = await insertBatch(context, collection.namespace, batch, concern);
+          context.monitor.addCopied(sums.count, sums.totalBytes);
+          bytes += sums.totalBytes;
         });
-        bytes += batchBytes;
       }
     }
   } finally {

@@ -8,55 +8,97 @@ import {
 import { commandOptions } from '../../mongo/cluster-client.ts';
 import { documentSequence } from '../../mongo/document-sequence.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
-import { idElement, RawWriter, type RawDocument } from '../../mongo/raw-bson.ts';
-import { RawCursor } from '../../mongo/raw-cursor.ts';
+import { bsonType, idElement, RawWriter, type RawDocument } from '../../mongo/raw-bson.ts';
+import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
 import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
-import { hasZeroTimestamp } from '../../mongo/zero-timestamp.ts';
+import { findZeroTimestamps, hasZeroTimestamp } from '../../mongo/zero-timestamp.ts';
 import { dropRefusingIndexes } from '../catalog/loosen-indexes.ts';
 import type { SyncContext } from '../sync-context.ts';
 
+/** Documents to insert, as the driver sends them. */
+interface Insert {
+  readonly documents: object;
+  /** Those among them that the server alters. */
+  readonly altered: readonly RawDocument[];
+  /** One of them, by its number. */
+  readonly document: (index: number) => RawDocument | undefined;
+}
+
+type InsertContext = Pick<SyncContext, 'destination' | 'signal' | 'logger' | 'options'>;
+
 /**
- * Inserts documents as bytes, past validation, acknowledged by a majority unless the caller sees to that. A document whose
- * `_id` is there already is left as it is there: it comes from an earlier attempt, and change events bring it up to date.
- * On one server an unordered insert still keeps the order.
+ * Inserts documents as bytes, past validation, acknowledged by a majority. A document whose `_id` is there already is
+ * left as it is there: it comes from an earlier attempt, and change events bring it up to date. On one server an
+ * unordered insert still keeps the order.
  */
 export async function insertDocuments(
-  context: Pick<SyncContext, 'destination' | 'signal' | 'logger' | 'options'>,
+  context: InsertContext,
   namespace: Namespace,
   documents: readonly RawDocument[],
-  writeConcern: WriteConcernSettings = { w: 'majority' },
+): Promise<void> {
+  const insert = {
+    documents: documentSequence('documents', documents),
+    altered: documents.filter(hasZeroTimestamp),
+    document: (index: number) => documents[index],
+  };
+  await insertAll(context, namespace, insert, { w: 'majority' });
+}
+
+/**
+ * Inserts what a fetch has brought, as `insertDocuments` does, without taking it apart. The write concern is the
+ * caller's.
+ * @returns how many documents they are, and their bytes.
+ */
+export async function insertBatch(
+  context: InsertContext,
+  namespace: Namespace,
+  batch: RawBatch,
+  writeConcern: WriteConcernSettings,
+): Promise<{ readonly count: number; readonly totalBytes: number }> {
+  const { found, ...sums } = findZeroTimestamps(batch.array);
+  const value = { type: bsonType.array, name: 'documents', bytes: batch.array, offset: 0 };
+  const insert = {
+    documents: new RawValue('documents', { ...value, length: batch.array.length }),
+    altered: found,
+    document: (index: number) => batch.documents[index],
+  };
+  await insertAll(context, namespace, insert, writeConcern);
+  return sums;
+}
+
+async function insertAll(
+  context: InsertContext,
+  namespace: Namespace,
+  insert: Insert,
+  writeConcern: WriteConcernSettings,
 ): Promise<void> {
   try {
-    await insertOnce(context, namespace, documents, writeConcern);
+    await insertOnce(context, namespace, insert, writeConcern);
   } catch (error) {
     if (codeOf(error) === undefined || isTransient(error)) throw error;
     await dropRefusingIndexes(context, namespace);
-    await insertOnce(context, namespace, documents, writeConcern);
+    await insertOnce(context, namespace, insert, writeConcern);
   }
 }
 
 async function insertOnce(
-  context: Pick<SyncContext, 'destination' | 'signal'>,
+  context: InsertContext,
   namespace: Namespace,
-  documents: readonly RawDocument[],
+  insert: Insert,
   writeConcern: WriteConcernSettings,
 ): Promise<void> {
   const { destination, signal } = context;
   const { db, coll } = namespace;
-  const answer = await destination.decoded.db(db).command(
-    {
-      insert: coll,
-      ordered: false,
-      bypassDocumentValidation: true,
-      writeConcern,
-      documents: documentSequence('documents', documents),
-    },
-    writeOptions(signal),
-  );
-  const there = await findRefused(context, namespace, documents, answer);
+  const { documents, altered } = insert;
+  const answer = await destination.decoded
+    .db(db)
+    .command(
+      { insert: coll, ordered: false, bypassDocumentValidation: true, writeConcern, documents },
+      writeOptions(signal),
+    );
+  const there = await findRefused(context, namespace, insert, answer);
   throwWriteErrors(answer, (error) => isIdTaken(error) || there.has(Number(error['index'])));
-  const altered = documents.filter(hasZeroTimestamp);
   if (altered.length === 0) return;
   // The server has put its own time into these.
   const repaired = await destination.decoded.db(db).command(
@@ -116,16 +158,16 @@ function isIdTaken({ code, keyPattern }: Document): boolean {
  * others (6.0.5: it reads the key without its types, "KeyString format error").
  */
 async function findRefused(
-  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
+  { destination, signal }: InsertContext,
   { db, coll }: Namespace,
-  documents: readonly RawDocument[],
+  insert: Insert,
   answer: Document,
 ): Promise<Set<number>> {
   const there = new Set<number>();
   for (const error of (answer['writeErrors'] ?? []) as Document[]) {
     const index = Number(error['index']);
-    const document = documents[index];
-    if (document === undefined || isIdTaken(error)) continue;
+    const document = isIdTaken(error) ? undefined : insert.document(index);
+    if (document === undefined) continue;
     const filter = { _id: new RawValue('_id', idElement(document)) };
     const find = { find: coll, filter, projection: { _id: 1 }, limit: 1 };
     await using cursor = await RawCursor.open(destination.raw, db, find, { signal });

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { BSON, type Document } from 'mongodb';
+import { OpMsgRequest } from 'mongodb/lib/cmap/commands.js';
+import type { WriteOptions } from 'mongodb/lib/cmap/connection.js';
+import { LeanConnection } from './lean-connection.ts';
+import { bsonType, elementsOf } from './raw-bson.ts';
+import { RawValue } from './raw-value.ts';
+
+describe('LeanConnection', () => {
+  const documents = Array.from({ length: 300 }, (_, number) => ({
+    _id: number,
+    t: 'x'.repeat(999),
+  }));
+
+  it('sends a large raw value as the field of the command that it is', async () => {
+    const message = await sent(insertOf(documents), { agreedCompressor: 'none' });
+    assert.equal(message.readInt32LE(0), message.length);
+    const { documents: received, ...others } = BSON.deserialize(message.subarray(21));
+    assert.deepEqual(others, { insert: 'items', ordered: false, $db: 'shop' });
+    assert.deepEqual(received, documents);
+  });
+
+  for (const [what, count, options] of [
+    ['a small value', 3, { agreedCompressor: 'none' }],
+    [
+      'what a deadline goes with',
+      300,
+      { agreedCompressor: 'none', timeoutContext: { csotEnabled: () => true } },
+    ],
+  ] as const) {
+    it(`leaves ${what} to the driver`, async () => {
+      const request = insertOf(documents.slice(0, count));
+      const expected = Buffer.concat(insertOf(documents.slice(0, count)).toBin());
+      const message = await sent(request, options);
+      assert.deepEqual(message.subarray(8), expected.subarray(8));
+    });
+  }
+
+  it('leaves what is compressed to the driver', async () => {
+    const message = await sent(insertOf(documents), { agreedCompressor: 'zlib' });
+    const opCompressed = 2012;
+    assert.equal(message.readInt32LE(12), opCompressed);
+    assert.ok(message.length < 50_000);
+  });
+});
+
+function insertOf(documents: Document[]): OpMsgRequest {
+  const [element] = elementsOf(BSON.serialize({ documents }));
+  assert.equal(element?.type, bsonType.array);
+  const command = {
+    insert: 'items',
+    documents: new RawValue('documents', element),
+    ordered: false,
+  };
+  return new OpMsgRequest('shop', command, {});
+}
+
+/** The bytes that one message is sent as. */
+async function sent(message: OpMsgRequest, options: WriteOptions): Promise<Buffer> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const accepted = once(server, 'connection') as Promise<[Socket]>;
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const [peer] = await accepted;
+  const chunks: Buffer[] = [];
+  peer.on('data', (chunk: Buffer) => chunks.push(chunk));
+  await new Opened(socket).send(message, options);
+  socket.end();
+  await once(peer, 'end');
+  server.close();
+  return Buffer.concat(chunks);
+}
+
+/** A connection as a pool has it once its handshake is over. */
+class Opened extends LeanConnection {
+  constructor(socket: Socket) {
+    super(socket, { hostAddress: '127.0.0.1', id: 1, generation: 0 });
+  }
+
+  async send(message: OpMsgRequest, options: WriteOptions): Promise<void> {
+    await this.writeCommand(message, { timeoutContext: { csotEnabled: () => false }, ...options });
+  }
+}
