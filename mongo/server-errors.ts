@@ -4,6 +4,7 @@ import {
   MongoDriverError,
   MongoError,
   MongoNetworkError,
+  MongoNetworkTimeoutError,
   MongoOperationTimeoutError,
   MongoServerError,
   MongoServerSelectionError,
@@ -96,6 +97,12 @@ function isConnectionFailure(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof MongoError) return false;
   const { code, syscall } = error as NodeJS.ErrnoException;
   return socketCalls.has(syscall ?? '') || closedSocketCodes.has(code ?? '');
+}
+
+/** True where the other side has closed a connection on which an answer was awaited, also where the error has been named. */
+export function isConnectionClosed(error: unknown): boolean {
+  if (error instanceof SyncError) return isConnectionClosed(error.cause);
+  return error instanceof MongoNetworkError && !(error instanceof MongoNetworkTimeoutError);
 }
 
 /** True for errors after which the same reading may be begun again. */

@@ -1,7 +1,13 @@
 import { BSON, type Document, type Timestamp } from 'mongodb';
+import { runCommand } from '../../mongo/cluster-client.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
-import { codeOf, isReadRepeatable, serverCode } from '../../mongo/server-errors.ts';
+import {
+  codeOf,
+  isConnectionClosed,
+  isReadRepeatable,
+  serverCode,
+} from '../../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
 import { syncDatabase, verifierDatabase } from '../../mongo/namespace.ts';
@@ -38,6 +44,12 @@ const maxWholeAttempts = 2;
 const abbreviatedFetches = [1, ...Array<number>(16).fill(4)];
 
 /**
+ * Fetches of one event in short that a source closes the connection on, though it takes commands before and after it, until
+ * that event is taken for one that it cannot send.
+ */
+const maxClosedInShort = 5;
+
+/**
  * Reads the source's change events, for ever. A stream that breaks off is opened again after the last batch.
  *
  * An event that is too large for the server to send ends the stream by an error, or by a connection that it closes: an
@@ -52,6 +64,7 @@ export async function* readChanges(
 ): AsyncGenerator<ChangeBatch, never> {
   let from = start;
   let isAbbreviated = false;
+  let closedInShort = 0;
   using trouble = context.monitor.troubles.watch('change stream');
   for (let attempt = 0; ; attempt++) {
     try {
@@ -65,6 +78,7 @@ export async function* readChanges(
           batch.events.length > 0 || !('after' in from) || !isSame(batch.token, from.after);
         if (isProgress) {
           attempt = 0;
+          closedInShort = 0;
           trouble.clear();
         }
         context.monitor.addReceived(batch);
@@ -78,6 +92,9 @@ export async function* readChanges(
       const mayBeTooLarge = isTooLarge || attempt >= maxWholeAttempts;
       if (!isReadRepeatable(error) && !(isTooLarge && !(isAbbreviated && attempt > 0)))
         throw streamError(error);
+      if (!isAbbreviated || !isConnectionClosed(error)) closedInShort = 0;
+      else if (await isAnswering(context)) closedInShort++;
+      if (closedInShort >= maxClosedInShort) throw tooLarge(error);
       isAbbreviated ||= mayBeTooLarge;
       context.monitor.addRetry('change stream', error);
       const reason = messageOf(error);
@@ -104,6 +121,8 @@ async function* readInShort(
   deadlineMs: number,
 ): AsyncGenerator<ChangeBatch> {
   await using cursor = await openStream(context, from, deadlineMs, [abbreviation]);
+  // The answer to its opening has no events.
+  await cursor.next();
   for (const size of abbreviatedFetches) {
     const batch = await cursor.next(size);
     if (batch === undefined) return;
@@ -162,14 +181,23 @@ function streamError(error: unknown): unknown {
   if (code === serverCode.changeStreamHistoryLost || code === serverCode.changeStreamFatalError) {
     return new SyncError('OplogRolledOver', description, { cause: error });
   }
-  if (code === serverCode.bsonObjectTooLarge) {
-    return new SyncError(
-      'ChangeNotSupported',
-      `a change event is larger than a document may be: ${description}`,
-      {
-        cause: error,
-      },
-    );
+  return code === serverCode.bsonObjectTooLarge ? tooLarge(error) : error;
+}
+
+function tooLarge(error: unknown): SyncError {
+  return new SyncError(
+    'ChangeNotSupported',
+    `a change event is larger than a document may be, as of a document whose _id is larger than 3 MB: ${messageOf(error)}`,
+    { cause: error },
+  );
+}
+
+async function isAnswering({ source, signal }: SyncContext): Promise<boolean> {
+  try {
+    await runCommand(source.admin, { hello: 1 }, { signal });
+    return true;
+  } catch {
+    signal.throwIfAborted();
+    return false;
   }
-  return error;
 }
