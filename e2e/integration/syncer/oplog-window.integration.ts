@@ -31,6 +31,14 @@ describe('an oplog that has rolled over', () => {
     await hasFailed(syncer);
     for (const command of ['pause', 'resume', 'commit', 'reverse'])
       assert.equal((await syncer.post(command, {})).body['error'], 'OplogRolledOver', command);
+    const again = await syncer.post('start', forward);
+    assert.equal(again.body['error'], 'InvalidStateTransition');
+    assert.match(String(again.body['errorDescription']), /the state is RUNNING/);
+    for (const path of ['healthz', 'readyz'])
+      assert.equal((await fetch(`${syncer.url}/${path}`)).status, 200, path);
+    const metrics = await (await fetch(`${syncer.url}/metrics`)).text();
+    assert.match(metrics, /^clustersync_syncer_failed 1$/m);
+    assert.match(metrics, /^clustersync_syncer_errors_total\{error="OplogRolledOver"\} 1$/m);
     const sync = destination.client.db('clustersync_internal').collection('sync');
     const stored = await sync.findOne();
     assert.equal(stored?.['state'], 'RUNNING');

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Document } from 'mongodb';
 import type { SyncerProcess, SyncerProgress } from '../../ground/syncer-process.ts';
 import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
-import { canBeSlow, slowCommands } from './slow-commands.ts';
+import { canBeSlow, holdCommands, slowCommands } from './slow-commands.ts';
 import { withUser } from './source-user.ts';
 import { until } from '../../ground/until.ts';
 
@@ -159,6 +159,41 @@ describe('a sync seen from outside', () => {
     assert.equal(log.filter(({ msg }) => msg === 'warning').length, 1);
     assert.equal(log.filter(({ msg }) => msg === 'the oplog is long enough again').length, 1);
     await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  it('counts its restarts, and what its lanes hold', async () => {
+    const items = pair.source.client.db('shop').collection('c');
+    await items.insertOne({ n: 0 });
+    await using syncer = await pair.syncing();
+    const metric = async (name: string): Promise<number> =>
+      (await metricsOf(syncer)).get(`clustersync_syncer_${name}`) ?? NaN;
+    assert.equal(await metric('restarts'), 0);
+    for (const restarts of [1, 2]) {
+      await syncer.kill(restarts === 1 ? 'SIGKILL' : 'SIGTERM');
+      await syncer.restart();
+      await syncer.waitFor(({ canCommit }) => canCommit);
+      assert.equal(await metric('restarts'), restarts);
+    }
+    await syncer.post('pause', {});
+    await syncer.post('resume', {});
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    assert.equal(await metric('restarts'), 3);
+
+    await until('nothing is held', async () => (await metric('buffered_events')) === 0);
+    {
+      await using held = await holdCommands(pair.destination, 'insert', 'shop.c');
+      await items.insertMany(rows(1, 100));
+      await held.reached(1);
+      await until('all is read', async () => (await metric('buffered_events')) === 100);
+      assert.ok((await metric('buffered_bytes')) > 100 * 50);
+      // A lane that is held holds up what other lanes have applied: it would have to be applied again.
+      await items.deleteOne({ n: 0 });
+      await until('more is read', async () => (await metric('buffered_events')) === 101);
+    }
+    await until('all is applied', async () => (await metric('buffered_events')) === 0);
+    assert.equal(await metric('buffered_bytes'), 0);
     await commitAndWait(syncer);
     await pair.assertEqual();
   });
