@@ -1,30 +1,36 @@
 import { pause, type ChangesGround } from './ground.ts';
 import type { LoadDocument } from './operations.ts';
 
-/** How long writes to the source take to be seen on the destination, in milliseconds. */
-export interface Delays {
-  readonly p50: number;
-  readonly p99: number;
-  readonly max: number;
+/** Milliseconds from the sending of each write until it is seen on the destination. */
+export interface WriteDelays {
+  /** Written to the source, and brought over. */
+  readonly synced: readonly number[];
+  /** The floor: the same client writes to the source, and then to the destination by itself. */
+  readonly direct: readonly number[];
 }
 
 /** What a live load of mixed operations led to. */
-export interface LiveResult {
+export interface LiveResult extends WriteDelays {
   readonly operationsPerSecond: number;
-  /** Delays of single writes beside the load: the lag. */
-  readonly lag: Delays;
+  /** The largest lag that progress showed. */
+  readonly maxLagTimeSeconds: number;
   /** From the end of the load until the destination has everything. */
   readonly catchUpMs: number;
 }
 
-/** Writes single documents one after the other, and waits for each on the destination: the delay from its sending. */
-export async function measureSingleWrites(ground: ChangesGround, count: number): Promise<Delays> {
-  const delays: number[] = [];
+/** Writes single documents one after the other, synced and directly in turn, `count` of each. */
+export async function measureSingleWrites(
+  ground: ChangesGround,
+  count: number,
+): Promise<WriteDelays> {
+  const delays = { synced: [] as number[], direct: [] as number[] };
   for (let n = 0; n < count; n++) {
-    await pause(Math.random() * 100);
-    delays.push(await singleWrite(ground));
+    for (const way of ['synced', 'direct'] as const) {
+      await pause(Math.random() * 100);
+      delays[way].push(await singleWrite(ground, way));
+    }
   }
-  return delaysOf(delays);
+  return delays;
 }
 
 /** Lets all writers write one operation after the other, as fast as the source answers, and watches the lag. */
@@ -32,7 +38,8 @@ export async function measureLive(ground: ChangesGround, loadMs: number): Promis
   const rows = ground.source.db('bench').collection<LoadDocument>('rows');
   const end = AbortSignal.timeout(loadMs);
   let operations = 0;
-  const lags: number[] = [];
+  const delays = { synced: [] as number[], direct: [] as number[] };
+  let maxLagTimeSeconds = 0;
   await Promise.all([
     ...ground.loads.map(async (load) => {
       while (!end.aborted) {
@@ -42,34 +49,38 @@ export async function measureLive(ground: ChangesGround, loadMs: number): Promis
     }),
     (async () => {
       while (!end.aborted) {
-        await pause(50);
-        lags.push(await singleWrite(ground));
+        for (const way of ['synced', 'direct'] as const) {
+          await pause(50);
+          delays[way].push(await singleWrite(ground, way));
+        }
+        const { lagTimeSeconds } = await ground.syncer.progress();
+        maxLagTimeSeconds = Math.max(maxLagTimeSeconds, lagTimeSeconds ?? 0);
       }
     })(),
   ]);
-  const catchUpMs = await singleWrite(ground);
+  const catchUpMs = await singleWrite(ground, 'synced');
   return {
     operationsPerSecond: Math.round((operations * 1_000) / loadMs),
-    lag: delaysOf(lags),
+    maxLagTimeSeconds,
     catchUpMs,
+    ...delays,
   };
 }
 
 let writes = 0;
 
-async function singleWrite({ source, seen }: ChangesGround): Promise<number> {
+async function singleWrite(
+  { source, destination, seen }: ChangesGround,
+  way: keyof WriteDelays,
+): Promise<number> {
   const _id = `single-${Date.now()}-${writes++}`;
   const start = performance.now();
-  await source.db('bench').collection<{ _id: string }>('singles').insertOne({ _id });
-  await seen(_id);
+  await source.db('bench').collection<{ _id: string }>(way).insertOne({ _id });
+  if (way === 'synced') {
+    await seen({ db: 'bench', coll: way }, _id);
+  } else {
+    await destination.db('bench_floor').collection<{ _id: string }>(way).insertOne({ _id });
+    await seen({ db: 'bench_floor', coll: way }, _id);
+  }
   return performance.now() - start;
-}
-
-function delaysOf(delays: readonly number[]): Delays {
-  const sorted = delays.toSorted((left, right) => left - right);
-  const at = (share: number): number =>
-    Math.round(
-      (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN) * 10,
-    ) / 10;
-  return { p50: at(0.5), p99: at(0.99), max: at(1) };
 }

@@ -1,6 +1,7 @@
 import { MongoClient } from 'mongodb';
 import { startReplicaSet, type ReplicaSet } from '../../e2e/ground/mongod/replica-set.ts';
 import { startSyncerProcess, type SyncerProcess } from '../../e2e/ground/syncer-process.ts';
+import type { Namespace } from '../../mongo/namespace.ts';
 import { sleep } from '../../service/sleep.ts';
 import { MixedLoad, type LoadDocument } from './operations.ts';
 
@@ -20,8 +21,8 @@ export interface ChangesGround extends AsyncDisposable {
   pids(): Record<'syncer' | 'source' | 'destination' | 'bench', (number | undefined)[]>;
   /** The writers' loads: they go on where the one before has ended. */
   readonly loads: readonly MixedLoad[];
-  /** Waits until the destination has a document of the collection `singles`, asking as often as it answers. */
-  readonly seen: (id: string) => Promise<void>;
+  /** Waits until the destination has a document in a collection, asking as often as it answers. */
+  readonly seen: (namespace: Namespace, id: string) => Promise<void>;
 }
 
 /** Starts the servers with `members` each, the sync, and waits until it applies change events. */
@@ -60,8 +61,8 @@ export async function startChangesGround(members: 1 | 3): Promise<ChangesGround>
         destination: destination.set.members.map(({ pid }) => pid),
         bench: [process.pid],
       }),
-      async seen(id) {
-        const there = destination.client.db('bench').collection<{ _id: string }>('singles');
+      async seen({ db, coll }, id) {
+        const there = destination.client.db(db).collection<{ _id: string }>(coll);
         const deadline = AbortSignal.timeout(600_000);
         while ((await there.findOne({ _id: id }, { readConcern: 'local' })) === null)
           deadline.throwIfAborted();

@@ -1,11 +1,12 @@
-// Measures how fast changes are applied, beside the same operations as bulk writes, and writes bench/results/changes.*.
+// Measures how fast changes are applied, each figure beside its floor, and writes bench/results/changes.*.
 import { mkdir, writeFile } from 'node:fs/promises';
+import { cpus, loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { measureBacklog, type BacklogResult } from './backlog.ts';
+import { measureBacklog } from './backlog.ts';
 import { measureLive, measureSingleWrites } from './delays.ts';
 import { startChangesGround } from './ground.ts';
-import { textOf } from './report.ts';
+import { plotOf, textOf, type ChangesResults, type ChangesRound } from './report.ts';
 
 const { values } = parseArgs({
   options: {
@@ -13,25 +14,34 @@ const { values } = parseArgs({
     events: { type: 'string', default: '200000' },
     rounds: { type: 'string', default: '3' },
     liveSeconds: { type: 'string', default: '30' },
+    /** In all rounds together. */
     singleWrites: { type: 'string', default: '200' },
   },
 });
+const roundCount = Number(values.rounds);
 
 await using ground = await startChangesGround(values.members === '3' ? 3 : 1);
-const backlogs: BacklogResult[] = [];
-for (let round = 0; round < Number(values.rounds); round++) {
-  const result = await measureBacklog(ground, Number(values.events));
-  console.log('backlog', JSON.stringify(result));
-  backlogs.push(result);
+const rounds: ChangesRound[] = [];
+for (let round = 0; round < roundCount; round++) {
+  const loadAverage = loadavg()[0] ?? 0;
+  const order = round % 2 === 0 ? 'bulk writes first' : 'applying first';
+  const backlog = await measureBacklog(ground, Number(values.events), order);
+  console.log('backlog', JSON.stringify(backlog));
+  const count = Math.ceil(Number(values.singleWrites) / roundCount);
+  const singleWrites = await measureSingleWrites(ground, count);
+  const live = await measureLive(ground, Number(values.liveSeconds) * 1_000);
+  console.log(`live: ${live.operationsPerSecond} operations/s, ${live.catchUpMs.toFixed(0)} ms`);
+  rounds.push({ loadAverage, backlog, singleWrites, live });
 }
-const singleWrites = await measureSingleWrites(ground, Number(values.singleWrites));
-console.log('single writes', JSON.stringify(singleWrites));
-const live = await measureLive(ground, Number(values.liveSeconds) * 1_000);
-console.log('live', JSON.stringify(live));
-const at = new Date().toISOString();
-const results = { at, members: Number(values.members), backlogs, singleWrites, live };
+const results: ChangesResults = {
+  at: new Date().toISOString(),
+  machine: `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'})`,
+  members: Number(values.members),
+  rounds,
+};
 const target = fileURLToPath(new URL('../results/', import.meta.url));
 await mkdir(target, { recursive: true });
-await writeFile(`${target}changes.md`, textOf(results));
-await writeFile(`${target}changes.json`, `${JSON.stringify(results, undefined, 2)}\n`);
+await writeFile(`${target}changes.md`, `${textOf(results)}\n![changes](changes.svg)\n`);
+await writeFile(`${target}changes.svg`, plotOf(results));
+await writeFile(`${target}changes.json`, `${JSON.stringify(results)}\n`);
 console.log(`\n${textOf(results)}`);

@@ -1,3 +1,4 @@
+import { barsOf } from '../bars.ts';
 import type { CopyResult } from './measure.ts';
 
 /** What is written of each set and contender: the medians over the rounds. */
@@ -80,33 +81,20 @@ export function tableOf(rows: readonly CopyRow[]): string {
   return `${[head, rule, ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n`;
 }
 
-const barHeight = 16;
-const labelWidth = 220;
-const barWidth = 480;
-
 /** The seconds of each row as bars, one group for each set, as SVG. */
 export function plotOf(rows: readonly CopyRow[]): string {
   const sets = [...new Set(rows.map(({ set }) => set))];
-  const parts: string[] = [];
-  let y = 0;
-  for (const set of sets) {
-    const group = rows.filter((row) => row.set === set);
-    const longest = Math.max(...group.map(({ seconds }) => seconds));
-    y += 24;
-    parts.push(`<text x="0" y="${y}" font-weight="bold">${set}: seconds</text>`);
-    y += 8;
-    for (const { contender, seconds } of group) {
-      const width = Math.max(1, (seconds / longest) * barWidth).toFixed(0);
-      const colour = contender.startsWith('clustersync') ? '#1f6feb' : '#8b949e';
-      parts.push(
-        `<text x="${labelWidth - 8}" y="${y + 12}" text-anchor="end">${contender}</text>`,
-        `<rect x="${labelWidth}" y="${y}" width="${width}" height="${barHeight - 3}" fill="${colour}"/>`,
-        `<text x="${labelWidth + Number(width) + 6}" y="${y + 12}">${seconds.toFixed(1)}</text>`,
-      );
-      y += barHeight;
-    }
-  }
-  const width = labelWidth + barWidth + 60;
-  const style = 'font-family="sans-serif" font-size="12" fill="#57606a"';
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${y + 12}" ${style}>\n${parts.join('\n')}\n</svg>\n`;
+  return barsOf(
+    sets.map((name) => ({
+      title: `${name}: seconds`,
+      bars: rows
+        .filter(({ set }) => set === name)
+        .map(({ contender, seconds }) => ({
+          label: contender,
+          value: seconds,
+          text: seconds.toFixed(1),
+          isOurs: contender.startsWith('clustersync'),
+        })),
+    })),
+  );
 }
