@@ -1,3 +1,4 @@
+import { isTakenLiterally } from '../../mongo/literal-documents.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { insertDocuments } from '../copy/insert-documents.ts';
@@ -8,9 +9,6 @@ import type { DocumentChange } from './change-event.ts';
 import type { RoutedChange } from './change-router.ts';
 import { coalesce, type DocumentWrite, type WholeDocument } from './coalesce.ts';
 import { deleteDocuments, insertNew, putOrUpdate } from './write-changes.ts';
-import { isTakenLiterally } from './write-statements.ts';
-
-const changeKinds = ['insert', 'replace', 'update', 'delete'] as const;
 
 /** Collections of one lane that are written to side by side. */
 const maxCollections = 4;
@@ -44,10 +42,10 @@ export class ChangeApplier {
       await retryingWrites(this.#context, 'apply', async () => {
         await this.#applyTo(collection, list);
       });
-      for (const kind of changeKinds) {
-        const count = list.filter((change) => change.kind === kind).length;
+      const counts = { insert: 0, replace: 0, update: 0, delete: 0 };
+      for (const { kind } of list) counts[kind]++;
+      for (const [kind, count] of Object.entries(counts))
         if (count > 0) this.#context.monitor.addEvents(kind, count);
-      }
     });
   }
 

@@ -1,9 +1,10 @@
 import { UUID, type Document, type Timestamp } from 'mongodb';
 import { canonicalKey } from '../../mongo/canonical-id.ts';
+import { ElementPicker } from '../../mongo/element-scan.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import {
   asBuffer,
-  elementsOf,
+  bsonType,
   stringValue,
   valueBytes,
   type RawDocument,
@@ -68,38 +69,25 @@ export interface CatalogEvent {
 
 export type ChangeEvent = DocumentEvent | CatalogEvent;
 
+const eventFields = new ElementPicker([
+  'operationType',
+  'collectionUUID',
+  'documentKey',
+  'fullDocument',
+  'rawUpdateDescription',
+]);
+const keyFields = new ElementPicker(['_id']);
+const updateFields = new ElementPicker(['diff']);
+
 /** Reads a change event, its top level alone where it is of a document. */
 export function parseChangeEvent(event: RawDocument): ChangeEvent {
-  let operation = '';
-  let collection = '';
-  let documentKey: RawElement | undefined;
-  let fullDocument: RawElement | undefined;
-  let rawUpdate: RawElement | undefined;
-  for (const element of elementsOf(event)) {
-    switch (element.name) {
-      case 'operationType':
-        operation = stringValue(element);
-        break;
-      case 'collectionUUID':
-        // int32 length, subtype byte, 16 bytes
-        collection = asBuffer(element.bytes).toString(
-          'hex',
-          element.offset + 5,
-          element.offset + 21,
-        );
-        break;
-      case 'documentKey':
-        documentKey = element;
-        break;
-      case 'fullDocument':
-        fullDocument = element;
-        break;
-      case 'rawUpdateDescription':
-        rawUpdate = element;
-        break;
-      default:
-    }
-  }
+  const { operationType, collectionUUID, documentKey, fullDocument, rawUpdateDescription } =
+    eventFields.pick(event);
+  const operation = operationType ? stringValue(operationType) : '';
+  // int32 length, subtype byte, 16 bytes
+  const collection = collectionUUID
+    ? asBuffer(event).toString('hex', collectionUUID.offset + 5, collectionUUID.offset + 21)
+    : '';
   switch (operation) {
     case 'insert':
     case 'replace':
@@ -113,10 +101,8 @@ export function parseChangeEvent(event: RawDocument): ChangeEvent {
         },
       };
     case 'update': {
-      const description = needed(rawUpdate, 'rawUpdateDescription');
-      const diff = elementsOf(description.bytes, description.offset).find(
-        ({ name }) => name === 'diff',
-      );
+      const description = needed(rawUpdateDescription, 'rawUpdateDescription');
+      const { diff } = updateFields.pick(description.bytes, description.offset);
       return {
         type: 'document',
         collection,
@@ -154,15 +140,11 @@ function decodedFields(value: unknown): Document {
 
 function keyOf(documentKey: RawElement | undefined): DocumentKey {
   const { bytes, offset } = needed(documentKey, 'documentKey');
-  const id = needed(
-    elementsOf(bytes, offset).find(({ name }) => name === '_id'),
-    'documentKey._id',
-  );
-  return {
-    id,
-    exact: `${id.type}:${asBuffer(valueBytes(id)).toString('latin1')}`,
-    canonical: canonicalKey(id),
-  };
+  const id = needed(keyFields.pick(bytes, offset)._id, 'documentKey._id');
+  const exact = `${id.type}:${asBuffer(bytes).toString('latin1', id.offset, id.offset + id.length)}`;
+  // canonicalKey makes the same of it.
+  const canonical = id.type === bsonType.objectId ? exact : canonicalKey(id);
+  return { id, exact, canonical };
 }
 
 function needed<T>(value: T | undefined, name: string): T {

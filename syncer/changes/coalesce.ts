@@ -35,10 +35,12 @@ export function coalesce(
   for (const change of changes) {
     const { exact, canonical } = change.key;
     const isDelete = change.kind === 'delete';
-    if ((exactOf.get(canonical) ?? exact) !== exact) close();
+    // Where they are the same, no other id has this canonical form.
+    const mayDiffer = canonical !== exact;
+    if (mayDiffer && (exactOf.get(canonical) ?? exact) !== exact) close();
     if (isCollated && isDelete !== isDeleting) close();
     isDeleting = isDelete;
-    exactOf.set(canonical, exact);
+    if (mayDiffer) exactOf.set(canonical, exact);
     const before = perId.get(exact);
     if (change.kind !== 'update' || before === undefined) perId.set(exact, [change]);
     // An update of a document that was deleted before it has nothing to change.

@@ -1,5 +1,5 @@
-import { elementsOf, RawWriter, type RawDocument } from '../../mongo/raw-bson.ts';
-import { hasZeroTimestamp } from '../../mongo/zero-timestamp.ts';
+import { isTakenLiterally } from '../../mongo/literal-documents.ts';
+import { RawWriter, type RawDocument } from '../../mongo/raw-bson.ts';
 import type { DocumentKey } from './change-event.ts';
 import type { DocumentWrite } from './coalesce.ts';
 
@@ -33,16 +33,6 @@ export function updateStatement(write: DocumentWrite): RawDocument {
     writer.literalReplacement('u', write.document);
   }
   return writer.boolean('upsert', true).finish();
-}
-
-/**
- * True when an insert, or a replacement, puts a document as it is. Not so with field names that begin with a dollar,
- * which make a replacement an update, nor with a timestamp of zero, for which the server puts its own time.
- */
-export function isTakenLiterally(document: RawDocument): boolean {
-  return (
-    !hasZeroTimestamp(document) && !elementsOf(document).some(({ name }) => name.startsWith('$'))
-  );
 }
 
 /** A statement of the delete command, as bytes. */

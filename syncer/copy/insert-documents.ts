@@ -12,7 +12,7 @@ import { bsonType, idElement, RawWriter, type RawDocument } from '../../mongo/ra
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
 import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
-import { findZeroTimestamps, hasZeroTimestamp } from '../../mongo/zero-timestamp.ts';
+import { findZeroTimestamps, hasZeroTimestamp } from '../../mongo/literal-documents.ts';
 import { dropRefusingIndexes } from '../catalog/loosen-indexes.ts';
 import type { SyncContext } from '../sync-context.ts';
 

@@ -15,8 +15,8 @@ import {
   Timestamp,
   type Document,
 } from 'mongodb';
+import { findZeroTimestamps, hasZeroTimestamp, isTakenLiterally } from './literal-documents.ts';
 import { elementsOf, valueBytes } from './raw-bson.ts';
-import { findZeroTimestamps, hasZeroTimestamp } from './zero-timestamp.ts';
 
 describe('hasZeroTimestamp', () => {
   const zero = new Timestamp({ t: 0, i: 0 });
@@ -107,4 +107,19 @@ describe('findZeroTimestamps', () => {
   it('finds nothing in an empty array', () => {
     assert.deepEqual(findZeroTimestamps(arrayOf([])), { count: 0, totalBytes: 0, found: [] });
   });
+});
+
+describe('isTakenLiterally', () => {
+  const cases: [string, Document, boolean][] = [
+    ['an ordinary document', { _id: 1, a: { $b: 1 }, c$: 2 }, true],
+    ['a name that begins with a dollar', { _id: 1, a: 1, $b: 2 }, false],
+    ['a name that is a dollar', { _id: 1, $: 2 }, false],
+    ['a timestamp of zero', { _id: 1, z: new Timestamp({ t: 0, i: 0 }) }, false],
+    ['a timestamp of zero as _id', { _id: new Timestamp({ t: 0, i: 0 }) }, true],
+  ];
+  for (const [what, document, expected] of cases) {
+    it(`${what}: ${expected}`, () => {
+      assert.equal(isTakenLiterally(BSON.serialize(document)), expected);
+    });
+  }
 });

@@ -1,0 +1,94 @@
+import { bsonType, type RawElement } from './raw-bson.ts';
+
+// Every copied document and every change event comes through here: nothing is allocated that is not asked for, and what
+// is embedded is stepped over.
+
+/** Bytes of a value by its type, besides the length that it begins with where it does; -1: not known by that. */
+const valueLengths = new Int8Array(256).fill(-1);
+/** 1 for the types whose values begin with an int32 that tells how many more bytes there are. */
+const hasLength = new Uint8Array(256);
+for (const [type, length] of [
+  [bsonType.double, 8],
+  [bsonType.undefined, 0],
+  [bsonType.objectId, 12],
+  [bsonType.boolean, 1],
+  [bsonType.date, 8],
+  [bsonType.null, 0],
+  [bsonType.int32, 4],
+  [bsonType.timestamp, 8],
+  [bsonType.int64, 8],
+  [bsonType.decimal128, 16],
+  [bsonType.maxKey, 0],
+  [bsonType.minKey, 0],
+] as const)
+  valueLengths[type] = length;
+for (const [type, length] of [
+  [bsonType.string, 4],
+  [bsonType.document, 0],
+  [bsonType.array, 0],
+  [bsonType.binary, 5],
+  [bsonType.dbPointer, 16],
+  [bsonType.code, 4],
+  [bsonType.symbol, 4],
+  [bsonType.codeWithScope, 0],
+] as const) {
+  valueLengths[type] = length;
+  hasLength[type] = 1;
+}
+
+/** Where a value that begins at `at` ends: the place of the next element's type. */
+export function valueEnd(bytes: Uint8Array, type: number, at: number): number {
+  if (type === bsonType.regex) return bytes.indexOf(0, bytes.indexOf(0, at) + 1) + 1;
+  const length = valueLengths[type] ?? -1;
+  if (length < 0) throw new Error(`a value of BSON type ${type}`);
+  const end = at + length + (hasLength[type] === 1 ? int32At(bytes, at) : 0);
+  if (end < at) throw new Error('a value of negative length');
+  return end;
+}
+
+function int32At(bytes: Uint8Array, at: number): number {
+  return (
+    (bytes[at] ?? 0) |
+    ((bytes[at + 1] ?? 0) << 8) |
+    ((bytes[at + 2] ?? 0) << 16) |
+    ((bytes[at + 3] ?? 0) << 24)
+  );
+}
+
+/** Finds the elements of some names at the top of raw documents, and makes nothing of the others. */
+export class ElementPicker<Name extends string> {
+  readonly #names: readonly { readonly name: Name; readonly bytes: Uint8Array }[];
+
+  constructor(names: readonly Name[]) {
+    this.#names = names.map((name) => ({ name, bytes: Buffer.from(name) }));
+  }
+
+  /** The elements of the document that begins at `offset`, by name; of several of one name the last. */
+  pick(bytes: Uint8Array, offset = 0): Readonly<Partial<Record<Name, RawElement>>> {
+    const picked: Partial<Record<Name, RawElement>> = {};
+    let at = offset + 4;
+    for (let type = bytes[at] ?? 0; type !== 0; type = bytes[at] ?? 0) {
+      const start = at + 1;
+      at = start;
+      while (at < bytes.length && bytes[at] !== 0) at++;
+      const name = this.#nameAt(bytes, start, at - start);
+      const value = at + 1;
+      at = valueEnd(bytes, type, value);
+      if (name !== undefined)
+        picked[name] = { type, name, bytes, offset: value, length: at - value };
+    }
+    return picked;
+  }
+
+  #nameAt(bytes: Uint8Array, start: number, length: number): Name | undefined {
+    for (const { name, bytes: wanted } of this.#names)
+      if (wanted.length === length && isAt(bytes, start, wanted)) return name;
+    return undefined;
+  }
+}
+
+function isAt(bytes: Uint8Array, start: number, wanted: Uint8Array): boolean {
+  for (let index = 0; index < wanted.length; index++)
+    if (bytes[start + index] !== wanted[index]) return false;
+  return true;
+}
