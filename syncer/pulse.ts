@@ -11,31 +11,47 @@ const beatMs = 1_000;
 /** A no-op write on the source this often keeps the lag of an idle source honest. */
 const beatsPerNoop = 10;
 
+const signOfLifeMs = 10_000;
+
 /**
- * Keeps the figures of a sync fresh until its signal is aborted: the source's latest write, no-op writes there, and the
- * sign of life in the store. Tells of them in the log now and then.
+ * Keeps the figures of a sync fresh until its signal is aborted: the source's latest write, no-op writes there; and the
+ * sign of life in the store, beside it: a destination that is slow must not make the lag look small. Tells of the figures
+ * in the log now and then.
  * @throws SyncError SupersededByOtherInstance; OplogRolledOver as soon as a copy is known to be in vain.
  */
 export async function keepPulse(context: SyncContext, live: LiveSync): Promise<void> {
-  const { source, monitor, store, signal, logger } = context;
-  const isStopped = (): boolean => signal.aborted;
+  const ended = new AbortController();
+  const signal = AbortSignal.any([context.signal, ended.signal]);
+  const own = { ...context, signal };
+  const parts = [watchSource(own, live), giveSignsOfLife(own)];
+  try {
+    await Promise.race(parts);
+  } finally {
+    ended.abort(new Error('the pulse has ended'));
+    await Promise.allSettled(parts);
+  }
+}
+
+async function giveSignsOfLife(context: SyncContext): Promise<void> {
+  while (!context.signal.aborted) {
+    await beat(context, async () => {
+      await context.store.heartbeat();
+    });
+    await sleep(signOfLifeMs, context.signal).catch(() => undefined);
+  }
+}
+
+async function watchSource(context: SyncContext, live: LiveSync): Promise<void> {
+  const { source, monitor, signal, logger } = context;
   let { phase } = live.current;
   let telling = new GrowingInterval(performance.now());
-  for (let beat = 0; !isStopped(); beat++) {
-    try {
-      if (beat % beatsPerNoop === 0) {
-        await store.heartbeat();
-        await writeNoop(source, 'lag', signal);
-      }
+  for (let beats = 0; !signal.aborted; beats++) {
+    await beat(context, async () => {
+      if (beats % beatsPerNoop === 0) await writeNoop(source, 'lag', signal);
       monitor.latestTime = await latestWriteTime(source, signal);
       requireOplog(context, live);
       if (live.current.phase === 'changes') monitor.sampleCatchUp();
-    } catch (error) {
-      if (isStopped()) return;
-      if (!isTransient(error)) throw error;
-      monitor.addError(error);
-      logger.debug({ reason: messageOf(error) }, 'no pulse');
-    }
+    });
     if (live.current.phase !== phase) {
       ({ phase } = live.current);
       telling = new GrowingInterval(performance.now());
@@ -45,6 +61,21 @@ export async function keepPulse(context: SyncContext, live: LiveSync): Promise<v
       if (summary) logger.info(summary.figures, summary.message);
     }
     await sleep(beatMs, signal).catch(() => undefined);
+  }
+}
+
+/** One beat of the pulse: what passes by itself is for the next one. */
+async function beat(
+  { monitor, signal, logger }: SyncContext,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (signal.aborted) return;
+    if (!isTransient(error)) throw error;
+    monitor.addError(error);
+    logger.debug({ reason: messageOf(error) }, 'no pulse');
   }
 }
 

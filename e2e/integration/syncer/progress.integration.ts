@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { sleep } from '../../../service/sleep.ts';
 import type { SyncerProcess, SyncerProgress } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
@@ -156,6 +157,57 @@ describe('contract 2.2: progress', function () {
     await syncer.waitFor(({ lagTimeSeconds }) => (lagTimeSeconds ?? 9) <= 1);
     await commitAndWait(syncer);
     await pair.assertEqual();
+  });
+
+  it('lagTimeSeconds is the age of the oldest write that the destination does not have', async () => {
+    const items = pair.source.client.db('shop').collection<{ _id: number }>('items');
+    const copies = pair.destination.client.db('shop').collection<{ _id: number }>('items');
+    await items.insertOne({ _id: 0 });
+    await using syncer = await pair.syncing();
+    const writtenMs = [performance.now()];
+    const ended = new AbortController();
+    const marking = (async () => {
+      while (!ended.signal.aborted) {
+        writtenMs.push(performance.now());
+        await items.insertOne({ _id: writtenMs.length - 1 });
+        await sleep(5, ended.signal).catch(() => undefined);
+      }
+    })();
+    let firstMissing = 0;
+    const look = async (): Promise<void> => {
+      const found = await copies.find({ _id: { $gte: firstMissing } }).toArray();
+      const there = new Set(found.map(({ _id }) => _id));
+      while (there.has(firstMissing)) firstMissing++;
+    };
+    const ageSeconds = (atMs: number): number =>
+      Math.max(0, atMs - (writtenMs[firstMissing] ?? atMs)) / 1000;
+    let oldest = 0;
+    const check = async (): Promise<number> => {
+      const most = ageSeconds(performance.now());
+      const reported = (await syncer.progress()).lagTimeSeconds ?? NaN;
+      const atMs = performance.now();
+      await look();
+      const least = ageSeconds(atMs);
+      oldest = Math.max(oldest, least);
+      // The source is asked once a second, times are whole seconds; and a second for a busy machine.
+      const text = `reported ${reported}, true from ${least} to ${most}`;
+      assert.ok(reported >= least - 3 && reported <= most + 3, text);
+      return reported;
+    };
+    try {
+      const slow = await slowCommands(pair.destination, ['insert', 'update'], 5_000);
+      try {
+        const endMs = performance.now() + 14_000;
+        while (performance.now() < endMs) await check();
+      } finally {
+        await slow[Symbol.asyncDispose]();
+      }
+      assert.ok(oldest > 6, `the lag was ${oldest} s at the most`);
+      await until('a lag of a second', async () => (await check()) <= 1);
+    } finally {
+      ended.abort();
+      await marking;
+    }
   });
 
   it('a syncer that was stopped for a while catches up', async () => {
