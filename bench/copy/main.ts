@@ -1,7 +1,7 @@
 // Measures how fast data sets are copied, by all contenders in turn, and writes bench/results/copy.*.
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { cpus, totalmem } from 'node:os';
+import { cpus, loadavg, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { createGuardedFolder } from '../../e2e/ground/guarded-folder.ts';
@@ -35,6 +35,7 @@ const contenders = all.filter(({ obstacle, name }) => {
   return obstacle === undefined && names.some((begin) => name.startsWith(begin));
 });
 
+const loads = [loadOf()];
 await using ground = await startCopyGround();
 const results: CopyResult[] = [];
 for (const set of dataSets.filter(({ name }) => values.sets.split(',').includes(name))) {
@@ -48,11 +49,12 @@ for (const set of dataSets.filter(({ name }) => values.sets.split(',').includes(
     }
   }
 }
+loads.push(loadOf());
 const rows = rowsOf(results);
 const machine = `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), ${(totalmem() / 2 ** 30).toFixed(0)} GiB`;
 const at = new Date().toISOString();
 const table = tableOf(rows);
-const intro = `# Copying\n\n${at}, SIZE=${size}, ${values.rounds} round(s), ${machine}. Source, destination and contender share the machine.\n\n`;
+const intro = `# Copying\n\n${at}, SIZE=${size}, ${values.rounds} round(s), ${machine}. Source, destination and contender share the machine. Its load over 15 minutes: ${loads.join(' before, ')} after.\n\n`;
 const target = fileURLToPath(new URL('../results/', import.meta.url));
 await mkdir(target, { recursive: true });
 await writeFile(`${target}copy.md`, `${intro}${table}\n![seconds](copy.svg)\n`);
@@ -62,3 +64,7 @@ await writeFile(
   `${JSON.stringify({ at, size, machine, results }, undefined, 2)}\n`,
 );
 console.log(`\n${table}`);
+
+function loadOf(): string {
+  return (loadavg()[2] ?? 0).toFixed(1);
+}
