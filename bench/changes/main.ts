@@ -20,6 +20,9 @@ const { values } = parseArgs({
 });
 const roundCount = Number(values.rounds);
 
+const target = fileURLToPath(new URL('../results/', import.meta.url));
+await mkdir(target, { recursive: true });
+
 await using ground = await startChangesGround(values.members === '3' ? 3 : 1);
 const rounds: ChangesRound[] = [];
 for (let round = 0; round < roundCount; round++) {
@@ -32,16 +35,18 @@ for (let round = 0; round < roundCount; round++) {
   const live = await measureLive(ground, Number(values.liveSeconds) * 1_000);
   console.log(`live: ${live.operationsPerSecond} operations/s, ${live.catchUpMs.toFixed(0)} ms`);
   rounds.push({ loadAverage, backlog, singleWrites, live });
+  // After each round, so that a run that is cut off leaves those before.
+  await writeResults({
+    at: new Date().toISOString(),
+    machine: `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'})`,
+    members: Number(values.members),
+    rounds,
+  });
 }
-const results: ChangesResults = {
-  at: new Date().toISOString(),
-  machine: `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'})`,
-  members: Number(values.members),
-  rounds,
-};
-const target = fileURLToPath(new URL('../results/', import.meta.url));
-await mkdir(target, { recursive: true });
-await writeFile(`${target}changes.md`, `${textOf(results)}\n![changes](changes.svg)\n`);
-await writeFile(`${target}changes.svg`, plotOf(results));
-await writeFile(`${target}changes.json`, `${JSON.stringify(results)}\n`);
-console.log(`\n${textOf(results)}`);
+
+async function writeResults(results: ChangesResults): Promise<void> {
+  await writeFile(`${target}changes.md`, `${textOf(results)}\n![changes](changes.svg)\n`);
+  await writeFile(`${target}changes.svg`, plotOf(results));
+  await writeFile(`${target}changes.json`, `${JSON.stringify(results)}\n`);
+  if (results.rounds.length === roundCount) console.log(`\n${textOf(results)}`);
+}
