@@ -1,10 +1,11 @@
 import { type Document, UUID } from 'mongodb';
+import { messageOf, SyncError } from '../service/errors.ts';
 import { commandDeadlineMs, runCommand, type ClusterClient } from './cluster-client.ts';
 import { isInternalDatabase, isSystemCollection, type Namespace } from './namespace.ts';
 import { elementsOf, stringValue, valueBytes, type RawDocument } from './raw-bson.ts';
 import { decodeElement } from './raw-value.ts';
 import { RawCursor } from './raw-cursor.ts';
-import { codeOf, serverCode } from './server-errors.ts';
+import { codeOf, isCursorLost, serverCode } from './server-errors.ts';
 import { decodeIndexSpec, decodeSpec, type IndexSpec } from './specification.ts';
 
 /** A collection as listCollections shows it. */
@@ -30,6 +31,9 @@ export interface TimeSeriesInfo {
   readonly namespace: Namespace;
 }
 
+/** Entries of a listing for each round trip: a longer one is taken apart piece by piece, with other work in between. */
+const listingBatch = 100;
+
 export type NamespaceInfo = CollectionInfo | ViewInfo | TimeSeriesInfo;
 
 /** Names of all databases that hold user data, in alphabetical order. */
@@ -49,28 +53,48 @@ export async function listNamespaces(
   signal: AbortSignal,
   filter: Document = {},
 ): Promise<NamespaceInfo[]> {
-  const entries = await listRaw(cluster, db, { listCollections: 1, filter }, signal);
-  return entries
-    .map((entry) => namespaceInfo(db, entry))
-    .filter(({ namespace }) => !isSystemCollection(namespace.coll));
+  return await list(cluster, db, { listCollections: 1, filter }, signal, (entry) => {
+    const info = namespaceInfo(db, entry);
+    return isSystemCollection(info.namespace.coll) ? [] : [info];
+  });
 }
 
-/** All documents that a listing command gives, as bytes. */
-async function listRaw(
+/**
+ * What is made of each document that a listing command gives.
+ * @throws SyncError ClusterUnreachable also where the cursor was lost, as in an election: it is to be listed again.
+ */
+async function list<T>(
   cluster: ClusterClient,
   db: string,
   command: Document,
   signal: AbortSignal,
-): Promise<RawDocument[]> {
-  const documents: RawDocument[] = [];
+  read: (entry: RawDocument) => readonly T[],
+): Promise<T[]> {
+  try {
+    return await listOnce(cluster, db, command, signal, read);
+  } catch (error) {
+    if (!isCursorLost(error)) throw error;
+    throw new SyncError('ClusterUnreachable', messageOf(error), { cause: error });
+  }
+}
+
+async function listOnce<T>(
+  cluster: ClusterClient,
+  db: string,
+  command: Document,
+  signal: AbortSignal,
+  read: (entry: RawDocument) => readonly T[],
+): Promise<T[]> {
+  const found: T[] = [];
   await using cursor = await RawCursor.open(
     cluster.raw,
     db,
-    { ...command, cursor: {} },
-    { signal, deadlineMs: commandDeadlineMs },
+    { ...command, cursor: { batchSize: listingBatch } },
+    { signal, deadlineMs: commandDeadlineMs, batchSize: listingBatch },
   );
-  for await (const batch of cursor.batches()) documents.push(...batch.documents);
-  return documents;
+  for await (const { documents } of cursor.batches())
+    for (const entry of documents) found.push(...read(entry));
+  return found;
 }
 
 function namespaceInfo(db: string, entry: RawDocument): NamespaceInfo {
@@ -107,6 +131,16 @@ function uuidIn(info: RawDocument): UUID | undefined {
   return element && new UUID((decodeElement(element) as UUID).buffer);
 }
 
+/** The collections and views of these names, which the server looks up without going through the whole database. */
+export async function listNamed(
+  cluster: ClusterClient,
+  db: string,
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<NamespaceInfo[]> {
+  return await listNamespaces(cluster, db, signal, { name: { $in: names } });
+}
+
 /** The collection of a UUID in any user database, undefined when there is none. */
 export async function findCollection(
   cluster: ClusterClient,
@@ -121,7 +155,25 @@ export async function findCollection(
 }
 
 /**
- * All finished indexes of a collection, `_id` included; undefined when the collection is not there. An index that is
+ * The collection of a UUID in a database. It is looked for at the name that it had first: a search by the UUID goes
+ * through the whole database.
+ */
+export async function findInDatabase(
+  cluster: ClusterClient,
+  { db, coll }: Namespace,
+  uuid: UUID | null,
+  signal: AbortSignal,
+): Promise<CollectionInfo | undefined> {
+  if (uuid === null) return undefined;
+  for (const filter of [{ name: coll }, { 'info.uuid': uuid }]) {
+    const [found] = await listNamespaces(cluster, db, signal, filter);
+    if (found?.kind === 'collection' && found.uuid.equals(uuid)) return found;
+  }
+  return undefined;
+}
+
+/**
+ * All finished indexes of a collection, `_id` included; undefined when no collection is there. An index that is
  * being built is left out: a change event tells when it is finished.
  */
 export async function listIndexes(
@@ -131,12 +183,17 @@ export async function listIndexes(
 ): Promise<IndexSpec[] | undefined> {
   try {
     const command = { listIndexes: coll, includeBuildUUIDs: true };
-    const entries = await listRaw(cluster, db, command, signal);
-    return entries.flatMap(finishedIndex);
+    return await list(cluster, db, command, signal, finishedIndex);
   } catch (error) {
-    if (codeOf(error) === serverCode.namespaceNotFound) return undefined;
+    if (isNoCollection(error)) return undefined;
     throw error;
   }
+}
+
+/** True for the server's word that no collection stands at a name, or a view does. */
+export function isNoCollection(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === serverCode.namespaceNotFound || code === serverCode.commandNotSupportedOnView;
 }
 
 /** The specification of an index: of one that is being built it is a field of its own, beside a `buildUUID`. */

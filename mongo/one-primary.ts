@@ -37,9 +37,12 @@ export async function acknowledgedTogether<T>(
   if (before === '') return await run({ w: 'majority' });
   const result = await run({ w: 1 });
   // In one term of a primary, a majority that has the last write has all before it.
-  await writeNoop(cluster, 'copy', signal);
+  await writeNoop(cluster, 'written', signal);
   if ((await electionId(cluster, signal)) === before) return result;
-  throw new SyncError('ClusterUnreachable', 'the primary changed during the copy');
+  throw new SyncError(
+    'ClusterUnreachable',
+    'the primary changed before a majority had what was written',
+  );
 }
 
 /** Another one after each election; none through a router. */

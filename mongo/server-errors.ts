@@ -25,6 +25,7 @@ export const serverCode = {
   indexOptionsConflict: 85,
   indexKeySpecsConflict: 86,
   cappedPositionLost: 136,
+  commandNotSupportedOnView: 166,
   queryPlanKilled: 175,
   changeStreamFatalError: 280,
   changeStreamHistoryLost: 286,

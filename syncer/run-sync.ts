@@ -47,7 +47,11 @@ export async function runSync(
             await setWriteBlocking(context.destination, true, signal);
           });
         }
-        const catalog = await retrying(context, 'catalog', async () => await buildCatalog(context));
+        const catalog = await retryingWrites(
+          context,
+          'catalog',
+          async () => await buildCatalog(context),
+        );
         monitor.copiedBytes = 0;
         await retrying(context, 'state', async () => {
           await live.update({ ...catalog, phase: 'copy' });
@@ -140,7 +144,7 @@ async function finishCollections(context: SyncContext): Promise<void> {
   for (const collection of context.catalog.collections()) {
     if (collection.destinationUuid !== null && collection.isCopied) continue;
     await retryingWrites(context, 'catalog change', async () => {
-      const created = await createCollection(context, collection, { withIndexes: true });
+      const created = await createCollection(context, collection);
       await context.catalog.put(created);
       if (!created.isCopied) await copyCollection(context, created);
     });

@@ -72,7 +72,7 @@ export async function measureCopy(
   },
 ): Promise<CopyResult> {
   const { source, destination, clients } = ground;
-  await empty(clients.destination);
+  await emptyDestination(clients.destination);
   const namespaces = namespacesOf(set, size);
   const task: CopyTask = { source, destination, namespaces };
   await using copy = await contender.prepare(task);
@@ -102,7 +102,8 @@ export async function measureCopy(
   };
 }
 
-async function empty(destination: MongoClient): Promise<void> {
+/** Drops what a copy before has left there. */
+export async function emptyDestination(destination: MongoClient): Promise<void> {
   for (const name of [database, 'clustersync_internal'])
     await destination.db(name).dropDatabase({ writeConcern: { w: 'majority' } });
   // What was dropped is written to disk now, not during the next copy.

@@ -44,9 +44,25 @@ type batch struct {
 func main() {
 	log.SetFlags(0)
 	indexes := flag.String("indexes", "after", "build indexes before or after the documents")
+	many := manyCollections{writeConcern: 1}
+	flag.IntVar(&many.count, "collections", 0, "create so many collections, and copy nothing")
+	flag.StringVar(&many.database, "database", "bench", "where to create them")
+	flag.IntVar(&many.documents, "documents", 10, "documents in each of them")
+	flag.IntVar(&many.documentBytes, "documentBytes", 300, "size of a document")
+	flag.IntVar(&many.connections, "connections", 4, "collections created side by side")
+	isMajority := flag.Bool("majority", false, "wait for a majority at each command")
 	flag.Parse()
+	if *isMajority {
+		many.writeConcern = "majority"
+	}
 	// By the environment: connection strings are not for the list of processes, and names may be many.
 	source, destination := os.Getenv("FLOOR_SOURCE"), os.Getenv("FLOOR_DESTINATION")
+	if many.count > 0 {
+		if err := many.create(destination); err != nil {
+			log.Fatal("floor: ", err)
+		}
+		return
+	}
 	namespaces := strings.Split(os.Getenv("FLOOR_NAMESPACES"), ",")
 	if err := copyAll(source, destination, namespaces, *indexes); err != nil {
 		log.Fatal("floor: ", err)

@@ -1,11 +1,13 @@
 import type { Timestamp } from 'mongodb';
 import {
+  isNoCollection,
   listIndexes,
+  listNamed,
   listNamespaces,
   listUserDatabases,
   type CollectionInfo,
 } from '../../mongo/catalog.ts';
-import { runCommand } from '../../mongo/cluster-client.ts';
+import { runCommand, type ClusterClient } from '../../mongo/cluster-client.ts';
 import { latestWriteTime, majorityTime } from '../../mongo/cluster-time.ts';
 import { underOnePrimary } from '../../mongo/one-primary.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
@@ -13,10 +15,12 @@ import { forEachConcurrently } from '../../service/concurrency.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { CatalogTime, SyncRecord, TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
-import { createCollection, createView, dropNamespace } from './destination-catalog.ts';
+import { createCollections, dropNamespaces } from './create-collections.ts';
+import { createView } from './destination-catalog.ts';
 
-/** Collections created on the destination side by side. */
-const concurrency = 16;
+/** Collections that are read together, and how many of their commands are under way. */
+const readTogether = 32;
+const readSideBySide = 16;
 
 /**
  * Reads the source's catalog and creates all selected collections and views on the destination.
@@ -28,8 +32,11 @@ export async function buildCatalog(
   context: SyncContext,
 ): Promise<Pick<SyncRecord, 'startTime' | 'catalogTimes' | 'estimatedTotalBytes'>> {
   const { catalog, source, signal, logger } = context;
-  for (const { namespace } of [...catalog.views(), ...catalog.collections()])
-    await dropNamespace(context, namespace);
+  const madeBefore = [...catalog.views(), ...catalog.collections()];
+  await dropNamespaces(
+    context,
+    madeBefore.map(({ namespace }) => namespace),
+  );
   await catalog.clear();
   await context.store.resetInstance();
 
@@ -43,11 +50,7 @@ export async function buildCatalog(
     .collections()
     .reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const withIndexes = context.options.buildIndexes === 'beforeDataCopy';
-  const created: TrackedCollection[] = [];
-  await forEachConcurrently(catalog.collections(), concurrency, async (collection) => {
-    created.push(await createCollection(context, collection, { withIndexes }));
-  });
-  await catalog.put(...created);
+  await catalog.put(...(await createCollections(context, catalog.collections(), { withIndexes })));
   for (const { namespace, options } of catalog.views())
     await createView(context, namespace, options);
   logger.info(
@@ -78,17 +81,15 @@ async function trackDatabase(
   time: Timestamp,
 ): Promise<TrackedCollection[]> {
   const { source, filter, catalog, signal } = context;
-  const tracked: TrackedCollection[] = [];
+  const selected: CollectionInfo[] = [];
   const infos = await listNamespaces(source, db, signal);
   const readBy = await latestWriteTime(source, signal);
-  await forEachConcurrently(infos, concurrency, async (info) => {
-    if (!(await filter.selects(info.namespace))) return;
+  for (const info of infos) {
+    if (!(await filter.selects(info.namespace))) continue;
     switch (info.kind) {
-      case 'collection': {
-        const collection = await trackCollection(context, info, { at: time, by: readBy });
-        if (collection) tracked.push(collection);
-        return;
-      }
+      case 'collection':
+        selected.push(info);
+        break;
       case 'view':
         await catalog.putView({
           namespace: info.namespace,
@@ -96,12 +97,17 @@ async function trackDatabase(
           specifiedAt: time,
           specifiedBy: readBy,
         });
-        return;
+        break;
       case 'timeseries':
         // Preflight refused these: it was created since then.
         throw timeSeriesError(info.namespace);
     }
-  });
+  }
+  const tracked: TrackedCollection[] = [];
+  for (let first = 0; first < selected.length; first += readTogether) {
+    const group = selected.slice(first, first + readTogether);
+    tracked.push(...(await trackCollections(context, db, group, { at: time, by: readBy })));
+  }
   return tracked;
 }
 
@@ -114,32 +120,57 @@ export function timeSeriesError(namespace: Namespace): SyncError {
 }
 
 /**
- * A collection as the sync tracks it: options, indexes, size. Undefined when the name has been given to another
- * collection since it was listed: change events tell the rest.
- * @param read - cluster times before and after the collection was listed.
+ * Collections of a database as the sync tracks them: options, indexes, size. Those are left out whose name has been given
+ * to another collection since they were listed: change events tell the rest.
+ * @param read - cluster times before and after the collections were listed.
  */
-export async function trackCollection(
+export async function trackCollections(
   { source, signal }: Pick<SyncContext, 'source' | 'signal'>,
-  info: CollectionInfo,
+  db: string,
+  infos: readonly CollectionInfo[],
   read: { readonly at: Timestamp; readonly by: Timestamp },
-): Promise<TrackedCollection | undefined> {
-  const { db, coll } = info.namespace;
-  const indexes = await listIndexes(source, info.namespace, signal);
-  const statistics = await runCommand(source.decoded.db(db), { collStats: coll }, { signal });
-  // By the name alone, which the server looks up; by more it goes through the whole database.
-  const [now] = await listNamespaces(source, db, signal, { name: coll });
-  if (!indexes || now?.kind !== 'collection' || !now.uuid.equals(info.uuid)) return undefined;
-  return {
-    uuid: info.uuid,
-    namespace: info.namespace,
-    destinationUuid: null,
-    options: info.options,
-    indexes,
-    namedAt: read.at,
-    namedBy: read.by,
-    specifiedAt: read.at,
-    sizeBytes: Number(statistics['size']),
-    documentCount: Number(statistics['count']),
-    isCopied: false,
-  };
+): Promise<TrackedCollection[]> {
+  const found: TrackedCollection[] = [];
+  await forEachConcurrently(infos, readSideBySide, async ({ namespace, uuid, options }) => {
+    const [indexes, statistics] = await Promise.all([
+      listIndexes(source, namespace, signal),
+      statisticsOf(source, namespace, signal),
+    ]);
+    if (!indexes || !statistics) return;
+    found.push({
+      uuid,
+      namespace,
+      destinationUuid: null,
+      options,
+      indexes,
+      namedAt: read.at,
+      namedBy: read.by,
+      specifiedAt: read.at,
+      ...statistics,
+      isCopied: false,
+    });
+  });
+  const names = infos.map(({ namespace: { coll } }) => coll);
+  const now = new Map(
+    (await listNamed(source, db, names, signal)).map((info) => [info.namespace.coll, info]),
+  );
+  return found.filter(({ namespace, uuid }) => {
+    const info = now.get(namespace.coll);
+    return info?.kind === 'collection' && info.uuid.equals(uuid);
+  });
+}
+
+/** Undefined where a view stands at the name by now. */
+async function statisticsOf(
+  { decoded }: ClusterClient,
+  { db, coll }: Namespace,
+  signal: AbortSignal,
+): Promise<Pick<TrackedCollection, 'sizeBytes' | 'documentCount'> | undefined> {
+  try {
+    const { size, count } = await runCommand(decoded.db(db), { collStats: coll }, { signal });
+    return { sizeBytes: Number(size), documentCount: Number(count) };
+  } catch (error) {
+    if (isNoCollection(error)) return undefined;
+    throw error;
+  }
 }

@@ -1,5 +1,10 @@
-import type { Document, UUID } from 'mongodb';
-import { listIndexes, listNamespaces, type CollectionInfo } from '../../mongo/catalog.ts';
+import type { Document, UUID, WriteConcernSettings } from 'mongodb';
+import {
+  findInDatabase,
+  listIndexes,
+  listNamespaces,
+  type CollectionInfo,
+} from '../../mongo/catalog.ts';
 import { runCommand } from '../../mongo/cluster-client.ts';
 import { runLongCommand } from '../../mongo/long-command.ts';
 import { isIdIndex, replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
@@ -10,7 +15,8 @@ import { messageOf, SyncError } from '../../service/errors.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 
-type Destination = Pick<SyncContext, 'destination' | 'signal' | 'logger' | 'options'>;
+/** What changes of the destination's catalog need. */
+export type Destination = Pick<SyncContext, 'destination' | 'signal' | 'logger' | 'options'>;
 
 /** It may wait for locks, and for a majority; what is given up too soon could still be carried out after its repetition. */
 const changeDeadlineMs = 120_000;
@@ -18,33 +24,40 @@ const changeDeadlineMs = 120_000;
 /** Two of the same do no harm. */
 const createDeadlineMs = 20_000;
 
-const majority = { writeConcern: { w: 'majority' } } as const;
+const majority: WriteConcernSettings = { w: 'majority' };
 
 /**
- * Creates a tracked collection on the destination in its replicated form, and its indexes where `withIndexes` is set.
- * May be repeated. Returns the collection with its UUID there.
+ * Creates a tracked collection on the destination in its replicated form, with its indexes. May be repeated. Returns the
+ * collection with its UUID there.
  */
 export async function createCollection(
   context: Destination,
   tracked: TrackedCollection,
-  { withIndexes }: { readonly withIndexes: boolean },
 ): Promise<TrackedCollection> {
+  await createUnlessThere(context, tracked);
+  const created = await collectionAt(context, tracked.namespace);
+  if (!created) throw notThere(tracked.namespace);
+  await createIndexes(context, tracked.namespace, tracked.indexes);
+  return { ...tracked, destinationUuid: created.uuid };
+}
+
+/** Creates a tracked collection in its replicated form, without its indexes. May be repeated. */
+export async function createUnlessThere(
+  context: Destination,
+  { namespace, options, indexes }: TrackedCollection,
+  writeConcern = majority,
+): Promise<void> {
   try {
-    await runCreate(context, tracked.namespace, {
-      ...replicatedOptions(tracked.options),
-      ...oldIdIndex(tracked.indexes),
-    });
+    const replicated = { ...replicatedOptions(options), ...oldIdIndex(indexes) };
+    await runCreate(context, namespace, replicated, writeConcern);
   } catch (error) {
     if (codeOf(error) !== serverCode.namespaceExists) throw error;
   }
-  const created = await collectionAt(context, tracked.namespace);
-  if (!created)
-    throw new SyncError(
-      'InternalError',
-      `${namespaceText(tracked.namespace)} was created and is not there`,
-    );
-  if (withIndexes) await createIndexes(context, tracked.namespace, tracked.indexes);
-  return { ...tracked, destinationUuid: created.uuid };
+}
+
+/** The error for a collection that was created, and is not listed then. */
+export function notThere(namespace: Namespace): SyncError {
+  return new SyncError('InternalError', `${namespaceText(namespace)} was created and is not there`);
 }
 
 /** The index on _id where it is of a version that the server makes only when it is told to. */
@@ -73,9 +86,9 @@ async function runChange(
   { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
   db: string,
   change: Document,
-  deadlineMs = changeDeadlineMs,
+  { deadlineMs = changeDeadlineMs, writeConcern = majority } = {},
 ): Promise<void> {
-  const command = { ...change, ...majority };
+  const command = { ...change, writeConcern };
   await runCommand(destination.decoded.db(db), command, { signal, deadlineMs });
 }
 
@@ -83,9 +96,11 @@ async function runCreate(
   context: Destination,
   { db, coll }: Namespace,
   options: Document,
+  writeConcern = majority,
 ): Promise<void> {
   const run = async (): Promise<void> => {
-    await runChange(context, db, { create: coll, ...options }, createDeadlineMs);
+    const deadlineMs = createDeadlineMs;
+    await runChange(context, db, { create: coll, ...options }, { deadlineMs, writeConcern });
   };
   try {
     await run();
@@ -107,9 +122,13 @@ async function dropEmptyDatabase(context: Destination, db: string): Promise<void
 }
 
 /** Drops a collection or view; one that is not there is as good as dropped. */
-export async function dropNamespace(context: Destination, { db, coll }: Namespace): Promise<void> {
+export async function dropNamespace(
+  context: Destination,
+  { db, coll }: Namespace,
+  writeConcern = majority,
+): Promise<void> {
   await tolerating([serverCode.namespaceNotFound], async () => {
-    await runChange(context, db, { drop: coll });
+    await runChange(context, db, { drop: coll }, { writeConcern });
   });
 }
 
@@ -122,9 +141,12 @@ export async function renameCollection(
   tracked: TrackedCollection,
   to: Namespace,
 ): Promise<void> {
-  const [now] = await listNamespaces(context.destination, tracked.namespace.db, context.signal, {
-    'info.uuid': tracked.destinationUuid,
-  });
+  const now = await findInDatabase(
+    context.destination,
+    tracked.namespace,
+    tracked.destinationUuid,
+    context.signal,
+  );
   if (!now)
     throw new SyncError(
       'InternalError',
@@ -146,11 +168,12 @@ export async function createIndexes(
   context: Destination,
   namespace: Namespace,
   trueSpecs: readonly IndexSpec[],
+  writeConcern = majority,
 ): Promise<void> {
   const specs = trueSpecs.filter((spec) => !isIdIndex(spec)).map(replicatedIndex);
   if (specs.length === 0 || context.options.buildIndexes === 'never') return;
   try {
-    await runCreateIndexes(context, namespace, specs);
+    await runCreateIndexes(context, namespace, specs, { writeConcern });
   } catch (error) {
     if (!isRefusal(error)) throw error;
     for (const spec of specs) await createReplicatedIndex(context, namespace, spec);
@@ -187,9 +210,19 @@ export async function runCreateIndexes(
   { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
   { db, coll }: Namespace,
   indexes: readonly IndexSpec[],
-  collectionUUID?: UUID,
+  {
+    collectionUUID,
+    writeConcern = majority,
+  }: {
+    readonly collectionUUID?: UUID | undefined;
+    readonly writeConcern?: WriteConcernSettings;
+  } = {},
 ): Promise<void> {
-  const command = { createIndexes: coll, indexes: indexes.map(withExplicitCollation), ...majority };
+  const command = {
+    createIndexes: coll,
+    indexes: indexes.map(withExplicitCollation),
+    writeConcern,
+  };
   await runLongCommand(
     destination,
     db,
@@ -221,7 +254,12 @@ export async function modifyCollection(
   { db, coll }: Namespace,
   change: Document,
 ): Promise<void> {
-  await runLongCommand(destination, db, { collMod: coll, ...change, ...majority }, { signal });
+  await runLongCommand(
+    destination,
+    db,
+    { collMod: coll, ...change, writeConcern: majority },
+    { signal },
+  );
 }
 
 /** Makes a collection of the destination a capped one, which gives it another UUID there. */
@@ -230,7 +268,7 @@ export async function convertToCapped(
   { db, coll }: Namespace,
   size: unknown,
 ): Promise<void> {
-  const command = { convertToCapped: coll, size, ...majority };
+  const command = { convertToCapped: coll, size, writeConcern: majority };
   await runLongCommand(destination, db, command, { signal });
 }
 

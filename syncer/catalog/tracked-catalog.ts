@@ -1,5 +1,5 @@
 import type { UUID } from 'mongodb';
-import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import type { TrackedCollection, TrackedView } from '../state/records.ts';
 import type { SyncStore } from '../state/store.ts';
 
@@ -7,6 +7,8 @@ import type { SyncStore } from '../state/store.ts';
 export class TrackedCatalog {
   readonly #store: SyncStore;
   readonly #collections = new Map<string, TrackedCollection>();
+  /** UUIDs on the source by the name on the destination, where one collection stands at a time. */
+  readonly #uuidsByName = new Map<string, string>();
   readonly #views = new Map<string, TrackedView>();
 
   private constructor(store: SyncStore) {
@@ -41,9 +43,8 @@ export class TrackedCatalog {
 
   /** The collection that stands at a namespace of the destination. */
   collectionAt(namespace: Namespace): TrackedCollection | undefined {
-    return this.collections().find((collection) =>
-      isSameNamespace(collection.namespace, namespace),
-    );
+    const uuidHex = this.#uuidsByName.get(namespaceText(namespace));
+    return uuidHex === undefined ? undefined : this.#collections.get(uuidHex);
   }
 
   async put(...collections: TrackedCollection[]): Promise<void> {
@@ -53,7 +54,7 @@ export class TrackedCatalog {
 
   async remove(uuid: UUID): Promise<void> {
     await this.#store.deleteCollection(uuid);
-    this.#collections.delete(uuid.toHexString(false));
+    this.#forget(uuid.toHexString(false));
   }
 
   async putView(view: TrackedView): Promise<void> {
@@ -70,6 +71,7 @@ export class TrackedCatalog {
   async clear(): Promise<void> {
     await this.#store.deleteCatalog();
     this.#collections.clear();
+    this.#uuidsByName.clear();
     this.#views.clear();
   }
 
@@ -89,6 +91,18 @@ export class TrackedCatalog {
   }
 
   #remember(collection: TrackedCollection): void {
-    this.#collections.set(collection.uuid.toHexString(false), collection);
+    const uuidHex = collection.uuid.toHexString(false);
+    this.#forget(uuidHex);
+    this.#collections.set(uuidHex, collection);
+    this.#uuidsByName.set(namespaceText(collection.namespace), uuidHex);
+  }
+
+  #forget(uuidHex: string): void {
+    const known = this.#collections.get(uuidHex);
+    if (!known) return;
+    this.#collections.delete(uuidHex);
+    const name = namespaceText(known.namespace);
+    // Another one may have come there meanwhile.
+    if (this.#uuidsByName.get(name) === uuidHex) this.#uuidsByName.delete(name);
   }
 }

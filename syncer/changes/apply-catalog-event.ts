@@ -7,7 +7,7 @@ import { arrayDocuments } from '../../mongo/raw-bson.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
 import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
-import { trackCollection } from '../catalog/build-catalog.ts';
+import { trackCollections } from '../catalog/build-catalog.ts';
 import {
   createCollection,
   createIndexes,
@@ -99,7 +99,7 @@ async function applyCreate(context: SyncContext, event: CatalogEvent, uuid: UUID
   };
   // Stored first: after a crash between the two steps the collection is known to be ours.
   await context.catalog.put(tracked);
-  await context.catalog.put(await createCollection(context, tracked, { withIndexes: true }));
+  await context.catalog.put(await createCollection(context, tracked));
 }
 
 async function applyRename(
@@ -184,7 +184,10 @@ async function adopt(
   const time = await majorityTime(context.source, context.signal);
   const read = await underOnePrimary(context.source, context.signal, async () => {
     const info = await findCollection(context.source, uuid, context.signal);
-    return info && (await trackCollection(context, info, { at: time, by: event.time }));
+    if (!info) return undefined;
+    const times = { at: time, by: event.time };
+    const [tracked] = await trackCollections(context, info.namespace.db, [info], times);
+    return tracked;
   });
   const occupant = context.catalog.collectionAt(to);
   if (occupant && isDropTarget(event, occupant)) await dropTracked(context, occupant);
@@ -192,7 +195,7 @@ async function adopt(
   if (!read || isTakenSince(context, event, to)) return;
   const tracked = { ...read, namespace: to, namedAt: event.time };
   await context.catalog.put(tracked);
-  const created = await createCollection(context, tracked, { withIndexes: true });
+  const created = await createCollection(context, tracked);
   await context.catalog.put(created);
   await copyCollection(context, created);
 }

@@ -1,6 +1,6 @@
 import { MongoServerError, type Document, type UUID } from 'mongodb';
-import { listIndexes, listNamespaces } from '../../mongo/catalog.ts';
-import { isTrue } from '../../mongo/replicated-form.ts';
+import { findInDatabase, listIndexes } from '../../mongo/catalog.ts';
+import { isIdIndex, isTrue } from '../../mongo/replicated-form.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
@@ -90,14 +90,13 @@ async function forEachCollection(
 /** Runs steps on a collection wherever it is by now, again when it has moved meanwhile. */
 async function whereItIs(
   context: SyncContext,
-  { namespace: { db }, destinationUuid }: TrackedCollection,
+  { namespace, destinationUuid }: TrackedCollection,
   run: (target: Target, options: Document) => Promise<void>,
 ): Promise<void> {
   for (;;) {
-    const [now] = await listNamespaces(context.destination, db, context.signal, {
-      'info.uuid': destinationUuid,
-    });
-    if (now?.kind !== 'collection') return;
+    const { destination, signal } = context;
+    const now = await findInDatabase(destination, namespace, destinationUuid, signal);
+    if (!now) return;
     try {
       await run({ namespace: now.namespace, uuid: now.uuid }, now.options);
       return;
@@ -120,7 +119,7 @@ async function stepsFor(
   { indexes }: TrackedCollection,
   { namespace }: Target,
 ): Promise<IndexStep[]> {
-  if (context.options.buildIndexes === 'never') return [];
+  if (context.options.buildIndexes === 'never' || indexes.every(isIdIndex)) return [];
   const present = await listIndexes(context.destination, namespace, context.signal);
   return planIndexes(indexes, present ?? []);
 }
@@ -166,7 +165,9 @@ async function runStep(context: SyncContext, target: Target, step: IndexStep): P
         await modify(context, target, { index: step.change });
         return;
       case 'build':
-        await runCreateIndexes(context, target.namespace, [step.spec], target.uuid);
+        await runCreateIndexes(context, target.namespace, [step.spec], {
+          collectionUUID: target.uuid,
+        });
         return;
     }
   } catch (error) {
@@ -205,6 +206,7 @@ function duplicates(error: unknown): string {
  */
 async function convertOptions(context: SyncContext, collection: TrackedCollection): Promise<void> {
   const { namespace, options } = collection;
+  if (!isTrue(options['capped'])) return;
   const present = await collectionAt(context, namespace);
   for (const step of planOptions(options, present?.options ?? {}))
     if (step.kind === 'convertToCapped') await convertToCapped(context, namespace, step.size);

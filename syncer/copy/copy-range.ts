@@ -8,6 +8,7 @@ import { codeOf, isReadRepeatable, serverCode } from '../../mongo/server-errors.
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { awaitEarlierWrites } from '../earlier-writes.ts';
 import { retrying } from '../../mongo/retrying.ts';
+import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { insertBatch } from './insert-documents.ts';
@@ -25,12 +26,14 @@ export type Range = IdRange | 'all';
  * Copies documents of a collection to where it is on the destination, as bytes. The collection is found by its UUID,
  * whatever its name is by now; one that is gone has nothing to copy. After an error that passes it begins again: what
  * is there already stays.
+ * @param concern - how inserts are acknowledged, where the caller makes sure of a majority.
  * @returns the bytes read.
  */
 export async function copyRange(
   context: SyncContext,
   collection: TrackedCollection,
   range: Range,
+  concern?: WriteConcernSettings,
 ): Promise<number> {
   let bytes = 0;
   let from: Namespace | undefined = collection.namespace;
@@ -47,7 +50,10 @@ export async function copyRange(
         );
         return;
       }
-      bytes += await copyAcknowledged(context, collection, from, range);
+      bytes +=
+        concern === undefined
+          ? await copyAcknowledged(context, collection, from, range)
+          : await copyOnce(context, collection, from, range, concern);
     },
     (error) => {
       const gone = isGone(error);
@@ -56,6 +62,28 @@ export async function copyRange(
       return gone || isReadRepeatable(error);
     },
   );
+  return bytes;
+}
+
+/**
+ * Copies small collections as a whole, several at a time, with one wait for a majority for all of them.
+ * @returns the bytes read.
+ */
+export async function copyTogether(
+  context: SyncContext,
+  collections: readonly TrackedCollection[],
+): Promise<number> {
+  const { destination, signal, tuning } = context;
+  let bytes = 0;
+  await retrying(context, 'copy', async (attempt) => {
+    if (attempt > 0) await awaitEarlierWrites(context);
+    await acknowledgedTogether(destination, signal, async (concern) => {
+      await forEachConcurrently(collections, tuning.copyWorkers * 2, async (collection) => {
+        const copied = await copyRange(context, collection, 'all', concern);
+        bytes += copied;
+      });
+    });
+  });
   return bytes;
 }
 

@@ -6,7 +6,7 @@ import { createIndexes } from '../catalog/destination-catalog.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import type { Partition, TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
-import { copyRange } from './copy-range.ts';
+import { copyRange, copyTogether } from './copy-range.ts';
 import { canPartition, partitionCount, splitCollection } from './split-points.ts';
 
 /** Collections that are smaller than this are copied many at a time, and recorded as copied together. */
@@ -64,12 +64,7 @@ export async function copyCollections(context: SyncContext): Promise<void> {
   });
   for (let first = 0; first < small.length; first += smallTogether) {
     const group = small.slice(first, first + smallTogether).map(({ collection }) => collection);
-    let bytes = 0;
-    await forEachConcurrently(group, tuning.copyWorkers * 2, async (collection) => {
-      const copied = await copyRange(context, collection, 'all');
-      bytes += copied;
-    });
-    await complete(group, bytes);
+    await complete(group, await copyTogether(context, group));
   }
   if (context.options.buildIndexes === 'afterDataCopy') await buildAllIndexes(context);
 }

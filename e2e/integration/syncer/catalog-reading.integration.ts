@@ -44,6 +44,13 @@ const cases: Readonly<Record<string, ReadingCase>> = {
       await withIndexes(db, name);
     },
   },
+  'a collection, and a view in its place': {
+    before: withOne,
+    change: async (db, name) => {
+      await db.dropCollection(name);
+      await createView(db, name);
+    },
+  },
   'dropped and created again, twice': {
     before: withOne,
     change: async (db, name) => {
