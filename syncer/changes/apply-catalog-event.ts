@@ -111,6 +111,9 @@ async function applyRename(
   const { to } = event;
   if (to === undefined) throw new SyncError('InternalError', 'a rename event without a target');
   const isSelected = await context.filter.selects(to);
+  // Also where the other one has a later name already: what stood here may have been made by an event before this one.
+  const occupant = context.catalog.collectionAt(to);
+  if (occupant && isDropTarget(event, occupant)) await dropTracked(context, occupant);
   if (!tracked) {
     if (isSelected) await adopt(context, event, uuid, to);
     return;
@@ -129,8 +132,6 @@ async function applyRename(
     await dropTracked(context, tracked);
     return;
   }
-  const occupant = context.catalog.collectionAt(to);
-  if (occupant && isDropTarget(event, occupant)) await dropTracked(context, occupant);
   if (isTakenSince(context, event, to)) {
     // It was dropped meanwhile, or has yet another name: it is taken up again by that event, then.
     await dropTracked(context, tracked);
@@ -189,8 +190,6 @@ async function adopt(
     const [tracked] = await trackCollections(context, info.namespace.db, [info], times);
     return tracked;
   });
-  const occupant = context.catalog.collectionAt(to);
-  if (occupant && isDropTarget(event, occupant)) await dropTracked(context, occupant);
   // Gone by now, or with yet another name.
   if (!read || isTakenSince(context, event, to)) return;
   const tracked = { ...read, namespace: to, namedAt: event.time };

@@ -109,6 +109,16 @@ const cases: Readonly<Record<string, ReadingCase>> = {
       await fill(db, name);
     },
   },
+  'renamed over one that was made meanwhile, and back': {
+    before: withOne,
+    change: async (db, name) => {
+      await fill(db, `${name}_b`);
+      await db.renameCollection(name, `${name}_b`, { dropTarget: true });
+      await db.renameCollection(`${name}_b`, name);
+      await fill(db, `${name}_b`);
+      await db.dropCollection(`${name}_b`);
+    },
+  },
   'indexes created, dropped and changed': {
     before: withOne,
     change: async (db, name) => {
@@ -149,6 +159,8 @@ describe('changes of the source while its catalog is read', function () {
   const pair = useClusterPair({ parameters: canBeSlow });
 
   const moments = {
+    'between the time of the start and its own': async () =>
+      await slowCommands(pair.source, ['listDatabases'], 2_000),
     'between its time and the list of collections': async () =>
       await slowCommands(pair.source, ['listCollections'], 2_000),
     'between the list of collections and their indexes': async () =>
