@@ -61,7 +61,7 @@ export function credentials(user: TestUser): string {
   return `${user}:${encodeURIComponent(testPassword)}`;
 }
 
-/** Creates a user, acknowledged by so many members. */
+/** Creates a user, acknowledged by so many members, which keep it when they are killed. */
 export async function createUser(
   client: MongoClient,
   user: TestUser,
@@ -73,6 +73,6 @@ export async function createUser(
     pwd: testPassword,
     roles,
     mechanisms: ['SCRAM-SHA-256'],
-    writeConcern: { w, wtimeout: defaultDeadlineMs },
+    writeConcern: { w, j: true, wtimeout: defaultDeadlineMs },
   });
 }
