@@ -86,7 +86,8 @@ tools: prerequisites ## Get what the tests need besides npm packages: mongod, Ku
 .PHONY: chaos
 chaos: prerequisites node_modules/.installed ## Sync under faults of up to a minute: make chaos SEEDS=500, or SEED=17 for one
 	@LENGTH=$(or $(LENGTH),long) SEEDS=$(or $(SEEDS),30) $(if $(SEED),SEED=$(SEED)) \
-	  $(npm) mocha:integration -- --spec e2e/integration/syncer/chaos.integration.ts
+	  $(npm) mocha:integration -- --spec e2e/integration/syncer/chaos.integration.ts \
+	    --spec e2e/integration/syncer/silent-commands.integration.ts
 
 test test-integration test-e2e chaos: tools
 

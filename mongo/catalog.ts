@@ -1,6 +1,7 @@
 import { type Document, UUID } from 'mongodb';
 import { messageOf, SyncError } from '../service/errors.ts';
-import { commandDeadlineMs, runCommand, type ClusterClient } from './cluster-client.ts';
+import type { ClusterClient } from './cluster-client.ts';
+import { runCommand } from './run-command.ts';
 import { isInternalDatabase, isSystemCollection, type Namespace } from './namespace.ts';
 import { elementsOf, stringValue, valueBytes, type RawDocument } from './raw-bson.ts';
 import { decodeElement } from './raw-value.ts';
@@ -90,7 +91,7 @@ async function listOnce<T>(
     cluster.raw,
     db,
     { ...command, cursor: { batchSize: listingBatch } },
-    { signal, deadlineMs: commandDeadlineMs, batchSize: listingBatch },
+    { signal, batchSize: listingBatch },
   );
   for await (const { documents } of cursor.batches())
     for (const entry of documents) found.push(...read(entry));

@@ -1,17 +1,10 @@
 import { once } from 'node:events';
-import {
-  MongoClient,
-  ReadPreference,
-  type Abortable,
-  type Db,
-  type Document,
-  type RunCommandOptions,
-} from 'mongodb';
+import { MongoClient, ReadPreference, type Db } from 'mongodb';
 import { ConnectionString } from 'mongodb-connection-string-url';
 import { messageOf, SyncError } from '../service/errors.ts';
 import { LostWrites } from './lost-writes.ts';
-import { asOwnLimit, MendedConnection } from './mended-connection.ts';
-import { connectionError } from './server-errors.ts';
+import { mendedConnection } from './mended-connection.ts';
+import { ownOperations } from './own-operations.ts';
 
 /**
  * The connections to one cluster. `decoded` is an ordinary client; `raw` answers with embedded documents as bytes
@@ -33,7 +26,7 @@ export interface ClusterClientOptions {
   readonly option: string;
   readonly appName: string;
   readonly serverSelectionTimeoutMs?: number;
-  /** How long a connection may say nothing while an answer is awaited, where no deadline is given. Default: 10,000. */
+  /** How long a connection may say nothing, twice, while an answer is awaited that the server does not work on. Default: 10,000. */
   readonly silenceMs?: number;
 }
 
@@ -44,6 +37,7 @@ export interface ClusterClientOptions {
  */
 export function createClusterClient(options: ClusterClientOptions): ClusterClient {
   checkConnectionString(options);
+  let decoded: MongoClient;
   const settings = {
     appName: options.appName,
     readPreference: ReadPreference.primary,
@@ -53,18 +47,21 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
     // A member that falls silent is noticed when it has not answered for both together: all its connections are closed
     // then, whatever they wait for.
     connectTimeoutMS: 5_000,
-    // For what no deadline of ours covers. Above all the login on a new connection: the driver (7.8) limits its first
-    // message alone by connectTimeoutMS, and opens no other connection while two wait for their logins.
+    // Then it is asked whether the server works on what was sent. Not for the login on a new connection, which is given up:
+    // the driver (7.8) limits its first message alone by connectTimeoutMS, and opens no other while two wait for their logins.
     socketTimeoutMS: options.silenceMs ?? 10_000,
     heartbeatFrequencyMS: 5_000,
     // Networks forget connections that are idle for minutes, and say nothing.
     maxIdleTimeMS: 60_000,
     maxPoolSize: 64,
     // Not among the options that the driver declares.
-    connectionType: MendedConnection,
+    connectionType: mendedConnection(async (connectionId, signal) => {
+      const operations = await ownOperations(decoded.db('admin'), { connectionId }, signal);
+      return operations.length > 0;
+    }),
   } as const;
   try {
-    const decoded = new MongoClient(options.uri, { ...settings, monitorCommands: true });
+    decoded = new MongoClient(options.uri, { ...settings, monitorCommands: true });
     const raw = new MongoClient(options.uri, { ...settings, raw: true });
     return {
       decoded,
@@ -118,42 +115,5 @@ function checkConnectionString({ uri, option }: ClusterClientOptions): void {
     if (value !== null && value !== only) {
       throw new SyncError('InvalidOption', `--${option}: ${name} must be ${only}, not ${value}`);
     }
-  }
-}
-
-/**
- * How long a short command may take: beyond it the connection is taken for one of those that a network has forgotten.
- * The driver notices a silent member by its heartbeats, but not a connection that is silent alone.
- */
-export const commandDeadlineMs = 15_000;
-
-/** What a command of any kind is given up by. */
-export interface Deadline {
-  readonly signal: AbortSignal;
-  /** Of the command; `none` for what takes as long as there are documents, like building an index. */
-  readonly deadlineMs: number | 'none';
-}
-
-/** The driver's options for a command with a deadline. */
-export function commandOptions({ signal, deadlineMs }: Deadline): RunCommandOptions & Abortable {
-  const limits = deadlineMs === 'none' ? [] : [AbortSignal.timeout(deadlineMs)];
-  return { signal: asOwnLimit(AbortSignal.any([signal, ...limits])) };
-}
-
-/**
- * Runs a command against a cluster, with a deadline.
- * @throws SyncError ClusterUnreachable or AuthenticationFailed where the cluster cannot be used at all; errors of the
- * command itself as the driver throws them.
- */
-export async function runCommand(
-  db: Db,
-  command: Document,
-  { signal, deadlineMs = commandDeadlineMs }: Pick<Deadline, 'signal'> & Partial<Deadline>,
-): Promise<Document> {
-  try {
-    return await db.command(command, commandOptions({ signal, deadlineMs }));
-  } catch (error) {
-    signal.throwIfAborted();
-    throw connectionError(error) ?? error;
   }
 }

@@ -1,5 +1,6 @@
 import { BSON, Timestamp, type Document } from 'mongodb';
-import { runCommand, type ClusterClient } from './cluster-client.ts';
+import type { ClusterClient } from './cluster-client.ts';
+import { runCommand } from './run-command.ts';
 import { elementsOf, stringValue, type RawDocument } from './raw-bson.ts';
 
 /** True when `left` is not later than `right`. */

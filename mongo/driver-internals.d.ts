@@ -32,9 +32,6 @@ declare module 'mongodb/lib/cmap/connection.js' {
   }
 
   export interface CommandOptions {
-    readonly signal?: AbortSignal;
-    /** How long the connection may say nothing; 0: for ever. */
-    readonly socketTimeoutMS?: number;
     readonly raw?: boolean;
     /** Where the answer has documents; with `raw`, only these are left as bytes when an answer is read here. */
     readonly documentsReturnedIn?: string;
@@ -44,12 +41,20 @@ declare module 'mongodb/lib/cmap/connection.js' {
   export class Connection {
     constructor(socket: Socket, options: object);
     protected readonly socket: Socket;
+    /** How long nothing may be sent or received while an answer is awaited. */
+    protected readonly socketTimeoutMS: number;
+    /** True when it has been logged in. */
+    protected readonly established: boolean;
+    protected readonly description: { readonly serverConnectionId: bigint | null };
     command(
       namespace: unknown,
       command: object,
       options?: CommandOptions,
       responseType?: unknown,
     ): Promise<unknown>;
+    /** Closes it; the command on it fails. */
+    cleanup(error: Error): void;
+    protected onTimeout(): void;
     /** Resolves once the message has been handed to the network. */
     protected writeCommand(message: Message, options: WriteOptions): Promise<void>;
   }

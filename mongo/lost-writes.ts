@@ -1,5 +1,6 @@
 import { MongoServerError, type MongoClient, type ObjectId } from 'mongodb';
-import { runCommand, type ClusterClient } from './cluster-client.ts';
+import type { ClusterClient } from './cluster-client.ts';
+import { runCommand } from './run-command.ts';
 import { openConnections } from './own-operations.ts';
 
 /** A connection that broke before a write on it was answered. */
@@ -68,7 +69,7 @@ export class LostWrites {
     const isAsked = (lost: LostConnection): boolean => processId.equals(lost.processId);
     const asked = this.#lost.filter(isAsked);
     const ids = asked.map(({ connectionId }) => connectionId);
-    const open = ids.length === 0 ? new Set() : await openConnections(cluster, ids, signal);
+    const open = ids.length === 0 ? new Set() : await openConnections(cluster.admin, ids, signal);
     const closed = new Set(asked.filter(({ connectionId }) => !open.has(connectionId)));
     this.#lost = this.#lost.filter((lost) => !closed.has(lost));
     return open.size;

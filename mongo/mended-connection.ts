@@ -1,37 +1,96 @@
 // Internal to the driver: its version is exact, and tests show what this is for.
+import type { Socket } from 'node:net';
 import type { CommandOptions } from 'mongodb/lib/cmap/connection.js';
 import { LeanConnection } from './lean-connection.ts';
 
-const ownLimits = new WeakSet<AbortSignal>();
+/**
+ * Whether the server works on something that came on a connection.
+ * @param connectionId - the server's number of the connection.
+ */
+export type AskWhetherWorkedOn = (connectionId: number, signal: AbortSignal) => Promise<boolean>;
 
-/** Says that a signal limits the time of a command, whatever limit of silence the client has. */
-export function asOwnLimit(signal: AbortSignal): AbortSignal {
-  ownLimits.add(signal);
-  return signal;
+/** A command that has not been answered. */
+interface Unanswered {
+  readonly done: AbortController;
+  /** Bytes received in all when the server first said that it does not work on it. */
+  missedAtBytes?: number;
 }
 
 /**
- * A connection of the driver (7.8) with two changes, besides the way of large values (LeanConnection).
+ * A connection of the driver (7.8) with three changes, besides the way of large values (LeanConnection).
  *
- * It has no limit of silence for a command whose signal is its limit. The driver takes such a limit for the client as a
- * whole alone, where it has to be as short as suits a login.
+ * A command is not given up because its connection is silent for as long as the client allows, but because the server does
+ * not work on it either: asked on another connection, twice, as the first time the command or its answer may be on its way.
+ * So whatever takes long may take as long as it does, and what a network has lost is noticed soon. The login has the limit
+ * of the client alone.
  *
- * It reads errors as objects where answers are wanted as bytes. Otherwise the driver stumbles over the topology version of
+ * A command that is being sent when its connection is closed fails. The driver would wait for the network to take the
+ * rest, for ever.
+ *
+ * Errors are read as objects where answers are wanted as bytes. Otherwise the driver stumbles over the topology version of
  * an error when a second one comes: a fault of the program in place of an election.
  */
-export class MendedConnection extends LeanConnection {
+class MendedConnection extends LeanConnection {
+  readonly #ask: AskWhetherWorkedOn;
+  #unanswered: Unanswered | undefined;
+
+  constructor(socket: Socket, options: object, ask: AskWhetherWorkedOn) {
+    super(socket, options);
+    this.#ask = ask;
+  }
+
   override async command(
     namespace: unknown,
     command: object,
     options: CommandOptions = {},
     responseType?: unknown,
   ): Promise<unknown> {
-    const hasOwnLimit = options.signal !== undefined && ownLimits.has(options.signal);
-    const mended = {
-      ...options,
-      ...(hasOwnLimit ? { socketTimeoutMS: 0 } : {}),
-      ...(options.raw === true ? { documentsReturnedIn: 'cursor' } : {}),
-    };
-    return await super.command(namespace, command, mended, responseType);
+    const mended = options.raw === true ? { ...options, documentsReturnedIn: 'cursor' } : options;
+    const unanswered = { done: new AbortController() };
+    this.#unanswered = unanswered;
+    try {
+      return await super.command(namespace, command, mended, responseType);
+    } finally {
+      this.#unanswered = undefined;
+      unanswered.done.abort();
+    }
   }
+
+  override cleanup(error: Error): void {
+    this.socket.destroy(error);
+    super.cleanup(error);
+  }
+
+  /** Called when nothing has been sent or received for as long as the client allows. */
+  protected override onTimeout(): void {
+    const { serverConnectionId } = this.description;
+    if (this.#unanswered && this.established && serverConnectionId !== null)
+      void this.#waitOnOrGiveUp(this.#unanswered, Number(serverConnectionId));
+    else super.onTimeout();
+  }
+
+  /** Never rejects. */
+  async #waitOnOrGiveUp(unanswered: Unanswered, connectionId: number): Promise<void> {
+    const { signal } = unanswered.done;
+    // A server that cannot be asked says nothing about the command.
+    const isWorkedOn = await this.#ask(connectionId, signal).catch(() => true);
+    if (signal.aborted) return;
+    const { bytesRead } = this.socket;
+    if (!isWorkedOn && unanswered.missedAtBytes === bytesRead) {
+      super.onTimeout();
+      return;
+    }
+    if (isWorkedOn) delete unanswered.missedAtBytes;
+    else unanswered.missedAtBytes = bytesRead;
+    this.socket.setTimeout(this.socketTimeoutMS);
+  }
+}
+
+/** The class of a client's connections, which ask so about the commands that are not answered. */
+export function mendedConnection(ask: AskWhetherWorkedOn): typeof LeanConnection {
+  return class extends MendedConnection {
+    constructor(socket: Socket, options: object) {
+      super(socket, options, ask);
+    }
+  };
 }

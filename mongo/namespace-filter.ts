@@ -1,4 +1,5 @@
-import { runCommand, type ClusterClient } from './cluster-client.ts';
+import type { ClusterClient } from './cluster-client.ts';
+import { runCommand } from './run-command.ts';
 import {
   isInternalDatabase,
   isSystemCollection,

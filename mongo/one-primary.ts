@@ -1,6 +1,7 @@
 import { ObjectId, type WriteConcernSettings } from 'mongodb';
 import { SyncError } from '../service/errors.ts';
-import { runCommand, type ClusterClient } from './cluster-client.ts';
+import type { ClusterClient } from './cluster-client.ts';
+import { runCommand } from './run-command.ts';
 import { writeNoop } from './cluster-time.ts';
 
 /**

@@ -1,31 +1,32 @@
-import type { Document } from 'mongodb';
-import { runCommand, type ClusterClient } from './cluster-client.ts';
+import type { Db, Document } from 'mongodb';
+import { runCommand } from './run-command.ts';
 
 /**
- * What a cluster's primary, or router, works on for the user of a client, as `$currentOp` tells. No role is needed.
+ * What a cluster's primary, or router, works on for a user, as `$currentOp` tells. No role is needed.
+ * @param admin - of the user.
  * @param match - which of them.
  */
 export async function ownOperations(
-  cluster: ClusterClient,
+  admin: Db,
   match: Document,
   signal: AbortSignal,
 ): Promise<Document[]> {
-  return await currentOp(cluster, { idleConnections: false }, { active: true, ...match }, signal);
+  return await currentOp(admin, { idleConnections: false }, { active: true, ...match }, signal);
 }
 
 /** Which of the connections with these numbers a cluster's primary takes for open. */
 export async function openConnections(
-  cluster: ClusterClient,
+  admin: Db,
   connectionIds: readonly number[],
   signal: AbortSignal,
 ): Promise<Set<number>> {
   const match = { connectionId: { $in: connectionIds } };
-  const open = await currentOp(cluster, { idleConnections: true }, match, signal);
+  const open = await currentOp(admin, { idleConnections: true }, match, signal);
   return new Set(open.map(({ connectionId }) => Number(connectionId)));
 }
 
 async function currentOp(
-  cluster: ClusterClient,
+  admin: Db,
   options: { readonly idleConnections: boolean },
   match: Document,
   signal: AbortSignal,
@@ -36,7 +37,7 @@ async function currentOp(
     { $project: { opid: 1, connectionId: 1 } },
   ];
   const answer = await runCommand(
-    cluster.admin,
+    admin,
     { aggregate: 1, pipeline, cursor: { batchSize: 10_000 } },
     { signal },
   );

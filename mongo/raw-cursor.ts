@@ -1,5 +1,4 @@
 import type { ClientSession, Document, MongoClient } from 'mongodb';
-import { commandOptions } from './cluster-client.ts';
 import { connectionError } from './server-errors.ts';
 import {
   arrayDocuments,
@@ -45,8 +44,6 @@ export interface RawCursorOptions {
   readonly batchSize?: number;
   /** For change streams: how long the server waits for something new. */
   readonly maxAwaitMs?: number;
-  /** How long one round trip may take at the most. */
-  readonly deadlineMs?: number;
 }
 
 /**
@@ -127,7 +124,7 @@ export class RawCursor implements AsyncDisposable {
           { killCursors: this.#collection, cursors: [id] },
           {
             session: this.#session,
-            ...commandOptions({ signal: new AbortController().signal, deadlineMs: 2_000 }),
+            signal: AbortSignal.timeout(2_000),
           },
         )
         .catch(() => undefined);
@@ -136,13 +133,13 @@ export class RawCursor implements AsyncDisposable {
   }
 
   async #run(command: Document): Promise<RawBatch> {
-    const { signal, deadlineMs } = this.#options;
+    const { signal } = this.#options;
     try {
       const answer = await this.#client.db(this.#database).command(command, {
         raw: true,
         useBigInt64: true,
         session: this.#session,
-        ...commandOptions({ signal, deadlineMs: deadlineMs ?? 120_000 }),
+        signal,
       });
       return this.#take(answer['cursor'] as RawDocument);
     } catch (error) {

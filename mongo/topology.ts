@@ -1,6 +1,7 @@
 import type { Document } from 'mongodb';
 import { SyncError } from '../service/errors.ts';
-import { runCommand, type ClusterClient } from './cluster-client.ts';
+import type { ClusterClient } from './cluster-client.ts';
+import { runCommand } from './run-command.ts';
 
 /** What kind of deployment a connection string leads to. */
 export interface Topology {

@@ -61,7 +61,7 @@ export async function retryingWrites<T>(
 /** The operations on the destination's data that run under the name of this instance; a user sees his own without a role. */
 async function operationsOf({ destination, signal }: WaitContext): Promise<Set<string>> {
   const operations = await ownOperations(
-    destination,
+    destination.admin,
     {
       appName: destination.decoded.options.appName,
       op: { $nin: ['query', 'getmore', 'none'] },

@@ -1,5 +1,6 @@
 import type { Document } from 'mongodb';
-import { runCommand, type ClusterClient } from '../mongo/cluster-client.ts';
+import type { ClusterClient } from '../mongo/cluster-client.ts';
+import { runCommand } from '../mongo/run-command.ts';
 import { listNamespaces, listUserDatabases, type NamespaceInfo } from '../mongo/catalog.ts';
 import type { NamespaceFilter } from '../mongo/namespace-filter.ts';
 import { namespaceText } from '../mongo/namespace.ts';

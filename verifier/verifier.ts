@@ -1,4 +1,5 @@
-import { runCommand, type ClusterClient } from '../mongo/cluster-client.ts';
+import type { ClusterClient } from '../mongo/cluster-client.ts';
+import { runCommand } from '../mongo/run-command.ts';
 import { codeOf, connectionError, isTransient, serverCode } from '../mongo/server-errors.ts';
 import { messageOf, SyncError, toSyncError } from '../service/errors.ts';
 import { MongoServerError } from 'mongodb';

@@ -7,7 +7,8 @@ import {
   listUserDatabases,
   type CollectionInfo,
 } from '../../mongo/catalog.ts';
-import { runCommand, type ClusterClient } from '../../mongo/cluster-client.ts';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { runCommand } from '../../mongo/run-command.ts';
 import { latestWriteTime, majorityTime } from '../../mongo/cluster-time.ts';
 import { underOnePrimary } from '../../mongo/one-primary.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';

@@ -5,8 +5,7 @@ import {
   listNamespaces,
   type CollectionInfo,
 } from '../../mongo/catalog.ts';
-import { runCommand } from '../../mongo/cluster-client.ts';
-import { runLongCommand } from '../../mongo/long-command.ts';
+import { runCommand } from '../../mongo/run-command.ts';
 import { isIdIndex, replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
 import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
@@ -17,12 +16,6 @@ import type { SyncContext } from '../sync-context.ts';
 
 /** What changes of the destination's catalog need. */
 export type Destination = Pick<SyncContext, 'destination' | 'signal' | 'logger' | 'options'>;
-
-/** It may wait for locks, and for a majority; what is given up too soon could still be carried out after its repetition. */
-const changeDeadlineMs = 120_000;
-
-/** Two of the same do no harm. */
-const createDeadlineMs = 20_000;
 
 const majority: WriteConcernSettings = { w: 'majority' };
 
@@ -81,15 +74,15 @@ export async function createView(
   }
 }
 
-/** Changes the destination's catalog, acknowledged by a majority. For changes that do not read documents. */
+/** Changes the destination's catalog, acknowledged by a majority. It takes as long as it takes. */
 async function runChange(
   { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
   db: string,
   change: Document,
-  { deadlineMs = changeDeadlineMs, writeConcern = majority } = {},
+  writeConcern = majority,
 ): Promise<void> {
   const command = { ...change, writeConcern };
-  await runCommand(destination.decoded.db(db), command, { signal, deadlineMs });
+  await runCommand(destination.decoded.db(db), command, { signal, deadlineMs: 'none' });
 }
 
 async function runCreate(
@@ -99,8 +92,7 @@ async function runCreate(
   writeConcern = majority,
 ): Promise<void> {
   const run = async (): Promise<void> => {
-    const deadlineMs = createDeadlineMs;
-    await runChange(context, db, { create: coll, ...options }, { deadlineMs, writeConcern });
+    await runChange(context, db, { create: coll, ...options }, writeConcern);
   };
   try {
     await run();
@@ -128,7 +120,7 @@ export async function dropNamespace(
   writeConcern = majority,
 ): Promise<void> {
   await tolerating([serverCode.namespaceNotFound], async () => {
-    await runChange(context, db, { drop: coll }, { writeConcern });
+    await runChange(context, db, { drop: coll }, writeConcern);
   });
 }
 
@@ -207,7 +199,7 @@ function isRefusal(error: unknown): boolean {
 
 /** Builds indexes as listIndexes shows them. */
 export async function runCreateIndexes(
-  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
+  context: Pick<SyncContext, 'destination' | 'signal'>,
   { db, coll }: Namespace,
   indexes: readonly IndexSpec[],
   {
@@ -221,14 +213,9 @@ export async function runCreateIndexes(
   const command = {
     createIndexes: coll,
     indexes: indexes.map(withExplicitCollation),
-    writeConcern,
+    ...(collectionUUID ? { collectionUUID } : {}),
   };
-  await runLongCommand(
-    destination,
-    db,
-    { ...command, ...(collectionUUID ? { collectionUUID } : {}) },
-    { signal },
-  );
+  await runChange(context, db, command, writeConcern);
 }
 
 /** Without a collation an index would get that of its collection. Version 1 knows none, and cannot stand in such a one. */
@@ -250,26 +237,20 @@ export async function dropIndex(
 
 /** Changes options of a collection or view. */
 export async function modifyCollection(
-  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
+  context: Pick<SyncContext, 'destination' | 'signal'>,
   { db, coll }: Namespace,
   change: Document,
 ): Promise<void> {
-  await runLongCommand(
-    destination,
-    db,
-    { collMod: coll, ...change, writeConcern: majority },
-    { signal },
-  );
+  await runChange(context, db, { collMod: coll, ...change });
 }
 
 /** Makes a collection of the destination a capped one, which gives it another UUID there. */
 export async function convertToCapped(
-  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
+  context: Pick<SyncContext, 'destination' | 'signal'>,
   { db, coll }: Namespace,
   size: unknown,
 ): Promise<void> {
-  const command = { convertToCapped: coll, size, writeConcern: majority };
-  await runLongCommand(destination, db, command, { signal });
+  await runChange(context, db, { convertToCapped: coll, size });
 }
 
 /** The collection that stands at a namespace of the destination. */

@@ -1,5 +1,5 @@
 import { BSON, type Document, type Timestamp } from 'mongodb';
-import { runCommand } from '../../mongo/cluster-client.ts';
+import { runCommand } from '../../mongo/run-command.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
 import {
@@ -27,12 +27,6 @@ export interface ChangeBatch {
 
 /** How long the server waits for an event before it answers with none. */
 const maxAwaitMs = 500;
-
-/**
- * A fetch that has no answer by then is given up: its connection is dead, though others may live. Where the server has to
- * search a long oplog for the next event, a later attempt has more time.
- */
-const fetchDeadlineMs = 15_000;
 
 /** Events of one fetch. */
 const batchSize = 20_000;
@@ -68,10 +62,7 @@ export async function* readChanges(
   using trouble = context.monitor.troubles.watch('change stream');
   for (let attempt = 0; ; attempt++) {
     try {
-      const deadlineMs = fetchDeadlineMs * 2 ** Math.min(attempt, 6);
-      const batches = isAbbreviated
-        ? readInShort(context, from, deadlineMs)
-        : readWhole(context, from, deadlineMs);
+      const batches = isAbbreviated ? readInShort(context, from) : readWhole(context, from);
       for await (const batch of batches) {
         // The first batch of a stream repeats the token that it was opened with.
         const isProgress =
@@ -105,22 +96,14 @@ export async function* readChanges(
   }
 }
 
-async function* readWhole(
-  context: SyncContext,
-  from: StreamStart,
-  deadlineMs: number,
-): AsyncGenerator<ChangeBatch> {
-  await using cursor = await openStream(context, from, deadlineMs);
+async function* readWhole(context: SyncContext, from: StreamStart): AsyncGenerator<ChangeBatch> {
+  await using cursor = await openStream(context, from);
   for (let batch = await cursor.next(); batch !== undefined; batch = await cursor.next())
     yield { events: batch.documents, bytes: batch.bytes, token: tokenOf(batch) };
 }
 
-async function* readInShort(
-  context: SyncContext,
-  from: StreamStart,
-  deadlineMs: number,
-): AsyncGenerator<ChangeBatch> {
-  await using cursor = await openStream(context, from, deadlineMs, [abbreviation]);
+async function* readInShort(context: SyncContext, from: StreamStart): AsyncGenerator<ChangeBatch> {
+  await using cursor = await openStream(context, from, [abbreviation]);
   // The answer to its opening has no events.
   await cursor.next();
   for (const size of abbreviatedFetches) {
@@ -148,7 +131,6 @@ function tokenOf({ postBatchResumeToken: token }: RawBatch): RawDocument {
 async function openStream(
   { source, options, signal }: SyncContext,
   from: StreamStart,
-  deadlineMs: number,
   stages: readonly Document[] = [],
 ): Promise<RawCursor> {
   const changeStream = {
@@ -171,7 +153,7 @@ async function openStream(
     source.raw,
     'admin',
     { aggregate: 1, pipeline, cursor: { batchSize: 0 }, readConcern: { level: 'majority' } },
-    { signal, batchSize, maxAwaitMs, deadlineMs },
+    { signal, batchSize, maxAwaitMs },
   );
 }
 

@@ -1,5 +1,6 @@
 import { writeNoop } from '../../mongo/cluster-time.ts';
-import { runCommand, type ClusterClient } from '../../mongo/cluster-client.ts';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { runCommand } from '../../mongo/run-command.ts';
 import type { ClusterName } from '../api/start-body.ts';
 import type { SyncRecord } from '../state/records.ts';
 

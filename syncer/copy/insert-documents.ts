@@ -5,7 +5,6 @@ import {
   type RunCommandOptions,
   type WriteConcernSettings,
 } from 'mongodb';
-import { commandOptions } from '../../mongo/cluster-client.ts';
 import { documentSequence } from '../../mongo/document-sequence.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { bsonType, idElement, RawWriter, type RawDocument } from '../../mongo/raw-bson.ts';
@@ -124,15 +123,9 @@ function repairStatement(document: RawDocument): RawDocument {
     .finish();
 }
 
-/** A connection that does not answer by then is dead, though others may live. The write is repeated. */
-const writeDeadlineMs = 120_000;
-
 /** For write commands: their answers quote ids and keys, which are not UTF-8 at times. */
 export function writeOptions(signal: AbortSignal): RunCommandOptions & Abortable {
-  return {
-    ...commandOptions({ signal, deadlineMs: writeDeadlineMs }),
-    enableUtf8Validation: false,
-  };
+  return { signal, enableUtf8Validation: false };
 }
 
 /** Throws what a write command reports in an answer that is `ok`, except for write errors that are expected. */

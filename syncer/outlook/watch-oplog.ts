@@ -1,5 +1,6 @@
 import { Timestamp, type Document } from 'mongodb';
-import { runCommand, type ClusterClient } from '../../mongo/cluster-client.ts';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { runCommand } from '../../mongo/run-command.ts';
 import { latestWriteTime } from '../../mongo/cluster-time.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf } from '../../service/errors.ts';

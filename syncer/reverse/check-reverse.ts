@@ -1,5 +1,6 @@
 import type { Timestamp } from 'mongodb';
-import { runCommand, type ClusterClient } from '../../mongo/cluster-client.ts';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { runCommand } from '../../mongo/run-command.ts';
 import { hasHistorySince } from '../../mongo/history.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { Clusters } from '../clusters.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { MongoClient, type Document } from 'mongodb';
-import { createClusterClient, runCommand } from '../../../mongo/cluster-client.ts';
+import { createClusterClient } from '../../../mongo/cluster-client.ts';
+import { runCommand } from '../../../mongo/run-command.ts';
 import { RawCursor } from '../../../mongo/raw-cursor.ts';
 import { connectionError, isTransient } from '../../../mongo/server-errors.ts';
 import { sleep } from '../../../service/sleep.ts';

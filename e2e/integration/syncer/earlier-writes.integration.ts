@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { MongoClient } from 'mongodb';
-import { createClusterClient, runCommand } from '../../../mongo/cluster-client.ts';
+import { createClusterClient } from '../../../mongo/cluster-client.ts';
+import { runCommand } from '../../../mongo/run-command.ts';
 import { createLogger } from '../../../service/logger.ts';
 import { awaitEarlierWrites } from '../../../syncer/earlier-writes.ts';
 import {

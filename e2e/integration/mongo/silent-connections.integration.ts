@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { MongoClient } from 'mongodb';
+import { MongoClient, type Document } from 'mongodb';
 import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-client.ts';
-import { runLongCommand } from '../../../mongo/long-command.ts';
+import { RawCursor } from '../../../mongo/raw-cursor.ts';
+import { runCommand } from '../../../mongo/run-command.ts';
 import { isTransient } from '../../../mongo/server-errors.ts';
 import {
   startProxiedReplicaSet,
@@ -9,8 +10,7 @@ import {
 } from '../../ground/mongod/proxied-replica-set.ts';
 import { until } from '../../ground/until.ts';
 
-describe('a command that takes as long as there are documents', () => {
-  const everyMs = 50;
+describe('a command on a connection that falls silent', () => {
   const createIndexes = { createIndexes: 'items', indexes: [{ key: { a: 1 }, name: 'a' }] };
   let proxied: ProxiedReplicaSet;
   let admin: MongoClient;
@@ -23,17 +23,24 @@ describe('a command that takes as long as there are documents', () => {
       uri: proxied.set.uri('syncer'),
       option: 'cluster1',
       appName: 'clustersync syncer syncer',
-      silenceMs: 300,
+      silenceMs: 200,
     });
   });
   beforeEach(async () => {
     signal = AbortSignal.timeout(50_000);
     await admin.db('shop').dropDatabase();
-    await admin.db('shop').collection('items').insertOne({ a: 1 });
+    await admin
+      .db('shop')
+      .collection('items')
+      .insertMany([{ a: 1 }, { a: 2 }]);
+    await run({ ping: 1 });
   });
   afterEach(async () => {
     await hold('off');
-    for (const proxy of proxied.proxies) proxy.heal();
+    for (const proxy of proxied.proxies) {
+      proxy.release();
+      proxy.heal();
+    }
   });
   after(async () => {
     await cluster[Symbol.asyncDispose]();
@@ -41,37 +48,30 @@ describe('a command that takes as long as there are documents', () => {
     await proxied[Symbol.asyncDispose]();
   });
 
-  it('gets its answer', async () => {
-    const answer = await runLongCommand(cluster, 'shop', createIndexes, { signal, everyMs });
-    assert.equal(answer['numIndexesAfter'], 2);
-  });
-
-  it('fails with the error of the server', async () => {
-    const command = { createIndexes: 'items', indexes: [{ key: { a: 1 } }] };
-    await assert.rejects(runLongCommand(cluster, 'shop', command, { signal, everyMs }), {
-      codeName: 'FailedToParse',
-    });
-  });
-
-  it('is waited for as long as the server works on it, though the connection is silent', async () => {
+  it('is waited for as long as the server works on it', async () => {
     await hold('alwaysOn');
-    const running = runLongCommand(cluster, 'shop', createIndexes, { signal, everyMs });
+    const running = run(createIndexes);
     const asked = await timesAsked();
-    await until('it was asked for often', async () => (await timesAsked()) >= asked + 12);
+    await until('it was asked for often', async () => (await timesAsked()) >= asked + 6);
     await hold('off');
     assert.equal((await running)['ok'], 1);
   });
 
   it('is given up when it does not arrive', async () => {
-    await runLongCommand(cluster, 'shop', { collMod: 'items' }, { signal, everyMs });
-    for (const proxy of proxied.proxies) proxy.strandAt((bytes) => bytes.includes('createIndexes'));
-    await assertGivenUp(runLongCommand(cluster, 'shop', createIndexes, { signal, everyMs }));
+    strandAt('createIndexes');
+    await assertGivenUp(run(createIndexes));
     assert.equal((await indexNames()).includes('a'), false);
+  });
+
+  it('is given up when only a part of it arrives', async () => {
+    strandAt('insert');
+    const documents = Array.from({ length: 15 }, () => ({ text: 'x'.repeat(1e6) }));
+    await assertGivenUp(run({ insert: 'items', documents }));
   });
 
   it('is given up when its answer does not arrive', async () => {
     await hold('alwaysOn');
-    const running = runLongCommand(cluster, 'shop', createIndexes, { signal, everyMs });
+    const running = run(createIndexes);
     const asked = await timesAsked();
     await until('it was asked for', async () => (await timesAsked()) > asked);
     for (const proxy of proxied.proxies) proxy.strand();
@@ -79,15 +79,28 @@ describe('a command that takes as long as there are documents', () => {
     assert.equal((await indexNames()).includes('a'), true);
   });
 
-  it('leaves nothing of ours in the oplog', async () => {
-    const command = { collMod: 'items', validator: { a: { $exists: true } } };
-    await runLongCommand(cluster, 'shop', command, { signal, everyMs });
-    const entry = await admin
-      .db('local')
-      .collection('oplog.rs')
-      .findOne({ 'o.collMod': 'items', 'o.validator': { $exists: true } });
-    assert.deepEqual(entry?.['o'], command);
+  it('is given up where it reads bytes', async () => {
+    const find = { find: 'items', batchSize: 1 };
+    await using cursor = await RawCursor.open(cluster.raw, 'shop', find, { signal, batchSize: 1 });
+    await cursor.next();
+    strandAt('getMore');
+    await assertGivenUp(cursor.next());
   });
+
+  it('is given up where it is one of the driver itself', async () => {
+    strandAt('findAndModify');
+    const items = cluster.decoded.db('shop').collection('items');
+    // The driver repeats it once.
+    await assertGivenUp(items.findOneAndUpdate({ a: 1 }, { $set: { b: 1 } }));
+  });
+
+  async function run(command: Document): Promise<Document> {
+    return await runCommand(cluster.decoded.db('shop'), command, { signal, deadlineMs: 'none' });
+  }
+
+  function strandAt(command: string): void {
+    for (const proxy of proxied.proxies) proxy.strandAt((bytes) => bytes.includes(command));
+  }
 
   async function hold(mode: 'alwaysOn' | 'off'): Promise<void> {
     await admin
@@ -105,16 +118,17 @@ describe('a command that takes as long as there are documents', () => {
     const indexes = await admin.db('shop').collection('items').indexes();
     return indexes.map(({ name }) => String(name));
   }
+
+  async function assertGivenUp(running: Promise<unknown>): Promise<void> {
+    const error = await running.then(
+      () => assert.fail('it went through'),
+      (reason: unknown) => reason,
+    );
+    assert.equal(signal.aborted, false, 'it was waited for until the end of the test');
+    assert.equal(isTransient(error), true, String(error));
+  }
 });
 
 interface Metrics {
   readonly commands: { readonly aggregate: { readonly total: unknown } };
-}
-
-async function assertGivenUp(running: Promise<unknown>): Promise<void> {
-  const error = await running.then(
-    () => assert.fail('it went through'),
-    (reason: unknown) => reason,
-  );
-  assert.equal(isTransient(error), true, String(error));
 }
