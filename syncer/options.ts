@@ -39,8 +39,9 @@ export const syncerOptionTable = {
   },
   copyWorkers: {
     type: 'number',
-    default: 4,
-    description: 'partitions and collections copied side by side',
+    valueName: 'number',
+    description:
+      'partitions and collections copied side by side; by itself one for each core of the destination, 2 to 4',
   },
   partitionMebibytes: {
     type: 'number',
@@ -58,4 +59,6 @@ export const syncerOptionTable = {
 export type SyncerOptions = Options<typeof syncerOptionTable>;
 
 /** Options that say how hard the syncer works. */
-export type SyncerTuning = Pick<SyncerOptions, 'copyWorkers' | 'partitionMebibytes' | 'lanes'>;
+export type SyncerTuning = Pick<SyncerOptions, 'partitionMebibytes' | 'lanes'> & {
+  readonly copyWorkers: number;
+};

@@ -6,6 +6,7 @@ import type { Logger } from '../service/logger.ts';
 import type { ClusterName, StartOptions } from './api/start-body.ts';
 import { TrackedCatalog } from './catalog/tracked-catalog.ts';
 import type { Clusters } from './clusters.ts';
+import { fittingCopyWorkers } from './copy-workers.ts';
 import { awaitEarlierWrites } from './earlier-writes.ts';
 import type { LiveSync } from './live-sync.ts';
 import type { SyncMonitor } from './monitor.ts';
@@ -146,14 +147,20 @@ export class SyncWork {
       if (live.current.failure) await live.update({ failure: null });
       return [await store.claimInstance(), await TrackedCatalog.load(store)] as const;
     });
+    const destination = clusters[startOptions.destination];
+    const copyWorkers =
+      options.copyWorkers ??
+      (await retrying({ signal, logger, monitor }, 'copy', async () => {
+        return await fittingCopyWorkers(destination, signal);
+      }));
     const context: SyncContext = {
       source: clusters[startOptions.source],
-      destination: clusters[startOptions.destination],
+      destination,
       store,
       catalog,
       filter: filterOf(startOptions),
       options: startOptions,
-      tuning: options,
+      tuning: { ...options, copyWorkers },
       monitor,
       logger,
       warn: async (warning) => {
