@@ -4,7 +4,7 @@ import { ConnectionString } from 'mongodb-connection-string-url';
 import { messageOf, SyncError } from '../service/errors.ts';
 import { LostWrites } from './lost-writes.ts';
 import { mendedConnection } from './mended-connection.ts';
-import { ownOperations } from './own-operations.ts';
+import { isWorkedOn } from './own-operations.ts';
 
 /**
  * The connections to one cluster. `decoded` is an ordinary client; `raw` answers with embedded documents as bytes
@@ -56,8 +56,7 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
     maxPoolSize: 64,
     // Not among the options that the driver declares.
     connectionType: mendedConnection(async (connectionId, signal) => {
-      const operations = await ownOperations(decoded.db('admin'), { connectionId }, signal);
-      return operations.length > 0;
+      return await isWorkedOn(decoded.db('admin'), connectionId, signal);
     }),
   } as const;
   try {

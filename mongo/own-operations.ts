@@ -14,6 +14,17 @@ export async function ownOperations(
   return await currentOp(admin, { idleConnections: false }, { active: true, ...match }, signal);
 }
 
+/** Whether the server that a client asks, be it a router, works on something that came on a connection of this number. */
+export async function isWorkedOn(
+  admin: Db,
+  connectionId: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const options = { idleConnections: false, localOps: true };
+  const operations = await currentOp(admin, options, { active: true, connectionId }, signal);
+  return operations.length > 0;
+}
+
 /** Which of the connections with these numbers a cluster's primary takes for open. */
 export async function openConnections(
   admin: Db,
@@ -27,7 +38,7 @@ export async function openConnections(
 
 async function currentOp(
   admin: Db,
-  options: { readonly idleConnections: boolean },
+  options: { readonly idleConnections: boolean; readonly localOps?: boolean },
   match: Document,
   signal: AbortSignal,
 ): Promise<Document[]> {
