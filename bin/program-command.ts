@@ -56,6 +56,7 @@ function flagOf(name: string, row: OptionRow): Option {
   const notes = [
     `env: ${environmentName(name)}`,
     ...(row.default === undefined ? [] : [`default: ${row.default}`]),
+    ...(row.range ? [`from ${row.range[0]} to ${row.range[1]}`] : []),
     ...(row.choices ? [`one of: ${row.choices.join(', ')}`] : []),
   ];
   const option = new Option(`--${name} ${value}`, `${row.description} (${notes.join('; ')})`);

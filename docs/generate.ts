@@ -146,6 +146,7 @@ function optionCells(name: string, row: OptionRow): readonly string[] {
   const notes = [
     ...(row.required === true ? ['**Required.**'] : []),
     ...(row.secret === true ? ['Secret.'] : []),
+    ...(row.range ? [`From ${row.range[0]} to ${row.range[1]}.`] : []),
     ...(row.choices ? [`One of ${row.choices.map((choice) => `\`${choice}\``).join(', ')}.`] : []),
   ];
   return [

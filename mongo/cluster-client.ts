@@ -53,7 +53,8 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
     heartbeatFrequencyMS: 5_000,
     // Networks forget connections that are idle for minutes, and say nothing.
     maxIdleTimeMS: 60_000,
-    maxPoolSize: 64,
+    // More than are ever used side by side: one is needed to ask what is worked on.
+    maxPoolSize: 256,
     // Not among the options that the driver declares.
     connectionType: mendedConnection(async (connectionId, signal) => {
       return await isWorkedOn(decoded.db('admin'), connectionId, signal);

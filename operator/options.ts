@@ -34,8 +34,9 @@ export const operatorOptionTable = {
   leaseName: { type: 'string', default: 'clustersync-operator', description: 'name of the Lease' },
   leaseNamespace: { type: 'string', default: 'default', description: 'namespace of the Lease' },
   port: {
-    type: 'number',
+    type: 'integer',
     default: 8080,
+    range: [0, 65_535],
     description: 'port of /healthz, /readyz and /metrics; 0 for any free one',
   },
   host: { type: 'string', default: '127.0.0.1', description: 'address to listen on' },

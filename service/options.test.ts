@@ -7,7 +7,8 @@ import { compileOptions, environmentName, type OptionTable } from './options.ts'
 const table = {
   config: { type: 'string', description: 'a YAML file with options' },
   cluster0: { type: 'string', description: 'connection string', required: true, secret: true },
-  port: { type: 'number', description: 'HTTP port', default: 27182 },
+  port: { type: 'integer', description: 'HTTP port', default: 27182, range: [0, 65_535] },
+  share: { type: 'number', description: 'a part', default: 0.5 },
   logLevel: {
     type: 'string',
     description: 'log level',
@@ -42,7 +43,7 @@ describe('compileOptions', () => {
     });
     assert.deepEqual(
       { ...options },
-      { config, cluster0: 'from-env', port: 3, logLevel: 'debug', fast: true },
+      { config, cluster0: 'from-env', port: 3, share: 0.5, logLevel: 'debug', fast: true },
     );
   });
 
@@ -58,10 +59,21 @@ describe('compileOptions', () => {
     ['a missing option', {}, /--cluster0, --cluster0File or CLUSTERSYNC_CLUSTER0 is needed/],
     [
       'a text as a number',
-      { cluster0: 'x', port: 'abc' },
-      /--port: a number is expected, not "abc"/,
+      { cluster0: 'x', share: 'abc' },
+      /--share: a number is expected, not "abc"/,
     ],
-    ['an empty text as a number', { cluster0: 'x', port: ' ' }, /--port: a number is expected/],
+    ['an empty text as a number', { cluster0: 'x', share: ' ' }, /--share: a number is expected/],
+    [
+      'a part of a number where whole ones are expected',
+      { cluster0: 'x', port: '1.5' },
+      /--port: a whole number from 0 to 65535 is expected, not "1.5"/,
+    ],
+    [
+      'a number below the least',
+      { cluster0: 'x', port: -1 },
+      /from 0 to 65535 is expected, not -1/,
+    ],
+    ['a number above the largest', { cluster0: 'x', port: 65_536 }, /from 0 to 65535 is expected/],
     [
       'a value outside the choices',
       { cluster0: 'x', logLevel: 'loud' },

@@ -5,12 +5,14 @@ import { SyncError } from './errors.ts';
 /** One option of a program: the same name as a flag (`--name`), in the configuration file and, in capitals, in the environment. */
 export interface OptionRow {
   readonly description: string;
-  readonly type: 'string' | 'number' | 'boolean';
+  readonly type: 'string' | 'number' | 'integer' | 'boolean';
   /** Shown in the help in place of the value. */
   readonly valueName?: string;
   readonly default?: string | number | boolean;
   readonly required?: boolean;
   readonly choices?: readonly string[];
+  /** Of a number: the least and the largest that is allowed. */
+  readonly range?: readonly [number, number];
   /** A secret may also be read from a file: `--nameFile`. */
   readonly secret?: boolean;
 }
@@ -21,6 +23,7 @@ export type OptionTable = Readonly<Record<string, OptionRow>>;
 interface ValueTypes {
   string: string;
   number: number;
+  integer: number;
   boolean: boolean;
 }
 
@@ -134,9 +137,15 @@ function typed(name: string, row: OptionRow, value: unknown): string | number | 
       `--${name}: ${expected} is expected${row.secret ? '' : `, not ${JSON.stringify(value)}`}`,
     );
   switch (row.type) {
-    case 'number': {
+    case 'number':
+    case 'integer': {
       const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-      if (typeof number !== 'number' || !Number.isFinite(number)) throw wrong('a number');
+      const [least, most] = row.range ?? [-Infinity, Infinity];
+      const isOfType = row.type === 'integer' ? Number.isInteger(number) : Number.isFinite(number);
+      if (typeof number !== 'number' || !isOfType || number < least || number > most) {
+        const kind = row.type === 'integer' ? 'a whole number' : 'a number';
+        throw wrong(row.range ? `${kind} from ${least} to ${most}` : kind);
+      }
       return number;
     }
     case 'boolean': {

@@ -23,7 +23,12 @@ export const syncerOptionTable = {
     valueName: 'name',
     description: 'name of this instance: the source shard it reads',
   },
-  port: { type: 'number', default: 27182, description: 'HTTP port; 0 for any free one' },
+  port: {
+    type: 'integer',
+    default: 27182,
+    range: [0, 65_535],
+    description: 'HTTP port; 0 for any free one',
+  },
   host: { type: 'string', default: '127.0.0.1', description: 'address to listen on' },
   apiToken: {
     type: 'string',
@@ -38,19 +43,21 @@ export const syncerOptionTable = {
     description: 'how much is logged',
   },
   copyWorkers: {
-    type: 'number',
-    valueName: 'number',
+    type: 'integer',
+    range: [1, 100],
     description:
       'partitions and collections copied side by side; by itself one for each core of the destination, 2 to 4',
   },
   partitionMebibytes: {
     type: 'number',
     default: 64,
+    range: [0.001, 1_048_576],
     description: 'size in MiB above which a collection is copied in partitions',
   },
   lanes: {
-    type: 'number',
+    type: 'integer',
     default: 4,
+    range: [1, 100],
     description: 'streams of writes side by side that change events are applied in',
   },
   config: { type: 'string', valueName: 'file', description: 'YAML file with options' },

@@ -28,7 +28,12 @@ export const verifierOptionTable = {
     default: false,
     description: 'compare all user databases; otherwise what the sync on the destination selects',
   },
-  port: { type: 'number', default: 27020, description: 'HTTP port; 0 for any free one' },
+  port: {
+    type: 'integer',
+    default: 27020,
+    range: [0, 65_535],
+    description: 'HTTP port; 0 for any free one',
+  },
   host: { type: 'string', default: '127.0.0.1', description: 'address to listen on' },
   apiToken: {
     type: 'string',
@@ -37,8 +42,9 @@ export const verifierOptionTable = {
     description: 'bearer token that the API asks for; none when absent',
   },
   workers: {
-    type: 'number',
+    type: 'integer',
     default: 4,
+    range: [1, 100],
     description: 'collections and ranges of _id compared side by side',
   },
   logLevel: {

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { createGuardedFolder } from '../../e2e/ground/guarded-folder.ts';
 import { emptyDestination, startCopyGround } from '../copy/measure.ts';
+import { tooManyFiles } from '../open-files.ts';
 import { contendersWith, type CollectionsResult } from './contenders.ts';
 import { assertLoaded, loadCollections } from './load.ts';
 import { tableOf } from './report.ts';
@@ -20,6 +21,8 @@ const { values } = parseArgs({
   },
 });
 const count = Number(values.collections);
+const obstacle = tooManyFiles(count, 3);
+if (obstacle !== undefined) throw new Error(obstacle);
 const names = values.contenders.split(',');
 
 await using folder = await createGuardedFolder();
