@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { MongoClient, ReadPreference, type Db } from 'mongodb';
+import { MongoClient, ReadPreference, UUID, type Db } from 'mongodb';
 import { ConnectionString } from 'mongodb-connection-string-url';
 import { messageOf, SyncError } from '../service/errors.ts';
+import { FormerConnections } from './former-connections.ts';
 import { LostWrites } from './lost-writes.ts';
 import { mendedConnection } from './mended-connection.ts';
 import { isWorkedOn } from './own-operations.ts';
@@ -16,6 +17,7 @@ export interface ClusterClient extends AsyncDisposable {
   readonly admin: Db;
   /** Of `decoded`, by which everything is written. */
   readonly lostWrites: LostWrites;
+  readonly formerConnections: FormerConnections;
 }
 
 /** How to connect to a cluster. */
@@ -37,9 +39,12 @@ export interface ClusterClientOptions {
  */
 export function createClusterClient(options: ClusterClientOptions): ClusterClient {
   checkConnectionString(options);
+  const { appName } = options;
+  const mark = new UUID().toHexString();
   let decoded: MongoClient;
   const settings = {
-    appName: options.appName,
+    appName,
+    driverInfo: { name: 'clustersync', platform: mark },
     readPreference: ReadPreference.primary,
     readConcern: { level: 'majority' },
     writeConcern: { w: 'majority' },
@@ -68,6 +73,7 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
       raw,
       admin: decoded.db('admin'),
       lostWrites: new LostWrites(decoded),
+      formerConnections: new FormerConnections(appName, mark),
       [Symbol.asyncDispose]: async () => {
         await Promise.all([decoded.close(), raw.close()]);
       },

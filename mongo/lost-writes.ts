@@ -27,7 +27,7 @@ const writes = new Set([
 ]);
 
 /** How long a write may come after its connection was given up: a limit of the product, told in docs/limits.md. */
-const maxHeldMs = 30_000;
+export const maxHeldMs = 30_000;
 
 const maxConnections = 1_000;
 

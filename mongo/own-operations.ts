@@ -36,6 +36,20 @@ export async function openConnections(
   return new Set(open.map(({ connectionId }) => Number(connectionId)));
 }
 
+/**
+ * How many open connections of a user a cluster's primary knows under a name, without those that have a mark in the platform
+ * they tell.
+ */
+export async function connectionsOfOthers(
+  admin: Db,
+  appName: string,
+  mark: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const match = { appName, 'clientMetadata.platform': { $not: { $regex: mark } } };
+  return (await currentOp(admin, { idleConnections: true }, match, signal)).length;
+}
+
 async function currentOp(
   admin: Db,
   options: { readonly idleConnections: boolean; readonly localOps?: boolean },

@@ -11,14 +11,16 @@ type WaitContext = Pick<SyncContext, 'destination' | 'signal' | 'logger'>;
 
 /**
  * Waits until the destination has ended what earlier work of this instance had asked of it, and has seen the end of the
- * connections that this process has given up with writes on them. A server goes on with a write whose client is gone, and
+ * connections that this process has given up with writes on them, and of those of the process before it. A server goes on with a write whose client is gone, and
  * a network delivers what it has held: applied now, it would come over what is applied next. Operations that begin later
  * are not waited for.
  */
 export async function awaitEarlierWrites(context: WaitContext): Promise<void> {
   const { destination, signal } = context;
   await untilNone(context, 'connections', async () => {
-    return await destination.lostWrites.pending(destination, signal);
+    const { admin, formerConnections, lostWrites } = destination;
+    const formerCount = await formerConnections.count(admin, signal);
+    return formerCount + (await lostWrites.pending(destination, signal));
   });
   let waitedFor = await operationsOf(context);
   await untilNone(context, 'operations', async () => {
