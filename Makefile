@@ -76,7 +76,6 @@ bench-changes: prerequisites node_modules/.installed tools
 bench-collections: prerequisites node_modules/.installed tools ## Measure how fast many small collections are made and copied; writes bench/results (COLLECTIONS=10000 ROUNDS=1)
 	@node_modules/.bin/node bench/collections/main.ts --collections $(or $(COLLECTIONS),10000) --rounds $(or $(ROUNDS),1) $(if $(CONTENDERS),--contenders '$(CONTENDERS)')
 
-
 ##@ Cluster (E2E_CLUSTER=local: in namespaces of this machine, as root; kind: in Docker; default kind where Docker answers)
 
 .PHONY: tools

@@ -72,30 +72,20 @@ async function list<T>(
   read: (entry: RawDocument) => readonly T[],
 ): Promise<T[]> {
   try {
-    return await listOnce(cluster, db, command, signal, read);
+    const found: T[] = [];
+    await using cursor = await RawCursor.open(
+      cluster.raw,
+      db,
+      { ...command, cursor: { batchSize: listingBatch } },
+      { signal, batchSize: listingBatch },
+    );
+    for await (const { documents } of cursor.batches())
+      for (const entry of documents) found.push(...read(entry));
+    return found;
   } catch (error) {
     if (!isCursorLost(error)) throw error;
     throw new SyncError('ClusterUnreachable', messageOf(error), { cause: error });
   }
-}
-
-async function listOnce<T>(
-  cluster: ClusterClient,
-  db: string,
-  command: Document,
-  signal: AbortSignal,
-  read: (entry: RawDocument) => readonly T[],
-): Promise<T[]> {
-  const found: T[] = [];
-  await using cursor = await RawCursor.open(
-    cluster.raw,
-    db,
-    { ...command, cursor: { batchSize: listingBatch } },
-    { signal, batchSize: listingBatch },
-  );
-  for await (const { documents } of cursor.batches())
-    for (const entry of documents) found.push(...read(entry));
-  return found;
 }
 
 function namespaceInfo(db: string, entry: RawDocument): NamespaceInfo {

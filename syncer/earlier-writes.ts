@@ -11,9 +11,9 @@ type WaitContext = Pick<SyncContext, 'destination' | 'signal' | 'logger'>;
 
 /**
  * Waits until the destination has ended what earlier work of this instance had asked of it, and has seen the end of the
- * connections that this process has given up with writes on them, and of those of the process before it. A server goes on with a write whose client is gone, and
- * a network delivers what it has held: applied now, it would come over what is applied next. Operations that begin later
- * are not waited for.
+ * connections that this process has given up with writes on them, and of those of the process before it. A server goes
+ * on with a write whose client is gone, and a network delivers what it has held: applied now, it would come over what is
+ * applied next. Operations that begin later are not waited for.
  */
 export async function awaitEarlierWrites(context: WaitContext): Promise<void> {
   const { destination, signal } = context;

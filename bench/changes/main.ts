@@ -1,12 +1,11 @@
 // Measures how fast changes are applied, each figure beside its floor, and writes bench/results/changes.*.
-import { mkdir, writeFile } from 'node:fs/promises';
-import { cpus, loadavg } from 'node:os';
-import { fileURLToPath } from 'node:url';
+import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { machineText, writeResults } from '../results.ts';
 import { measureBacklog } from './backlog.ts';
 import { measureLive, measureSingleWrites } from './delays.ts';
 import { startChangesGround } from './ground.ts';
-import { plotOf, textOf, type ChangesResults, type ChangesRound } from './report.ts';
+import { plotOf, textOf, type ChangesRound } from './report.ts';
 
 const { values } = parseArgs({
   options: {
@@ -19,9 +18,6 @@ const { values } = parseArgs({
   },
 });
 const roundCount = Number(values.rounds);
-
-const target = fileURLToPath(new URL('../results/', import.meta.url));
-await mkdir(target, { recursive: true });
 
 await using ground = await startChangesGround(values.members === '3' ? 3 : 1);
 const rounds: ChangesRound[] = [];
@@ -36,17 +32,17 @@ for (let round = 0; round < roundCount; round++) {
   console.log(`live: ${live.operationsPerSecond} operations/s, ${live.catchUpMs.toFixed(0)} ms`);
   rounds.push({ loadAverage, backlog, singleWrites, live });
   // After each round, so that a run that is cut off leaves those before.
-  await writeResults({
+  const results = {
     at: new Date().toISOString(),
-    machine: `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'})`,
+    machine: machineText(),
     members: Number(values.members),
     rounds,
+  };
+  const text = textOf(results);
+  await writeResults('changes', {
+    md: `${text}\n![changes](changes.svg)\n`,
+    svg: plotOf(results),
+    json: `${JSON.stringify(results)}\n`,
   });
-}
-
-async function writeResults(results: ChangesResults): Promise<void> {
-  await writeFile(`${target}changes.md`, `${textOf(results)}\n![changes](changes.svg)\n`);
-  await writeFile(`${target}changes.svg`, plotOf(results));
-  await writeFile(`${target}changes.json`, `${JSON.stringify(results)}\n`);
-  if (results.rounds.length === roundCount) console.log(`\n${textOf(results)}`);
+  if (rounds.length === roundCount) console.log(`\n${text}`);
 }

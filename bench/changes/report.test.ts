@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { percentile, plotOf, textOf, type ChangesRound } from './report.ts';
+import { percentile } from '../statistics.ts';
+import { plotOf, textOf, type ChangesRound } from './report.ts';
 
 const delays = (ms: number): { synced: number[]; direct: number[] } => ({
   synced: [ms, ms * 2],

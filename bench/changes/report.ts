@@ -1,4 +1,6 @@
 import { barsOf, type BarGroup } from '../bars.ts';
+import { markdownTable } from '../results.ts';
+import { percentile } from '../statistics.ts';
 import type { BacklogResult } from './backlog.ts';
 import type { LiveResult, WriteDelays } from './delays.ts';
 
@@ -18,14 +20,6 @@ export interface ChangesResults {
   /** Of each replica set. */
   readonly members: number;
   readonly rounds: readonly ChangesRound[];
-}
-
-/** The value that a share of all are not above. */
-export function percentile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((left, right) => left - right);
-  const value = sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];
-  if (value === undefined) throw new Error('there are no values');
-  return value;
 }
 
 /** The results as Markdown. */
@@ -71,11 +65,11 @@ export function textOf({ at, machine, members, rounds }: ChangesResults): string
     `# Applying changes\n\n${at}, ${machine}, replica sets of ${members}, ${rounds.length} round(s). ` +
       'Servers, tool, client and whatever else is at work share the machine: only what stands side by side can be compared.\n',
     'A backlog of 50 % inserts, 40 % updates and 10 % deletes, and the same as bulk writes to the destination, in turn:\n',
-    tableOf(backlogHead, backlogRows),
+    markdownTable(backlogHead, backlogRows),
     'Single writes until they are seen on the destination, in ms; directly: one client writes to both sides:\n',
-    tableOf(['writes', 'count', 'p50', 'p99', 'at most'], delayRows),
+    markdownTable(['writes', 'count', 'p50', 'p99', 'at most'], delayRows),
     'The live load of each round (writers wait for each of their operations):\n',
-    tableOf(
+    markdownTable(
       [
         'operations/s',
         'longest delay, ms',
@@ -131,9 +125,4 @@ function delayLists(rounds: readonly ChangesRound[]): DelayList[] {
     delays: rounds.flatMap((round) => round[of][way]),
     isOurs: way === 'synced',
   }));
-}
-
-function tableOf(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const line = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |\n`;
-  return line(head) + line(head.map(() => '---:')) + rows.map(line).join('');
 }

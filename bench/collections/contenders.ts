@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { CopyGround } from '../copy/measure.ts';
 import { startSyncerProcess } from '../../e2e/ground/syncer-process.ts';
 import { usageOf, type Usage } from '../process-usage.ts';
+import { percentile } from '../statistics.ts';
 import { database, documentBytes, documentsEach } from './load.ts';
 
 /** What one contender took. */
@@ -87,9 +88,7 @@ function syncer(buildIndexes: 'beforeDataCopy' | 'afterDataCopy'): Contender {
 }
 
 function delaysOf(delays: readonly number[]): ProgressDelays {
-  const sorted = delays.toSorted((left, right) => left - right);
-  const at = (share: number): number =>
-    Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
+  const at = (share: number): number => Math.round(percentile(delays, share));
   return { p50: at(0.5), p99: at(0.99), max: at(1) };
 }
 

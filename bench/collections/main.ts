@@ -1,13 +1,11 @@
 // Measures how fast many small collections are created and copied, beside a program that only creates them, and writes
 // bench/results/collections.*.
-import { execFile } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { cpus } from 'node:os';
-import { fileURLToPath } from 'node:url';
-import { parseArgs, promisify } from 'node:util';
+import { parseArgs } from 'node:util';
 import { createGuardedFolder } from '../../e2e/ground/guarded-folder.ts';
+import { buildFloor } from '../build-floor.ts';
 import { emptyDestination, startCopyGround } from '../copy/measure.ts';
 import { tooManyFiles } from '../open-files.ts';
+import { machineText, writeResults } from '../results.ts';
 import { contendersWith, type CollectionsResult } from './contenders.ts';
 import { assertLoaded, loadCollections } from './load.ts';
 import { tableOf } from './report.ts';
@@ -26,11 +24,7 @@ if (obstacle !== undefined) throw new Error(obstacle);
 const names = values.contenders.split(',');
 
 await using folder = await createGuardedFolder();
-const floor = `${folder.path}/floor`;
-await promisify(execFile)('go', ['build', '-o', floor, '.'], {
-  cwd: fileURLToPath(new URL('../floor', import.meta.url)),
-  env: { ...process.env, CGO_ENABLED: '0' },
-});
+const floor = await buildFloor(folder);
 const contenders = Object.entries(contendersWith(floor)).filter(([name]) =>
   names.some((begin) => name.startsWith(begin)),
 );
@@ -49,14 +43,11 @@ for (let round = 1; round <= Number(values.rounds); round++) {
   }
 }
 const at = new Date().toISOString();
-const machine = `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'})`;
+const machine = machineText();
 const intro = `# Many collections\n\n${at}, ${count} collections, ${values.rounds} round(s), ${machine}. Source, destination and contender share the machine.\n\n`;
 const table = tableOf(results);
-const target = fileURLToPath(new URL('../results/', import.meta.url));
-await mkdir(target, { recursive: true });
-await writeFile(`${target}collections.md`, `${intro}${table}`);
-await writeFile(
-  `${target}collections.json`,
-  `${JSON.stringify({ at, count, machine, results }, undefined, 2)}\n`,
-);
+await writeResults('collections', {
+  md: `${intro}${table}`,
+  json: `${JSON.stringify({ at, count, machine, results }, undefined, 2)}\n`,
+});
 console.log(`\n${table}`);

@@ -1,4 +1,5 @@
-import { median } from '../copy/report.ts';
+import { markdownTable } from '../results.ts';
+import { median } from '../statistics.ts';
 import type { CollectionsResult } from './contenders.ts';
 
 /** The results as a table in Markdown: medians over the rounds, and the worst memory and delays. */
@@ -41,6 +42,5 @@ export function tableOf(results: readonly CollectionsResult[]): string {
     'p99',
     'max',
   ];
-  const rule = head.map((_, column) => (column === 0 ? '---' : '---:'));
-  return `${[head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n`;
+  return markdownTable(head, rows, 1);
 }

@@ -1,12 +1,11 @@
 // Measures how fast data sets are copied, by all contenders in turn, and writes bench/results/copy.*.
-import { execFile } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { cpus, loadavg, totalmem } from 'node:os';
-import { fileURLToPath } from 'node:url';
-import { parseArgs, promisify } from 'node:util';
+import { loadavg, totalmem } from 'node:os';
+import { parseArgs } from 'node:util';
 import { createGuardedFolder } from '../../e2e/ground/guarded-folder.ts';
-import { findContenders } from './contenders.ts';
+import { buildFloor } from '../build-floor.ts';
 import { tooManyFiles } from '../open-files.ts';
+import { machineText, writeResults } from '../results.ts';
+import { findContenders } from './contenders.ts';
 import { dataSets, loadDataSet, namespacesOf } from './data-sets.ts';
 import { measureCopy, startCopyGround, type CopyResult } from './measure.ts';
 import { plotOf, rowsOf, tableOf } from './report.ts';
@@ -25,18 +24,14 @@ const size = Number(values.size);
 const names = values.contenders.split(',');
 
 await using folder = await createGuardedFolder();
-const floor = `${folder.path}/floor`;
-await promisify(execFile)('go', ['build', '-o', floor, '.'], {
-  cwd: fileURLToPath(new URL('../floor', import.meta.url)),
-  env: { ...process.env, CGO_ENABLED: '0' },
-});
+const floor = await buildFloor(folder);
 const all = await findContenders(floor);
 const contenders = all.filter(({ obstacle, name }) => {
   if (obstacle !== undefined) console.log(`not measured: ${name}: ${obstacle}`);
   return obstacle === undefined && names.some((begin) => name.startsWith(begin));
 });
 
-const loads = [loadOf()];
+const loadBefore = loadOf();
 await using ground = await startCopyGround();
 const results: CopyResult[] = [];
 for (const set of dataSets.filter(({ name }) => values.sets.split(',').includes(name))) {
@@ -55,20 +50,16 @@ for (const set of dataSets.filter(({ name }) => values.sets.split(',').includes(
     }
   }
 }
-loads.push(loadOf());
 const rows = rowsOf(results);
-const machine = `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), ${(totalmem() / 2 ** 30).toFixed(0)} GiB`;
+const machine = `${machineText()}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB`;
 const at = new Date().toISOString();
 const table = tableOf(rows);
-const intro = `# Copying\n\n${at}, SIZE=${size}, ${values.rounds} round(s), ${machine}. Source, destination and contender share the machine. Its load over 15 minutes: ${loads.join(' before, ')} after.\n\n`;
-const target = fileURLToPath(new URL('../results/', import.meta.url));
-await mkdir(target, { recursive: true });
-await writeFile(`${target}copy.md`, `${intro}${table}\n![seconds](copy.svg)\n`);
-await writeFile(`${target}copy.svg`, plotOf(rows));
-await writeFile(
-  `${target}copy.json`,
-  `${JSON.stringify({ at, size, machine, results }, undefined, 2)}\n`,
-);
+const intro = `# Copying\n\n${at}, SIZE=${size}, ${values.rounds} round(s), ${machine}. Source, destination and contender share the machine. Its load over 15 minutes: ${loadBefore} before, ${loadOf()} after.\n\n`;
+await writeResults('copy', {
+  md: `${intro}${table}\n![seconds](copy.svg)\n`,
+  svg: plotOf(rows),
+  json: `${JSON.stringify({ at, size, machine, results }, undefined, 2)}\n`,
+});
 console.log(`\n${table}`);
 
 function loadOf(): string {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { CopyResult } from './measure.ts';
-import { median, plotOf, rowsOf, tableOf } from './report.ts';
+import { median } from '../statistics.ts';
+import { plotOf, rowsOf, tableOf } from './report.ts';
 
 const result = (contender: string, seconds: number, peakMebibytes = 10): CopyResult => ({
   set: 'small',

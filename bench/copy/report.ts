@@ -1,4 +1,6 @@
 import { barsOf } from '../bars.ts';
+import { markdownTable } from '../results.ts';
+import { median } from '../statistics.ts';
 import type { CopyResult } from './measure.ts';
 
 /** What is written of each set and contender: the medians over the rounds. */
@@ -45,16 +47,6 @@ function floorOf({ contender }: Pick<CopyRow, 'contender'>): string | undefined 
   return contender.includes('before') ? 'floor, indexes before' : 'floor, indexes after';
 }
 
-/** The middle value; of an even number of values the mean of the two in the middle. */
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((left, right) => left - right);
-  const middle = sorted.length / 2;
-  const upper = sorted[Math.floor(middle)];
-  const lower = sorted[Math.ceil(middle) - 1];
-  if (upper === undefined || lower === undefined) throw new Error('there are no values');
-  return (upper + lower) / 2;
-}
-
 /** The rows as a table in Markdown. */
 export function tableOf(rows: readonly CopyRow[]): string {
   const head = [
@@ -77,8 +69,7 @@ export function tableOf(rows: readonly CopyRow[]): string {
     row.mongodCpuSeconds.toFixed(1),
     row.peakMebibytes.toFixed(0),
   ]);
-  const rule = head.map((_, column) => (column < 2 ? '---' : '---:'));
-  return `${[head, rule, ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n`;
+  return markdownTable(head, lines, 2);
 }
 
 /** The seconds of each row as bars, one group for each set, as SVG. */

@@ -1,0 +1,32 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+/** What the figures of a run depend on most. */
+export function machineText(): string {
+  return `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'})`;
+}
+
+/**
+ * A table in Markdown.
+ * @param texts - how many columns on the left are texts; the others are numbers.
+ */
+export function markdownTable(
+  head: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+  texts = 0,
+): string {
+  const rule = head.map((_, column) => (column < texts ? '---' : '---:'));
+  return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |\n`).join('');
+}
+
+/** Writes `bench/results/<name>.<extension>` for each text. */
+export async function writeResults(
+  name: string,
+  texts: Readonly<Record<string, string>>,
+): Promise<void> {
+  const folder = fileURLToPath(new URL('results/', import.meta.url));
+  await mkdir(folder, { recursive: true });
+  for (const [extension, text] of Object.entries(texts))
+    await writeFile(`${folder}${name}.${extension}`, text);
+}
