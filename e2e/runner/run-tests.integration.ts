@@ -30,9 +30,9 @@ describe('the test runner', () => {
       ['counts tests', 'it("a", () => {}); it("b", () => {});', '2 passed, 0 failed', /✔ a/],
       [
         'counts failures, and goes on',
-        'it("a", () => { throw new Error("no"); }); it("b", () => {});',
+        'it("a", () => { throw new Error("no\\n moon"); }); it("b", () => {});',
         '1 passed, 1 failed',
-        /FAILED: a\n/,
+        /FAILED: a: no moon\n/,
       ],
       [
         'says why a test was skipped',

@@ -14,8 +14,8 @@ class TallyReporter extends Mocha.reporters.Spec {
     runner.on('pass', (test) => {
       write({ outcome: 'passed', title: test.fullTitle() });
     });
-    runner.on('fail', (test) => {
-      write({ outcome: 'failed', title: test.fullTitle() });
+    runner.on('fail', (test, error: unknown) => {
+      write({ outcome: 'failed', title: `${test.fullTitle()}: ${reasonOf(error)}` });
     });
     runner.on('pending', (test) => {
       const title = test.fullTitle();
@@ -30,6 +30,12 @@ class TallyReporter extends Mocha.reporters.Spec {
       write({ outcome: 'end' });
     });
   }
+}
+
+/** The beginning of what an error says, in one line. */
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replaceAll(/\s+/g, ' ').trim().slice(0, 300);
 }
 
 // Mocha loads reporters with require.

@@ -11,7 +11,7 @@ export type TestOutcome =
 /** The results of a stage. */
 export interface Tally {
   readonly passed: number;
-  /** Titles of what failed. */
+  /** Titles of what failed, each with the reason. */
   readonly failed: readonly string[];
   readonly skipped: readonly { readonly title: string; readonly reason: string }[];
 }
