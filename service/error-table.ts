@@ -79,7 +79,14 @@ export const errorTable = {
     ...configuration,
     action: 'Leave `sharding` out: it is for replica set to sharded cluster only.',
   },
-  TopologyNotSupported: { ...configuration, action: 'Use replica sets as source and destination.' },
+  InvalidShardKey: {
+    ...configuration,
+    action: 'Correct the sharding entry that the description names.',
+  },
+  TopologyNotSupported: {
+    ...configuration,
+    action: 'Use a replica set as source, and a replica set or a sharded cluster as destination.',
+  },
   TimeSeriesNotSupported: {
     ...configuration,
     action: 'Exclude the time-series collections that the description names.',
@@ -109,6 +116,21 @@ export const errorTable = {
   OtherSyncUnfinished: {
     ...precondition,
     action: 'Finish the other sync, or drop its database clustersync_internal on the destination.',
+  },
+  ShardKeyIndexMissing: {
+    ...precondition,
+    action:
+      'Build the index that the description names on the source, or set createSupportingIndexes to true.',
+  },
+  IncompatibleUniqueIndex: {
+    ...precondition,
+    action:
+      'Choose another shard key, with the fields that the unique indexes begin with, or drop the index that the description names.',
+  },
+  BalancerRunning: {
+    ...precondition,
+    retryable: true,
+    action: 'Stop the balancer of the cluster (sh.stopBalancer()) until the sync is committed.',
   },
   ClusterUnreachable: {
     status: 503,
@@ -171,6 +193,12 @@ export const errorTable = {
     reason: 'UniqueIndexViolation',
     action:
       'Remove the duplicates that the description names, then restart the program: the commit goes on.',
+  },
+  InvalidShardKeyValue: {
+    ...fatal,
+    reason: 'InvalidShardKeyValue',
+    action:
+      'A document of the source has an array in a field of the shard key, which no sharded collection can have. Correct it, empty the destination, and start again; or choose another shard key.',
   },
   SupersededByOtherInstance: {
     ...fatal,

@@ -8,6 +8,7 @@ import { codeOf } from '../mongo/server-errors.ts';
 import { majorVersion, type Topology } from '../mongo/topology.ts';
 import { messageOf, SyncError } from '../service/errors.ts';
 import { checkTopologies, type StartOptions } from './api/start-body.ts';
+import { checkBalancer, checkSharding } from './check-sharding.ts';
 
 /** Oldest server that is synced: change streams with DDL events, and exact updates, are from 6.0 on. */
 const oldestMajorVersion = 6;
@@ -33,13 +34,14 @@ export async function checkClusters(subject: PreflightSubject): Promise<void> {
   if (sourceTopology.clusterId === destinationTopology.clusterId) {
     throw new SyncError(
       'SameCluster',
-      `${options.source} and ${options.destination} are the same replica set, ${sourceTopology.setName}`,
+      `${options.source} and ${options.destination} are the same deployment, ${sourceTopology.setName || sourceTopology.host}`,
     );
   }
   checkVersion(options.source, sourceTopology);
   checkVersion(options.destination, destinationTopology);
   checkReversible(subject);
   await checkPrivilegesFor(options, source, destination, signal);
+  await checkBalancer(destination, options.destination, destinationTopology, signal);
   await checkPatterns(subject);
   const selected = await selectedNamespaces(source, subject);
   const timeSeries = selected.filter(({ kind }) => kind === 'timeseries');
@@ -49,6 +51,7 @@ export async function checkClusters(subject: PreflightSubject): Promise<void> {
       `the source has time-series collections: ${namesOf(timeSeries)}`,
     );
   }
+  if (options.sharding) await checkSharding(source, options.sharding, selected, signal);
   const occupied = await selectedNamespaces(destination, subject);
   if (occupied.length > 0) {
     throw new SyncError(
@@ -146,7 +149,9 @@ function sourceActions({ enableUserWriteBlocking }: StartOptions): NeededActions
   };
 }
 
-function destinationActions({ enableUserWriteBlocking }: StartOptions): NeededActions {
+const shardingActions = ['enableSharding', 'splitChunk', 'moveChunk'] as const;
+
+function destinationActions({ enableUserWriteBlocking, sharding }: StartOptions): NeededActions {
   return {
     cluster: [
       'appendOplogNote',
@@ -167,6 +172,7 @@ function destinationActions({ enableUserWriteBlocking }: StartOptions): NeededAc
       'renameCollectionSameDB',
       'listCollections',
       'listIndexes',
+      ...(sharding ? shardingActions : []),
     ],
   };
 }

@@ -1,7 +1,7 @@
 import { Timestamp } from 'mongodb';
 import { majorityTime, writeNoop } from '../mongo/cluster-time.ts';
 import { buildCatalog } from './catalog/build-catalog.ts';
-import { createCollection } from './catalog/destination-catalog.ts';
+import { createCollection } from './catalog/create-collections.ts';
 import { followChanges } from './changes/follow-changes.ts';
 import type { StreamStart } from './changes/change-reader.ts';
 import { restoreCharacteristics } from './commit/restore.ts';

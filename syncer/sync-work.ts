@@ -5,7 +5,7 @@ import type { SyncError } from '../service/errors.ts';
 import type { Logger } from '../service/logger.ts';
 import type { ClusterName, StartOptions } from './api/start-body.ts';
 import { TrackedCatalog } from './catalog/tracked-catalog.ts';
-import type { Clusters } from './clusters.ts';
+import type { Clusters, Topologies } from './clusters.ts';
 import { fittingCopyWorkers } from './copy-workers.ts';
 import { awaitEarlierWrites } from './earlier-writes.ts';
 import type { LiveSync } from './live-sync.ts';
@@ -29,6 +29,7 @@ export interface WorkParts {
   readonly options: SyncerOptions;
   readonly logger: Logger;
   readonly clusters: Clusters;
+  readonly topologies: Topologies;
   readonly monitor: SyncMonitor;
   readonly live: LiveSync;
   readonly storeOn: (cluster: ClusterName, signal: AbortSignal) => SyncStore;
@@ -137,7 +138,7 @@ export class SyncWork {
   }
 
   async #createContext(): Promise<{ context: SyncContext; instance: InstanceRecord }> {
-    const { clusters, filterOf, live, logger, monitor, options, storeOn } = this.#parts;
+    const { clusters, filterOf, live, logger, monitor, options, storeOn, topologies } = this.#parts;
     const signal = AbortSignal.any([this.#parts.signal, this.#own.signal]);
     const { options: startOptions } = live.current;
     const store = storeOn(startOptions.destination, signal);
@@ -148,6 +149,7 @@ export class SyncWork {
       return [await store.claimInstance(), await TrackedCatalog.load(store)] as const;
     });
     const destination = clusters[startOptions.destination];
+    const { kind, shards } = topologies[startOptions.destination];
     const copyWorkers =
       options.copyWorkers ??
       (await retrying({ signal, logger, monitor }, 'copy', async () => {
@@ -156,6 +158,7 @@ export class SyncWork {
     const context: SyncContext = {
       source: clusters[startOptions.source],
       destination,
+      destinationShards: kind === 'sharded' ? shards : [],
       store,
       catalog,
       filter: filterOf(startOptions),

@@ -289,6 +289,7 @@ export class Syncer {
       options: this.#options,
       logger: this.#logger,
       clusters: this.#clusters,
+      topologies: this.#needTopologies(),
       monitor: this.monitor,
       live: this.#live,
       storeOn: (name, signal) => this.#storeOn(name, signal),

@@ -124,7 +124,9 @@ export class ChaosGround implements AsyncDisposable {
   async #sync({ seed, schedule, syncer, faults, clients, signal }: Run): Promise<void> {
     const { source, destination } = clients;
     const { buildIndexes, enableUserWriteBlocking } = schedule;
-    const workload = new RandomWorkload(source, seed, (error) => error instanceof MongoError);
+    const workload = new RandomWorkload(source, seed, {
+      isPassing: (error) => error instanceof MongoError,
+    });
     const ledger = new Ledger();
     await workload.prepare();
     await syncer.start({ ...forward, buildIndexes, enableUserWriteBlocking });

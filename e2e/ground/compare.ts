@@ -8,6 +8,8 @@ import { readCatalog, type CatalogEntry } from './catalog.ts';
 export interface CompareOptions {
   /** Databases (`shop`) and namespaces (`shop.items`) to leave out. */
   readonly exclude?: readonly string[];
+  /** Names of indexes that the destination may have besides. */
+  readonly mayBeExtra?: readonly string[];
 }
 
 /** One way in which two clusters differ. */
@@ -55,7 +57,7 @@ export async function assertEqualClusters(
 export async function findDifferences(
   sourceUri: string,
   destinationUri: string,
-  { exclude = [] }: CompareOptions = {},
+  { exclude = [], mayBeExtra = [] }: CompareOptions = {},
 ): Promise<readonly Difference[]> {
   await using source = new MongoClient(sourceUri);
   await using destination = new MongoClient(destinationUri);
@@ -70,7 +72,7 @@ export async function findDifferences(
     } else if (actual === undefined) {
       differences.push({ namespace, kind: 'missing on the destination' });
     } else {
-      differences.push(...differencesOfCatalog(namespace, expected, actual));
+      differences.push(...differencesOfCatalog(namespace, expected, actual, mayBeExtra));
       if (expected.type === 'collection' && actual.type === 'collection') {
         const documents = differencesOfDocuments(source, destination, expected, namespace);
         for await (const difference of documents) {
@@ -108,6 +110,7 @@ function* differencesOfCatalog(
   namespace: string,
   expected: CatalogEntry,
   actual: CatalogEntry,
+  mayBeExtra: readonly string[],
 ): Generator<Difference> {
   if (expected.type !== actual.type) {
     yield {
@@ -125,8 +128,10 @@ function* differencesOfCatalog(
   for (const name of new Set([...expected.indexes.keys(), ...actual.indexes.keys()])) {
     const spec = expected.indexes.get(name);
     const copy = actual.indexes.get(name);
-    if (spec === undefined) yield { namespace, kind: `index ${name} is not on the source` };
-    else if (copy === undefined)
+    if (spec === undefined) {
+      if (!mayBeExtra.includes(name))
+        yield { namespace, kind: `index ${name} is not on the source` };
+    } else if (copy === undefined)
       yield { namespace, kind: `index ${name} is missing on the destination` };
     else if (spec !== copy) {
       yield {

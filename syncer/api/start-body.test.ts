@@ -167,6 +167,35 @@ describe('parseStartBody', () => {
       },
       'InvalidBody',
     ],
+    ...(
+      [
+        ['a descending field', [{ x: -1 }]],
+        ['an unknown kind', [{ x: 'text' }]],
+        ['two hashed fields', [{ x: 'hashed' }, { y: 'hashed' }]],
+        ['a field twice', [{ x: 1 }, { x: 'hashed' }]],
+      ] as const
+    ).map(([what, key]): [string, object, string] => [
+      `a shard key with ${what}`,
+      {
+        ...clusters,
+        sharding: {
+          shardingEntries: [{ database: 'a', collection: 'b', shardCollection: { key } }],
+        },
+      },
+      'InvalidShardKey',
+    ]),
+    [
+      'a collection to shard twice',
+      {
+        ...clusters,
+        sharding: {
+          shardingEntries: [1, 2].map(() => {
+            return { database: 'a', collection: 'b', shardCollection: { key: [{ x: 1 }] } };
+          }),
+        },
+      },
+      'InvalidShardKey',
+    ],
   ];
   for (const [what, body, error] of refused) {
     it(`refuses ${what}: ${error}`, () => {
@@ -179,20 +208,24 @@ describe('parseStartBody', () => {
 });
 
 describe('checkTopologies', () => {
-  const sharding = { shardingEntries: [] };
-  const cases: [object | undefined, 'replicaSet' | 'sharded', 'replicaSet' | 'sharded', string][] =
-    [
-      [undefined, 'replicaSet', 'replicaSet', 'accepted'],
-      [sharding, 'replicaSet', 'replicaSet', 'ShardingNotAllowed'],
-      // Rule 2.
-      [undefined, 'replicaSet', 'sharded', 'ShardingRequired'],
-      [sharding, 'replicaSet', 'sharded', 'TopologyNotSupported'],
-      [undefined, 'sharded', 'sharded', 'TopologyNotSupported'],
-      // Rule 3.
-      [sharding, 'sharded', 'sharded', 'ShardingNotAllowed'],
-      [undefined, 'sharded', 'replicaSet', 'TopologyNotSupported'],
-      [sharding, 'sharded', 'replicaSet', 'ShardingNotAllowed'],
-    ];
+  const sharding = { createSupportingIndexes: false, shardingEntries: [] };
+  const cases: [
+    typeof sharding | undefined,
+    'replicaSet' | 'sharded',
+    'replicaSet' | 'sharded',
+    string,
+  ][] = [
+    [undefined, 'replicaSet', 'replicaSet', 'accepted'],
+    [sharding, 'replicaSet', 'replicaSet', 'ShardingNotAllowed'],
+    // Rule 2.
+    [undefined, 'replicaSet', 'sharded', 'ShardingRequired'],
+    [sharding, 'replicaSet', 'sharded', 'accepted'],
+    [undefined, 'sharded', 'sharded', 'TopologyNotSupported'],
+    // Rule 3.
+    [sharding, 'sharded', 'sharded', 'ShardingNotAllowed'],
+    [undefined, 'sharded', 'replicaSet', 'TopologyNotSupported'],
+    [sharding, 'sharded', 'replicaSet', 'ShardingNotAllowed'],
+  ];
   for (const [given, source, destination, expected] of cases) {
     it(`${source} to ${destination} ${given ? 'with' : 'without'} sharding: ${expected}`, () => {
       const options = { reversible: false, ...(given === undefined ? {} : { sharding: given }) };

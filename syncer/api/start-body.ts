@@ -2,6 +2,7 @@ import { Ajv, type ErrorObject } from 'ajv';
 import { SyncError } from '../../service/errors.ts';
 import type { NamespaceFilterEntry } from '../../mongo/namespace-filter.ts';
 import type { Topology } from '../../mongo/topology.ts';
+import { checkEntries, type ShardingOptions } from './sharding-options.ts';
 import schema from './start-body.schema.json' with { type: 'json' };
 
 /** Name of a cluster in the start body: the option that holds its connection string. */
@@ -21,7 +22,7 @@ export interface StartOptions {
   readonly reversible: boolean;
   readonly includeNamespaces?: readonly NamespaceFilterEntry[];
   readonly excludeNamespaces?: readonly NamespaceFilterEntry[];
-  readonly sharding?: object;
+  readonly sharding?: ShardingOptions;
 }
 
 const validate = new Ajv({
@@ -33,7 +34,7 @@ const validate = new Ajv({
 
 /**
  * Checks the body of POST /start by its schema and by the rules that need nothing else.
- * @throws SyncError InvalidBody, InvalidNamespaceFilter, UnknownCluster, NeverWithReversible or
+ * @throws SyncError InvalidBody, InvalidNamespaceFilter, InvalidShardKey, UnknownCluster, NeverWithReversible or
  * ReversibleNeedsWriteBlocking.
  */
 export function parseStartBody(body: unknown): StartOptions {
@@ -52,6 +53,7 @@ export function parseStartBody(body: unknown): StartOptions {
   if (options.source === options.destination) {
     throw new SyncError('UnknownCluster', `source and destination are both ${options.source}`);
   }
+  if (options.sharding) checkEntries(options.sharding);
   if (options.reversible) {
     if (options.buildIndexes === 'never') {
       throw new SyncError(
@@ -97,11 +99,8 @@ export function checkTopologies(
       'a sync from a replica set to a sharded cluster cannot be reversed',
     );
   }
-  if (source.kind === 'sharded' || destination.kind === 'sharded') {
-    throw new SyncError(
-      'TopologyNotSupported',
-      'this version syncs from replica set to replica set only',
-    );
+  if (source.kind === 'sharded') {
+    throw new SyncError('TopologyNotSupported', 'this version syncs from replica sets only');
   }
 }
 

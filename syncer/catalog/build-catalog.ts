@@ -142,6 +142,7 @@ export async function trackCollections(
       uuid,
       namespace,
       destinationUuid: null,
+      shardKey: null,
       options,
       indexes,
       namedAt: read.at,

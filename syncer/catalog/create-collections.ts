@@ -2,15 +2,35 @@ import type { UUID } from 'mongodb';
 import { listNamespaces } from '../../mongo/catalog.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { acknowledgedTogether } from '../../mongo/one-primary.ts';
+import type { ShardKey } from '../../mongo/shard-key.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { TrackedCollection } from '../state/records.ts';
+import type { SyncContext } from '../sync-context.ts';
 import {
+  collectionAt,
   createIndexes,
   createUnlessThere,
   dropNamespace,
   notThere,
   type Destination,
 } from './destination-catalog.ts';
+import { shardCollection } from './shard-collection.ts';
+
+/**
+ * Creates a tracked collection on the destination in its replicated form, with its indexes, and shards it where that is
+ * asked for. May be repeated. Returns the collection with its UUID there.
+ */
+export async function createCollection(
+  context: SyncContext,
+  tracked: TrackedCollection,
+): Promise<TrackedCollection> {
+  await createUnlessThere(context, tracked);
+  await createIndexes(context, tracked.namespace, tracked.indexes);
+  const shardKey = await shardCollection(context, tracked);
+  const created = await collectionAt(context, tracked.namespace);
+  if (!created) throw notThere(tracked.namespace);
+  return { ...tracked, destinationUuid: created.uuid, shardKey };
+}
 
 /** More of them do not help: the server makes files one after the other. */
 const sideBySide = 8;
@@ -22,7 +42,7 @@ const sideBySide = 8;
  * @throws SyncError ClusterUnreachable when the primary has changed meanwhile.
  */
 export async function createCollections(
-  context: Destination,
+  context: SyncContext,
   tracked: readonly TrackedCollection[],
   { withIndexes }: { readonly withIndexes: boolean },
 ): Promise<TrackedCollection[]> {
@@ -33,6 +53,10 @@ export async function createCollections(
       if (withIndexes)
         await createIndexes(context, collection.namespace, collection.indexes, concern);
     });
+    const sharded = new Map<TrackedCollection, ShardKey | null>();
+    // One after the other: each takes locks of its whole database.
+    for (const collection of tracked)
+      sharded.set(collection, await shardCollection(context, collection));
     const uuids = new Map<string, UUID>();
     for (const db of new Set(tracked.map(({ namespace }) => namespace.db)))
       for (const info of await listNamespaces(destination, db, signal))
@@ -40,7 +64,7 @@ export async function createCollections(
     return tracked.map((collection) => {
       const destinationUuid = uuids.get(namespaceText(collection.namespace));
       if (!destinationUuid) throw notThere(collection.namespace);
-      return { ...collection, destinationUuid };
+      return { ...collection, destinationUuid, shardKey: sharded.get(collection) ?? null };
     });
   });
 }

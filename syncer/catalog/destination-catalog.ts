@@ -19,21 +19,6 @@ export type Destination = Pick<SyncContext, 'destination' | 'signal' | 'logger' 
 
 const majority: WriteConcernSettings = { w: 'majority' };
 
-/**
- * Creates a tracked collection on the destination in its replicated form, with its indexes. May be repeated. Returns the
- * collection with its UUID there.
- */
-export async function createCollection(
-  context: Destination,
-  tracked: TrackedCollection,
-): Promise<TrackedCollection> {
-  await createUnlessThere(context, tracked);
-  const created = await collectionAt(context, tracked.namespace);
-  if (!created) throw notThere(tracked.namespace);
-  await createIndexes(context, tracked.namespace, tracked.indexes);
-  return { ...tracked, destinationUuid: created.uuid };
-}
-
 /** Creates a tracked collection in its replicated form, without its indexes. May be repeated. */
 export async function createUnlessThere(
   context: Destination,
@@ -226,7 +211,7 @@ function withExplicitCollation(spec: IndexSpec): Document {
 
 /** Drops an index; one that is not there is as good as dropped. */
 export async function dropIndex(
-  context: Destination,
+  context: Pick<SyncContext, 'destination' | 'signal'>,
   { db, coll }: Namespace,
   name: string,
 ): Promise<void> {

@@ -3,6 +3,7 @@ import { bsonType } from '../../mongo/raw-bson.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
 import { isIdIndex } from '../../mongo/replicated-form.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { dropIndex } from './destination-catalog.ts';
 
@@ -28,7 +29,13 @@ export async function dropRefusingIndexes(
 ): Promise<void> {
   const present = (await listIndexes(context.destination, namespace, context.signal)) ?? [];
   for (const { name } of present.filter(canRefuse)) {
-    await dropIndex(context, namespace, name);
+    try {
+      await dropIndex(context, namespace, name);
+    } catch (error) {
+      // What it refuses, no index of the shard key takes.
+      if (codeOf(error) === serverCode.cannotDropShardKeyIndex) continue;
+      throw error;
+    }
     context.logger.debug(
       { namespace: namespaceText(namespace), index: name },
       'index is left to the commit: it refuses a document',

@@ -8,13 +8,11 @@ import { RawValue } from '../../mongo/raw-value.ts';
 import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
 import { trackCollections } from '../catalog/build-catalog.ts';
-import {
-  createCollection,
-  createIndexes,
-  dropIndex,
-  dropNamespace,
-  renameCollection,
-} from '../catalog/destination-catalog.ts';
+import { requestedShardKey } from '../api/sharding-options.ts';
+import { createCollection } from '../catalog/create-collections.ts';
+import { checkUniqueIndexes } from '../catalog/shard-key-conflicts.ts';
+import { dropIndexOf } from '../catalog/shard-collection.ts';
+import { createIndexes, dropNamespace, renameCollection } from '../catalog/destination-catalog.ts';
 import { copyCollection } from '../copy/initial-copy.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -88,6 +86,7 @@ async function applyCreate(context: SyncContext, event: CatalogEvent, uuid: UUID
     uuid,
     namespace: event.namespace,
     destinationUuid: null,
+    shardKey: null,
     options,
     indexes: idIndex instanceof RawValue ? [decodeIndexSpec(idIndex.bytes)] : [],
     namedAt: event.time,
@@ -136,6 +135,17 @@ async function applyRename(
     // It was dropped meanwhile, or has yet another name: it is taken up again by that event, then.
     await dropTracked(context, tracked);
     return;
+  }
+  if (context.destinationShards.length > 0 && event.namespace.db !== to.db) {
+    // No sharded collection goes into another database, nor any to one whose primary shard is another (6.0).
+    await dropTracked(context, tracked);
+    await adopt(context, event, uuid, to);
+    return;
+  }
+  if (tracked.shardKey === null && requestedShardKey(context.options.sharding, to)) {
+    await context.warn(
+      `${namespaceText(event.namespace)} was renamed to ${namespaceText(to)}, which is to be sharded: it stays unsharded`,
+    );
   }
   await renameCollection(context, tracked, to);
   await context.catalog.put({
@@ -221,6 +231,7 @@ async function applyCreateIndexes(
   tracked: TrackedCollection,
 ): Promise<void> {
   const created = indexesOf(event);
+  if (tracked.shardKey) checkUniqueIndexes(tracked.namespace, created, tracked.shardKey);
   const names = new Set(created.map(({ name }) => name));
   await createIndexes(context, tracked.namespace, created);
   const indexes = [...tracked.indexes.filter(({ name }) => !names.has(name)), ...created];
@@ -233,7 +244,7 @@ async function applyDropIndexes(
   tracked: TrackedCollection,
 ): Promise<void> {
   const names = new Set(indexesOf(event).map(({ name }) => name));
-  for (const name of names) await dropIndex(context, tracked.namespace, name);
+  for (const name of names) await dropIndexOf(context, tracked, name);
   const indexes = tracked.indexes.filter(({ name }) => !names.has(name));
   await context.catalog.put({ ...tracked, indexes, specifiedAt: event.time });
 }

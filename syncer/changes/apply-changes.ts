@@ -1,14 +1,16 @@
 import { isTakenLiterally } from '../../mongo/literal-documents.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
+import { isScattered } from '../catalog/scattered.ts';
+import { deleteDocuments } from '../copy/delete-documents.ts';
 import { insertDocuments } from '../copy/insert-documents.ts';
 import { retryingWrites } from '../earlier-writes.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
-import type { DocumentChange } from './change-event.ts';
+import { idsOf, type DocumentChange } from './change-event.ts';
 import type { RoutedChange } from './change-router.ts';
 import { coalesce, type DocumentWrite, type WholeDocument } from './coalesce.ts';
-import { deleteDocuments, insertNew, putOrUpdate } from './write-changes.ts';
+import { insertNew, putOrUpdate, putScattered } from './write-changes.ts';
 
 /** Collections of one lane that are written to side by side. */
 const maxCollections = 4;
@@ -59,7 +61,7 @@ export class ChangeApplier {
       // No id is in both, so that they may go side by side; under a collation one of them is empty.
       const results = await Promise.allSettled([
         this.#write(collection, writes),
-        deleteDocuments(this.#context, collection.namespace, deletes),
+        deleteDocuments(this.#context, collection, idsOf(deletes)),
       ]);
       for (const result of results) if (result.status === 'rejected') throw result.reason;
     }
@@ -67,6 +69,10 @@ export class ChangeApplier {
 
   /** Inserts go first: what is before an insert of the same id has been left out by coalescing. */
   async #write(collection: TrackedCollection, writes: readonly DocumentWrite[]): Promise<void> {
+    if (isScattered(collection)) {
+      await putScattered(this.#context, collection, writes);
+      return;
+    }
     const key = collection.uuid.toHexString(false);
     if (this.#refusing.has(key)) {
       const { insertCount, newCount } = await putOrUpdate(this.#context, collection, writes);
@@ -94,7 +100,7 @@ async function applyInOrder(
   let inserts: WholeDocument[] = [];
   const flush = async (): Promise<void> => {
     if (inserts.length === 0) return;
-    await deleteDocuments(context, collection.namespace, inserts);
+    await deleteDocuments(context, collection, idsOf(inserts));
     await insertDocuments(
       context,
       collection.namespace,
@@ -112,8 +118,7 @@ async function applyInOrder(
     }
     await flush();
     if (change.kind === 'insert') inserts.push(change);
-    else if (change.kind === 'delete')
-      await deleteDocuments(context, collection.namespace, [change]);
+    else if (change.kind === 'delete') await deleteDocuments(context, collection, idsOf([change]));
     else await putOrUpdate(context, collection, [change]);
   }
   await flush();

@@ -2,6 +2,7 @@ import { Int32, type Document } from 'mongodb';
 import { RawValue } from '../../mongo/raw-value.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
+import { checkUniqueIndexes } from '../catalog/shard-key-conflicts.ts';
 import { modifyCollection } from '../catalog/destination-catalog.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -15,6 +16,7 @@ type Values = Readonly<Record<string, unknown>>;
 /**
  * Applies a collMod. What is altered on the destination during a sync (uniqueness, TTL, hidden, capped size) goes into
  * the tracked specification alone and onto the destination by the commit; everything else goes there at once.
+ * @throws SyncError IncompatibleUniqueIndex.
  */
 export async function applyModify(
   context: SyncContext,
@@ -34,6 +36,7 @@ export async function applyModify(
     index instanceof RawValue
       ? modifiedIndexes(tracked.indexes, index.decode() as Values)
       : tracked.indexes;
+  if (tracked.shardKey) checkUniqueIndexes(tracked.namespace, indexes, tracked.shardKey);
   await context.catalog.put({
     ...tracked,
     options: withoutOffTtl(options),

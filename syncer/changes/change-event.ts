@@ -36,6 +36,11 @@ export function sizeOfChange(change: DocumentChange): number {
   }
 }
 
+/** The ids of the documents of some changes. */
+export function idsOf(changes: readonly DocumentChange[]): RawElement[] {
+  return changes.map(({ key }) => key.id);
+}
+
 /** Which document a change is of. */
 export interface DocumentKey {
   readonly id: RawElement;

@@ -1,24 +1,25 @@
-import type { UUID } from 'mongodb';
+import type { Document, UUID } from 'mongodb';
 import { findCollection } from '../../mongo/catalog.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
-import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
+import { bsonType, RawWriter, type RawDocument, type RawElement } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import type { SyncContext } from '../sync-context.ts';
 
-/** The document of an `_id` as it is on the source now; undefined where it is gone, or its collection is. */
-export async function readDocument(
+/** Documents as they are on the source now, batch by batch; those that are gone are left out, all where the collection is. */
+export async function* readDocuments(
   context: SyncContext,
   collection: UUID,
-  id: RawElement,
-): Promise<RawDocument | undefined> {
+  ids: readonly RawElement[],
+): AsyncGenerator<readonly RawDocument[]> {
   let namespace = context.catalog.collection(collection.toHexString(false))?.namespace;
   for (;;) {
     namespace ??= (await findCollection(context.source, collection, context.signal))?.namespace;
-    if (namespace === undefined) return undefined;
+    if (namespace === undefined) return;
     try {
-      return await findDocument(context, namespace, collection, id);
+      yield* findDocuments(context, namespace, collection, ids);
+      return;
     } catch (error) {
       if (codeOf(error) !== serverCode.collectionUuidMismatch) throw error;
       // It has another name by now, or is gone.
@@ -27,19 +28,43 @@ export async function readDocument(
   }
 }
 
-async function findDocument(
+/** The document of an `_id` as it is on the source now; undefined where it is gone, or its collection is. */
+export async function readDocument(
+  context: SyncContext,
+  collection: UUID,
+  id: RawElement,
+): Promise<RawDocument | undefined> {
+  for await (const [document] of readDocuments(context, collection, [id])) return document;
+  return undefined;
+}
+
+async function* findDocuments(
   { source, signal }: SyncContext,
   { db, coll }: Namespace,
   collectionUUID: UUID,
-  id: RawElement,
-): Promise<RawDocument | undefined> {
-  const filter = { _id: new RawValue('_id', id) };
+  ids: readonly RawElement[],
+): AsyncGenerator<readonly RawDocument[]> {
   await using cursor = await RawCursor.open(
     source.raw,
     db,
-    { find: coll, filter, limit: 1, collectionUUID },
+    { find: coll, filter: anyOf(ids), collectionUUID },
     { signal },
   );
-  const batch = await cursor.next();
-  return batch?.documents[0];
+  for await (const { documents } of cursor.batches()) yield documents;
+}
+
+/** No id is a pattern: the server refuses those. */
+function anyOf(ids: readonly RawElement[]): Document {
+  const array = new RawWriter().beginArray('$in');
+  ids.forEach((id, at) => array.value(String(at), id));
+  const bytes = array.end().finish();
+  return {
+    _id: new RawValue('_id', {
+      type: bsonType.document,
+      name: '_id',
+      bytes,
+      offset: 0,
+      length: bytes.length,
+    }),
+  };
 }

@@ -1,15 +1,17 @@
 import { MongoServerError, type Document } from 'mongodb';
 import { documentSequence } from '../../mongo/document-sequence.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
-import type { RawDocument } from '../../mongo/raw-bson.ts';
+import { idElement, type RawDocument } from '../../mongo/raw-bson.ts';
 import { codeOf, isTransient } from '../../mongo/server-errors.ts';
+import { deleteDocuments } from '../copy/delete-documents.ts';
 import { insertDocuments, throwWriteErrors, writeOptions } from '../copy/insert-documents.ts';
+import { isScattered } from '../catalog/scattered.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
-import type { DocumentKey } from './change-event.ts';
+import { idsOf } from './change-event.ts';
 import type { DocumentWrite, WholeDocument } from './coalesce.ts';
-import { readDocument } from './read-document.ts';
-import { deleteStatement, updateStatement } from './write-statements.ts';
+import { readDocument, readDocuments } from './read-document.ts';
+import { updateStatement } from './write-statements.ts';
 
 /** The server takes 16 KiB above the largest document for a statement: it has an `_id` beside a document. */
 const maxStatementBytes = 16 * 1024 * 1024 + 15 * 1024;
@@ -59,10 +61,12 @@ export async function putOrUpdate(
   collection: TrackedCollection,
   writes: readonly DocumentWrite[],
 ): Promise<PutResult> {
+  const isMulti = isScattered(collection) && collection.options['collation'] !== undefined;
   let newCount = 0;
   let rest = writes;
+  let together = 1;
   while (rest.length > 0) {
-    const statements = statementsThatFit(rest.map(updateStatement));
+    const statements = statementsThatFit(rest.map((write) => updateStatement(write, { isMulti })));
     const [first] = rest;
     if (statements.length === 0 && first) {
       await applyTheLongWay(context, collection, first);
@@ -88,12 +92,17 @@ export async function putOrUpdate(
     const index = Number(failed['index']);
     const write = rest[index];
     if (!write) throw error;
+    // Updates of the shard key come in numbers: where one is refused soon after another, more are taken with it.
+    const isSoon = isScattered(collection) && rest !== writes && index <= together;
+    together = isSoon ? Math.min(together * 4, maxTogether) : 1;
     context.logger.debug(
-      { code: codeOf(error), kind: write.kind },
+      { code: codeOf(error), kind: write.kind, together },
       'a change is applied the long way',
     );
-    await applyTheLongWay(context, collection, write);
-    rest = rest.slice(index + 1);
+    const taken = rest.slice(index, index + together);
+    if (together === 1) await applyTheLongWay(context, collection, write);
+    else await putAsTheyAre(context, collection, taken);
+    rest = rest.slice(index + taken.length);
   }
   return { newCount, insertCount: writes.filter(({ kind }) => kind === 'insert').length };
 }
@@ -106,6 +115,21 @@ function statementsThatFit(statements: readonly RawDocument[]): readonly RawDocu
     return statement.length > maxStatementBytes || bytes > maxMessageBytes;
   });
   return end === -1 ? statements : statements.slice(0, end);
+}
+
+/** Refused updates that are replaced by their documents with one reading. */
+const maxTogether = 500;
+
+/** Puts the documents of some changes as they are now on the source. Where one is gone, its delete is still to come. */
+async function putAsTheyAre(
+  context: SyncContext,
+  collection: TrackedCollection,
+  writes: readonly DocumentWrite[],
+): Promise<void> {
+  for await (const documents of readDocuments(context, collection.uuid, idsOf(writes))) {
+    await deleteDocuments(context, collection, documents.map(idElement));
+    await insertDocuments(context, collection.namespace, documents);
+  }
 }
 
 /**
@@ -123,26 +147,30 @@ async function applyTheLongWay(
       ? await readDocument(context, collection.uuid, write.key.id)
       : write.document;
   if (document === undefined) return;
-  await deleteDocuments(context, collection.namespace, [write]);
+  await deleteDocuments(context, collection, idsOf([write]));
   await insertDocuments(context, collection.namespace, [document]);
 }
 
-/** Deletes documents by their ids, acknowledged by a majority. */
-export async function deleteDocuments(
+/**
+ * Puts whole documents, and updates others, where a document that stands there already may be on any shard: it is deleted
+ * first, as no insert would be refused because of it. Acknowledged by a majority.
+ */
+export async function putScattered(
   context: SyncContext,
-  namespace: Namespace,
-  changes: readonly { readonly key: DocumentKey }[],
+  collection: TrackedCollection,
+  writes: readonly DocumentWrite[],
 ): Promise<void> {
-  if (changes.length === 0) return;
-  const answer = await runWrite(context, namespace, {
-    delete: namespace.coll,
-    ordered: false,
-    deletes: documentSequence(
-      'deletes',
-      changes.map(({ key }) => deleteStatement(key)),
-    ),
-  });
-  throwWriteErrors(answer, () => false);
+  const whole = writes.filter((write) => write.kind !== 'update');
+  if (whole.length > 0) {
+    await deleteDocuments(context, collection, idsOf(whole));
+    await insertDocuments(
+      context,
+      collection.namespace,
+      whole.map(({ document }) => document),
+    );
+  }
+  const updates = writes.filter(({ kind }) => kind === 'update');
+  await putOrUpdate(context, collection, updates);
 }
 
 async function runWrite(

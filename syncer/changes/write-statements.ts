@@ -1,13 +1,19 @@
 import { isTakenLiterally } from '../../mongo/literal-documents.ts';
 import { RawWriter, type RawDocument } from '../../mongo/raw-bson.ts';
-import type { DocumentKey } from './change-event.ts';
 import type { DocumentWrite } from './coalesce.ts';
 
-/** A statement of the update command, as bytes: an upsert of a whole document, or the oplog's own difference. */
-export function updateStatement(write: DocumentWrite): RawDocument {
+/**
+ * A statement of the update command, as bytes: an upsert of a whole document, or the oplog's own difference.
+ * @param isMulti - an update of what is at the id on every shard: under a collation the server refuses to look for one
+ * document there (6.0.5).
+ */
+export function updateStatement(
+  write: DocumentWrite,
+  { isMulti }: { readonly isMulti: boolean },
+): RawDocument {
   const { id } = write.key;
   if (write.kind === 'update') {
-    return new RawWriter(write.diff.length + id.length + 128)
+    const writer = new RawWriter(write.diff.length + id.length + 128)
       .begin('q')
       .value('_id', id)
       .end()
@@ -20,8 +26,9 @@ export function updateStatement(write: DocumentWrite): RawDocument {
       .end()
       .end()
       .end()
-      .end()
-      .finish();
+      .end();
+    if (isMulti) writer.boolean('multi', true);
+    return writer.finish();
   }
   const writer = new RawWriter(write.document.length + id.length + 128)
     .begin('q')
@@ -33,9 +40,4 @@ export function updateStatement(write: DocumentWrite): RawDocument {
     writer.literalReplacement('u', write.document);
   }
   return writer.boolean('upsert', true).finish();
-}
-
-/** A statement of the delete command, as bytes. */
-export function deleteStatement({ id }: DocumentKey): RawDocument {
-  return new RawWriter(id.length + 64).begin('q').value('_id', id).end().int32('limit', 1).finish();
 }

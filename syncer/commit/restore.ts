@@ -15,6 +15,7 @@ import { retryingWrites } from '../earlier-writes.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { planIndexes, planOptions, type IndexStep } from './restore-plan.ts';
+import { settleShardKeyIndex, supportShardKey } from '../catalog/shard-collection.ts';
 import { setWriteBlocking } from './write-blocking.ts';
 
 /**
@@ -50,10 +51,13 @@ export async function restoreCharacteristics(
   let indexes = 0;
   await forEachCollection(context, async (collection) => {
     await whereItIs(context, collection, async (target, present) => {
+      const { shardKey } = collection;
+      if (shardKey) await supportShardKey(context, target.namespace, collection.indexes, shardKey);
       for (const step of await stepsFor(context, collection, target)) {
         await runStepBesideUsers(context, target, step);
         indexes++;
       }
+      if (shardKey) await settleShardKeyIndex(context, target.namespace, shardKey);
       for (const step of planOptions(collection.options, present))
         if (step.kind === 'modify') await modify(context, target, step.change);
     });

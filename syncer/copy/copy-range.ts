@@ -3,14 +3,17 @@ import { findCollection } from '../../mongo/catalog.ts';
 import { idRangeQueries, type IdRange } from '../../mongo/id-range.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { acknowledgedTogether } from '../../mongo/one-primary.ts';
+import { idElement } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { codeOf, isReadRepeatable, serverCode } from '../../mongo/server-errors.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
+import { isScattered } from '../catalog/scattered.ts';
 import { awaitEarlierWrites } from '../earlier-writes.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
+import { deleteDocuments } from './delete-documents.ts';
 import { insertBatch } from './insert-documents.ts';
 
 /** Bytes that one fetch aims at; the server ends it at 16 MiB, whatever the documents' size. */
@@ -22,18 +25,25 @@ const insertsInFlight = 2;
 /** Which documents of a collection: all of them, or those of a partition. */
 export type Range = IdRange | 'all';
 
+/** How a range is copied. */
+interface CopySettings {
+  /** How inserts are acknowledged, where the caller makes sure of a majority. */
+  readonly concern?: WriteConcernSettings;
+  /** Documents of the range may be on the destination already, from an attempt that was broken off. */
+  readonly isRepeated?: boolean;
+}
+
 /**
  * Copies documents of a collection to where it is on the destination, as bytes. The collection is found by its UUID,
  * whatever its name is by now; one that is gone has nothing to copy. After an error that passes it begins again: what
  * is there already stays.
- * @param concern - how inserts are acknowledged, where the caller makes sure of a majority.
  * @returns the bytes read.
  */
 export async function copyRange(
   context: SyncContext,
   collection: TrackedCollection,
   range: Range,
-  concern?: WriteConcernSettings,
+  { concern, isRepeated = false }: CopySettings = {},
 ): Promise<number> {
   let bytes = 0;
   let from: Namespace | undefined = collection.namespace;
@@ -50,10 +60,12 @@ export async function copyRange(
         );
         return;
       }
+      const mayBeThere = isRepeated || attempt > 0 || context.monitor.restarts > 0;
+      const documents = { collection, from, range, mayBeThere };
       bytes +=
         concern === undefined
-          ? await copyAcknowledged(context, collection, from, range)
-          : await copyOnce(context, collection, from, range, concern);
+          ? await copyAcknowledged(context, documents)
+          : await copyOnce(context, documents, concern);
     },
     (error) => {
       const gone = isGone(error);
@@ -79,7 +91,8 @@ export async function copyTogether(
     if (attempt > 0) await awaitEarlierWrites(context);
     await acknowledgedTogether(destination, signal, async (concern) => {
       await forEachConcurrently(collections, tuning.copyWorkers * 2, async (collection) => {
-        const copied = await copyRange(context, collection, 'all', concern);
+        const settings = { concern, isRepeated: attempt > 0 };
+        const copied = await copyRange(context, collection, 'all', settings);
         bytes += copied;
       });
     });
@@ -87,25 +100,26 @@ export async function copyTogether(
   return bytes;
 }
 
-async function copyAcknowledged(
-  context: SyncContext,
-  collection: TrackedCollection,
-  from: Namespace,
-  range: Range,
-): Promise<number> {
+/** Documents to copy: of a collection, which is called so on the source now. */
+interface CopiedDocuments {
+  readonly collection: TrackedCollection;
+  readonly from: Namespace;
+  readonly range: Range;
+  readonly mayBeThere: boolean;
+}
+
+async function copyAcknowledged(context: SyncContext, documents: CopiedDocuments): Promise<number> {
   const copy = async (concern: WriteConcernSettings): Promise<number> =>
-    await copyOnce(context, collection, from, range, concern);
+    await copyOnce(context, documents, concern);
   // One insert that waits for a majority costs less than what makes up for several that do not.
-  return collection.sizeBytes <= fetchBytes
+  return documents.collection.sizeBytes <= fetchBytes
     ? await copy({ w: 'majority' })
     : await acknowledgedTogether(context.destination, context.signal, copy);
 }
 
 async function copyOnce(
   context: SyncContext,
-  collection: TrackedCollection,
-  from: Namespace,
-  range: Range,
+  { collection, from, range, mayBeThere }: CopiedDocuments,
   concern: WriteConcernSettings,
 ): Promise<number> {
   const batchSize = documentsPerFetch(collection);
@@ -128,6 +142,9 @@ async function copyOnce(
       );
       for await (const batch of cursor.batches()) {
         await inFlight.add(async () => {
+          // On other shards an insert is not refused because of them.
+          if (mayBeThere && isScattered(collection))
+            await deleteDocuments(context, collection, batch.documents.map(idElement));
           const sums = await insertBatch(context, collection.namespace, batch, concern);
           context.monitor.addCopied(sums.count, sums.totalBytes);
           bytes += sums.totalBytes;

@@ -74,7 +74,7 @@ export async function copyCollection(
   context: SyncContext,
   collection: TrackedCollection,
 ): Promise<void> {
-  const bytes = await copyRange(context, collection, 'all');
+  const bytes = await copyRange(context, collection, 'all', { isRepeated: true });
   await retrying(context, 'copy state', async () => {
     await context.catalog.completeCollections([collection], bytes);
   });

@@ -6,12 +6,13 @@ import {
   type WriteConcernSettings,
 } from 'mongodb';
 import { documentSequence } from '../../mongo/document-sequence.ts';
-import type { Namespace } from '../../mongo/namespace.ts';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { bsonType, idElement, RawWriter, type RawDocument } from '../../mongo/raw-bson.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
 import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { findZeroTimestamps, hasZeroTimestamp } from '../../mongo/literal-documents.ts';
+import { messageOf, SyncError } from '../../service/errors.ts';
 import { dropRefusingIndexes } from '../catalog/loosen-indexes.ts';
 import type { SyncContext } from '../sync-context.ts';
 
@@ -76,6 +77,13 @@ async function insertAll(
     await insertOnce(context, namespace, insert, writeConcern);
   } catch (error) {
     if (codeOf(error) === undefined || isTransient(error)) throw error;
+    if (codeOf(error) === serverCode.shardKeyNotFound) {
+      throw new SyncError(
+        'InvalidShardKeyValue',
+        `a document of ${namespaceText(namespace)} cannot be on a sharded cluster: ${messageOf(error)}`,
+        { cause: error },
+      );
+    }
     await dropRefusingIndexes(context, namespace);
     await insertOnce(context, namespace, insert, writeConcern);
   }

@@ -38,6 +38,7 @@ const committed = {
 const collection: TrackedCollection = {
   uuid: new UUID('00000000-0000-4000-8000-000000000000'),
   destinationUuid: new UUID('00000000-0000-4000-8000-000000000001'),
+  shardKey: null,
   namespace: { db: 'shop', coll: 'items' },
   options: {},
   indexes: [],

@@ -1,6 +1,7 @@
 import type { Binary, Timestamp, UUID } from 'mongodb';
 import type { IndexSpec } from '../../mongo/specification.ts';
 import type { IdRange } from '../../mongo/id-range.ts';
+import type { ShardKey } from '../../mongo/shard-key.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import type { Document } from 'mongodb';
 import type { ErrorName } from '../../service/error-table.ts';
@@ -82,6 +83,8 @@ export interface TrackedCollection {
   readonly namespace: Namespace;
   /** Its UUID on the destination; null while it is being created. */
   readonly destinationUuid: UUID | null;
+  /** Its shard key on the destination; null where it is not sharded there. */
+  readonly shardKey: ShardKey | null;
   /** The options and indexes it has on the source. */
   readonly options: Document;
   readonly indexes: readonly IndexSpec[];

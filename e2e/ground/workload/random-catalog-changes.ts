@@ -1,5 +1,5 @@
 import type { Document, MongoClient } from 'mongodb';
-import type { SeededRandom } from './seeded-random.ts';
+import { SeededRandom } from './seeded-random.ts';
 
 /** Where a workload writes: two databases with a few collections each. */
 export const workloadDatabases = ['load_a', 'load_b'] as const;
@@ -19,7 +19,7 @@ type CatalogChange = (
   random: SeededRandom,
 ) => Promise<unknown>;
 
-const indexes: readonly ((random: SeededRandom) => Document)[] = [
+const allIndexes: readonly ((random: SeededRandom) => Document)[] = [
   () => ({ key: { number: 1 }, name: 'number_1' }),
   () => ({
     key: { number: 1 },
@@ -55,7 +55,7 @@ const options: readonly (readonly [number, Document])[] = [
   [1, { changeStreamPreAndPostImages: { enabled: true } }],
 ];
 
-const modifications: readonly ((random: SeededRandom) => Document)[] = [
+const allModifications: readonly ((random: SeededRandom) => Document)[] = [
   (random) => ({
     validator: { number: { $gte: -random.below(9) } },
     validationAction: random.pick(['warn', 'error']),
@@ -76,141 +76,169 @@ const modifications: readonly ((random: SeededRandom) => Document)[] = [
   (random) => ({ cappedMax: random.below(200) }),
 ];
 
-/** Changes of the catalog of every kind, with their weights. Many fail for what stands there: that is as good. */
-export const randomCatalogChanges: readonly (readonly [number, CatalogChange])[] = [
-  [
-    6,
-    async (client, db, coll, random) =>
-      await client.db(db).createCollection(coll, random.weighted(options)),
-  ],
-  [4, async (client, db, coll) => await client.db(db).dropCollection(coll)],
-  [
-    5,
-    async (client, db, coll, random) => {
-      const to = `${db}.${random.pick(workloadCollections)}`;
-      return await client
-        .db('admin')
-        .command({ renameCollection: `${db}.${coll}`, to, dropTarget: random.chance(0.5) });
-    },
-  ],
-  [
-    1,
-    async (client, db, coll, random) => {
-      const to = `${random.pick(workloadDatabases)}.${random.pick(workloadCollections)}`;
-      return await client
-        .db('admin')
-        .command({ renameCollection: `${db}.${coll}`, to, dropTarget: true });
-    },
-  ],
-  [
-    2,
-    async (client, db, coll, random) => {
-      // A swap: the first name is taken again at once.
-      const names = [coll, random.pick(workloadCollections), 'between'] as const;
-      for (const [from, to] of [
-        [names[0], names[2]],
-        [names[1], names[0]],
-        [names[2], names[1]],
-      ] as const)
-        await client.db(db).renameCollection(from, to, { dropTarget: random.chance(0.3) });
-    },
-  ],
-  [
-    1,
-    async (client, db, coll, random) => {
-      // A chain: everything moves on by one name.
-      let from: string = coll;
-      for (let moves = 0; moves < 3; moves++) {
-        const to = random.pick(workloadCollections);
-        await client.db(db).renameCollection(from, to, { dropTarget: true });
-        await client.db(db).createCollection(from);
-        from = to;
-      }
-    },
-  ],
-  [
-    1,
-    async (client, db, coll, random) => {
-      const into = {
-        db: random.pick(workloadDatabases),
-        coll: random.pick(workloadCollections),
-      };
-      const stages = [{ $match: { number: { $lt: random.below(400) } } }];
-      const last = random.chance(0.5)
-        ? { $out: into }
-        : { $merge: { into, whenMatched: random.pick(['replace', 'merge', 'keepExisting']) } };
-      await client
-        .db(db)
-        .collection(coll)
-        .aggregate([...stages, last])
-        .toArray();
-    },
-  ],
-  [
-    0.5,
-    async (client, db, coll, random) =>
-      await client.db(db).command({
-        cloneCollectionAsCapped: coll,
-        toCollection: random.pick(workloadCollections),
-        size: 30_000,
-      }),
-  ],
-  [
-    0.5,
-    async (client, db, coll, random) => {
-      // A collection where there may be a view the next time. Not the other way round, under the names that writers use:
-      // 6.0.5 ends when it is to change the size of a view (collMod with cappedSize).
-      const name = `view${random.below(3)}`;
-      await client.db(db).dropCollection(name);
-      await client
-        .db(db)
-        .collection(coll)
-        .aggregate([{ $limit: 5 }, { $out: name }])
-        .toArray();
-    },
-  ],
-  [
-    8,
-    async (client, db, coll, random) =>
-      await client.db(db).command({ createIndexes: coll, indexes: [random.pick(indexes)(random)] }),
-  ],
-  [
-    3,
-    async (client, db, coll, random) =>
-      await client
-        .db(db)
-        .command({ dropIndexes: coll, index: String(random.pick(indexes)(random)['name']) }),
-  ],
-  [1, async (client, db, coll) => await client.db(db).command({ dropIndexes: coll, index: '*' })],
-  [
-    5,
-    async (client, db, coll, random) =>
-      await client.db(db).command({ collMod: coll, ...random.pick(modifications)(random) }),
-  ],
-  [
-    1,
-    async (client, db, coll) =>
-      await client.db(db).command({ convertToCapped: coll, size: 50_000 }),
-  ],
-  [
-    2,
-    async (client, db, coll, random) =>
-      await client.db(db).createCollection(`view${random.below(3)}`, {
-        viewOn: coll,
-        pipeline: [{ $match: { number: random.below(9) } }],
-      }),
-  ],
-  [
-    1,
-    async (client, db, coll, random) =>
-      await client
-        .db(db)
-        .command({ collMod: `view${random.below(3)}`, viewOn: coll, pipeline: [] }),
-  ],
-  [
-    1,
-    async (client, db, _coll, random) =>
-      await client.db(db).dropCollection(`view${random.below(3)}`),
-  ],
-  [0.3, async (client, db) => await client.db(db).dropDatabase()],
-];
+/** Indexes that cannot be unique where `number` is the shard key. */
+const breakingIndexes: ReadonlySet<unknown> = new Set(['upserted_unique', 'compound']);
+
+/**
+ * Changes of the catalog of every kind, with their weights. Many fail for what stands there: that is as good.
+ * @param isSharded - leaves out what no collection can have whose shard key is `number`.
+ */
+export function randomCatalogChanges(
+  isSharded: boolean,
+): readonly (readonly [number, CatalogChange])[] {
+  return isSharded
+    ? changesWith(allIndexes.filter(isKept), allModifications.filter(isKept))
+    : changesWith(allIndexes, allModifications);
+}
+
+function isKept(make: (random: SeededRandom) => Document): boolean {
+  const made = make(new SeededRandom(1));
+  return !breakingIndexes.has((made['index'] as Document | undefined)?.['name'] ?? made['name']);
+}
+
+type Makers = readonly ((random: SeededRandom) => Document)[];
+
+function changesWith(
+  indexes: Makers,
+  modifications: Makers,
+): readonly (readonly [number, CatalogChange])[] {
+  return [
+    [
+      6,
+      async (client, db, coll, random) =>
+        await client.db(db).createCollection(coll, random.weighted(options)),
+    ],
+    [4, async (client, db, coll) => await client.db(db).dropCollection(coll)],
+    [
+      5,
+      async (client, db, coll, random) => {
+        const to = `${db}.${random.pick(workloadCollections)}`;
+        return await client
+          .db('admin')
+          .command({ renameCollection: `${db}.${coll}`, to, dropTarget: random.chance(0.5) });
+      },
+    ],
+    [
+      1,
+      async (client, db, coll, random) => {
+        const to = `${random.pick(workloadDatabases)}.${random.pick(workloadCollections)}`;
+        return await client
+          .db('admin')
+          .command({ renameCollection: `${db}.${coll}`, to, dropTarget: true });
+      },
+    ],
+    [
+      2,
+      async (client, db, coll, random) => {
+        // A swap: the first name is taken again at once.
+        const names = [coll, random.pick(workloadCollections), 'between'] as const;
+        for (const [from, to] of [
+          [names[0], names[2]],
+          [names[1], names[0]],
+          [names[2], names[1]],
+        ] as const)
+          await client.db(db).renameCollection(from, to, { dropTarget: random.chance(0.3) });
+      },
+    ],
+    [
+      1,
+      async (client, db, coll, random) => {
+        // A chain: everything moves on by one name.
+        let from: string = coll;
+        for (let moves = 0; moves < 3; moves++) {
+          const to = random.pick(workloadCollections);
+          await client.db(db).renameCollection(from, to, { dropTarget: true });
+          await client.db(db).createCollection(from);
+          from = to;
+        }
+      },
+    ],
+    [
+      1,
+      async (client, db, coll, random) => {
+        const into = {
+          db: random.pick(workloadDatabases),
+          coll: random.pick(workloadCollections),
+        };
+        const stages = [{ $match: { number: { $lt: random.below(400) } } }];
+        const last = random.chance(0.5)
+          ? { $out: into }
+          : { $merge: { into, whenMatched: random.pick(['replace', 'merge', 'keepExisting']) } };
+        await client
+          .db(db)
+          .collection(coll)
+          .aggregate([...stages, last])
+          .toArray();
+      },
+    ],
+    [
+      0.5,
+      async (client, db, coll, random) =>
+        await client.db(db).command({
+          cloneCollectionAsCapped: coll,
+          toCollection: random.pick(workloadCollections),
+          size: 30_000,
+        }),
+    ],
+    [
+      0.5,
+      async (client, db, coll, random) => {
+        // A collection where there may be a view the next time. Not the other way round, under the names that writers use:
+        // 6.0.5 ends when it is to change the size of a view (collMod with cappedSize).
+        const name = `view${random.below(3)}`;
+        await client.db(db).dropCollection(name);
+        await client
+          .db(db)
+          .collection(coll)
+          .aggregate([{ $limit: 5 }, { $out: name }])
+          .toArray();
+      },
+    ],
+    [
+      8,
+      async (client, db, coll, random) =>
+        await client
+          .db(db)
+          .command({ createIndexes: coll, indexes: [random.pick(indexes)(random)] }),
+    ],
+    [
+      3,
+      async (client, db, coll, random) =>
+        await client
+          .db(db)
+          .command({ dropIndexes: coll, index: String(random.pick(indexes)(random)['name']) }),
+    ],
+    [1, async (client, db, coll) => await client.db(db).command({ dropIndexes: coll, index: '*' })],
+    [
+      5,
+      async (client, db, coll, random) =>
+        await client.db(db).command({ collMod: coll, ...random.pick(modifications)(random) }),
+    ],
+    [
+      1,
+      async (client, db, coll) =>
+        await client.db(db).command({ convertToCapped: coll, size: 50_000 }),
+    ],
+    [
+      2,
+      async (client, db, coll, random) =>
+        await client.db(db).createCollection(`view${random.below(3)}`, {
+          viewOn: coll,
+          pipeline: [{ $match: { number: random.below(9) } }],
+        }),
+    ],
+    [
+      1,
+      async (client, db, coll, random) =>
+        await client
+          .db(db)
+          .command({ collMod: `view${random.below(3)}`, viewOn: coll, pipeline: [] }),
+    ],
+    [
+      1,
+      async (client, db, _coll, random) =>
+        await client.db(db).dropCollection(`view${random.below(3)}`),
+    ],
+    [0.3, async (client, db) => await client.db(db).dropDatabase()],
+  ];
+}

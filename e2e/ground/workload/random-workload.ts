@@ -15,22 +15,31 @@ const catalogShare = 0.06;
 /** How many are transactions. */
 const transactionShare = 0.05;
 
+/** What a workload meets. */
+export interface WorkloadOptions {
+  /** Errors, besides the server's refusals, that writers are not stopped by. Default: none. */
+  readonly isPassing?: (error: unknown) => boolean;
+  /** Its collections are, or are going to be, sharded by the field `number`. */
+  readonly isSharded?: boolean;
+}
+
 /** A random workload, the same operations for the same seed. */
 export class RandomWorkload {
   readonly #client: MongoClient;
   readonly #seed: number;
   readonly #isPassing: (error: unknown) => boolean;
+  readonly #catalogChanges: ReturnType<typeof randomCatalogChanges>;
   readonly #counts = new Map<string, number>();
 
-  /** @param isPassing - errors, besides the server's refusals, that writers are not stopped by. Default: none. */
   constructor(
     client: MongoClient,
     seed: number,
-    isPassing: (error: unknown) => boolean = () => false,
+    { isPassing = () => false, isSharded = false }: WorkloadOptions = {},
   ) {
     this.#client = client;
     this.#seed = seed;
     this.#isPassing = isPassing;
+    this.#catalogChanges = randomCatalogChanges(isSharded);
   }
 
   /** Operations that went through and were refused: shown when a test fails. */
@@ -85,7 +94,7 @@ export class RandomWorkload {
   }
 
   async #changeCatalog(random: SeededRandom): Promise<void> {
-    const change = random.weighted(randomCatalogChanges);
+    const change = random.weighted(this.#catalogChanges);
     const [db, coll] = [random.pick(workloadDatabases), random.pick(workloadCollections)];
     await this.#tolerating(async () => await change(this.#client, db, coll, random));
   }

@@ -53,8 +53,6 @@ describe('sharded clusters on either side', () => {
     await refuses(syncer, {}, 'ShardingRequired');
     await refuses(syncer, { includeNamespaces: [{ database: 'shop' }] }, 'ShardingRequired');
     await refuses(syncer, { sharding: {} }, 'InvalidBody');
-    await refuses(syncer, { sharding }, 'TopologyNotSupported');
-    await refuses(syncer, { sharding: { shardingEntries: [] } }, 'TopologyNotSupported');
   });
 
   it('contract 4.1 rule 3: sharding where the source is a sharded cluster', async () => {

@@ -75,6 +75,7 @@ export const serverCommands: CommandTable = {
       return { raw: Object.fromEntries(raw), ok: 1 };
     },
   },
+  hostInfo: { needs: onCluster('hostInfo'), run: ofInner },
   flushRouterConfig: { needs: onCluster('flushRouterConfig'), run: ofInner },
   createUser: { needs: onDatabase('createUser'), run: onConfigServer },
   dropUser: { needs: onDatabase('dropUser'), run: onConfigServer },

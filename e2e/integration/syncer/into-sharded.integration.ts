@@ -1,0 +1,391 @@
+import assert from 'node:assert/strict';
+import type { Document } from 'mongodb';
+import type { SyncerProcess } from '../../ground/syncer-process.ts';
+import { until } from '../../ground/until.ts';
+import { commitAndWait, forward } from './cluster-pair.ts';
+import { shardingEntry, useShardedPair } from './sharded-destination.ts';
+
+interface Item extends Document {
+  _id: string | number;
+}
+
+const items = (count: number, first = 0): Item[] =>
+  Array.from({ length: count }, (_, n) => ({
+    _id: first + n,
+    k: (first + n) * 7,
+    a: { b: `text ${(first + n) % 50}` },
+    region: ['eu', 'us', 'asia'][n % 3],
+  }));
+
+describe('contract 2.4: a replica set synced into a sharded cluster', function () {
+  this.timeout(120_000);
+  const pair = useShardedPair(3);
+
+  beforeEach(async () => {
+    await pair.reset();
+  });
+
+  /** The collection of the source that is sharded in most tests. */
+  const source = () => pair.source.client.db('shop').collection<Item>('items');
+  const copy = () => pair.destination.client.db('shop').collection<Item>('items');
+  const byK = { sharding: { shardingEntries: [shardingEntry('shop.items', { k: 1 })] } };
+
+  it('shards what is listed and nothing else, and all shards have their part from the copy on', async () => {
+    const shop = pair.source.client.db('shop');
+    const keys: Readonly<Record<string, readonly object[]>> = {
+      ranged: [{ k: 1 }],
+      hashed: [{ k: 'hashed' }],
+      compound: [{ region: 1 }, { k: 1 }],
+      dotted: [{ 'a.b': 1 }],
+      half: [{ region: 1 }, { k: 'hashed' }],
+      ids: [{ _id: 1 }],
+      'hashed.ids': [{ _id: 'hashed' }],
+      collated: [{ region: 1 }, { k: 1 }],
+      empty: [{ k: 1 }],
+    };
+    await shop.createCollection('collated', { collation: { locale: 'en', strength: 2 } });
+    for (const [name, key] of Object.entries(keys)) {
+      const supporting = Object.assign({}, ...key) as Record<string, 1>;
+      const simple = { locale: 'simple' };
+      await shop.collection(name).createIndexes([{ key: supporting, collation: simple }]);
+      if (name !== 'empty') await shop.collection<Item>(name).insertMany(items(600));
+    }
+    await shop.collection<Item>('unlisted').insertMany(items(10));
+    await shop.createCollection('capped', { capped: true, size: 4096 });
+    await shop.createCollection('view', { viewOn: 'ranged', pipeline: [] });
+    const shardingEntries = Object.entries(keys).map(([name, key]) =>
+      shardingEntry(`shop.${name}`, ...key),
+    );
+    await using syncer = await pair.syncing({ sharding: { shardingEntries } });
+    for (const [name, key] of Object.entries(keys)) {
+      assert.deepEqual(await pair.shardKey(`shop.${name}`), Object.assign({}, ...key));
+      if (name === 'empty') continue;
+      for (const [shard, count] of Object.entries(await pair.spread(`shop.${name}`)))
+        assert.ok(count >= 60, `${shard} has ${count} of 600 of ${name}`);
+    }
+    assert.equal(await pair.shardKey('shop.unlisted'), undefined);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  it('applies changes of every kind, of the shard key too, during the copy and after it', async () => {
+    await source().createIndexes([{ key: { k: 1 } }]);
+    await source().insertMany(items(900));
+    await using syncer = await pair.syncer({ options: { partitionMebibytes: 0.01 } });
+    await syncer.start({ ...forward, ...byK });
+    const change = async (first: number): Promise<void> => {
+      const at = (n: number): { _id: number } => ({ _id: first + n });
+      // To another shard, and back.
+      for (let n = 0; n < 20; n++) await source().updateOne(at(n), { $set: { k: 6300 - n } });
+      for (let n = 0; n < 10; n++) await source().updateOne(at(n), { $set: { k: n, again: true } });
+      await source().updateOne(at(20), { $unset: { k: '' } });
+      await source().updateOne(at(21), { $set: { k: null } });
+      await source().updateOne(at(22), { $set: { k: 'a text' } });
+      await source().replaceOne(at(23), { k: 1, replaced: true });
+      await source().replaceOne(at(24), { replaced: 'without the key' });
+      await source().updateOne(at(25), { $inc: { k: 1.5 } });
+      await source().deleteOne(at(26));
+      await source().deleteOne(at(27));
+      await source().insertOne({ ...at(27), k: 5000 });
+      await source().findOneAndUpdate(at(28), [{ $set: { k: { $multiply: ['$k', -1] } } }]);
+      await source().updateOne(at(1_000_000), { $set: { k: 12 } }, { upsert: true });
+      await source().updateOne({ _id: `u${first}` }, { $set: { v: 1 } }, { upsert: true });
+      await source().updateMany({ _id: { $gt: first + 40, $lt: first + 60 } }, { $mul: { k: -1 } });
+      await pair.source.client.withSession(async (session) => {
+        await session.withTransaction(async () => {
+          await source().updateOne(at(30), { $set: { k: 4200 } }, { session });
+          await source().deleteOne(at(31), { session });
+          await source().insertOne({ ...at(2_000_000), k: 3 }, { session });
+        });
+      });
+    };
+    await change(0);
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await change(300);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  it('leaves no document on two shards when the copy is broken off and its shard key changes', async () => {
+    await source().createIndexes([{ key: { k: 1 } }]);
+    const filler = 'f'.repeat(500);
+    await source().insertMany(items(1500).map((item) => ({ ...item, filler })));
+    await using syncer = await pair.syncer({
+      options: { partitionMebibytes: 0.2, copyWorkers: 1 },
+    });
+    await syncer.start({ ...forward, ...byK });
+    for (let round = 1; round <= 3; round++) {
+      await syncer.waitFor(
+        ({ collectionCopy, canCommit }) =>
+          canCommit || (collectionCopy?.estimatedCopiedBytes ?? 0) > round * 200_000,
+      );
+      await syncer.kill('SIGKILL');
+      await source().updateMany({ _id: { $lt: 500 * round } }, [
+        { $set: { k: { $subtract: [10_500, '$k'] } } },
+      ]);
+      await syncer.restart();
+    }
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  it('keeps what the server takes literally, and ids that are equal under a collation', async () => {
+    const shop = pair.source.client.db('shop');
+    const collation = { locale: 'en', strength: 2 };
+    await shop.createCollection('collated', { collation });
+    for (const name of ['items', 'collated'])
+      await shop
+        .collection(name)
+        .createIndexes([{ key: { k: 1 }, collation: { locale: 'simple' } }]);
+    const collated = shop.collection<Item>('collated');
+    await collated.insertMany([
+      { _id: 'a', k: 1 },
+      { _id: 'B', k: 'x' },
+      { _id: 'c', k: 'X' },
+    ]);
+    await source().insertMany(items(50));
+    const shardingEntries = ['shop.items', 'shop.collated'].map((ns) =>
+      shardingEntry(ns, { k: 1 }),
+    );
+    await using syncer = await pair.syncing({ sharding: { shardingEntries } });
+    await collated.updateOne({ _id: 'a' }, { $set: { k: 99, v: 1 } });
+    await collated.updateOne({ _id: 'B' }, { $set: { v: 2 } });
+    await collated.deleteOne({ _id: 'c' });
+    await collated.insertOne({ _id: 'C', k: 'a' });
+    await collated.replaceOne({ _id: 'b' }, { k: 'Y' });
+    const db = shop;
+    await db.command({
+      insert: 'items',
+      documents: [
+        { _id: 'dollar', k: 1, $set: { a: 1 } },
+        { _id: { a: 1 }, k: 2, 'dotted.name': 1 },
+      ],
+    });
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  it('follows the catalog: sharded collections are renamed, dropped, made again, and go to other databases', async () => {
+    const shop = pair.source.client.db('shop');
+    await source().createIndexes([{ key: { k: 1 } }]);
+    await source().insertMany(items(300));
+    await shop.collection<Item>('plain').insertMany(items(20));
+    const shardingEntries = ['shop.items', 'shop.late', 'other.moved'].map((ns) =>
+      shardingEntry(ns, { k: 1 }),
+    );
+    await using syncer = await pair.syncing({ sharding: { shardingEntries } });
+    await source().rename('renamed');
+    await shop.collection<Item>('late').insertMany(items(40));
+    await shop.collection('late').createIndexes([{ key: { k: 1 } }]);
+    await source().createIndexes([{ key: { k: 1 } }]);
+    await source().insertMany(items(100, 1000));
+    await shop.collection('renamed').createIndexes([{ key: { a: 1 } }]);
+    await shop.collection('renamed').dropIndex('k_1');
+    await shop.collection('plain').rename('unsharded');
+    await source().drop();
+    await source().insertMany(items(30));
+    await source().createIndexes([{ key: { k: 1, region: 1 } }]);
+    await pair.source.client
+      .db('admin')
+      .command({ renameCollection: 'shop.unsharded', to: 'other.plain' });
+    await pair.source.client.db('shop').collection<Item>('to-move').insertMany(items(25));
+    await pair.source.client
+      .db('admin')
+      .command({ renameCollection: 'shop.to-move', to: 'other.moved' });
+    await pair.source.client
+      .db('admin')
+      .command({ renameCollection: 'shop.late', to: 'other.late' });
+    await pair.source.client
+      .db('other')
+      .collection('moved')
+      .createIndexes([{ key: { k: 1 } }]);
+    await syncer.waitFor(({ lagTimeSeconds }) => (lagTimeSeconds ?? 9) <= 1);
+    await commitAndWait(syncer);
+    assert.deepEqual(await pair.shardKey('shop.items'), { k: 1 });
+    assert.deepEqual(await pair.shardKey('shop.renamed'), { k: 1 });
+    assert.equal(await pair.shardKey('other.moved'), undefined);
+    assert.match(
+      (await syncer.progress()).warnings?.join() ?? '',
+      /renamed to other\.moved, .* stays unsharded/,
+    );
+    // Its shard key needs an index where the source has none by now.
+    const indexes = await pair.destination.client.db('shop').collection('renamed').indexes();
+    assert.deepEqual(
+      indexes.map(({ name }) => name),
+      ['_id_', 'a_1', 'k_1'],
+    );
+    await pair.destination.client.db('shop').collection('renamed').drop();
+    await shop.collection('renamed').drop();
+    await pair.assertEqual();
+  });
+
+  const supporting = { ...byK.sharding, createSupportingIndexes: true };
+  const indexCases: readonly (readonly [what: string, body: object, names: readonly string[]])[] = [
+    ['createSupportingIndexes: true makes a missing index', { sharding: supporting }, ['k_1']],
+    [
+      'createSupportingIndexes: true with indexes after the copy',
+      { sharding: supporting, buildIndexes: 'afterDataCopy' },
+      ['k_1'],
+    ],
+    [
+      'buildIndexes: never keeps what supports the shard key',
+      { sharding: supporting, buildIndexes: 'never' },
+      ['clustersync_shard_key'],
+    ],
+  ];
+  for (const [what, body, names] of indexCases) {
+    it(`contract 4.1 rule 6: ${what}`, async () => {
+      await source().insertMany(items(60));
+      await source().createIndexes([{ key: { k: -1 } }]);
+      await using syncer = await pair.syncing(body);
+      await source().insertMany(items(60, 100));
+      await commitAndWait(syncer);
+      const never = 'buildIndexes' in body && body.buildIndexes === 'never';
+      const expected = ['_id_', ...(never ? [] : ['k_-1']), ...names];
+      assert.deepEqual((await copy().indexes()).map(({ name }) => name).sort(), expected.sort());
+      assert.deepEqual(
+        await copy().find().sort({ _id: 1 }).toArray(),
+        await source().find().sort({ _id: 1 }).toArray(),
+      );
+    });
+  }
+
+  it('contract 4.1 rule 6: indexes of the source are used as they are, unique ones and those built after the copy too', async () => {
+    await source().createIndexes([{ key: { k: 1 }, unique: true, name: 'mine' }]);
+    await source().insertMany(items(60));
+    await using syncer = await pair.syncing({
+      sharding: supporting,
+      buildIndexes: 'afterDataCopy',
+    });
+    await source().insertMany(items(60, 100));
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  it('a hidden index does not support a shard key', async () => {
+    await source().createIndexes([{ key: { k: 1 } }]);
+    await source().insertMany(items(60));
+    await using syncer = await pair.syncing(byK);
+    await pair.source.client
+      .db('shop')
+      .command({ collMod: 'items', index: { name: 'k_1', hidden: true } });
+    await commitAndWait(syncer);
+    const indexes = await copy().indexes();
+    assert.deepEqual(
+      indexes.map(({ name }) => name),
+      ['_id_', 'k_1', 'clustersync_shard_key'],
+    );
+    assert.equal(indexes[1]?.hidden, true);
+    assert.match(
+      (await syncer.progress()).warnings?.join() ?? '',
+      /clustersync_shard_key of shop.items stays/,
+    );
+  });
+
+  const refusals: readonly (readonly [
+    what: string,
+    prepare: () => Promise<unknown>,
+    error: string,
+    said: RegExp,
+  ])[] = [
+    [
+      'without an index for the key',
+      async () => await source().insertOne({ _id: 1 }),
+      'ShardKeyIndexMissing',
+      /shop\.items .*{"k":1}/,
+    ],
+    [
+      'with one of another collation only',
+      async () => {
+        await pair.source.client
+          .db('shop')
+          .createCollection('items', { collation: { locale: 'de' } });
+        await source().createIndexes([{ key: { k: 1 } }]);
+      },
+      'ShardKeyIndexMissing',
+      /simple collation/,
+    ],
+    [
+      'with a sparse one only',
+      async () => await source().createIndexes([{ key: { k: 1 }, sparse: true }]),
+      'ShardKeyIndexMissing',
+      /shop\.items/,
+    ],
+    [
+      'with a unique index that does not begin with the key',
+      async () => {
+        await source().createIndexes([{ key: { k: 1 } }]);
+        await source().createIndexes([{ key: { email: 1 }, unique: true, name: 'by email' }]);
+      },
+      'IncompatibleUniqueIndex',
+      /by email of shop\.items/,
+    ],
+    [
+      'of a capped collection',
+      async () =>
+        await pair.source.client.db('shop').createCollection('items', { capped: true, size: 4096 }),
+      'InvalidShardKey',
+      /capped/,
+    ],
+    [
+      'of a view',
+      async () =>
+        await pair.source.client
+          .db('shop')
+          .createCollection('items', { viewOn: 'x', pipeline: [] }),
+      'InvalidShardKey',
+      /view/,
+    ],
+    [
+      'while the balancer runs',
+      async () => await pair.destination.admin({ balancerStart: 1 }),
+      'BalancerRunning',
+      /cluster1/,
+    ],
+  ];
+  it('contract 4.1 rule 5: refuses what cannot be sharded so, and writes nothing', async () => {
+    await using syncer = await pair.syncer();
+    for (const [what, prepare, error, said] of refusals) {
+      await pair.reset();
+      await prepare();
+      try {
+        const { body } = await syncer.post('start', { ...forward, ...byK });
+        assert.equal(body['error'], error, `${what}: ${JSON.stringify(body)}`);
+        assert.match(String(body['errorDescription']), said);
+        assert.equal((await syncer.progress()).state, 'IDLE');
+        const { databases } = await pair.destination.client.db().admin().listDatabases();
+        assert.deepEqual(
+          databases.map(({ name }) => name),
+          ['admin', 'config'],
+        );
+      } finally {
+        await pair.destination.admin({ balancerStop: 1 });
+      }
+    }
+  });
+
+  it('contract 4.1 rule 5: a unique index that comes during the sync and does not begin with the key stops it', async () => {
+    await source().createIndexes([{ key: { k: 1 } }]);
+    await using syncer = await pair.syncing(byK);
+    await source().createIndexes([{ key: { email: 1 }, unique: true, name: 'by email' }]);
+    assert.match(await failureOf(syncer), /by email of shop\.items/);
+  });
+
+  it('an array in a field of the shard key stops the sync, and is named', async () => {
+    await source().createIndexes([{ key: { k: 1 } }]);
+    await using syncer = await pair.syncing(byK);
+    await source().insertOne({ _id: 'array', k: [1, 2] });
+    assert.match(await failureOf(syncer), /shop\.items.*array/);
+  });
+});
+
+/** What progress says of a sync that has stopped for good. */
+async function failureOf(syncer: SyncerProcess): Promise<string> {
+  let failure: unknown;
+  await until('the failure of the sync', async () => {
+    failure = (await syncer.getProgress()).body['error'];
+    return failure !== undefined;
+  });
+  return String(failure);
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import type { Document } from 'mongodb';
+import { sleep } from '../../../service/sleep.ts';
+import { RandomWorkload } from '../../ground/workload/random-workload.ts';
+import { SeededRandom } from '../../ground/workload/seeded-random.ts';
+import { forward } from './cluster-pair.ts';
+import { shardingEntry, useShardedPair } from './sharded-destination.ts';
+
+/** One seed by its number with SEED=17, the first 100 with SEEDS=100. */
+const seeds =
+  process.env['SEED'] === undefined
+    ? Array.from({ length: Number(process.env['SEEDS'] ?? 4) }, (_, index) => index + 1)
+    : [Number(process.env['SEED'])];
+
+/** Half of the collections of the workload. */
+const sharded = [
+  ['load_a', 'one'],
+  ['load_a', 'three'],
+  ['load_b', 'two'],
+  ['load_b', 'Five.with.dots'],
+] as const;
+
+/** How long writers go on while change events are applied. */
+const workloadMs = 1_500;
+
+const never = new AbortController().signal;
+
+/**
+ * The invariant: whatever is written to the replica set, shard keys changed and collections renamed among it, and whenever
+ * the syncer is killed, after the commit both sides are equal byte for byte, and each document is on one shard. Odd seeds
+ * let the syncer live; even ones kill it during the copy, the changes and the commit.
+ */
+describe('a random workload on the way into a sharded cluster', function () {
+  this.timeout(180_000);
+  const pair = useShardedPair(2);
+  /** What is sharded, of the names that are sometimes capped collections or views when the sync begins. */
+  async function sharding(): Promise<object> {
+    const shardingEntries: object[] = [];
+    for (const [db, coll] of sharded) {
+      const infos = pair.source.client.db(db).listCollections({ name: coll });
+      const info: Document | undefined = (await infos.toArray())[0];
+      const options = info?.['options'] as Document | undefined;
+      const isPlain = info?.['type'] !== 'view' && options?.['capped'] !== true;
+      if (isPlain) shardingEntries.push(shardingEntry(`${db}.${coll}`, { number: 1 }));
+    }
+    return { createSupportingIndexes: true, shardingEntries };
+  }
+
+  beforeEach(async () => {
+    await pair.reset();
+  });
+
+  for (const seed of seeds) {
+    it(`ends in equal clusters, seed ${seed}`, async () => {
+      const chance = new SeededRandom(seed);
+      const isKilled = seed % 2 === 0;
+      const workload = new RandomWorkload(pair.source.client, seed, { isSharded: true });
+      await workload.prepare();
+      // Small partitions, so that small collections are split too.
+      await using syncer = await pair.syncer({ options: { partitionMebibytes: 0.05 } });
+      const killAndRestart = async (withinMs: number): Promise<void> => {
+        if (!isKilled) return;
+        await sleep(chance.below(withinMs), never);
+        await syncer.kill('SIGKILL');
+        await syncer.restart();
+      };
+      const writing = new AbortController();
+      const written = workload.run(3, writing.signal);
+      try {
+        const buildIndexes = seed % 3 === 0 ? 'afterDataCopy' : 'beforeDataCopy';
+        await syncer.start({ ...forward, buildIndexes, sharding: await sharding() });
+        await killAndRestart(3_000);
+        await syncer.waitFor(({ canCommit }) => canCommit);
+        await sleep(workloadMs, never);
+        await killAndRestart(1);
+      } finally {
+        writing.abort();
+        await written;
+      }
+      await syncer.waitFor(({ canCommit }) => canCommit);
+      await syncer.commit();
+      await killAndRestart(2_000);
+      await syncer.waitFor(({ state }) => state === 'COMMITTED');
+      await pair.assertEqual({ mayBeExtra: ['number_1', 'clustersync_shard_key'] });
+      assert.ok((workload.counts['done'] ?? 0) > 100, JSON.stringify(workload.counts));
+    });
+  }
+});

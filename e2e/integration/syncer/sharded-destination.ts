@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { BSON, MongoClient, type Document } from 'mongodb';
+import { assertEqualClusters, type CompareOptions } from '../../ground/compare.ts';
+import { databaseNames, emptyCluster } from '../../ground/mongod/empty-cluster.ts';
+import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+import type { ShardedClusterOptions } from '../../ground/sharded/sharded-cluster.ts';
+import { useShardedCluster, type ShardedGround } from '../../ground/sharded/use-sharded-cluster.ts';
+import {
+  startSyncerProcess,
+  type SyncerProcess,
+  type SyncerProcessOptions,
+} from '../../ground/syncer-process.ts';
+import { forward } from './cluster-pair.ts';
+
+/** A replica set to sync from, and a sharded cluster to sync to. */
+export interface ShardedPair {
+  readonly source: { readonly set: ReplicaSet; readonly client: MongoClient };
+  readonly destination: ShardedGround;
+  /** Drops all user databases and the syncer's own on both sides. */
+  reset(): Promise<void>;
+  syncer(options?: Partial<SyncerProcessOptions>): Promise<SyncerProcess>;
+  /** Starts a sync, and waits until it can be committed. */
+  syncing(body: object, options?: Partial<SyncerProcessOptions>): Promise<SyncerProcess>;
+  /** Rejects unless both sides hold the same, byte for byte, and each document is on one shard. */
+  assertEqual(options?: CompareOptions): Promise<void>;
+  /** How many documents of a collection each shard has. */
+  spread(ns: string): Promise<Readonly<Record<string, number>>>;
+  /** The shard key of a collection of the destination; undefined where it is unsharded. */
+  shardKey(ns: string): Promise<Document | undefined>;
+}
+
+/** An entry of `sharding` in a start body. */
+export function shardingEntry(ns: string, ...key: readonly object[]): object {
+  const dot = ns.indexOf('.');
+  return { database: ns.slice(0, dot), collection: ns.slice(dot + 1), shardCollection: { key } };
+}
+
+/** Gives the tests of a suite a source and a sharded destination: to be called in `describe`, used in hooks and tests. */
+export function useShardedPair(shards: ShardedClusterOptions['shards']): ShardedPair {
+  const destination = useShardedCluster({ shards });
+  let source: ShardedPair['source'] | undefined;
+  before(async () => {
+    const set = await startReplicaSet({ members: 1, name: 'source' });
+    source = { set, client: new MongoClient(set.uri('admin')) };
+  });
+  after(async () => {
+    await source?.client.close();
+    await source?.set.stop();
+  });
+  const need = (): ShardedPair['source'] => {
+    if (!source) throw new Error('the pair is started by the hooks of its suite');
+    return source;
+  };
+  const pair: ShardedPair = {
+    get source() {
+      return need();
+    },
+    destination,
+    async reset() {
+      await Promise.all([emptyCluster(need().client), emptyCluster(destination.client)]);
+    },
+    async syncer(options) {
+      return await startSyncerProcess({
+        cluster0: need().set.uri('syncer'),
+        cluster1: destination.cluster.uri('syncer'),
+        ...options,
+      });
+    },
+    async syncing(body, options) {
+      const syncer = await pair.syncer(options);
+      try {
+        await syncer.start({ ...forward, ...body });
+        await syncer.waitFor(({ canCommit }) => canCommit);
+        return syncer;
+      } catch (error) {
+        await syncer[Symbol.asyncDispose]();
+        throw error;
+      }
+    },
+    async assertEqual(options) {
+      await assertEqualClusters(need().set.uri('admin'), destination.cluster.uri('admin'), options);
+      await assertOnOneShard(destination);
+    },
+    async spread(ns) {
+      const documents = Object.entries(await destination.onShards(ns));
+      return Object.fromEntries(documents.map(([shard, found]) => [shard, found.length]));
+    },
+    async shardKey(ns) {
+      const collections = destination.client
+        .db('config')
+        .collection<{ _id: string }>('collections');
+      const found: Document | null = await collections.findOne({ _id: ns });
+      return found?.['key'] as Document | undefined;
+    },
+  };
+  return pair;
+}
+
+/** Every document of the user databases is on one shard, and no shard has one that the router does not show. */
+async function assertOnOneShard({ cluster, client }: ShardedGround): Promise<void> {
+  for (const db of await databaseNames(client)) {
+    if (db === 'clustersync_internal') continue;
+    for (const { name, type } of await client.db(db).listCollections().toArray()) {
+      if (type === 'view' || name === 'system.views') continue;
+      const owners = new Map<string, string>();
+      for (const shard of cluster.shards) {
+        const found = cluster.shardClient(shard).db(db).collection(name);
+        for await (const { _id } of found.find(
+          {},
+          { projection: { _id: 1 }, promoteValues: false },
+        )) {
+          const id = BSON.EJSON.stringify(_id, { relaxed: false });
+          assert.equal(owners.get(id), undefined, `${db}.${name} _id ${id} is on two shards`);
+          owners.set(id, shard);
+        }
+      }
+      assert.equal(owners.size, await client.db(db).collection(name).countDocuments(), name);
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { chunkCount, planMoves } from './chunk-plan.ts';
+
+const gibibyte = 1024 ** 3;
+
+describe('chunkCount', () => {
+  const cases: readonly (readonly [bytes: number, shards: number, chunks: number])[] = [
+    [0, 1, 2],
+    [0, 3, 6],
+    [gibibyte, 3, 8],
+    [10 * gibibyte, 3, 80],
+    [1000 * gibibyte, 3, 96],
+  ];
+  for (const [bytes, shards, chunks] of cases) {
+    it(`is ${chunks} for ${bytes} bytes on ${shards} shards`, () => {
+      assert.equal(chunkCount(bytes, shards), chunks);
+    });
+  }
+});
+
+describe('planMoves', () => {
+  it('leaves neighbours on different shards, as many on each, and moves nothing twice', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 5 }),
+        fc.array(fc.nat(4), { maxLength: 40 }),
+        (shardCount, owners) => {
+          const shards = Array.from({ length: shardCount }, (_, index) => `shard-${index}`);
+          const chunks = owners.map((owner, min) => {
+            return { min, max: min + 1, shard: `shard-${owner % shardCount}` };
+          });
+          const moves = planMoves(chunks, shards);
+          for (const { chunk, to } of moves) assert.notEqual(chunk.shard, to);
+          const placed = chunks.map(
+            (chunk) => moves.find((move) => move.chunk === chunk)?.to ?? chunk.shard,
+          );
+          assert.equal(placed[0], chunks[0]?.shard);
+          if (shardCount > 1)
+            placed.slice(1).forEach((shard, index) => {
+              assert.notEqual(shard, placed[index]);
+            });
+          const counts = shards.map((shard) => placed.filter((other) => other === shard).length);
+          assert.ok(Math.max(...counts) - Math.min(...counts) <= 1);
+        },
+      ),
+    );
+  });
+});

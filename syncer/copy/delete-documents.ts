@@ -1,0 +1,50 @@
+import { documentSequence } from '../../mongo/document-sequence.ts';
+import { RawWriter, type RawDocument, type RawElement } from '../../mongo/raw-bson.ts';
+import { isScattered } from '../catalog/scattered.ts';
+import type { TrackedCollection } from '../state/records.ts';
+import type { SyncContext } from '../sync-context.ts';
+import { throwWriteErrors, writeOptions } from './insert-documents.ts';
+
+/** Deletes documents of a collection of the destination by their ids, acknowledged by a majority. */
+export async function deleteDocuments(
+  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
+  collection: Pick<TrackedCollection, 'namespace' | 'options' | 'shardKey'>,
+  ids: readonly RawElement[],
+): Promise<void> {
+  if (ids.length === 0) return;
+  const { db, coll } = collection.namespace;
+  const statements = isScattered(collection) ? deleteEverywhere(ids) : ids.map(deleteStatement);
+  const command = {
+    delete: coll,
+    ordered: false,
+    writeConcern: { w: 'majority' },
+    deletes: documentSequence('deletes', statements),
+  };
+  const answer = await destination.decoded.db(db).command(command, writeOptions(signal));
+  throwWriteErrors(answer, () => false);
+}
+
+/** Bytes of ids in one statement: a document of the server holds them. */
+const maxIdBytes = 8 * 1024 * 1024;
+
+/** Statements of the delete command, as bytes, that delete whatever is at some ids, on every shard. */
+function deleteEverywhere(ids: readonly RawElement[]): RawDocument[] {
+  const statements: RawDocument[] = [];
+  for (let next = 0; next < ids.length;) {
+    const writer = new RawWriter().begin('q').begin('_id').beginArray('$in');
+    let bytes = 0;
+    for (let at = 0; next < ids.length && (at === 0 || bytes < maxIdBytes); at++, next++) {
+      const id = ids[next];
+      if (!id) break;
+      writer.value(String(at), id);
+      bytes += id.length;
+    }
+    statements.push(writer.end().end().end().int32('limit', 0).finish());
+  }
+  return statements;
+}
+
+/** A statement of the delete command, as bytes. */
+function deleteStatement(id: RawElement): RawDocument {
+  return new RawWriter(id.length + 64).begin('q').value('_id', id).end().int32('limit', 1).finish();
+}
