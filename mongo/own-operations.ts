@@ -14,6 +14,35 @@ export async function ownOperations(
   return await currentOp(admin, { idleConnections: false }, { active: true, ...match }, signal);
 }
 
+/**
+ * The writes that the shards of a cluster work on, whoever has asked for them: under whose name they came to the router,
+ * not every shard knows. Those of the catalog go on without a client: a coordinator on a shard ends what it has begun.
+ * Needs the action `inprog`.
+ * @param besides - a database whose writes do not count.
+ */
+export async function writesOnShards(
+  admin: Db,
+  besides: string,
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const pipeline = [
+    { $currentOp: { allUsers: true, idleConnections: false } },
+    {
+      $match: {
+        active: true,
+        desc: { $regex: '^conn|Coordinator$' },
+        op: { $nin: ['query', 'getmore', 'none'] },
+        ns: { $not: { $regex: `^(admin|config|local|${besides})\\.` } },
+      },
+    },
+    { $project: { opid: 1, shard: 1, desc: 1, ns: 1 } },
+  ];
+  const found = await firstBatch(admin, pipeline, signal);
+  return new Set(
+    found.map(({ opid, shard, desc, ns }) => String(opid ?? [shard, desc, ns].join(' '))),
+  );
+}
+
 /** Whether the server that a client asks, be it a router, works on something that came on a connection of this number. */
 export async function isWorkedOn(
   admin: Db,
@@ -32,7 +61,7 @@ export async function openConnections(
   signal: AbortSignal,
 ): Promise<Set<number>> {
   const match = { connectionId: { $in: connectionIds } };
-  const open = await currentOp(admin, { idleConnections: true }, match, signal);
+  const open = await currentOp(admin, { idleConnections: true, localOps: true }, match, signal);
   return new Set(open.map(({ connectionId }) => Number(connectionId)));
 }
 
@@ -47,7 +76,7 @@ export async function connectionsOfOthers(
   signal: AbortSignal,
 ): Promise<number> {
   const match = { appName, 'clientMetadata.platform': { $not: { $regex: mark } } };
-  return (await currentOp(admin, { idleConnections: true }, match, signal)).length;
+  return (await currentOp(admin, { idleConnections: true, localOps: true }, match, signal)).length;
 }
 
 async function currentOp(
@@ -61,6 +90,14 @@ async function currentOp(
     { $match: match },
     { $project: { opid: 1, connectionId: 1 } },
   ];
+  return await firstBatch(admin, pipeline, signal);
+}
+
+async function firstBatch(
+  admin: Db,
+  pipeline: readonly Document[],
+  signal: AbortSignal,
+): Promise<Document[]> {
   const answer = await runCommand(
     admin,
     { aggregate: 1, pipeline, cursor: { batchSize: 10_000 } },

@@ -1,5 +1,5 @@
 import { underOnePrimary } from '../mongo/one-primary.ts';
-import { ownOperations } from '../mongo/own-operations.ts';
+import { ownOperations, writesOnShards } from '../mongo/own-operations.ts';
 import { retrying } from '../mongo/retrying.ts';
 import { syncDatabase } from '../mongo/namespace.ts';
 import { sleep } from '../service/sleep.ts';
@@ -7,7 +7,7 @@ import type { SyncContext } from './sync-context.ts';
 
 const pollMs = 50;
 
-type WaitContext = Pick<SyncContext, 'destination' | 'signal' | 'logger'>;
+type WaitContext = Pick<SyncContext, 'destination' | 'destinationShards' | 'signal' | 'logger'>;
 
 /**
  * Waits until the destination has ended what earlier work of this instance had asked of it, and has seen the end of the
@@ -60,8 +60,17 @@ export async function retryingWrites<T>(
   });
 }
 
-/** The operations on the destination's data that run under the name of this instance; a user sees his own without a role. */
-async function operationsOf({ destination, signal }: WaitContext): Promise<Set<string>> {
+/**
+ * The operations on the destination's data that run under the name of this instance, which a user sees without a role; on
+ * a sharded cluster, all that its shards write.
+ */
+async function operationsOf({
+  destination,
+  destinationShards,
+  signal,
+}: WaitContext): Promise<Set<string>> {
+  if (destinationShards.length > 0)
+    return await writesOnShards(destination.admin, syncDatabase, signal);
   const operations = await ownOperations(
     destination.admin,
     {

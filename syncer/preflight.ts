@@ -149,7 +149,11 @@ function sourceActions({ enableUserWriteBlocking }: StartOptions): NeededActions
   };
 }
 
-const shardingActions = ['enableSharding', 'splitChunk', 'moveChunk'] as const;
+/** What a sharded destination needs besides: to shard and spread collections, and to see what its shards write. */
+const shardedActions = {
+  cluster: ['inprog'],
+  collections: ['enableSharding', 'splitChunk', 'moveChunk'],
+} as const;
 
 function destinationActions({ enableUserWriteBlocking, sharding }: StartOptions): NeededActions {
   return {
@@ -157,6 +161,7 @@ function destinationActions({ enableUserWriteBlocking, sharding }: StartOptions)
       'appendOplogNote',
       'listDatabases',
       ...(enableUserWriteBlocking ? blockingActions : []),
+      ...(sharding ? shardedActions.cluster : []),
     ],
     collections: [
       'find',
@@ -172,7 +177,7 @@ function destinationActions({ enableUserWriteBlocking, sharding }: StartOptions)
       'renameCollectionSameDB',
       'listCollections',
       'listIndexes',
-      ...(sharding ? shardingActions : []),
+      ...(sharding ? shardedActions.collections : []),
     ],
   };
 }

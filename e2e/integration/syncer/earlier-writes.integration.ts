@@ -36,9 +36,11 @@ describe('writes whose connections were given up', () => {
     await assert.rejects(runCommand(shop, insert, { signal, deadlineMs: 300 }));
 
     let isOver = false;
-    const waiting = awaitEarlierWrites({ destination, signal, logger }).then(() => {
-      isOver = true;
-    });
+    const waiting = awaitEarlierWrites({ destination, destinationShards: [], signal, logger }).then(
+      () => {
+        isOver = true;
+      },
+    );
     await until('it says that it waits', () => logged.length > 0);
     assert.match(logged.join(), /"connections":1.*waiting for earlier writes/);
     assert.equal(isOver, false);
@@ -66,7 +68,7 @@ describe('writes whose connections were given up', () => {
 
     const logged: string[] = [];
     const logger = createLogger('syncer', 'info', (line) => logged.push(line));
-    const waiting = awaitEarlierWrites({ destination, signal, logger });
+    const waiting = awaitEarlierWrites({ destination, destinationShards: [], signal, logger });
     await until('it says that it waits', () => logged.length > 0);
     assert.match(logged.join(), /"connections":1.*waiting for earlier writes/);
     for (const proxy of proxied.proxies) proxy.release();
@@ -91,6 +93,6 @@ describe('writes whose connections were given up', () => {
     for (const proxy of proxied.proxies) proxy.cut();
     await assert.rejects(inserting);
     const logger = createLogger('syncer', 'info', (line) => assert.fail(line));
-    await awaitEarlierWrites({ destination, signal, logger });
+    await awaitEarlierWrites({ destination, destinationShards: [], signal, logger });
   });
 });

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Document } from 'mongodb';
+import { createClusterClient } from '../../../mongo/cluster-client.ts';
+import { createLogger } from '../../../service/logger.ts';
+import { awaitEarlierWrites } from '../../../syncer/earlier-writes.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward } from './cluster-pair.ts';
@@ -218,6 +221,45 @@ describe('contract 2.4: a replica set synced into a sharded cluster', function (
     await pair.destination.client.db('shop').collection('renamed').drop();
     await shop.collection('renamed').drop();
     await pair.assertEqual();
+  });
+
+  it('waits for what shards still do for a process before it', async () => {
+    await using destination = createClusterClient({
+      uri: pair.destination.cluster.uri('syncer'),
+      option: 'cluster1',
+      appName: 'tests',
+    });
+    await copy().insertOne({ _id: 1 });
+    const { primary } = (await pair.destination.client
+      .db('config')
+      .collection<{ _id: string; primary: string }>('databases')
+      .findOne({ _id: 'shop' })) ?? { primary: '' };
+    const shard = pair.destination.cluster.shardClient(primary).db('admin');
+    const commands = { failCommands: ['_shardsvrDropCollectionParticipant'] };
+    const data = {
+      ...commands,
+      failInternalCommands: true,
+      blockConnection: true,
+      blockTimeMS: 1000,
+    };
+    await shard.command({ configureFailPoint: 'failCommand', mode: 'alwaysOn', data });
+    const logged: string[] = [];
+    const logger = createLogger('syncer', 'info', (line) => logged.push(line));
+    const dropping = copy().drop();
+    try {
+      const signal = AbortSignal.timeout(30_000);
+      await until('it waits', async () => {
+        const { shards: destinationShards } = pair.destination.cluster;
+        await awaitEarlierWrites({ destination, destinationShards, signal, logger });
+        return logged.length > 0;
+      });
+      assert.equal(await copy().countDocuments(), 0);
+      const listed = pair.destination.client.db('shop').listCollections({ name: 'items' });
+      assert.deepEqual(await listed.toArray(), []);
+    } finally {
+      await shard.command({ configureFailPoint: 'failCommand', mode: 'off' });
+      await dropping;
+    }
   });
 
   const supporting = { ...byK.sharding, createSupportingIndexes: true };

@@ -23,6 +23,9 @@ const sharded = [
 /** How long writers go on while change events are applied. */
 const workloadMs = 1_500;
 
+/** Changes of the catalog take longer on shards. */
+const deadlineMs = 150_000;
+
 const never = new AbortController().signal;
 
 /**
@@ -31,7 +34,7 @@ const never = new AbortController().signal;
  * let the syncer live; even ones kill it during the copy, the changes and the commit.
  */
 describe('a random workload on the way into a sharded cluster', function () {
-  this.timeout(180_000);
+  this.timeout(400_000);
   const pair = useShardedPair(2);
   /** What is sharded, of the names that are sometimes capped collections or views when the sync begins. */
   async function sharding(): Promise<object> {
@@ -70,17 +73,17 @@ describe('a random workload on the way into a sharded cluster', function () {
         const buildIndexes = seed % 3 === 0 ? 'afterDataCopy' : 'beforeDataCopy';
         await syncer.start({ ...forward, buildIndexes, sharding: await sharding() });
         await killAndRestart(3_000);
-        await syncer.waitFor(({ canCommit }) => canCommit);
+        await syncer.waitFor(({ canCommit }) => canCommit, { deadlineMs });
         await sleep(workloadMs, never);
         await killAndRestart(1);
       } finally {
         writing.abort();
         await written;
       }
-      await syncer.waitFor(({ canCommit }) => canCommit);
+      await syncer.waitFor(({ canCommit }) => canCommit, { deadlineMs });
       await syncer.commit();
       await killAndRestart(2_000);
-      await syncer.waitFor(({ state }) => state === 'COMMITTED');
+      await syncer.waitFor(({ state }) => state === 'COMMITTED', { deadlineMs });
       await pair.assertEqual({ mayBeExtra: ['number_1', 'clustersync_shard_key'] });
       assert.ok((workload.counts['done'] ?? 0) > 100, JSON.stringify(workload.counts));
     });

@@ -37,7 +37,7 @@ export function shardingEntry(ns: string, ...key: readonly object[]): object {
 
 /** Gives the tests of a suite a source and a sharded destination: to be called in `describe`, used in hooks and tests. */
 export function useShardedPair(shards: ShardedClusterOptions['shards']): ShardedPair {
-  const destination = useShardedCluster({ shards });
+  const destination = useShardedCluster({ shards, parameters: { enableTestCommands: 1 } });
   let source: ShardedPair['source'] | undefined;
   before(async () => {
     const set = await startReplicaSet({ members: 1, name: 'source' });
