@@ -15,23 +15,36 @@ export function secondsBetween(earlier: Timestamp, later: Timestamp): number {
 
 /**
  * The latest cluster time that a majority of the members has: every write up to it is visible on the primary, with no
- * holes (a plain operationTime may have writes in flight before it).
+ * holes (a plain operationTime may have writes in flight before it). The same holds for all shards of a sharded cluster:
+ * what any of them writes later has a later time.
  */
 export async function majorityTime(
   cluster: ClusterClient,
   signal: AbortSignal,
 ): Promise<Timestamp> {
   const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
-  return timestampAt(hello, 'lastWrite', 'majorityOpTime', 'ts');
+  if (!isRouter(hello)) return timestampAt(hello, 'lastWrite', 'majorityOpTime', 'ts');
+  const time = await writeNoop(cluster, 'time', signal);
+  // It may be that of one shard, whose clock is ahead. The second no-op brings the clocks of all beyond it.
+  await writeNoop(cluster, 'time', signal);
+  return time;
 }
 
-/** The time of the primary's latest write, majority or not. */
+/**
+ * The time of the primary's latest write, majority or not. A router cannot tell: through it, a no-op is written on all
+ * shards, which also lets its change streams go on (they wait for the shard that has nothing to tell).
+ */
 export async function latestWriteTime(
   cluster: ClusterClient,
   signal: AbortSignal,
 ): Promise<Timestamp> {
   const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
+  if (isRouter(hello)) return await writeNoop(cluster, 'time', signal);
   return timestampAt(hello, 'lastWrite', 'opTime', 'ts');
+}
+
+function isRouter(hello: Document): boolean {
+  return hello['msg'] === 'isdbgrid';
 }
 
 /**
@@ -48,9 +61,10 @@ export async function writeNoop(
     { appendOplogNote: 1, data: { clustersync: note }, writeConcern: { w: 'majority' } },
     { signal },
   );
+  if (answer['operationTime'] !== undefined) return timestampAt(answer, 'operationTime');
   // A primary that has just been started leaves it out for a while (seen on 6.0.5).
-  if (answer['operationTime'] === undefined) return await latestWriteTime(cluster, signal);
-  return timestampAt(answer, 'operationTime');
+  const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
+  return timestampAt(hello, 'lastWrite', 'opTime', 'ts');
 }
 
 function timestampAt(document: Document, ...path: string[]): Timestamp {

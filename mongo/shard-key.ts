@@ -14,6 +14,13 @@ export type ShardKey = readonly ShardKeyField[];
 /** Name of the index that supports a shard key as long as the collection has no other that does. */
 export const shardKeyIndexName = 'clustersync_shard_key';
 
+/** A shard key as the server shows it, `{a: 1, b: 'hashed'}`. */
+export function shardKeyFrom(document: object): ShardKey {
+  return Object.entries(document).map(([field, kind]) => {
+    return { field, kind: kind === 'hashed' ? 'hashed' : 1 };
+  });
+}
+
 /** A shard key as commands take it. */
 export function shardKeyDocument(key: ShardKey): Document {
   return Object.fromEntries(key.map(({ field, kind }) => [field, kind]));

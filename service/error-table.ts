@@ -85,7 +85,7 @@ export const errorTable = {
   },
   TopologyNotSupported: {
     ...configuration,
-    action: 'Use a replica set as source, and a replica set or a sharded cluster as destination.',
+    action: 'Use replica sets or sharded clusters; a sharded cluster goes to a sharded cluster.',
   },
   TimeSeriesNotSupported: {
     ...configuration,

@@ -40,7 +40,10 @@ export async function checkClusters(subject: PreflightSubject): Promise<void> {
   checkVersion(options.source, sourceTopology);
   checkVersion(options.destination, destinationTopology);
   checkReversible(subject);
-  await checkPrivilegesFor(options, source, destination, signal);
+  await checkPrivilegesFor(options, source, destination, signal, {
+    isSharded: destinationTopology.kind === 'sharded',
+  });
+  await checkBalancer(source, options.source, sourceTopology, signal);
   await checkBalancer(destination, options.destination, destinationTopology, signal);
   await checkPatterns(subject);
   const selected = await selectedNamespaces(source, subject);
@@ -72,15 +75,19 @@ function checkReversible({ options, sourceTopology, destinationTopology }: Prefl
   }
 }
 
-/** @throws SyncError MissingPrivileges with what the user of either cluster lacks for a sync of these options. */
+/**
+ * @param isSharded - the destination is a sharded cluster.
+ * @throws SyncError MissingPrivileges with what the user of either cluster lacks for a sync of these options.
+ */
 export async function checkPrivilegesFor(
   options: StartOptions,
   source: ClusterClient,
   destination: ClusterClient,
   signal: AbortSignal,
+  { isSharded }: { readonly isSharded: boolean },
 ): Promise<void> {
   const asSource = sourceActions(options);
-  const asDestination = destinationActions(options);
+  const asDestination = destinationActions(options, isSharded);
   const both = {
     cluster: [...new Set([...asSource.cluster, ...asDestination.cluster, 'serverStatus'])],
     collections: [...new Set([...asSource.collections, ...asDestination.collections])],
@@ -155,13 +162,16 @@ const shardedActions = {
   collections: ['enableSharding', 'splitChunk', 'moveChunk'],
 } as const;
 
-function destinationActions({ enableUserWriteBlocking, sharding }: StartOptions): NeededActions {
+function destinationActions(
+  { enableUserWriteBlocking }: StartOptions,
+  isSharded: boolean,
+): NeededActions {
   return {
     cluster: [
       'appendOplogNote',
       'listDatabases',
       ...(enableUserWriteBlocking ? blockingActions : []),
-      ...(sharding ? shardedActions.cluster : []),
+      ...(isSharded ? shardedActions.cluster : []),
     ],
     collections: [
       'find',
@@ -177,7 +187,7 @@ function destinationActions({ enableUserWriteBlocking, sharding }: StartOptions)
       'renameCollectionSameDB',
       'listCollections',
       'listIndexes',
-      ...(sharding ? shardedActions.collections : []),
+      ...(isSharded ? shardedActions.collections : []),
     ],
   };
 }

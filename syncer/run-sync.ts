@@ -4,6 +4,7 @@ import { buildCatalog } from './catalog/build-catalog.ts';
 import { createCollection } from './catalog/create-collections.ts';
 import { followChanges } from './changes/follow-changes.ts';
 import type { StreamStart } from './changes/change-reader.ts';
+import { settleShardKeys } from './commit/settle-shard-keys.ts';
 import { restoreCharacteristics } from './commit/restore.ts';
 import { setWriteBlocking } from './commit/write-blocking.ts';
 import { copyCollection, copyCollections } from './copy/initial-copy.ts';
@@ -78,6 +79,9 @@ export async function runSync(
         });
         break;
       case 'restoring':
+        await retryingWrites(context, 'restore', async () => {
+          await settleShardKeys(context);
+        });
         await restoreCharacteristics(context, {
           beforeWritable: async () => {
             await fixWritableTime(context, live);

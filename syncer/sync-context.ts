@@ -11,6 +11,8 @@ import type { SyncerTuning } from './options.ts';
 export interface SyncContext {
   readonly source: ClusterClient;
   readonly destination: ClusterClient;
+  /** The ids of the source's shards; none where it is a replica set. */
+  readonly sourceShards: readonly string[];
   /** The ids of the destination's shards; none where it is a replica set. */
   readonly destinationShards: readonly string[];
   readonly store: SyncStore;

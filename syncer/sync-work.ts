@@ -1,5 +1,6 @@
 import { underOnePrimary } from '../mongo/one-primary.ts';
 import { retrying } from '../mongo/retrying.ts';
+import type { Topology } from '../mongo/topology.ts';
 import type { NamespaceFilter } from '../mongo/namespace-filter.ts';
 import type { SyncError } from '../service/errors.ts';
 import type { Logger } from '../service/logger.ts';
@@ -149,7 +150,6 @@ export class SyncWork {
       return [await store.claimInstance(), await TrackedCatalog.load(store)] as const;
     });
     const destination = clusters[startOptions.destination];
-    const { kind, shards } = topologies[startOptions.destination];
     const copyWorkers =
       options.copyWorkers ??
       (await retrying({ signal, logger, monitor }, 'copy', async () => {
@@ -158,7 +158,8 @@ export class SyncWork {
     const context: SyncContext = {
       source: clusters[startOptions.source],
       destination,
-      destinationShards: kind === 'sharded' ? shards : [],
+      sourceShards: shardsOf(topologies[startOptions.source]),
+      destinationShards: shardsOf(topologies[startOptions.destination]),
       store,
       catalog,
       filter: filterOf(startOptions),
@@ -175,4 +176,8 @@ export class SyncWork {
     };
     return { context, instance };
   }
+}
+
+function shardsOf({ kind, shards }: Topology): readonly string[] {
+  return kind === 'sharded' ? shards : [];
 }

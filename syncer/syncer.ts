@@ -62,7 +62,9 @@ export class Syncer {
 
   get #neededOplog(): NeededOplog | undefined {
     const { record } = this.#live;
-    return record && neededOplog(record, this.monitor.appliedTime);
+    // No router shows the oplogs of its shards.
+    if (!record || this.#topologies?.[record.source.name].kind !== 'replicaSet') return undefined;
+    return neededOplog(record, this.monitor.appliedTime);
   }
 
   /** Reads the stored state, goes on with a sync that was under way, and works until the signal is aborted. */

@@ -220,7 +220,7 @@ describe('checkTopologies', () => {
     // Rule 2.
     [undefined, 'replicaSet', 'sharded', 'ShardingRequired'],
     [sharding, 'replicaSet', 'sharded', 'accepted'],
-    [undefined, 'sharded', 'sharded', 'TopologyNotSupported'],
+    [undefined, 'sharded', 'sharded', 'accepted'],
     // Rule 3.
     [sharding, 'sharded', 'sharded', 'ShardingNotAllowed'],
     [undefined, 'sharded', 'replicaSet', 'TopologyNotSupported'],

@@ -93,14 +93,19 @@ export function checkTopologies(
       'sharding is for a sync from a replica set to a sharded cluster only',
     );
   }
-  if (intoSharded && reversible) {
+  if (source.kind === 'sharded' && destination.kind !== 'sharded') {
     throw new SyncError(
-      'ReversibleNotSupported',
-      'a sync from a replica set to a sharded cluster cannot be reversed',
+      'TopologyNotSupported',
+      'the source is a sharded cluster and the destination a replica set',
     );
   }
-  if (source.kind === 'sharded') {
-    throw new SyncError('TopologyNotSupported', 'this version syncs from replica sets only');
+  if (destination.kind === 'sharded' && reversible) {
+    throw new SyncError(
+      'ReversibleNotSupported',
+      intoSharded
+        ? 'a sync from a replica set to a sharded cluster cannot be reversed'
+        : 'this version reverses syncs between replica sets only',
+    );
   }
 }
 

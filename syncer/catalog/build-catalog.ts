@@ -18,6 +18,7 @@ import type { CatalogTime, SyncRecord, TrackedCollection } from '../state/record
 import type { SyncContext } from '../sync-context.ts';
 import { createCollections, dropNamespaces } from './create-collections.ts';
 import { createView } from './destination-catalog.ts';
+import { readShardKeys, wantedShardKey, type ShardedSource } from './wanted-shard-key.ts';
 
 /** Collections that are read together, and how many of their commands are under way. */
 const readTogether = 32;
@@ -126,13 +127,17 @@ export function timeSeriesError(namespace: Namespace): SyncError {
  * @param read - cluster times before and after the collections were listed.
  */
 export async function trackCollections(
-  { source, signal }: Pick<SyncContext, 'source' | 'signal'>,
+  context: Pick<SyncContext, 'source' | 'sourceShards' | 'options' | 'signal' | 'warn'>,
   db: string,
   infos: readonly CollectionInfo[],
   read: { readonly at: Timestamp; readonly by: Timestamp },
 ): Promise<TrackedCollection[]> {
+  const { source, sourceShards, signal } = context;
   const found: TrackedCollection[] = [];
-  await forEachConcurrently(infos, readSideBySide, async ({ namespace, uuid, options }) => {
+  const shardKeys =
+    sourceShards.length > 0 ? await readShardKeys(context) : new Map<string, ShardedSource>();
+  await forEachConcurrently(infos, readSideBySide, async (info) => {
+    const { namespace, uuid, options } = info;
     const [indexes, statistics] = await Promise.all([
       listIndexes(source, namespace, signal),
       statisticsOf(source, namespace, signal),
@@ -142,7 +147,7 @@ export async function trackCollections(
       uuid,
       namespace,
       destinationUuid: null,
-      shardKey: null,
+      shardKey: await wantedShardKey(context, info, shardKeys),
       options,
       indexes,
       namedAt: read.at,

@@ -2,7 +2,6 @@ import type { UUID } from 'mongodb';
 import { listNamespaces } from '../../mongo/catalog.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { acknowledgedTogether } from '../../mongo/one-primary.ts';
-import type { ShardKey } from '../../mongo/shard-key.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -26,10 +25,10 @@ export async function createCollection(
 ): Promise<TrackedCollection> {
   await createUnlessThere(context, tracked);
   await createIndexes(context, tracked.namespace, tracked.indexes);
-  const shardKey = await shardCollection(context, tracked);
+  await shardCollection(context, tracked);
   const created = await collectionAt(context, tracked.namespace);
   if (!created) throw notThere(tracked.namespace);
-  return { ...tracked, destinationUuid: created.uuid, shardKey };
+  return { ...tracked, destinationUuid: created.uuid };
 }
 
 /** More of them do not help: the server makes files one after the other. */
@@ -53,10 +52,8 @@ export async function createCollections(
       if (withIndexes)
         await createIndexes(context, collection.namespace, collection.indexes, concern);
     });
-    const sharded = new Map<TrackedCollection, ShardKey | null>();
     // One after the other: each takes locks of its whole database.
-    for (const collection of tracked)
-      sharded.set(collection, await shardCollection(context, collection));
+    for (const collection of tracked) await shardCollection(context, collection);
     const uuids = new Map<string, UUID>();
     for (const db of new Set(tracked.map(({ namespace }) => namespace.db)))
       for (const info of await listNamespaces(destination, db, signal))
@@ -64,7 +61,7 @@ export async function createCollections(
     return tracked.map((collection) => {
       const destinationUuid = uuids.get(namespaceText(collection.namespace));
       if (!destinationUuid) throw notThere(collection.namespace);
-      return { ...collection, destinationUuid, shardKey: sharded.get(collection) ?? null };
+      return { ...collection, destinationUuid };
     });
   });
 }

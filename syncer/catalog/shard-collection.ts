@@ -12,32 +12,23 @@ import {
 } from '../../mongo/shard-key.ts';
 import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { messageOf } from '../../service/errors.ts';
-import { requestedShardKey } from '../api/sharding-options.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { dropIndex, runCreateIndexes } from './destination-catalog.ts';
 import { checkUniqueIndexes } from './shard-key-conflicts.ts';
 import { spreadChunks, type SpreadContext } from './spread-chunks.ts';
 
-type ShardContext = SpreadContext & Pick<SyncContext, 'options' | 'warn'>;
-
 /**
- * Shards a collection of the destination that has been created and is empty, where the options ask for it, and spreads its
- * chunks over the shards. May be repeated.
- * @returns its shard key; null where it stays unsharded.
+ * Shards a collection of the destination that has been created, by its shard key, and spreads its chunks over the shards.
+ * Without a shard key it stays as it is. May be repeated.
  * @throws SyncError IncompatibleUniqueIndex.
  */
 export async function shardCollection(
-  context: ShardContext,
+  context: SpreadContext,
   tracked: TrackedCollection,
-): Promise<ShardKey | null> {
-  const { namespace, options } = tracked;
-  const key = requestedShardKey(context.options.sharding, namespace);
-  if (key === undefined) return null;
-  if (isTrue(options['capped'])) {
-    await context.warn(`${namespaceText(namespace)} is capped: it stays unsharded`);
-    return null;
-  }
+): Promise<void> {
+  const { namespace, shardKey: key } = tracked;
+  if (key === null) return;
   checkUniqueIndexes(namespace, tracked.indexes, key);
   await supportShardKey(context, namespace, tracked.indexes, key);
   const { destination, signal } = context;
@@ -49,7 +40,6 @@ export async function shardCollection(
   };
   await runCommand(destination.admin, command, { signal, deadlineMs: 'none' });
   await spreadChunks(context, tracked, key);
-  return key;
 }
 
 /**

@@ -5,13 +5,14 @@ import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/name
 import { underOnePrimary } from '../../mongo/one-primary.ts';
 import { arrayDocuments } from '../../mongo/raw-bson.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
+import { shardKeyFrom } from '../../mongo/shard-key.ts';
 import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
 import { trackCollections } from '../catalog/build-catalog.ts';
 import { requestedShardKey } from '../api/sharding-options.ts';
 import { createCollection } from '../catalog/create-collections.ts';
 import { checkUniqueIndexes } from '../catalog/shard-key-conflicts.ts';
-import { dropIndexOf } from '../catalog/shard-collection.ts';
+import { dropIndexOf, shardCollection } from '../catalog/shard-collection.ts';
 import { createIndexes, dropNamespace, renameCollection } from '../catalog/destination-catalog.ts';
 import { copyCollection } from '../copy/initial-copy.ts';
 import type { TrackedCollection } from '../state/records.ts';
@@ -53,6 +54,9 @@ export async function applyCatalogEvent(context: SyncContext, event: CatalogEven
       return;
     case 'modify':
       if (tracked && isNews(tracked, event)) await applyModify(context, event, tracked);
+      return;
+    case 'shardCollection':
+      if (tracked?.shardKey === null) await applyShardCollection(context, event, tracked);
       return;
     default:
       if (!tracked && !(await context.filter.selects(event.namespace))) return;
@@ -101,6 +105,20 @@ async function applyCreate(context: SyncContext, event: CatalogEvent, uuid: UUID
   await context.catalog.put(await createCollection(context, tracked));
 }
 
+/** The first document may be there by now: what is there already goes to where it belongs. */
+async function applyShardCollection(
+  context: SyncContext,
+  { description, time }: CatalogEvent,
+  tracked: TrackedCollection,
+): Promise<void> {
+  const { shardKey } = description;
+  if (!(shardKey instanceof RawValue))
+    throw new SyncError('InternalError', 'a shardCollection event without a shard key');
+  const sharded = { ...tracked, shardKey: shardKeyFrom(shardKey.decode() as object) };
+  await shardCollection(context, sharded);
+  await context.catalog.put({ ...sharded, specifiedAt: time });
+}
+
 async function applyRename(
   context: SyncContext,
   event: CatalogEvent,
@@ -119,6 +137,8 @@ async function applyRename(
   }
   // It is repeated: the name is a later one.
   if (isAtMost(event.time, tracked.namedAt)) return;
+  // Every shard that has a part of the collection tells of it.
+  if (context.sourceShards.length > 0 && isSameNamespace(to, tracked.namespace)) return;
   if (!isSameNamespace(event.namespace, tracked.namespace)) {
     // Read into the catalog after it.
     if (isAtMost(event.time, tracked.namedBy)) return;
@@ -159,12 +179,23 @@ async function applyRename(
 /**
  * True where something stands under a name that an event gives to a collection: on the source nothing stood there then,
  * so that it came later. The catalog was read after the event, or events are repeated.
- * @throws SyncError InternalError when it stood there before.
+ * @throws SyncError InternalError when it stood there before; ChangeNotSupported when a sharded source has moved it.
  */
-function isTakenSince({ catalog }: SyncContext, event: CatalogEvent, name: Namespace): boolean {
+function isTakenSince(
+  { catalog, sourceShards }: SyncContext,
+  event: CatalogEvent,
+  name: Namespace,
+): boolean {
   const since = catalog.collectionAt(name)?.namedBy ?? catalog.view(name)?.specifiedBy;
   if (since === undefined) return false;
   if (isAtMost(event.time, since)) return true;
+  // Its collections are made again on another shard, and their documents do not show.
+  if (event.operation === 'create' && sourceShards.length > 0) {
+    throw new SyncError(
+      'ChangeNotSupported',
+      `the database ${name.db} was moved to another primary shard of the source: ${namespaceText(name)} is there a second time`,
+    );
+  }
   throw unexpected(event, `something stands at ${namespaceText(name)}`);
 }
 

@@ -2,7 +2,7 @@ import { isTakenLiterally } from '../../mongo/literal-documents.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { isScattered } from '../catalog/scattered.ts';
-import { deleteDocuments } from '../copy/delete-documents.ts';
+import { deleteByKeys, deleteDocuments } from '../copy/delete-documents.ts';
 import { insertDocuments } from '../copy/insert-documents.ts';
 import { retryingWrites } from '../earlier-writes.ts';
 import type { TrackedCollection } from '../state/records.ts';
@@ -61,7 +61,11 @@ export class ChangeApplier {
       // No id is in both, so that they may go side by side; under a collation one of them is empty.
       const results = await Promise.allSettled([
         this.#write(collection, writes),
-        deleteDocuments(this.#context, collection, idsOf(deletes)),
+        deleteByKeys(
+          this.#context,
+          collection,
+          deletes.map(({ key }) => key),
+        ),
       ]);
       for (const result of results) if (result.status === 'rejected') throw result.reason;
     }

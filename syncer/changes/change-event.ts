@@ -44,7 +44,9 @@ export function idsOf(changes: readonly DocumentChange[]): RawElement[] {
 /** Which document a change is of. */
 export interface DocumentKey {
   readonly id: RawElement;
-  /** The exact bytes of the id, with its type, as a text: equal only for the same bytes. */
+  /** The id and the shard key of a document that was in a sharded collection, `{k: 1, _id: 5}`; undefined for others. */
+  readonly placed: RawDocument | undefined;
+  /** The exact bytes of the key, with the id's type, as a text: equal only for the same bytes. */
   readonly exact: string;
   /** Equal for all ids that the server takes for the same (see canonicalKey). */
   readonly canonical: string;
@@ -143,13 +145,19 @@ function decodedFields(value: unknown): Document {
   return value instanceof RawValue ? decodeSpec(value.bytes) : {};
 }
 
+/** Of a document with an `_id` alone: its length, the type, the name, the end. */
+const bytesAroundId = 4 + 1 + 4 + 1;
+
 function keyOf(documentKey: RawElement | undefined): DocumentKey {
-  const { bytes, offset } = needed(documentKey, 'documentKey');
+  const { bytes, offset, length } = needed(documentKey, 'documentKey');
   const id = needed(keyFields.pick(bytes, offset)._id, 'documentKey._id');
-  const exact = `${id.type}:${asBuffer(bytes).toString('latin1', id.offset, id.offset + id.length)}`;
+  const isPlaced = length > id.length + bytesAroundId;
+  const exactly = isPlaced ? { offset, length } : id;
+  const exact = `${id.type}:${asBuffer(bytes).toString('latin1', exactly.offset, exactly.offset + exactly.length)}`;
+  const placed = isPlaced ? bytes.subarray(offset, offset + length) : undefined;
   // canonicalKey makes the same of it.
-  const canonical = id.type === bsonType.objectId ? exact : canonicalKey(id);
-  return { id, exact, canonical };
+  const canonical = id.type === bsonType.objectId && !isPlaced ? exact : canonicalKey(id);
+  return { id, placed, exact, canonical };
 }
 
 function needed<T>(value: T | undefined, name: string): T {

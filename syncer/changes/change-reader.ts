@@ -129,7 +129,7 @@ function tokenOf({ postBatchResumeToken: token }: RawBatch): RawDocument {
 }
 
 async function openStream(
-  { source, options, signal }: SyncContext,
+  { source, sourceShards, options, signal }: SyncContext,
   from: StreamStart,
   stages: readonly Document[] = [],
 ): Promise<RawCursor> {
@@ -137,8 +137,8 @@ async function openStream(
     allChangesForCluster: true,
     showExpandedEvents: true,
     showRawUpdateDescription: true,
-    // On a replica set nothing migrates, but cloneCollectionAsCapped inserts as migrations do. Not for shards.
-    showMigrationEvents: true,
+    // On a replica set nothing migrates, but cloneCollectionAsCapped inserts as migrations do.
+    showMigrationEvents: sourceShards.length === 0,
     ...('after' in from
       ? { resumeAfter: BSON.deserialize(from.after) }
       : { startAtOperationTime: from.at }),

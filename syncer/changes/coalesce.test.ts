@@ -11,6 +11,7 @@ const keyOf = (id: unknown): DocumentKey => {
   const bytes = element.bytes.subarray(element.offset, element.offset + element.length);
   return {
     id: element,
+    placed: undefined,
     exact: `${element.type}:${Buffer.from(bytes).toString('latin1')}`,
     canonical: canonicalKey(element),
   };

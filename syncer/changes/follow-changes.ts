@@ -7,6 +7,7 @@ import { ChangeApplier } from './apply-changes.ts';
 import { sizeOfChange, parseChangeEvent } from './change-event.ts';
 import { ChangeLanes, type OpenPosition, type StreamPosition } from './change-lanes.ts';
 import { readChanges, type ChangeBatch, type StreamStart } from './change-reader.ts';
+import { checkResharded } from './check-resharded.ts';
 import { ChangeRouter, type RoutedChange } from './change-router.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { logEvent } from './log-event.ts';
@@ -121,7 +122,7 @@ class ChangeFollower {
 
   /** Takes events to their lanes. True when there was a change of the catalog among them. */
   async #route(events: ChangeBatch['events'], position: OpenPosition): Promise<boolean> {
-    const { logger, monitor } = this.#context;
+    const { catalog, logger, monitor, sourceShards } = this.#context;
     const isLoggingEvents = logger.isLevelEnabled('debug');
     let hadCatalogEvents = false;
     for (const raw of events) {
@@ -129,8 +130,12 @@ class ChangeFollower {
       if (isLoggingEvents) logEvent(logger, raw, event);
       if (event.type === 'document') {
         const routed = this.#router.route(event);
-        if (routed) this.#lanes.add(routed.lane, routed, position);
-        else this.#lanes.pass(position);
+        if (routed) {
+          this.#lanes.add(routed.lane, routed, position);
+        } else {
+          if (sourceShards.length > 0) checkResharded(catalog, raw);
+          this.#lanes.pass(position);
+        }
         continue;
       }
       await this.#lanes.drain();

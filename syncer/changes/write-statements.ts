@@ -13,10 +13,12 @@ export function updateStatement(
 ): RawDocument {
   const { id } = write.key;
   if (write.kind === 'update') {
-    const writer = new RawWriter(write.diff.length + id.length + 128)
-      .begin('q')
-      .value('_id', id)
-      .end()
+    const { placed } = write.key;
+    const writer = new RawWriter(write.diff.length + (placed ?? id).length + 128);
+    // With its shard key it is the update of a document that was there: another one of the same id, to which it was moved, is left alone.
+    if (placed) writer.document('q', placed);
+    else writer.begin('q').value('_id', id).end();
+    writer
       .beginArray('u')
       .begin('0')
       .begin('$_internalApplyOplogUpdate')

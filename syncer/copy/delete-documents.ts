@@ -1,19 +1,55 @@
 import { documentSequence } from '../../mongo/document-sequence.ts';
+import type { Namespace } from '../../mongo/namespace.ts';
 import { RawWriter, type RawDocument, type RawElement } from '../../mongo/raw-bson.ts';
 import { isScattered } from '../catalog/scattered.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { throwWriteErrors, writeOptions } from './insert-documents.ts';
 
+/** What a change event tells of a document that was deleted. */
+export interface DeletedKey {
+  readonly id: RawElement;
+  /** Its id and shard key, where it was in a sharded collection. */
+  readonly placed: RawDocument | undefined;
+}
+
+/**
+ * Deletes documents of a collection of the destination, acknowledged by a majority. Those that were in a sharded collection
+ * by their shard keys: an update of a shard key can show as an insert with the new one, and then a delete with the old one.
+ */
+export async function deleteByKeys(
+  context: Pick<SyncContext, 'destination' | 'signal'>,
+  collection: Pick<TrackedCollection, 'namespace' | 'options' | 'shardKey'>,
+  keys: readonly DeletedKey[],
+): Promise<void> {
+  const ids = keys.filter(({ placed }) => placed === undefined).map(({ id }) => id);
+  await deleteDocuments(context, collection, ids);
+  // Under a collation the server refuses to look for one document.
+  const limit = collection.options['collation'] === undefined ? 1 : 0;
+  const statements = keys.flatMap(({ placed }) =>
+    placed === undefined
+      ? []
+      : [new RawWriter(placed.length + 64).document('q', placed).int32('limit', limit).finish()],
+  );
+  await runDelete(context, collection.namespace, statements);
+}
+
 /** Deletes documents of a collection of the destination by their ids, acknowledged by a majority. */
 export async function deleteDocuments(
-  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
+  context: Pick<SyncContext, 'destination' | 'signal'>,
   collection: Pick<TrackedCollection, 'namespace' | 'options' | 'shardKey'>,
   ids: readonly RawElement[],
 ): Promise<void> {
-  if (ids.length === 0) return;
-  const { db, coll } = collection.namespace;
   const statements = isScattered(collection) ? deleteEverywhere(ids) : ids.map(deleteStatement);
+  await runDelete(context, collection.namespace, statements);
+}
+
+async function runDelete(
+  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
+  { db, coll }: Namespace,
+  statements: readonly RawDocument[],
+): Promise<void> {
+  if (statements.length === 0) return;
   const command = {
     delete: coll,
     ordered: false,

@@ -26,7 +26,7 @@ export async function checkReverse(
   const { options, writableTime } = record;
   const source = clusters[options.source];
   const destination = clusters[options.destination];
-  await checkPrivilegesFor(options, source, destination, signal);
+  await checkPrivilegesFor(options, source, destination, signal, { isSharded: false });
   requireReplaceable(await storeOnSource.readSync(), record);
   await requireBlocked(source, options.source, signal);
   if (writableTime === null) throw new Error('a committed sync without its writable time');

@@ -83,7 +83,7 @@ export interface TrackedCollection {
   readonly namespace: Namespace;
   /** Its UUID on the destination; null while it is being created. */
   readonly destinationUuid: UUID | null;
-  /** Its shard key on the destination; null where it is not sharded there. */
+  /** The shard key that it has on the destination, or is given when it is created there; null for none. */
   readonly shardKey: ShardKey | null;
   /** The options and indexes it has on the source. */
   readonly options: Document;

@@ -6,7 +6,7 @@ import { awaitEarlierWrites } from '../../../syncer/earlier-writes.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward } from './cluster-pair.ts';
-import { shardingEntry, useShardedPair } from './sharded-destination.ts';
+import { shardingEntry, useShardedPair } from './sharded-pair.ts';
 
 interface Item extends Document {
   _id: string | number;

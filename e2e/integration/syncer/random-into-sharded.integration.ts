@@ -4,7 +4,7 @@ import { sleep } from '../../../service/sleep.ts';
 import { RandomWorkload } from '../../ground/workload/random-workload.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
 import { forward } from './cluster-pair.ts';
-import { shardingEntry, useShardedPair } from './sharded-destination.ts';
+import { shardingEntry, useShardedPair } from './sharded-pair.ts';
 
 /** One seed by its number with SEED=17, the first 100 with SEEDS=100. */
 const seeds =

@@ -3,6 +3,7 @@ import { BSON, MongoClient, type Document } from 'mongodb';
 import { assertEqualClusters, type CompareOptions } from '../../ground/compare.ts';
 import { databaseNames, emptyCluster } from '../../ground/mongod/empty-cluster.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+import type { TestUser } from '../../ground/mongod/users.ts';
 import type { ShardedClusterOptions } from '../../ground/sharded/sharded-cluster.ts';
 import { useShardedCluster, type ShardedGround } from '../../ground/sharded/use-sharded-cluster.ts';
 import {
@@ -12,9 +13,14 @@ import {
 } from '../../ground/syncer-process.ts';
 import { forward } from './cluster-pair.ts';
 
-/** A replica set to sync from, and a sharded cluster to sync to. */
+/** A replica set or a sharded cluster to sync from, and a sharded cluster to sync to. */
 export interface ShardedPair {
-  readonly source: { readonly set: ReplicaSet; readonly client: MongoClient };
+  readonly source: {
+    readonly client: MongoClient;
+    uri(user: TestUser): string;
+    /** Of a sharded cluster. */
+    readonly ground?: ShardedGround;
+  };
   readonly destination: ShardedGround;
   /** Drops all user databases and the syncer's own on both sides. */
   reset(): Promise<void>;
@@ -35,22 +41,16 @@ export function shardingEntry(ns: string, ...key: readonly object[]): object {
   return { database: ns.slice(0, dot), collection: ns.slice(dot + 1), shardCollection: { key } };
 }
 
-/** Gives the tests of a suite a source and a sharded destination: to be called in `describe`, used in hooks and tests. */
-export function useShardedPair(shards: ShardedClusterOptions['shards']): ShardedPair {
+/**
+ * Gives the tests of a suite a source and a sharded destination: to be called in `describe`, used in hooks and tests.
+ * @param sourceShards - how many shards the source has; a replica set where it is left out.
+ */
+export function useShardedPair(
+  shards: ShardedClusterOptions['shards'],
+  sourceShards?: ShardedClusterOptions['shards'],
+): ShardedPair {
+  const need = sourceShards === undefined ? useReplicaSet() : useShards(sourceShards);
   const destination = useShardedCluster({ shards, parameters: { enableTestCommands: 1 } });
-  let source: ShardedPair['source'] | undefined;
-  before(async () => {
-    const set = await startReplicaSet({ members: 1, name: 'source' });
-    source = { set, client: new MongoClient(set.uri('admin')) };
-  });
-  after(async () => {
-    await source?.client.close();
-    await source?.set.stop();
-  });
-  const need = (): ShardedPair['source'] => {
-    if (!source) throw new Error('the pair is started by the hooks of its suite');
-    return source;
-  };
   const pair: ShardedPair = {
     get source() {
       return need();
@@ -61,7 +61,7 @@ export function useShardedPair(shards: ShardedClusterOptions['shards']): Sharded
     },
     async syncer(options) {
       return await startSyncerProcess({
-        cluster0: need().set.uri('syncer'),
+        cluster0: need().uri('syncer'),
         cluster1: destination.cluster.uri('syncer'),
         ...options,
       });
@@ -78,7 +78,7 @@ export function useShardedPair(shards: ShardedClusterOptions['shards']): Sharded
       }
     },
     async assertEqual(options) {
-      await assertEqualClusters(need().set.uri('admin'), destination.cluster.uri('admin'), options);
+      await assertEqualClusters(need().uri('admin'), destination.cluster.uri('admin'), options);
       await assertOnOneShard(destination);
     },
     async spread(ns) {
@@ -94,6 +94,28 @@ export function useShardedPair(shards: ShardedClusterOptions['shards']): Sharded
     },
   };
   return pair;
+}
+
+function useReplicaSet(): () => ShardedPair['source'] {
+  let started: { readonly set: ReplicaSet; readonly client: MongoClient } | undefined;
+  before(async () => {
+    const set = await startReplicaSet({ members: 1, name: 'source' });
+    started = { set, client: new MongoClient(set.uri('admin')) };
+  });
+  after(async () => {
+    await started?.client.close();
+    await started?.set.stop();
+  });
+  return () => {
+    if (!started) throw new Error('the pair is started by the hooks of its suite');
+    const { set, client } = started;
+    return { client, uri: (user) => set.uri(user) };
+  };
+}
+
+function useShards(shards: ShardedClusterOptions['shards']): () => ShardedPair['source'] {
+  const ground = useShardedCluster({ shards, name: 'from' });
+  return () => ({ ground, client: ground.client, uri: (user) => ground.cluster.uri(user) });
 }
 
 /** Every document of the user databases is on one shard, and no shard has one that the router does not show. */

@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict';
+import type { Document } from 'mongodb';
+import { until } from '../../ground/until.ts';
+import { commitAndWait, forward } from './cluster-pair.ts';
+import { useShardedPair } from './sharded-pair.ts';
+
+interface Item extends Document {
+  _id: string | number;
+}
+
+const items = (count: number, first = 0): Item[] =>
+  Array.from({ length: count }, (_, n) => ({ _id: first + n, k: (first + n) * 7, v: 'a' }));
+
+describe('a sharded cluster synced into one with another number of shards', function () {
+  this.timeout(120_000);
+  const pair = useShardedPair(3, 2);
+  const shop = () => pair.source.client.db('shop');
+  const source = () => shop().collection<Item>('items');
+  const admin = async (command: Document): Promise<Document> =>
+    await pair.source.client.db('admin').command(command);
+
+  /** Shards a collection of the source by `k`, one half on each shard. */
+  async function halves(ns: string, middle: number): Promise<void> {
+    await admin({ enableSharding: ns.slice(0, ns.indexOf('.')), primaryShard: 'from-0' });
+    await admin({ shardCollection: ns, key: { k: 1 } });
+    await admin({ split: ns, middle: { k: middle } });
+    await admin({ moveChunk: ns, find: { k: middle }, to: 'from-1' });
+  }
+
+  beforeEach(async () => {
+    await pair.reset();
+  });
+
+  it('has the shard keys of the source, unsharded collections, views, and every document once', async () => {
+    await halves('shop.items', 2100);
+    await source().insertMany(items(600));
+    await shop().createCollection('collated', { collation: { locale: 'en', strength: 2 } });
+    const simple = { locale: 'simple' };
+    const keys = { hashed: { k: 'hashed' }, compound: { v: 1, k: 1 }, ids: { _id: 'hashed' } };
+    for (const [name, key] of Object.entries(keys)) {
+      await admin({ shardCollection: `shop.${name}`, key });
+      await shop().collection<Item>(name).insertMany(items(300));
+    }
+    await shop()
+      .collection('collated')
+      .createIndexes([{ key: { k: 1 }, collation: simple }]);
+    await admin({ shardCollection: 'shop.collated', key: { k: 1 }, collation: simple });
+    await shop().collection<Item>('collated').insertMany(items(50));
+    await source().createIndexes([{ key: { k: 1, v: 1 }, unique: true, name: 'unique' }]);
+    await admin({ enableSharding: 'elsewhere', primaryShard: 'from-1' });
+    await pair.source.client.db('elsewhere').collection<Item>('plain').insertMany(items(20));
+    await shop().createCollection('capped', { capped: true, size: 4096 });
+    await shop().createCollection('view', { viewOn: 'items', pipeline: [{ $match: { k: 7 } }] });
+    await using syncer = await pair.syncing({});
+    const { directionMapping, coordinatorID } = await syncer.progress();
+    assert.match(directionMapping?.Source ?? '', /^cluster0: 127\.0\.0\.1:\d+$/);
+    assert.equal(coordinatorID, 'syncer');
+    await source().updateMany({}, { $set: { v: 'b' } });
+    await shop()
+      .collection('hashed')
+      .deleteMany({ k: { $lt: 70 } });
+    await commitAndWait(syncer);
+    assert.deepEqual(await pair.shardKey('shop.items'), { k: 1 });
+    for (const [name, key] of Object.entries(keys))
+      assert.deepEqual(await pair.shardKey(`shop.${name}`), key);
+    assert.equal(await pair.shardKey('elsewhere.plain'), undefined);
+    for (const [shard, count] of Object.entries(await pair.spread('shop.items')))
+      assert.ok(count >= 60, `${shard} has ${count} of 600`);
+    await pair.assertEqual();
+  });
+
+  it('follows documents from shard to shard, in transactions too, and through kills', async () => {
+    await halves('shop.items', 2100);
+    await source().insertMany(items(600));
+    await using syncer = await pair.syncer({ options: { partitionMebibytes: 0.005 } });
+    await syncer.start(forward);
+    const change = async (first: number): Promise<void> => {
+      for (let _id = first; _id < first + 15; _id++) {
+        const [{ k } = { k: 0 }] = await source().find({ _id }).toArray();
+        // To the other shard, there a change, back again, and some stay.
+        await source().updateOne({ _id, k: k as number }, { $set: { k: 4200 - Number(k) } });
+        await source().updateOne({ _id, k: 4200 - Number(k) }, { $set: { v: `moved ${first}` } });
+        if (_id % 3 === 0)
+          await source().updateOne({ _id, k: 4200 - Number(k) }, { $set: { k: k as number } });
+        if (_id % 5 === 0) await source().deleteOne({ _id });
+        if (_id % 10 === 0) await source().insertOne({ _id, k: 4200 - Number(k), v: 'again' });
+      }
+      await pair.source.client.withSession(async (session) => {
+        await session.withTransaction(async () => {
+          const [low, high] = [first + 20, first + 320];
+          await source().updateOne({ _id: low, k: low * 7 }, { $set: { v: 't' } }, { session });
+          await source().deleteOne({ _id: high, k: high * 7 }, { session });
+          await source().insertOne({ _id: high, k: low * 7 + 1, v: 't' }, { session });
+        });
+      });
+    };
+    await change(0);
+    await syncer.kill('SIGKILL');
+    await change(50);
+    await syncer.restart();
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await change(100);
+    await syncer.kill('SIGKILL');
+    await change(150);
+    await syncer.restart();
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  it('follows the catalog on all shards', async () => {
+    await halves('shop.items', 350);
+    await source().insertMany(items(100));
+    await using syncer = await pair.syncing({});
+    await halves('shop.later', 350);
+    await shop().collection<Item>('later').insertMany(items(100));
+    await shop().collection<Item>('unsharded').insertMany(items(20));
+    await source().createIndexes([
+      { key: { v: 1 }, name: 'v', hidden: true },
+      { key: { k: 1, v: 1 } },
+    ]);
+    await shop().command({ collMod: 'items', index: { name: 'v', hidden: false } });
+    await source().dropIndex('k_1_v_1');
+    await shop().command({ collMod: 'items', validator: { k: { $exists: true } } });
+    await source().rename('renamed');
+    await halves('shop.items', 70);
+    await source().insertMany(items(30, 1000));
+    await shop().collection('later').rename('items', { dropTarget: true });
+    await shop().collection<Item>('unsharded').insertMany(items(20, 100));
+    await admin({ shardCollection: 'shop.unsharded', key: { _id: 1 } });
+    await shop().collection<Item>('unsharded').insertMany(items(20, 200));
+    await halves('gone.items', 7);
+    await pair.source.client.db('gone').dropDatabase();
+    await admin({ refineCollectionShardKey: 'shop.renamed', key: { k: 1, v: 1 } }).catch(
+      async () => {
+        await shop()
+          .collection('renamed')
+          .createIndexes([{ key: { k: 1, v: 1 } }]);
+        await admin({ refineCollectionShardKey: 'shop.renamed', key: { k: 1, v: 1 } });
+      },
+    );
+    await shop()
+      .collection<Item>('renamed')
+      .updateOne({ _id: 5, k: 35, v: 'a' }, { $set: { v: 'z' } });
+    await shop().collection<Item>('renamed').insertOne({ _id: 'new', k: 3, v: 'y' });
+    await commitAndWait(syncer);
+    assert.deepEqual(await pair.shardKey('shop.renamed'), { k: 1, v: 1 });
+    assert.deepEqual(await pair.shardKey('shop.items'), { k: 1 });
+    assert.deepEqual(await pair.shardKey('shop.unsharded'), { _id: 1 });
+    await pair.assertEqual();
+  });
+
+  const stopping: readonly (readonly [what: string, run: () => Promise<unknown>, said: RegExp])[] =
+    [
+      [
+        'reshardCollection',
+        async () => {
+          await admin({ reshardCollection: 'shop.items', key: { _id: 'hashed' } });
+          await source().insertOne({ _id: 'new', k: 1 });
+        },
+        /shop\.items was resharded/,
+      ],
+      [
+        'movePrimary',
+        async () => {
+          await shop().collection<Item>('plain').insertOne({ _id: 1 });
+          await admin({ movePrimary: 'shop', to: 'from-1' });
+        },
+        /shop was moved to another primary shard/,
+      ],
+    ];
+  for (const [what, run, said] of stopping) {
+    it(`${what} stops the sync, by name`, async () => {
+      await halves('shop.items', 350);
+      await source().insertMany(items(100));
+      await using syncer = await pair.syncing({});
+      await run();
+      let failure = '';
+      await until('the failure of the sync', async () => {
+        failure = String((await syncer.getProgress()).body['error'] ?? '');
+        return failure !== '';
+      });
+      assert.match(failure, said);
+    });
+  }
+
+  it('reshardCollection without a write after it keeps the commit from being completed', async () => {
+    await halves('shop.items', 350);
+    await source().insertMany(items(100));
+    await using syncer = await pair.syncing({});
+    await admin({ reshardCollection: 'shop.items', key: { _id: 'hashed' } });
+    await syncer.commit();
+    let failure = '';
+    await until('the failure of the sync', async () => {
+      failure = String((await syncer.getProgress()).body['error'] ?? '');
+      return failure !== '';
+    });
+    assert.match(failure, /shop\.items was resharded/);
+  });
+
+  it('is refused while a balancer runs, and the other way round', async () => {
+    await using syncer = await pair.syncer();
+    await admin({ balancerStart: 1 });
+    try {
+      const { body } = await syncer.post('start', forward);
+      assert.equal(body['error'], 'BalancerRunning');
+      assert.match(String(body['errorDescription']), /cluster0/);
+    } finally {
+      await admin({ balancerStop: 1 });
+    }
+    const body = { ...forward, reversible: true, enableUserWriteBlocking: true };
+    assert.equal((await syncer.post('start', body)).body['error'], 'ReversibleNotSupported');
+  });
+
+  it('never copies orphans: documents that a moved chunk has left behind', async () => {
+    await halves('shop.items', 350);
+    await source().insertMany(items(100));
+    const shard = pair.source.ground?.cluster.shardClient('from-0').db('admin');
+    assert.ok(shard);
+    await shard
+      .command({ setParameter: 1, disableResumableRangeDeleter: true })
+      .catch(() => undefined);
+    await admin({ moveChunk: 'shop.items', find: { k: 0 }, to: 'from-1' });
+    await source().updateMany({ _id: { $lt: 50 } }, { $set: { v: 'after the move' } });
+    await using syncer = await pair.syncing({});
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+    assert.equal(await source().countDocuments(), 100);
+  });
+});
