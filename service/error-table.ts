@@ -200,6 +200,12 @@ export const errorTable = {
     action:
       'A document of the source has an array in a field of the shard key, which no sharded collection can have. Correct it, empty the destination, and start again; or choose another shard key.',
   },
+  DuplicateIds: {
+    ...fatal,
+    reason: 'DuplicateIds',
+    action:
+      'Give one of the documents that the description names another _id: empty the destination, and start again. A collection that is sharded by other fields than _id does not keep its ids unique.',
+  },
   SupersededByOtherInstance: {
     ...fatal,
     reason: 'Superseded',

@@ -130,7 +130,8 @@ async function applyRename(
   const isSelected = await context.filter.selects(to);
   // Also where the other one has a later name already: what stood here may have been made by an event before this one.
   const occupant = context.catalog.collectionAt(to);
-  if (occupant && isDropTarget(event, occupant)) await dropTracked(context, occupant);
+  if (occupant && (isDropTarget(event, occupant) || isGoneFrom(context, event, uuid, occupant)))
+    await dropTracked(context, occupant);
   if (!tracked) {
     if (isSelected) await adopt(context, event, uuid, to);
     return;
@@ -204,6 +205,21 @@ function unexpected({ operation, namespace }: CatalogEvent, found: string): Sync
   return new SyncError(
     'InternalError',
     `${operation} of ${namespaceText(namespace)}, but ${found}`,
+  );
+}
+
+/**
+ * True for a collection that stood at a rename's target on a sharded source: the event of a shard that had no part of it
+ * does not say that it was dropped.
+ */
+function isGoneFrom(
+  { sourceShards }: SyncContext,
+  { time }: CatalogEvent,
+  uuid: UUID,
+  occupant: TrackedCollection,
+): boolean {
+  return (
+    sourceShards.length > 0 && !occupant.uuid.equals(uuid) && !isAtMost(time, occupant.namedBy)
   );
 }
 

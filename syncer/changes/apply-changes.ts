@@ -73,7 +73,8 @@ export class ChangeApplier {
 
   /** Inserts go first: what is before an insert of the same id has been left out by coalescing. */
   async #write(collection: TrackedCollection, writes: readonly DocumentWrite[]): Promise<void> {
-    if (isScattered(collection)) {
+    const isOnShards = this.#context.sourceShards.length > 0;
+    if (isScattered(collection) && !isOnShards) {
       await putScattered(this.#context, collection, writes);
       return;
     }

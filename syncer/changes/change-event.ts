@@ -12,6 +12,7 @@ import {
 } from '../../mongo/raw-bson.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
 import { decodeSpec } from '../../mongo/specification.ts';
+import type { DocumentKey } from './document-key.ts';
 
 /** A change of one document. Values are bytes, shared with the event. */
 export type DocumentChange =
@@ -39,17 +40,6 @@ export function sizeOfChange(change: DocumentChange): number {
 /** The ids of the documents of some changes. */
 export function idsOf(changes: readonly DocumentChange[]): RawElement[] {
   return changes.map(({ key }) => key.id);
-}
-
-/** Which document a change is of. */
-export interface DocumentKey {
-  readonly id: RawElement;
-  /** The id and the shard key of a document that was in a sharded collection, `{k: 1, _id: 5}`; undefined for others. */
-  readonly placed: RawDocument | undefined;
-  /** The exact bytes of the key, with the id's type, as a text: equal only for the same bytes. */
-  readonly exact: string;
-  /** Equal for all ids that the server takes for the same (see canonicalKey). */
-  readonly canonical: string;
 }
 
 /** A change event of a collection's document. */

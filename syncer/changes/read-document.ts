@@ -1,10 +1,10 @@
-import type { Document, UUID } from 'mongodb';
+import type { UUID } from 'mongodb';
 import { findCollection } from '../../mongo/catalog.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
-import { bsonType, RawWriter, type RawDocument, type RawElement } from '../../mongo/raw-bson.ts';
+import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
-import { RawValue } from '../../mongo/raw-value.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
+import { anyOf } from '../copy/check-duplicate-ids.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 /** Documents as they are on the source now, batch by batch; those that are gone are left out, all where the collection is. */
@@ -39,7 +39,7 @@ export async function readDocument(
 }
 
 async function* findDocuments(
-  { source, signal }: SyncContext,
+  { source, sourceShards, signal }: SyncContext,
   { db, coll }: Namespace,
   collectionUUID: UUID,
   ids: readonly RawElement[],
@@ -47,24 +47,14 @@ async function* findDocuments(
   await using cursor = await RawCursor.open(
     source.raw,
     db,
-    { find: coll, filter: anyOf(ids), collectionUUID },
+    {
+      find: coll,
+      filter: anyOf(ids),
+      collectionUUID,
+      // On its way to another shard a document would be seen twice, or not at all.
+      readConcern: { level: sourceShards.length > 0 ? 'snapshot' : 'majority' },
+    },
     { signal },
   );
   for await (const { documents } of cursor.batches()) yield documents;
-}
-
-/** No id is a pattern: the server refuses those. */
-function anyOf(ids: readonly RawElement[]): Document {
-  const array = new RawWriter().beginArray('$in');
-  ids.forEach((id, at) => array.value(String(at), id));
-  const bytes = array.end().finish();
-  return {
-    _id: new RawValue('_id', {
-      type: bsonType.document,
-      name: '_id',
-      bytes,
-      offset: 0,
-      length: bytes.length,
-    }),
-  };
 }

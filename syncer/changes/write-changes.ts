@@ -1,8 +1,9 @@
 import { MongoServerError, type Document } from 'mongodb';
 import { documentSequence } from '../../mongo/document-sequence.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
-import { idElement, type RawDocument } from '../../mongo/raw-bson.ts';
+import type { RawDocument } from '../../mongo/raw-bson.ts';
 import { codeOf, isTransient } from '../../mongo/server-errors.ts';
+import { checkDuplicateIds } from '../copy/check-duplicate-ids.ts';
 import { deleteDocuments } from '../copy/delete-documents.ts';
 import { insertDocuments, throwWriteErrors, writeOptions } from '../copy/insert-documents.ts';
 import { isScattered } from '../catalog/scattered.ts';
@@ -61,15 +62,20 @@ export async function putOrUpdate(
   collection: TrackedCollection,
   writes: readonly DocumentWrite[],
 ): Promise<PutResult> {
-  const isMulti = isScattered(collection) && collection.options['collation'] !== undefined;
+  const isOnShards = context.sourceShards.length > 0 && isScattered(collection);
+  const settings = {
+    isMulti: isScattered(collection) && collection.options['collation'] !== undefined,
+    shardKey: isOnShards ? collection.shardKey : null,
+  };
   let newCount = 0;
   let rest = writes;
   let together = 1;
   while (rest.length > 0) {
-    const statements = statementsThatFit(rest.map((write) => updateStatement(write, { isMulti })));
+    const statements = statementsThatFit(rest.map((write) => updateStatement(write, settings)));
     const [first] = rest;
     if (statements.length === 0 && first) {
-      await applyTheLongWay(context, collection, first);
+      if (isOnShards) await putAsTheyAre(context, collection, [first]);
+      else await applyTheLongWay(context, collection, first);
       rest = rest.slice(1);
       continue;
     }
@@ -100,7 +106,7 @@ export async function putOrUpdate(
       'a change is applied the long way',
     );
     const taken = rest.slice(index, index + together);
-    if (together === 1) await applyTheLongWay(context, collection, write);
+    if (together === 1 && !isOnShards) await applyTheLongWay(context, collection, write);
     else await putAsTheyAre(context, collection, taken);
     rest = rest.slice(index + taken.length);
   }
@@ -120,14 +126,20 @@ function statementsThatFit(statements: readonly RawDocument[]): readonly RawDocu
 /** Refused updates that are replaced by their documents with one reading. */
 const maxTogether = 500;
 
-/** Puts the documents of some changes as they are now on the source. Where one is gone, its delete is still to come. */
+/**
+ * Puts the documents of some changes as they are now on the source, with whatever shard keys, and no others of their ids.
+ * Where one is gone, its delete is still to come.
+ * @throws SyncError DuplicateIds.
+ */
 async function putAsTheyAre(
   context: SyncContext,
   collection: TrackedCollection,
   writes: readonly DocumentWrite[],
 ): Promise<void> {
-  for await (const documents of readDocuments(context, collection.uuid, idsOf(writes))) {
-    await deleteDocuments(context, collection, documents.map(idElement));
+  const ids = idsOf(writes);
+  if (context.sourceShards.length > 0) await checkDuplicateIds(context, collection, ids);
+  await deleteDocuments(context, collection, ids);
+  for await (const documents of readDocuments(context, collection.uuid, ids)) {
     await insertDocuments(context, collection.namespace, documents);
   }
 }

@@ -1,24 +1,30 @@
 import { isTakenLiterally } from '../../mongo/literal-documents.ts';
-import { RawWriter, type RawDocument } from '../../mongo/raw-bson.ts';
+import { RawWriter, type RawDocument, type RawElement } from '../../mongo/raw-bson.ts';
+import type { ShardKey } from '../../mongo/shard-key.ts';
+import { placedQuery } from './document-key.ts';
 import type { DocumentWrite } from './coalesce.ts';
+
+/** How statements name documents. */
+export interface StatementSettings {
+  /** An update of what is at the id on every shard: under a collation the server refuses to look for one document there. */
+  readonly isMulti: boolean;
+  /** Of a collection that is sharded on the source; null for others. */
+  readonly shardKey: ShardKey | null;
+}
 
 /**
  * A statement of the update command, as bytes: an upsert of a whole document, or the oplog's own difference.
- * @param isMulti - an update of what is at the id on every shard: under a collation the server refuses to look for one
- * document there (6.0.5).
  */
 export function updateStatement(
   write: DocumentWrite,
-  { isMulti }: { readonly isMulti: boolean },
+  { isMulti, shardKey }: StatementSettings,
 ): RawDocument {
   const { id } = write.key;
+  // With its shard key it is the one document that the change was of: not another of its id, to which it has been moved.
+  const query = shardKey === null ? undefined : placedQuery(write.key, shardKey);
   if (write.kind === 'update') {
-    const { placed } = write.key;
-    const writer = new RawWriter(write.diff.length + (placed ?? id).length + 128);
-    // With its shard key it is the update of a document that was there: another one of the same id, to which it was moved, is left alone.
-    if (placed) writer.document('q', placed);
-    else writer.begin('q').value('_id', id).end();
-    writer
+    const writer = new RawWriter(write.diff.length + (query ?? id).length + 128);
+    writeQuery(writer, id, query)
       .beginArray('u')
       .begin('0')
       .begin('$_internalApplyOplogUpdate')
@@ -32,14 +38,16 @@ export function updateStatement(
     if (isMulti) writer.boolean('multi', true);
     return writer.finish();
   }
-  const writer = new RawWriter(write.document.length + id.length + 128)
-    .begin('q')
-    .value('_id', id)
-    .end();
+  const writer = new RawWriter(write.document.length + (query ?? id).length + 128);
+  writeQuery(writer, id, query);
   if (isTakenLiterally(write.document)) {
     writer.document('u', write.document);
   } else {
     writer.literalReplacement('u', write.document);
   }
   return writer.boolean('upsert', true).finish();
+}
+
+function writeQuery(writer: RawWriter, id: RawElement, query: RawDocument | undefined): RawWriter {
+  return query ? writer.document('q', query) : writer.begin('q').value('_id', id).end();
 }

@@ -13,6 +13,7 @@ import { retrying } from '../../mongo/retrying.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
+import { checkDuplicateIds } from './check-duplicate-ids.ts';
 import { deleteDocuments } from './delete-documents.ts';
 import { insertBatch } from './insert-documents.ts';
 
@@ -142,12 +143,16 @@ async function copyOnce(
       );
       for await (const batch of cursor.batches()) {
         await inFlight.add(async () => {
-          // On other shards an insert is not refused because of them.
-          if (mayBeThere && isScattered(collection))
+          const isOnShards = context.sourceShards.length > 0;
+          // On other shards an insert is not refused because of them. Where the source is sharded, change events tell of each
+          // shard key that a document has had.
+          if (mayBeThere && !isOnShards && isScattered(collection))
             await deleteDocuments(context, collection, batch.documents.map(idElement));
           const sums = await insertBatch(context, collection.namespace, batch, concern);
           context.monitor.addCopied(sums.count, sums.totalBytes);
           bytes += sums.totalBytes;
+          if (isOnShards && isScattered(collection))
+            await checkDuplicateIds(context, collection, sums.taken);
         });
       }
     }

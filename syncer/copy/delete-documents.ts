@@ -2,35 +2,34 @@ import { documentSequence } from '../../mongo/document-sequence.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { RawWriter, type RawDocument, type RawElement } from '../../mongo/raw-bson.ts';
 import { isScattered } from '../catalog/scattered.ts';
+import { placedQuery, type DocumentKey } from '../changes/document-key.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { throwWriteErrors, writeOptions } from './insert-documents.ts';
 
-/** What a change event tells of a document that was deleted. */
-export interface DeletedKey {
-  readonly id: RawElement;
-  /** Its id and shard key, where it was in a sharded collection. */
-  readonly placed: RawDocument | undefined;
-}
-
 /**
- * Deletes documents of a collection of the destination, acknowledged by a majority. Those that were in a sharded collection
- * by their shard keys: an update of a shard key can show as an insert with the new one, and then a delete with the old one.
+ * Deletes the documents that change events name, acknowledged by a majority: those of a sharded source by their shard keys
+ * too. An update of a shard key can show as an insert with the new one, and then a delete with the old one.
  */
 export async function deleteByKeys(
-  context: Pick<SyncContext, 'destination' | 'signal'>,
+  context: Pick<SyncContext, 'destination' | 'sourceShards' | 'signal'>,
   collection: Pick<TrackedCollection, 'namespace' | 'options' | 'shardKey'>,
-  keys: readonly DeletedKey[],
+  keys: readonly DocumentKey[],
 ): Promise<void> {
-  const ids = keys.filter(({ placed }) => placed === undefined).map(({ id }) => id);
-  await deleteDocuments(context, collection, ids);
+  if (context.sourceShards.length === 0 || !isScattered(collection)) {
+    await deleteDocuments(
+      context,
+      collection,
+      keys.map(({ id }) => id),
+    );
+    return;
+  }
   // Under a collation the server refuses to look for one document.
   const limit = collection.options['collation'] === undefined ? 1 : 0;
-  const statements = keys.flatMap(({ placed }) =>
-    placed === undefined
-      ? []
-      : [new RawWriter(placed.length + 64).document('q', placed).int32('limit', limit).finish()],
-  );
+  const statements = keys.map((key) => {
+    const query = placedQuery(key, collection.shardKey);
+    return new RawWriter(query.length + 64).document('q', query).int32('limit', limit).finish();
+  });
   await runDelete(context, collection.namespace, statements);
 }
 

@@ -7,7 +7,13 @@ import {
 } from 'mongodb';
 import { documentSequence } from '../../mongo/document-sequence.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
-import { bsonType, idElement, RawWriter, type RawDocument } from '../../mongo/raw-bson.ts';
+import {
+  bsonType,
+  idElement,
+  RawWriter,
+  type RawDocument,
+  type RawElement,
+} from '../../mongo/raw-bson.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
 import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
@@ -45,17 +51,24 @@ export async function insertDocuments(
   await insertAll(context, namespace, insert, { w: 'majority' });
 }
 
+/** What a fetch has brought. */
+export interface InsertedBatch {
+  readonly count: number;
+  readonly totalBytes: number;
+  /** The ids of those that were left out, as they are there already. */
+  readonly taken: readonly RawElement[];
+}
+
 /**
  * Inserts what a fetch has brought, as `insertDocuments` does, without taking it apart. The write concern is the
  * caller's.
- * @returns how many documents they are, and their bytes.
  */
 export async function insertBatch(
   context: InsertContext,
   namespace: Namespace,
   batch: RawBatch,
   writeConcern: WriteConcernSettings,
-): Promise<{ readonly count: number; readonly totalBytes: number }> {
+): Promise<InsertedBatch> {
   const { found, ...sums } = findZeroTimestamps(batch.array);
   const value = { type: bsonType.array, name: 'documents', bytes: batch.array, offset: 0 };
   const insert = {
@@ -63,8 +76,8 @@ export async function insertBatch(
     altered: found,
     document: (index: number) => batch.documents[index],
   };
-  await insertAll(context, namespace, insert, writeConcern);
-  return sums;
+  const taken = await insertAll(context, namespace, insert, writeConcern);
+  return { ...sums, taken };
 }
 
 async function insertAll(
@@ -72,9 +85,9 @@ async function insertAll(
   namespace: Namespace,
   insert: Insert,
   writeConcern: WriteConcernSettings,
-): Promise<void> {
+): Promise<RawElement[]> {
   try {
-    await insertOnce(context, namespace, insert, writeConcern);
+    return await insertOnce(context, namespace, insert, writeConcern);
   } catch (error) {
     if (codeOf(error) === undefined || isTransient(error)) throw error;
     if (codeOf(error) === serverCode.shardKeyNotFound) {
@@ -85,7 +98,7 @@ async function insertAll(
       );
     }
     await dropRefusingIndexes(context, namespace);
-    await insertOnce(context, namespace, insert, writeConcern);
+    return await insertOnce(context, namespace, insert, writeConcern);
   }
 }
 
@@ -94,7 +107,7 @@ async function insertOnce(
   namespace: Namespace,
   insert: Insert,
   writeConcern: WriteConcernSettings,
-): Promise<void> {
+): Promise<RawElement[]> {
   const { destination, signal } = context;
   const { db, coll } = namespace;
   const { documents, altered } = insert;
@@ -106,7 +119,7 @@ async function insertOnce(
     );
   const there = await findRefused(context, namespace, insert, answer);
   throwWriteErrors(answer, (error) => isIdTaken(error) || there.has(Number(error['index'])));
-  if (altered.length === 0) return;
+  if (altered.length === 0) return takenIds(insert, answer);
   // The server has put its own time into these.
   const repaired = await destination.decoded.db(db).command(
     {
@@ -119,6 +132,14 @@ async function insertOnce(
     writeOptions(signal),
   );
   throwWriteErrors(repaired, () => false);
+  return takenIds(insert, answer);
+}
+
+function takenIds(insert: Insert, answer: Document): RawElement[] {
+  return ((answer['writeErrors'] ?? []) as Document[]).flatMap(({ index }) => {
+    const document = insert.document(Number(index));
+    return document === undefined ? [] : [idElement(document)];
+  });
 }
 
 function repairStatement(document: RawDocument): RawDocument {

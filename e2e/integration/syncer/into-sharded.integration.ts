@@ -3,10 +3,10 @@ import type { Document } from 'mongodb';
 import { createClusterClient } from '../../../mongo/cluster-client.ts';
 import { createLogger } from '../../../service/logger.ts';
 import { awaitEarlierWrites } from '../../../syncer/earlier-writes.ts';
-import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward } from './cluster-pair.ts';
-import { shardingEntry, useShardedPair } from './sharded-pair.ts';
+import { refusedKeys } from './refused-shard-keys.ts';
+import { failureOf, shardingEntry, useShardedPair } from './sharded-pair.ts';
 
 interface Item extends Document {
   _id: string | number;
@@ -325,70 +325,9 @@ describe('contract 2.4: a replica set synced into a sharded cluster', function (
     );
   });
 
-  const refusals: readonly (readonly [
-    what: string,
-    prepare: () => Promise<unknown>,
-    error: string,
-    said: RegExp,
-  ])[] = [
-    [
-      'without an index for the key',
-      async () => await source().insertOne({ _id: 1 }),
-      'ShardKeyIndexMissing',
-      /shop\.items .*{"k":1}/,
-    ],
-    [
-      'with one of another collation only',
-      async () => {
-        await pair.source.client
-          .db('shop')
-          .createCollection('items', { collation: { locale: 'de' } });
-        await source().createIndexes([{ key: { k: 1 } }]);
-      },
-      'ShardKeyIndexMissing',
-      /simple collation/,
-    ],
-    [
-      'with a sparse one only',
-      async () => await source().createIndexes([{ key: { k: 1 }, sparse: true }]),
-      'ShardKeyIndexMissing',
-      /shop\.items/,
-    ],
-    [
-      'with a unique index that does not begin with the key',
-      async () => {
-        await source().createIndexes([{ key: { k: 1 } }]);
-        await source().createIndexes([{ key: { email: 1 }, unique: true, name: 'by email' }]);
-      },
-      'IncompatibleUniqueIndex',
-      /by email of shop\.items/,
-    ],
-    [
-      'of a capped collection',
-      async () =>
-        await pair.source.client.db('shop').createCollection('items', { capped: true, size: 4096 }),
-      'InvalidShardKey',
-      /capped/,
-    ],
-    [
-      'of a view',
-      async () =>
-        await pair.source.client
-          .db('shop')
-          .createCollection('items', { viewOn: 'x', pipeline: [] }),
-      'InvalidShardKey',
-      /view/,
-    ],
-    [
-      'while the balancer runs',
-      async () => await pair.destination.admin({ balancerStart: 1 }),
-      'BalancerRunning',
-      /cluster1/,
-    ],
-  ];
   it('contract 4.1 rule 5: refuses what cannot be sharded so, and writes nothing', async () => {
     await using syncer = await pair.syncer();
-    for (const [what, prepare, error, said] of refusals) {
+    for (const [what, prepare, error, said] of refusedKeys(pair)) {
       await pair.reset();
       await prepare();
       try {
@@ -421,13 +360,3 @@ describe('contract 2.4: a replica set synced into a sharded cluster', function (
     assert.match(await failureOf(syncer), /shop\.items.*array/);
   });
 });
-
-/** What progress says of a sync that has stopped for good. */
-async function failureOf(syncer: SyncerProcess): Promise<string> {
-  let failure: unknown;
-  await until('the failure of the sync', async () => {
-    failure = (await syncer.getProgress()).body['error'];
-    return failure !== undefined;
-  });
-  return String(failure);
-}

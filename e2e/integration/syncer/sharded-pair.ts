@@ -11,6 +11,7 @@ import {
   type SyncerProcess,
   type SyncerProcessOptions,
 } from '../../ground/syncer-process.ts';
+import { until } from '../../ground/until.ts';
 import { forward } from './cluster-pair.ts';
 
 /** A replica set or a sharded cluster to sync from, and a sharded cluster to sync to. */
@@ -114,7 +115,9 @@ function useReplicaSet(): () => ShardedPair['source'] {
 }
 
 function useShards(shards: ShardedClusterOptions['shards']): () => ShardedPair['source'] {
-  const ground = useShardedCluster({ shards, name: 'from' });
+  // What chunks leave behind when they move stays: it must never be read.
+  const parameters = { disableResumableRangeDeleter: true };
+  const ground = useShardedCluster({ shards, name: 'from', parameters });
   return () => ({ ground, client: ground.client, uri: (user) => ground.cluster.uri(user) });
 }
 
@@ -139,4 +142,14 @@ async function assertOnOneShard({ cluster, client }: ShardedGround): Promise<voi
       assert.equal(owners.size, await client.db(db).collection(name).countDocuments(), name);
     }
   }
+}
+
+/** What progress says of a sync that has stopped for good. */
+export async function failureOf(syncer: SyncerProcess): Promise<string> {
+  let failure: unknown;
+  await until('the failure of the sync', async () => {
+    failure = (await syncer.getProgress()).body['error'];
+    return failure !== undefined;
+  });
+  return String(failure);
 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Document } from 'mongodb';
-import { until } from '../../ground/until.ts';
 import { commitAndWait, forward } from './cluster-pair.ts';
-import { useShardedPair } from './sharded-pair.ts';
+import { failureOf, useShardedPair } from './sharded-pair.ts';
 
 interface Item extends Document {
   _id: string | number;
@@ -175,12 +174,7 @@ describe('a sharded cluster synced into one with another number of shards', func
       await source().insertMany(items(100));
       await using syncer = await pair.syncing({});
       await run();
-      let failure = '';
-      await until('the failure of the sync', async () => {
-        failure = String((await syncer.getProgress()).body['error'] ?? '');
-        return failure !== '';
-      });
-      assert.match(failure, said);
+      assert.match(await failureOf(syncer), said);
     });
   }
 
@@ -190,12 +184,51 @@ describe('a sharded cluster synced into one with another number of shards', func
     await using syncer = await pair.syncing({});
     await admin({ reshardCollection: 'shop.items', key: { _id: 'hashed' } });
     await syncer.commit();
-    let failure = '';
-    await until('the failure of the sync', async () => {
-      failure = String((await syncer.getProgress()).body['error'] ?? '');
-      return failure !== '';
-    });
-    assert.match(failure, /shop\.items was resharded/);
+    assert.match(await failureOf(syncer), /shop\.items was resharded/);
+  });
+
+  it('keeps documents of one _id on several shards as they are, or stops where there is no room for both', async () => {
+    await halves('shop.items', 2100);
+    await source().insertMany([
+      { _id: 'apart', k: 1 },
+      { _id: 'apart', k: 4000 },
+    ]);
+    await source().insertMany(items(300, 1));
+    await using syncer = await pair.syncing({});
+    await source().updateOne({ _id: 'apart', k: 1 }, { $set: { v: 'low' } });
+    await source().updateOne({ _id: 'apart', k: 4000 }, { $set: { v: 'high' } });
+    await source().insertOne({ _id: 1, k: 4001 });
+    await source().deleteOne({ _id: 1, k: 7 });
+    await syncer.waitFor(({ totalEventsApplied }) => (totalEventsApplied ?? 0) >= 4);
+    const copies = pair.destination.client.db('shop').collection<Item>('items');
+    assert.deepEqual(
+      await copies
+        .find({ _id: { $in: ['apart', 1] } })
+        .sort({ k: 1 })
+        .toArray(),
+      [
+        { _id: 'apart', k: 1, v: 'low' },
+        { _id: 'apart', k: 4000, v: 'high' },
+        { _id: 1, k: 4001 },
+      ],
+    );
+    // Of three shards, some pair has one in common.
+    for (let n = 0; n < 12; n++) {
+      await source().insertOne({ _id: `twice ${n}`, k: n * 150 });
+      await source().insertOne({ _id: `twice ${n}`, k: 2200 + n * 150 });
+    }
+    assert.match(await failureOf(syncer), /shop\.items has several documents with the _id "twice/);
+  });
+
+  it('stops at the copy where there is no room for two documents of one _id', async () => {
+    await halves('shop.items', 2100);
+    for (let n = 0; n < 12; n++) {
+      await source().insertOne({ _id: `twice ${n}`, k: n * 150 });
+      await source().insertOne({ _id: `twice ${n}`, k: 2200 + n * 150 });
+    }
+    await using syncer = await pair.syncer();
+    await syncer.start(forward);
+    assert.match(await failureOf(syncer), /shop\.items has several documents with the _id "twice/);
   });
 
   it('is refused while a balancer runs, and the other way round', async () => {
