@@ -17,6 +17,7 @@ import { createLogger } from '../../../service/logger.ts';
 import { ApiServer } from '../../ground/kubernetes/api-server.ts';
 import { until } from '../../ground/until.ts';
 import { installDefinitions, smallestSpec } from './custom-resources.ts';
+import { LoopbackAddresses } from './loopback-addresses.ts';
 
 const signal = new AbortController().signal;
 
@@ -64,6 +65,7 @@ export class OperatorGround implements AsyncDisposable {
   readonly client: KubeClient;
   readonly kubeconfig: string;
   readonly #server: ApiServer;
+  readonly #addresses = new LoopbackAddresses();
   #places = 0;
 
   private constructor(server: ApiServer, client: KubeClient, kubeconfig: string) {
@@ -81,6 +83,7 @@ export class OperatorGround implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.client[Symbol.dispose]();
+    await this.#addresses[Symbol.asyncDispose]();
     await this.#server[Symbol.asyncDispose]();
   }
 
@@ -93,7 +96,7 @@ export class OperatorGround implements AsyncDisposable {
       const data = { uri: Buffer.from(`mongodb://user:secret@${name}/`).toString('base64') };
       await this.client.create(secrets, { metadata: { namespace, name }, data }, { signal });
     }
-    return { namespace, address: `127.0.77.${this.#places}` };
+    return { namespace, address: await this.#addresses.reserve() };
   }
 
   async createSync(namespace: string, spec: object = {}): Promise<ClusterSync> {
