@@ -13,6 +13,11 @@ function waitQueueTimeout(): MongoDriverError {
   });
 }
 
+/** As node:dns gives it, which the driver passes on as it is. */
+function lookupError(syscall: string): Error {
+  return Object.assign(new Error(`${syscall} ENOTFOUND db`), { code: 'ENOTFOUND', syscall });
+}
+
 describe('codeOf', () => {
   it('reads codes as numbers, whether BSON types are kept or not', () => {
     assert.equal(codeOf(serverError(26)), 26);
@@ -27,6 +32,7 @@ describe('isTransient', () => {
     ['the same with BSON types kept', serverError(new Int32(10107)), true],
     ['a lost connection', new MongoNetworkError('lost'), true],
     ['a deadline in the queue for a connection', waitQueueTimeout(), true],
+    ['a name of mongodb+srv that is not found', lookupError('querySrv'), true],
     ['another error of the driver', new MongoDriverError('x'), false],
     ['a cluster that cannot be reached', new SyncError('ClusterUnreachable', 'x'), true],
     ['a duplicate key', serverError(11000), false],
@@ -55,6 +61,8 @@ describe('connectionError', () => {
   it('names a wrong password and a lost connection, and nothing else', () => {
     assert.equal(connectionError(serverError(18))?.name, 'AuthenticationFailed');
     assert.equal(connectionError(new MongoNetworkError('lost'))?.name, 'ClusterUnreachable');
+    assert.equal(connectionError(lookupError('querySrv'))?.name, 'ClusterUnreachable');
+    assert.equal(connectionError(lookupError('queryTxt'))?.name, 'ClusterUnreachable');
     assert.equal(connectionError(serverError(11000)), undefined);
   });
 });

@@ -82,7 +82,11 @@ export function errorNameOf(error: unknown): string {
   return error instanceof Error ? error.name : 'unknown';
 }
 
-const socketCalls = new Set(['read', 'write', 'connect', 'shutdown', 'getaddrinfo']);
+const networkCalls = new Set([
+  ...['read', 'write', 'connect', 'shutdown', 'getaddrinfo'],
+  // Where a name of mongodb+srv is looked up.
+  ...['querySrv', 'queryTxt'],
+]);
 const closedSocketCodes = new Set(['ERR_STREAM_DESTROYED', 'ERR_STREAM_PREMATURE_CLOSE']);
 
 /**
@@ -100,7 +104,7 @@ function isConnectionFailure(error: unknown): boolean {
     return codeOf(error) === undefined && [error.writeErrors].flat().length === 0;
   if (!(error instanceof Error) || error instanceof MongoError) return false;
   const { code, syscall } = error as NodeJS.ErrnoException;
-  return socketCalls.has(syscall ?? '') || closedSocketCodes.has(code ?? '');
+  return networkCalls.has(syscall ?? '') || closedSocketCodes.has(code ?? '');
 }
 
 /** True where the other side has closed a connection on which an answer was awaited, also where the error has been named. */
