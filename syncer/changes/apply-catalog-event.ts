@@ -10,6 +10,7 @@ import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
 import { trackCollections } from '../catalog/build-catalog.ts';
 import { requestedShardKey } from '../api/sharding-options.ts';
+import { wantedShardKey } from '../catalog/wanted-shard-key.ts';
 import { createCollection } from '../catalog/create-collections.ts';
 import { checkUniqueIndexes } from '../catalog/shard-key-conflicts.ts';
 import { dropIndexOf, shardCollection } from '../catalog/shard-collection.ts';
@@ -86,11 +87,13 @@ async function applyCreate(context: SyncContext, event: CatalogEvent, uuid: UUID
     return;
   // Dropped again before what stands there now was read or came: the events of this one are to be passed over.
   if (isTakenSince(context, event, event.namespace)) return;
+  const { namespace } = event;
   const tracked: TrackedCollection = {
     uuid,
-    namespace: event.namespace,
+    namespace,
     destinationUuid: null,
-    shardKey: null,
+    // A sharded source tells of it by another event.
+    shardKey: await wantedShardKey(context, { uuid, namespace, options }, new Map()),
     options,
     indexes: idIndex instanceof RawValue ? [decodeIndexSpec(idIndex.bytes)] : [],
     namedAt: event.time,
