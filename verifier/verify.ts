@@ -2,6 +2,7 @@ import type { VerifierMonitor } from './monitor.ts';
 import type { Timestamp } from 'mongodb';
 import type { ClusterClient } from '../mongo/cluster-client.ts';
 import { latestWriteTime, majorityTime } from '../mongo/cluster-time.ts';
+import { isSharded, timeOfAllShards } from '../mongo/router-time.ts';
 import { sleep } from '../service/sleep.ts';
 import { orAborted } from '../service/or-aborted.ts';
 import { ChangeFollower } from './changes/change-follower.ts';
@@ -69,10 +70,24 @@ async function prepare(context: VerifyContext): Promise<Passes> {
   const { source, destination, verifyAll, signal } = context;
   return await retrying(context, 'start', async () => {
     const scope = await readScope(verifyAll, destination, signal);
-    const sourceTime = await majorityTime(source, signal);
-    const destinationTime = await majorityTime(destination, signal);
-    return new Passes(context, scope, sourceTime, destinationTime);
+    return new Passes(context, scope, {
+      source: await startOf(source, signal),
+      destination: await startOf(destination, signal),
+    });
   });
+}
+
+/** Where the verification of one side begins. */
+interface Start {
+  readonly isSharded: boolean;
+  /** Changes after this cluster time are followed. */
+  readonly from: Timestamp;
+}
+
+async function startOf(cluster: ClusterClient, signal: AbortSignal): Promise<Start> {
+  return (await isSharded(cluster, signal))
+    ? { isSharded: true, from: await timeOfAllShards(cluster, signal) }
+    : { isSharded: false, from: await majorityTime(cluster, signal) };
 }
 
 /** The passes over the data of one verification. */
@@ -81,6 +96,7 @@ class Passes {
   readonly destination: ChangeFollower;
   readonly #context: VerifyContext;
   readonly #scope: Scope;
+  readonly #starts: Readonly<Record<'source' | 'destination', Start>>;
   readonly #wakeup = new Wakeup();
   readonly #pending = new PendingChecks(() => {
     this.#wakeup.wake();
@@ -91,24 +107,24 @@ class Passes {
   constructor(
     context: VerifyContext,
     scope: Scope,
-    sourceTime: Timestamp,
-    destinationTime: Timestamp,
+    starts: Readonly<Record<'source' | 'destination', Start>>,
   ) {
     this.#context = context;
     this.#scope = scope;
+    this.#starts = starts;
     const { selects } = scope;
     const common = { ...context, selects, pending: this.#pending };
     this.source = new ChangeFollower({
       ...common,
       side: 'source',
       cluster: context.source,
-      from: sourceTime,
+      ...starts.source,
     });
     this.destination = new ChangeFollower({
       ...common,
       side: 'destination',
       cluster: context.destination,
-      from: destinationTime,
+      ...starts.destination,
     });
     context.state.pendingCount = () => this.#pending.count;
   }
@@ -132,8 +148,8 @@ class Passes {
     const { source, destination, writesOff, signal } = this.#context;
     await orAborted(writesOff, signal);
     const [sourceTime, destinationTime] = await Promise.all([
-      endTime(this.#context, source),
-      endTime(this.#context, destination),
+      endTime(this.#context, source, this.#starts.source),
+      endTime(this.#context, destination, this.#starts.destination),
     ]);
     await Promise.all([this.source.passed(sourceTime), this.destination.passed(destinationTime)]);
     this.#isAtEnd = true;
@@ -147,9 +163,18 @@ class Passes {
     const startedAtMs = performance.now();
     // Taken together: the reads of this pass see every change that is in what it takes.
     const pending = this.#pending.take();
+    const { source: sourceStart, destination: destinationStart } = this.#starts;
     const sides = {
-      source: { cluster: source, readAfter: this.source.position },
-      destination: { cluster: destination, readAfter: this.destination.position },
+      source: {
+        cluster: source,
+        isSharded: sourceStart.isSharded,
+        readAfter: this.source.position,
+      },
+      destination: {
+        cluster: destination,
+        isSharded: destinationStart.isSharded,
+        readAfter: this.destination.position,
+      },
     };
     state.begin(kind);
     const pairs = await retrying(this.#context, 'catalog', async () => {
@@ -187,8 +212,15 @@ class Passes {
 }
 
 /** A cluster time that no write acknowledged before the call is later than. Needs no right to write. */
-async function endTime(context: VerifyContext, cluster: ClusterClient): Promise<Timestamp> {
+async function endTime(
+  context: VerifyContext,
+  cluster: ClusterClient,
+  start: Start,
+): Promise<Timestamp> {
+  const { signal } = context;
   return await retrying(context, 'end', async () => {
-    return await latestWriteTime(cluster, context.signal);
+    return start.isSharded
+      ? await timeOfAllShards(cluster, signal)
+      : await latestWriteTime(cluster, signal);
   });
 }

@@ -22,6 +22,8 @@ export interface ChangeFollowerOptions extends RetryContext {
   readonly monitor: VerifierMonitor;
   readonly side: 'source' | 'destination';
   readonly cluster: ClusterClient;
+  /** True for a sharded cluster, whose routers merge the streams of its shards. */
+  readonly isSharded: boolean;
   /** Changes after this cluster time are followed. */
   readonly from: Timestamp;
   readonly selects: (namespace: Namespace) => Promise<boolean>;
@@ -81,7 +83,8 @@ export class ChangeFollower {
 
   #hasPassed(time: Timestamp): boolean {
     const order = this.#position.compare(time);
-    return order > 0 || (order === 0 && this.#isAtEnd);
+    // Two shards may have changes of the very same time: while one says that it has come to it, the other's is held back.
+    return order > 0 || (order === 0 && this.#isAtEnd && !this.#options.isSharded);
   }
 
   async #open(token: RawDocument | undefined): Promise<RawCursor> {

@@ -49,6 +49,32 @@ describe('BatchMatcher', () => {
     assert.deepEqual(compare(source, destination, old), ['differentDocument {"$numberInt":"2"} v']);
   });
 
+  it('tells several documents of one _id apart, on either side', () => {
+    const [a, b, c] = [
+      { _id: 1, v: 1 },
+      { _id: 1, v: 2 },
+      { _id: 1, v: 3 },
+    ] as const;
+    const next = { _id: 2, v: 1 };
+    const id = '{"$numberInt":"1"}';
+    for (const destination of [
+      [a, b, next],
+      [b, a, next],
+      [next, b, a],
+    ]) {
+      assert.deepEqual(compare([a, next], destination), [`extraDocument ${id}`]);
+      assert.deepEqual(compare([a, b, next], destination), []);
+      assert.deepEqual(compare([a, c, next], destination), [`differentDocument ${id} v`]);
+      assert.deepEqual(compare([a, b, c, next], destination), [`missingDocument ${id}`]);
+      assert.deepEqual(compare([c, next], destination), [
+        `differentDocument ${id} v`,
+        `extraDocument ${id}`,
+      ]);
+    }
+    const isOld = ({ v }: Document): boolean => v === 2;
+    assert.deepEqual(compare([a], [b, a], isOld), []);
+  });
+
   it('keeps a bounded number of differences', () => {
     const matcher = new BatchMatcher([]);
     for (let _id = 0; _id <= maxDifferences; _id++) matcher.take([BSON.serialize({ _id })]);

@@ -16,9 +16,18 @@ export interface DocumentDifferences {
 /** Says of a document that is on one side only that this is no difference. */
 export type Excuse = (document: RawDocument) => boolean;
 
+/** Documents of the destination whose `_id` is expected, with other bytes. */
+interface Surplus {
+  count: number;
+  /** How many of them would be no difference if they are too many. */
+  excused: number;
+  readonly difference: FieldDifference | undefined;
+}
+
 /**
  * Matches a batch of the source's documents with those of the destination that belong to the same range or the same
  * ids, by the exact bytes of `_id`. The destination's come in any number of batches; none of them is kept.
+ * Several documents may share an `_id`, each on another shard: those of equal bytes belong together.
  * Where both come in the same order and are equal, no `_id` is even looked at.
  */
 export class BatchMatcher {
@@ -27,7 +36,8 @@ export class BatchMatcher {
   readonly #excuse: Excuse | undefined;
   readonly #found: DocumentDifference[] = [];
   readonly #extra = new Map<IdKey, { readonly isExcused: boolean }>();
-  #byId: ReadonlyMap<IdKey, number> | undefined;
+  readonly #surplus = new Map<IdKey, Surplus>();
+  #byId: ReadonlyMap<IdKey, readonly number[]> | undefined;
   #position = 0;
   #isOverflowing = false;
 
@@ -40,12 +50,8 @@ export class BatchMatcher {
   /** Takes the next documents of the destination. */
   take(documents: readonly RawDocument[]): void {
     for (const document of documents) {
-      const expected = this.#expected[this.#position];
-      if (expected !== undefined && asBuffer(expected).equals(document)) {
-        this.#isMatched[this.#position++] = 1;
-      } else {
-        this.#takeOther(document);
-      }
+      if (this.#isExpected(this.#position, document)) this.#isMatched[this.#position++] = 1;
+      else this.#takeOther(document);
     }
   }
 
@@ -61,15 +67,19 @@ export class BatchMatcher {
     for (const [id, { isExcused }] of this.#extra) {
       if (!isExcused) this.#add({ kind: 'extraDocument', id });
     }
+    for (const [id, { count, excused }] of this.#surplus) {
+      for (let number = excused; number < count; number++) {
+        this.#add({ kind: 'extraDocument', id, detail: 'another document has this _id' });
+      }
+    }
     return { found: this.#found, isOverflowing: this.#isOverflowing };
   }
 
   #takeOther(document: RawDocument): void {
     const key = idKey(document);
-    this.#byId ??= new Map(this.#expected.map((each, index) => [idKey(each), index]));
-    const index = this.#byId.get(key);
-    const expected = index === undefined ? undefined : this.#expected[index];
-    if (index === undefined || expected === undefined) {
+    this.#byId ??= indexesById(this.#expected);
+    const indexes = this.#byId.get(key);
+    if (indexes === undefined) {
       if (this.#extra.size < maxDifferences) {
         this.#extra.set(key, { isExcused: this.#excuse?.(document) ?? false });
       } else {
@@ -77,14 +87,39 @@ export class BatchMatcher {
       }
       return;
     }
-    this.#isMatched[index] = 1;
-    this.#position = index + 1;
-    const difference = firstDifference(expected, document);
-    if (difference) this.#add({ kind: 'differentDocument', id: key, ...difference });
+    const index = indexes.find((each) => this.#isExpected(each, document));
+    if (index !== undefined) this.#isMatched[index] = 1;
+    else this.#addSurplus(key, indexes, document);
+    this.#position = (index ?? indexes[0] ?? this.#position) + 1;
+  }
+
+  /** True where this document is expected at an index, and none was found for it yet. */
+  #isExpected(index: number, document: RawDocument): boolean {
+    const expected = this.#expected[index];
+    if (expected === undefined || this.#isMatched[index] === 1) return false;
+    return asBuffer(expected).equals(document);
+  }
+
+  #addSurplus(key: IdKey, [index = 0]: readonly number[], document: RawDocument): void {
+    const expected = this.#expected[index];
+    const surplus = this.#surplus.get(key) ?? {
+      count: 0,
+      excused: 0,
+      difference: expected && firstDifference(expected, document),
+    };
+    surplus.count += 1;
+    if (this.#excuse?.(document) === true) surplus.excused += 1;
+    this.#surplus.set(key, surplus);
   }
 
   #addMissing(document: RawDocument, extraByCanonical: ReadonlyMap<string, IdKey>): void {
     const id = idKey(document);
+    const surplus = this.#surplus.get(id);
+    if (surplus && surplus.count > 0) {
+      surplus.count -= 1;
+      this.#add({ kind: 'differentDocument', id, ...surplus.difference });
+      return;
+    }
     const destinationId = extraByCanonical.get(canonicalKey(idElementOfKey(id)));
     const difference = destinationId === undefined ? undefined : idDifference(id, destinationId);
     if (destinationId !== undefined && difference && this.#extra.delete(destinationId)) {
@@ -98,6 +133,18 @@ export class BatchMatcher {
     if (this.#found.length < maxDifferences) this.#found.push(difference);
     else this.#isOverflowing = true;
   }
+}
+
+/** Where the documents of each `_id` are in a list. */
+function indexesById(documents: readonly RawDocument[]): Map<IdKey, number[]> {
+  const indexes = new Map<IdKey, number[]>();
+  for (const [index, document] of documents.entries()) {
+    const key = idKey(document);
+    const others = indexes.get(key);
+    if (others) others.push(index);
+    else indexes.set(key, [index]);
+  }
+  return indexes;
 }
 
 /** How two ids differ that seem to be one key; undefined where they are two keys after all (two very large numbers). */

@@ -5,6 +5,8 @@ import type { VerifierMonitor } from '../monitor.ts';
 /** One side of a comparison. */
 export interface Side {
   readonly cluster: ClusterClient;
+  /** True for a sharded cluster, of which its routers give one view. */
+  readonly isSharded: boolean;
   /** Reads see every write up to this cluster time, also from a primary that was elected meanwhile. */
   readonly readAfter: Timestamp;
 }

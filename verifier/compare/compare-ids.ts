@@ -10,7 +10,8 @@ import {
 import type { CompareContext } from './compare-context.ts';
 import { idDocument, idKey, type IdKey } from './id-key.ts';
 import type { DocumentDifference } from './mismatch.ts';
-import { readDocuments } from './read-documents.ts';
+import { partsOf } from './range-parts.ts';
+import { inOrder, readDocuments, wholeRange } from './read-documents.ts';
 
 /** How many ids are looked up at once, and how many bytes they may have together. */
 const maxIds = 1000;
@@ -52,17 +53,19 @@ export async function compareIds(
     counts: (copy: RawDocument) => boolean,
   ): Promise<void> => {
     const matcher = new BatchMatcher(documents, excuse);
-    await using copies = await readDocuments(destination, namespace, idQuery(keys), signal);
+    const query = inOrder(destination, idQuery(keys));
+    await using copies = await readDocuments(destination, namespace, query, signal);
     for await (const batch of copies.batches()) matcher.take(batch.documents.filter(counts));
     const differences = matcher.finish();
     found.push(...differences.found);
     isOverflowing ||= differences.isOverflowing || found.length > maxDifferences;
   };
-  await using cursor = await readDocuments(source, namespace, idQuery(ids), signal);
-  for await (const { documents } of cursor.batches()) {
-    const keys = documents.map(idKey);
+  const query = inOrder(source, idQuery(ids));
+  await using cursor = await readDocuments(source, namespace, query, signal);
+  for await (const { documents } of partsOf(cursor.batches(), wholeRange)) {
+    const keys = new Set(documents.map(idKey));
     for (const key of keys) seen.add(key);
-    await match(documents, keys, () => true);
+    if (keys.size > 0) await match(documents, [...keys], () => true);
     monitor.addCompared(documents);
   }
   const rest = ids.filter((id) => !seen.has(id));

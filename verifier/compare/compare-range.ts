@@ -1,7 +1,5 @@
 import type { IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
-import type { RawDocument } from '../../mongo/raw-bson.ts';
-import type { RawBatch } from '../../mongo/raw-cursor.ts';
 import {
   BatchMatcher,
   maxDifferences,
@@ -9,8 +7,8 @@ import {
   type Excuse,
 } from './batch-matcher.ts';
 import type { CompareContext } from './compare-context.ts';
-import { boundDocument, idKey } from './id-key.ts';
 import type { DocumentDifference } from './mismatch.ts';
+import { partsOf } from './range-parts.ts';
 import { readRange } from './read-documents.ts';
 
 /**
@@ -39,33 +37,4 @@ export async function compareRange(
     }
   }
   return { found, isOverflowing: false };
-}
-
-interface RangePart {
-  readonly documents: readonly RawDocument[];
-  readonly part: IdRange;
-}
-
-/** The batches of a cursor, each with the part of the range that it covers: up to the first document of the next. */
-async function* partsOf(
-  batches: AsyncIterable<RawBatch>,
-  range: IdRange,
-): AsyncGenerator<RangePart, void> {
-  let { min } = range;
-  let documents: readonly RawDocument[] = [];
-  for await (const { documents: next } of batches) {
-    const [first] = next;
-    const max = first && boundDocument(idKey(first));
-    if (documents.length === 0) {
-      documents = next;
-    } else if (max === undefined) {
-      // This id cannot be a bound: the two batches are matched as one.
-      documents = [...documents, ...next];
-    } else {
-      yield { documents, part: { min, max } };
-      min = max;
-      documents = next;
-    }
-  }
-  yield { documents, part: { min, max: range.max } };
 }

@@ -17,12 +17,12 @@ function collection(options: Document, ...indexes: IndexSpec[]): NamespaceState 
     uuid: new UUID(),
     options: decodeSpec(BSON.serialize(options)),
   } as const;
-  return { info, indexes: [idIndex, ...indexes] };
+  return { info, indexes: [idIndex, ...indexes], placement: undefined };
 }
 
 function view(options: Document): NamespaceState {
   const spec = decodeSpec(BSON.serialize(options));
-  return { info: { kind: 'view', namespace, options: spec }, indexes: [] };
+  return { info: { kind: 'view', namespace, options: spec }, indexes: [], placement: undefined };
 }
 
 function index(options: Document): IndexSpec {

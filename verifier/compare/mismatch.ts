@@ -12,7 +12,7 @@ export interface DocumentDifference {
   readonly detail?: string;
 }
 
-/** A namespace whose existence, kind, options or indexes differ between the two sides. */
+/** A namespace whose existence, kind, options, indexes or shard key differ between the two sides. */
 export interface MetadataDifference {
   readonly kind:
     | 'missingNamespace'
@@ -21,10 +21,12 @@ export interface MetadataDifference {
     | 'options'
     | 'missingIndex'
     | 'extraIndex'
-    | 'differentIndex';
+    | 'differentIndex'
+    | 'shardKey'
+    | 'zone';
   /** Name of the index. */
   readonly index?: string;
-  /** Path of the first option that differs. */
+  /** Path of the first option that differs; of a zone its name. */
   readonly field?: string;
   readonly detail?: string;
 }

@@ -10,7 +10,7 @@ const batchSize = 5000;
 /** All documents of a collection. */
 export const wholeRange: IdRange = { min: null, max: null };
 
-/** Batches of a range's documents of one side, in the order of `_id`. */
+/** Batches of a range's documents of one side, in the order of `_id`. One `_id` may be there twice, on two shards. */
 export async function* readRange(
   side: Side,
   namespace: Namespace,
@@ -18,9 +18,14 @@ export async function* readRange(
   signal: AbortSignal,
 ): AsyncGenerator<RawBatch, void> {
   for (const query of idRangeQueries(range)) {
-    await using cursor = await readDocuments(side, namespace, query, signal);
+    await using cursor = await readDocuments(side, namespace, inOrder(side, query), signal);
     yield* cursor.batches();
   }
+}
+
+/** A query on `_id` whose documents come in the order of its index. A router gives those of several shards in none unasked. */
+export function inOrder({ isSharded }: Side, query: Document): Document {
+  return isSharded ? { ...query, sort: { _id: 1 } } : query;
 }
 
 /** Opens a cursor over documents of one side. A collection that is not there has none. */

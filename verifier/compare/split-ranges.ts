@@ -63,15 +63,19 @@ async function collectionBytes(
   signal: AbortSignal,
 ): Promise<number> {
   try {
-    const [stats] = await cluster.decoded
+    const ofShards = await cluster.decoded
       .db(db)
       .collection(coll)
       .aggregate([{ $collStats: { storageStats: {} } }], { signal })
       .toArray();
-    const { size } = (stats?.['storageStats'] ?? {}) as { size?: unknown };
-    return typeof size === 'number' ? size : 0;
+    return ofShards.reduce((total, stats) => total + sizeIn(stats), 0);
   } catch (error) {
     if (codeOf(error) === serverCode.namespaceNotFound) return 0;
     throw error;
   }
+}
+
+function sizeIn(stats: Document): number {
+  const { size } = (stats['storageStats'] ?? {}) as { size?: unknown };
+  return typeof size === 'number' ? size : 0;
 }

@@ -1,13 +1,12 @@
 import { MongoServerError } from 'mongodb';
 import { listIndexes, type NamespaceInfo } from '../../mongo/catalog.ts';
-import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import type { IdRange } from '../../mongo/id-range.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { codeOf, isReadRepeatable, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf } from '../../service/errors.ts';
 import type { DocumentDifferences, Excuse } from '../compare/batch-matcher.ts';
-import type { CompareContext } from '../compare/compare-context.ts';
+import type { CompareContext, Side } from '../compare/compare-context.ts';
 import { compareIds, idLists } from '../compare/compare-ids.ts';
 import { compareOrder } from '../compare/compare-order.ts';
 import { compareRange } from '../compare/compare-range.ts';
@@ -16,6 +15,7 @@ import { idDocument } from '../compare/id-key.ts';
 import { metadataDifferences, type NamespaceState } from '../compare/metadata-difference.ts';
 import type { DocumentDifference, MetadataDifference } from '../compare/mismatch.ts';
 import { wholeRange } from '../compare/read-documents.ts';
+import { readPlacement } from '../compare/read-placement.ts';
 import { splitRanges } from '../compare/split-ranges.ts';
 import type { VerifierMonitor } from '../monitor.ts';
 import type { PendingChecks } from '../pending-checks.ts';
@@ -122,8 +122,8 @@ async function compareMetadata(
   pair: NamespacePair,
 ): Promise<MetadataDifference[]> {
   const [expected, actual] = await Promise.all([
-    readState(source.cluster, pair.source, signal),
-    readState(destination.cluster, pair.destination, signal),
+    readState(source, pair.source, signal),
+    readState(destination, pair.destination, signal),
   ]);
   return metadataDifferences(expected, actual, {
     isReplicatedFormRight: kind !== 'last',
@@ -132,13 +132,16 @@ async function compareMetadata(
 }
 
 async function readState(
-  cluster: ClusterClient,
+  side: Side,
   info: NamespaceInfo | undefined,
   signal: AbortSignal,
 ): Promise<NamespaceState | undefined> {
   if (!info) return undefined;
-  if (info.kind !== 'collection') return { info, indexes: [] };
-  return { info, indexes: (await listIndexes(cluster, info.namespace, signal)) ?? [] };
+  if (info.kind !== 'collection') return { info, indexes: [], placement: undefined };
+  const { namespace } = info;
+  const indexes = (await listIndexes(side.cluster, namespace, signal)) ?? [];
+  const placement = side.isSharded ? await readPlacement(side, namespace, signal) : undefined;
+  return { info, indexes, placement };
 }
 
 async function compareCollection(
@@ -175,9 +178,9 @@ async function compareWhole(
   const { namespace } = pair;
   const excuse = await excuseOf(context, pair);
   const differences = await compareRange(context, namespace, range, excuse);
-  const ids = differences.found.map(({ id }) => id);
+  const ids = new Set(differences.found.map(({ id }) => id));
   if (context.kind !== 'last' || differences.isOverflowing) return differences;
-  if (ids.some((id) => idDocument(id) === undefined)) return differences;
+  if ([...ids].some((id) => idDocument(id) === undefined)) return differences;
   const found: DocumentDifference[] = [];
   let isOverflowing = false;
   for (const list of idLists(ids)) {
@@ -224,6 +227,8 @@ function noteMetadata(
       case 'missingIndex':
       case 'extraIndex':
       case 'differentIndex':
+      case 'shardKey':
+      case 'zone':
         next.addMetadata(namespace);
         break;
     }

@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict';
+import { MongoClient, type Document } from 'mongodb';
+import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+import {
+  collectionOf,
+  useShardedCluster,
+  type Item,
+  type ShardedGround,
+} from '../../ground/sharded/use-sharded-cluster.ts';
+import type { MismatchView } from '../../../verifier/compare/mismatch.ts';
+import { verifyOnce, type Progress } from './verifier-session.ts';
+
+/** More than one batch of the verifier. */
+const rowCount = 12_000;
+
+/** Documents whose `_id`s are of two types, and whose `region` says on which shard they are. */
+const rows: readonly Document[] = Array.from({ length: rowCount }, (_, n) => ({
+  _id: n % 3 === 0 ? String(n) : n,
+  region: n % 10,
+  text: `row ${n}`,
+}));
+
+/** A cluster as a connection string leads to it. */
+interface Cluster {
+  uri(user: 'syncer'): string;
+}
+
+describe('the verifier with sharded clusters', function () {
+  this.timeout(120_000);
+  const wide = useShardedCluster({ shards: 2, name: 'wide' });
+  const single = useShardedCluster({ shards: 1, name: 'single' });
+  let set: ReplicaSet;
+  let setClient: MongoClient;
+
+  before(async () => {
+    set = await startReplicaSet({ members: 1, name: 'set' });
+    setClient = new MongoClient(set.uri('admin'));
+    for (const client of [setClient, wide.client, single.client]) await load(client);
+  });
+
+  after(async () => {
+    await setClient.close();
+    await set.stop();
+  });
+
+  async function load(client: MongoClient): Promise<void> {
+    const isSharded = client !== setClient;
+    const admin = async (command: Document): Promise<void> => {
+      if (isSharded) await client.db('admin').command(command);
+    };
+    const shop = client.db('shop');
+    await admin({ enableSharding: 'shop', primaryShard: `${name(client)}-0` });
+    await admin({ shardCollection: 'shop.rows', key: { region: 1 } });
+    await admin({ shardCollection: 'shop.hashed', key: { _id: 'hashed' } });
+    await shop.createCollection('folded', { collation: { locale: 'en', strength: 2 } });
+    await admin({ shardCollection: 'shop.folded', key: { k: 1 }, collation: { locale: 'simple' } });
+    if (client === wide.client) {
+      await admin({ split: 'shop.rows', middle: { region: 5 } });
+      await admin({ moveChunk: 'shop.rows', find: { region: 5 }, to: 'wide-1' });
+      await admin({ split: 'shop.folded', middle: { k: 'b' } });
+      await admin({ moveChunk: 'shop.folded', find: { k: 'b' }, to: 'wide-1' });
+    }
+    await shop.collection('rows').insertMany([...rows]);
+    await shop.collection('rows').createIndexes([{ key: { text: 1 }, name: 'by_text' }]);
+    await shop.collection('hashed').insertMany(rows.slice(0, 100));
+    const letters = ['b', 'A', 'c', 'D', 'x', 'Y'];
+    await collectionOf(client, 'shop.folded').insertMany(letters.map((k) => ({ _id: k, k })));
+    await shop.createCollection('few', { viewOn: 'rows', pipeline: [{ $match: { region: 1 } }] });
+    const depot = client.db('depot');
+    await admin({
+      enableSharding: 'depot',
+      primaryShard: client === wide.client ? 'wide-1' : 'single-0',
+    });
+    await depot.createCollection('log', { capped: true, size: 4096, max: 100 });
+    for (const _id of [3, 1, 2]) await collectionOf(client, 'depot.log').insertOne({ _id });
+    await depot.createCollection('clustered', {
+      clusteredIndex: { key: { _id: 1 }, unique: true },
+    });
+    await depot.collection('clustered').insertMany(rows.slice(0, 10));
+    await depot.createCollection('folded', { collation: { locale: 'en', strength: 2 } });
+    await collectionOf(client, 'depot.folded').insertMany(letters.map((_id) => ({ _id })));
+    await depot.createCollection('strict', { validator: { n: { $gt: 1 } } });
+    await depot.createCollection('all', { viewOn: 'log', pipeline: [] });
+  }
+
+  function name(client: MongoClient): string {
+    return client === wide.client ? 'wide' : 'single';
+  }
+
+  async function verify(source: Cluster, destination: Cluster): Promise<Progress> {
+    const uris = { srcURI: source.uri('syncer'), destURI: destination.uri('syncer') };
+    return (await verifyOnce(uris)).progress;
+  }
+
+  async function assertEqual(source: Cluster, destination: Cluster): Promise<void> {
+    const { mismatches, verdict, documentsCompared } = await verify(source, destination);
+    assert.deepEqual(mismatches, []);
+    assert.equal(verdict, 'equal');
+    assert.ok(documentsCompared > rowCount);
+  }
+
+  /** What a verification finds, until what was done is undone. */
+  async function found(
+    [source, destination]: readonly [Cluster, Cluster],
+    change: () => Promise<unknown>,
+    undo: () => Promise<unknown>,
+  ): Promise<readonly MismatchView[]> {
+    await change();
+    try {
+      const { mismatches, verdict } = await verify(source, destination);
+      assert.equal(verdict, 'different');
+      return mismatches;
+    } finally {
+      await undo();
+    }
+  }
+
+  it('finds a replica set and a sharded cluster equal, whose shard keys have indexes of their own', async () => {
+    await assertEqual(set, wide.cluster);
+  });
+
+  it('finds sharded clusters of different numbers of shards equal', async () => {
+    await assertEqual(wide.cluster, single.cluster);
+    await assertEqual(single.cluster, wide.cluster);
+  });
+
+  it('finds what differs in the documents of a sharded collection', async () => {
+    const items = wide.collection('shop.rows');
+    const twin = { _id: 1, region: 9, text: 'row 1' };
+    const [, , , , , five = {}, six = {}] = rows;
+    const mismatches = await found(
+      [set, wide.cluster],
+      async () => {
+        // On the shard that does not own it: the router does not show it.
+        await items.deleteOne({ _id: 5, region: 5 });
+        await collectionOf(wide.cluster.shardClient('wide-0'), 'shop.rows').insertOne(five as Item);
+        await items.deleteOne({ _id: '6', region: 6 });
+        await items.insertMany([twin, { _id: 'more', region: 1 }]);
+        await items.updateOne({ _id: 8, region: 8 }, { $set: { text: 'other' } });
+      },
+      async () => {
+        await collectionOf(wide.cluster.shardClient('wide-0'), 'shop.rows').deleteOne({ _id: 5 });
+        await items.deleteMany({ _id: { $in: ['more', 1] }, region: { $in: [1, 9] } });
+        await items.insertMany([{ ...twin, region: 1 }, five as Item, six as Item]);
+        await items.updateOne({ _id: 8, region: 8 }, { $set: { text: 'row 8' } });
+      },
+    );
+    const namespace = 'shop.rows';
+    assert.deepEqual(sorted(mismatches), [
+      {
+        ...{ namespace, kind: 'differentDocument', id: '{"$numberInt":"8"}' },
+        ...{ field: 'text', detail: 'another value' },
+      },
+      {
+        ...{ namespace, kind: 'extraDocument', id: '"more"' },
+      },
+      {
+        ...{ namespace, kind: 'extraDocument', id: '{"$numberInt":"1"}' },
+        detail: 'another document has this _id',
+      },
+      { namespace, kind: 'missingDocument', id: '"6"' },
+      { namespace, kind: 'missingDocument', id: '{"$numberInt":"5"}' },
+    ]);
+    await assertEqual(set, wide.cluster);
+  });
+
+  it('takes no other index on the destination for one that a shard key needs', async () => {
+    const keys: Document[] = [{ region: 1, _id: 1 }, { text: 1, region: 1 }, { region: -1 }];
+    const items = wide.collection('shop.rows');
+    const names: string[] = [];
+    const mismatches = await found(
+      [set, wide.cluster],
+      async () => {
+        for (const key of keys)
+          names.push(...(await items.createIndexes([{ key, name: JSON.stringify(key) }])));
+      },
+      async () => {
+        for (const key of keys) await items.dropIndex(JSON.stringify(key));
+      },
+    );
+    assert.deepEqual(
+      mismatches.map(({ kind, index }) => [kind, index]),
+      keys.map((key) => ['extraIndex', JSON.stringify(key)]),
+    );
+  });
+
+  it('takes an index on the shard key for too many where the source has another that does', async () => {
+    const index = { key: { region: 1, text: -1 }, name: 'both' } as const;
+    const both = [collectionOf(setClient, 'shop.rows'), wide.collection('shop.rows')];
+    const mismatches = await found(
+      [set, wide.cluster],
+      async () => await Promise.all(both.map(async (items) => await items.createIndexes([index]))),
+      async () => await Promise.all(both.map(async (items) => await items.dropIndex('both'))),
+    );
+    assert.deepEqual(
+      mismatches.map(({ kind, index: name }) => [kind, name]),
+      [['extraIndex', 'region_1']],
+    );
+  });
+
+  it('compares shard keys between sharded clusters', async () => {
+    const shard = async (ground: ShardedGround, ns: string, key: Document): Promise<void> => {
+      await ground.admin({ shardCollection: ns, key });
+    };
+    const mismatches = await found(
+      [wide.cluster, single.cluster],
+      async () => {
+        for (const { client } of [wide, single]) {
+          for (const name of ['one', 'other', 'another']) {
+            await client
+              .db('keys')
+              .collection(name)
+              .createIndexes([{ key: { k: 1 } }, { key: { l: 1 } }]);
+          }
+        }
+        await shard(wide, 'keys.one', { k: 1 });
+        await shard(single, 'keys.other', { k: 1 });
+        await shard(wide, 'keys.another', { k: 1 });
+        await shard(single, 'keys.another', { l: 1 });
+      },
+      async () => {
+        for (const { client } of [wide, single]) await client.db('keys').dropDatabase();
+      },
+    );
+    assert.deepEqual(sorted(mismatches), [
+      {
+        namespace: 'keys.another',
+        kind: 'shardKey',
+        field: 'key.k',
+        detail: 'missing on the destination',
+      },
+      { namespace: 'keys.one', kind: 'shardKey', detail: 'sharded on the source alone' },
+      { namespace: 'keys.other', kind: 'shardKey', detail: 'sharded on the destination alone' },
+    ]);
+  });
+
+  it('compares the ranges of the zones that both clusters have', async () => {
+    const range = { min: { region: 0 }, max: { region: 3 } };
+    const setRange = async (ground: ShardedGround, zone: string | null): Promise<void> => {
+      await ground.admin({ updateZoneKeyRange: 'shop.rows', ...range, zone });
+    };
+    const zones = [
+      [wide, 'wide-1', ['north', 'south']],
+      [single, 'single-0', ['north']],
+    ] as const;
+    for (const [ground, shard, names] of zones) {
+      for (const zone of names) await ground.admin({ addShardToZone: shard, zone });
+    }
+    await setRange(wide, 'south');
+    await assertEqual(wide.cluster, single.cluster);
+    await setRange(wide, null);
+    const mismatches = await found(
+      [wide.cluster, single.cluster],
+      async () => {
+        await setRange(wide, 'north');
+      },
+      async () => {
+        await setRange(single, 'north');
+      },
+    );
+    assert.deepEqual(mismatches, [
+      {
+        namespace: 'shop.rows',
+        kind: 'zone',
+        field: 'north',
+        detail: 'a range missing on the destination',
+      },
+    ]);
+    await assertEqual(wide.cluster, single.cluster);
+    for (const ground of [wide, single]) await setRange(ground, null);
+    for (const [ground, shard, names] of zones) {
+      for (const zone of names) await ground.admin({ removeShardFromZone: shard, zone });
+    }
+  });
+});
+
+function sorted(mismatches: readonly MismatchView[]): MismatchView[] {
+  const text = (view: MismatchView): string => `${view.namespace} ${view.kind} ${view.id ?? ''}`;
+  return mismatches.toSorted((one, other) => (text(one) < text(other) ? -1 : 1));
+}

@@ -1,0 +1,55 @@
+import type { Document } from 'mongodb';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { RawCursor } from '../../mongo/raw-cursor.ts';
+import { RawValue } from '../../mongo/raw-value.ts';
+import { decodeSpec } from '../../mongo/specification.ts';
+import type { Side } from './compare-context.ts';
+import type { Placement, ZoneRange } from './placement.ts';
+
+/**
+ * How a sharded cluster places a collection, as its config database has it: the role `clusterMonitor` is enough to read
+ * that.
+ */
+export async function readPlacement(
+  side: Side,
+  namespace: Namespace,
+  signal: AbortSignal,
+): Promise<Placement> {
+  const ns = namespaceText(namespace);
+  const [row] = await readConfig(side, { find: 'collections', filter: { _id: ns } }, signal);
+  // Newer servers note there also collections that are not sharded.
+  const key: unknown = row?.['unsplittable'] === true ? undefined : row?.['key'];
+  if (!(key instanceof RawValue)) {
+    return { shardKey: undefined, zoneRanges: [], zones: new Set() };
+  }
+  const tags = await readConfig(side, { find: 'tags', filter: { ns } }, signal);
+  const shards = await readConfig(side, { find: 'shards' }, signal);
+  return {
+    shardKey: key,
+    zoneRanges: tags.flatMap(zoneRange),
+    zones: new Set(shards.flatMap(zonesOf)),
+  };
+}
+
+async function readConfig(
+  { cluster }: Side,
+  find: Document,
+  signal: AbortSignal,
+): Promise<Document[]> {
+  const command = { ...find, readConcern: { level: 'majority' } };
+  await using cursor = await RawCursor.open(cluster.raw, 'config', command, { signal });
+  const rows: Document[] = [];
+  for await (const { documents } of cursor.batches()) rows.push(...documents.map(decodeSpec));
+  return rows;
+}
+
+function zoneRange({ tag, min, max }: Document): ZoneRange[] {
+  const isRange = min instanceof RawValue && max instanceof RawValue;
+  return isRange ? [{ zone: String(tag), min, max }] : [];
+}
+
+function zonesOf(shard: Document): string[] {
+  const tags: unknown = shard['tags'];
+  const names: unknown = tags instanceof RawValue ? tags.decode() : [];
+  return Array.isArray(names) ? names.map(String) : [];
+}
