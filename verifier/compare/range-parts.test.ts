@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { BSON, Double, Int32, MinKey, type Document } from 'mongodb';
+import { BSON, Double, Int32, MinKey } from 'mongodb';
 import { RawBatch } from '../../mongo/raw-cursor.ts';
 import { RawWriter } from '../../mongo/raw-bson.ts';
 import { partsOf } from './range-parts.ts';
@@ -18,7 +18,7 @@ async function parts(...lists: readonly unknown[][]): Promise<unknown[]> {
   const found: unknown[] = [];
   for await (const { documents, part } of partsOf(batchesOf(lists), { min: null, max: null })) {
     const ids = documents.map((bytes): unknown => BSON.deserialize(bytes)['_id']);
-    const max = part.max && (BSON.deserialize(BSON.serialize(part.max)) as Document)['_id'];
+    const max: unknown = part.max && BSON.deserialize(BSON.serialize(part.max))['_id'];
     found.push([ids, max]);
   }
   return found;

@@ -8,10 +8,16 @@ import {
   type ShardedGround,
 } from '../../ground/sharded/use-sharded-cluster.ts';
 import type { MismatchView } from '../../../verifier/compare/mismatch.ts';
-import { verifyOnce, type Progress } from './verifier-session.ts';
+import { codeOf } from '../../../mongo/server-errors.ts';
+import { until } from '../../ground/until.ts';
+import { writeToBoth } from './mirrored-writer.ts';
+import { openSession, verifyOnce, type Progress } from './verifier-session.ts';
+
+/** How often a run while both sides are written to is repeated. More: VERIFIER_RUNS=20. */
+const runs = Number(process.env['VERIFIER_RUNS'] ?? 1);
 
 /** More than one batch of the verifier. */
-const rowCount = 12_000;
+const rowCount = 6000;
 
 /** Documents whose `_id`s are of two types, and whose `region` says on which shard they are. */
 const rows: readonly Document[] = Array.from({ length: rowCount }, (_, n) => ({
@@ -19,6 +25,8 @@ const rows: readonly Document[] = Array.from({ length: rowCount }, (_, n) => ({
   region: n % 10,
   text: `row ${n}`,
 }));
+
+const lockBusy = 46;
 
 /** A cluster as a connection string leads to it. */
 interface Cluster {
@@ -270,6 +278,82 @@ describe('the verifier with sharded clusters', function () {
     for (const ground of [wide, single]) await setRange(ground, null);
     for (const [ground, shard, names] of zones) {
       for (const zone of names) await ground.admin({ removeShardFromZone: shard, zone });
+    }
+  });
+
+  describe('while both sides are written to', () => {
+    beforeEach(async () => {
+      for (const [client, ground] of [
+        [setClient, undefined],
+        [wide.client, wide],
+        [single.client, single],
+      ] as const) {
+        const live = client.db('live');
+        await live.dropDatabase();
+        await ground?.admin({ enableSharding: 'live', primaryShard: ground.cluster.shards.at(-1) });
+        await ground?.admin({ shardCollection: 'live.rows0', key: { _id: 'hashed' } });
+        await ground?.admin({ shardCollection: 'live.rows1', key: { _id: 1 } });
+        await ground?.admin({ shardCollection: 'live.many', key: { value: 1 } });
+        await live.createCollection('capped', { capped: true, size: 4096 });
+        const many = Array.from({ length: 1000 }, (_, value) => ({ _id: value, value }));
+        await collectionOf(client, 'live.many').insertMany(many);
+      }
+      await wide.admin({ split: 'live.rows1', middle: { _id: 150 } });
+      await wide.admin({ split: 'live.many', middle: { value: 500 } });
+    });
+
+    /** Moves chunks of the wide cluster to and fro until the signal is aborted. */
+    async function moveChunks(signal: AbortSignal): Promise<number> {
+      let moves = 0;
+      for (; !signal.aborted; moves++) {
+        const to = `wide-${moves % 2}`;
+        await wide.admin({ moveChunk: 'live.many', find: { value: 0 }, to });
+        const move = { moveChunk: 'live.rows1', find: { _id: 0 }, to };
+        // Its options are being changed.
+        await wide.admin(move).catch((error: unknown) => {
+          if (codeOf(error) !== lockBusy) throw error;
+        });
+      }
+      return moves;
+    }
+
+    /** Verifies while the same is written to both sides, and one document is lost. */
+    async function loseOne(
+      [from, source]: readonly [Cluster, MongoClient],
+      [to, destination]: readonly [Cluster, MongoClient],
+      seed: number,
+    ): Promise<readonly MismatchView[]> {
+      await using session = await openSession({
+        srcURI: from.uri('syncer'),
+        destURI: to.uri('syncer'),
+      });
+      await session.post('check');
+      const isWritten = new AbortController();
+      const moving = moveChunks(isWritten.signal);
+      const options = { seed, operations: 400 };
+      const writing = writeToBoth(source.db('live'), destination.db('live'), options);
+      await until('the first pass is over', async () => (await session.progress()).generation > 0);
+      await collectionOf(destination, 'live.many').deleteOne({ _id: 77, value: 77 });
+      await writing;
+      isWritten.abort();
+      assert.ok((await moving) > 0);
+      await session.post('writesOff');
+      return (await session.untilComplete()).mismatches;
+    }
+
+    const lost = { namespace: 'live.many', kind: 'missingDocument', id: '{"$numberInt":"77"}' };
+
+    for (let seed = 1; seed <= runs; seed++) {
+      it(`finds the one fault on the way to a sharded cluster, seed ${seed}`, async () => {
+        const found = await loseOne([set, setClient], [wide.cluster, wide.client], seed);
+        assert.deepEqual(found, [lost]);
+      });
+
+      it(`finds the one fault on the way from a sharded cluster, seed ${seed}`, async () => {
+        const source = [wide.cluster, wide.client] as const;
+        const found = await loseOne(source, [single.cluster, single.client], seed);
+        assert.deepEqual(found, [lost]);
+      });
     }
   });
 });
