@@ -59,3 +59,55 @@ declare module 'mongodb/lib/cmap/connection.js' {
     protected writeCommand(message: Message, options: WriteOptions): Promise<void>;
   }
 }
+
+declare module 'mongodb/lib/operations/operation.js' {
+  /** What an operation is, for the driver. */
+  export const Aspect: {
+    /** It has to go to the server that is set. */
+    readonly MUST_SELECT_SAME_SERVER: symbol;
+  };
+}
+
+declare module 'mongodb/lib/operations/run_command.js' {
+  import type { ClientSession, Document } from 'mongodb';
+  import type { MongoDBNamespace } from 'mongodb/lib/utils.js';
+
+  /** A server that a client knows. */
+  export interface Server {
+    readonly description: { readonly type: string };
+  }
+
+  export interface RunCommandOptions {
+    readonly session: ClientSession;
+    readonly signal: AbortSignal;
+    readonly raw: boolean;
+    readonly useBigInt64: boolean;
+  }
+
+  /** What `Db.command` carries out. */
+  export class RunCommandOperation {
+    constructor(namespace: MongoDBNamespace, command: Document, options: RunCommandOptions);
+    /** That it was sent to, once it was. */
+    server: Server | undefined;
+    hasAspect(aspect: symbol): boolean;
+  }
+}
+
+declare module 'mongodb/lib/operations/execute_operation.js' {
+  import type { Document, MongoClient } from 'mongodb';
+  import type { RunCommandOperation } from 'mongodb/lib/operations/run_command.js';
+
+  /** Chooses a server, and runs an operation there. */
+  export function executeOperation(
+    client: MongoClient,
+    operation: RunCommandOperation,
+  ): Promise<Document>;
+}
+
+declare module 'mongodb/lib/utils.js' {
+  /** A database, as the driver names it. */
+  export class MongoDBNamespace {
+    readonly db: string;
+    constructor(db: string);
+  }
+}

@@ -1,4 +1,5 @@
 import type { ClientSession, Document, MongoClient } from 'mongodb';
+import { runOnRouter, type Answer } from './command-on-router.ts';
 import { connectionError } from './server-errors.ts';
 import {
   arrayDocuments,
@@ -55,6 +56,8 @@ export class RawCursor implements AsyncDisposable {
   readonly #database: string;
   readonly #options: RawCursorOptions;
   readonly #session: ClientSession;
+  /** The one that has opened the cursor. */
+  #router: Answer['router'];
   #collection = '';
   #id = 0n;
   #first: RawBatch | undefined;
@@ -118,16 +121,8 @@ export class RawCursor implements AsyncDisposable {
     this.#id = 0n;
     if (id !== 0n) {
       // The server forgets the cursor by itself in the end: a failure here is of no consequence.
-      await this.#client
-        .db(this.#database)
-        .command(
-          { killCursors: this.#collection, cursors: [id] },
-          {
-            session: this.#session,
-            signal: AbortSignal.timeout(2_000),
-          },
-        )
-        .catch(() => undefined);
+      const kill = { killCursors: this.#collection, cursors: [id] };
+      await this.#send(kill, AbortSignal.timeout(2_000)).catch(() => undefined);
     }
     await this.#session.endSession();
   }
@@ -135,17 +130,19 @@ export class RawCursor implements AsyncDisposable {
   async #run(command: Document): Promise<RawBatch> {
     const { signal } = this.#options;
     try {
-      const answer = await this.#client.db(this.#database).command(command, {
-        raw: true,
-        useBigInt64: true,
-        session: this.#session,
-        signal,
-      });
+      const answer = await this.#send(command, signal);
       return this.#take(answer['cursor'] as RawDocument);
     } catch (error) {
       signal.throwIfAborted();
       throw connectionError(error) ?? error;
     }
+  }
+
+  async #send(command: Document, signal: AbortSignal): Promise<Document> {
+    const options = { session: this.#session, signal, router: this.#router };
+    const { answer, router } = await runOnRouter(this.#client, this.#database, command, options);
+    this.#router = router;
+    return answer;
   }
 
   #take(cursor: RawDocument): RawBatch {

@@ -8,6 +8,8 @@ import {
   type ShardedGround,
 } from '../../ground/sharded/use-sharded-cluster.ts';
 import type { MismatchView } from '../../../verifier/compare/mismatch.ts';
+import { createClusterClient } from '../../../mongo/cluster-client.ts';
+import { RawCursor } from '../../../mongo/raw-cursor.ts';
 import { codeOf } from '../../../mongo/server-errors.ts';
 import { until } from '../../ground/until.ts';
 import { writeToBoth } from './mirrored-writer.ts';
@@ -35,7 +37,7 @@ interface Cluster {
 
 describe('the verifier with sharded clusters', function () {
   this.timeout(120_000);
-  const wide = useShardedCluster({ shards: 2, name: 'wide' });
+  const wide = useShardedCluster({ shards: 2, name: 'wide', routers: 2 });
   const single = useShardedCluster({ shards: 1, name: 'single' });
   let set: ReplicaSet;
   let setClient: MongoClient;
@@ -130,6 +132,25 @@ describe('the verifier with sharded clusters', function () {
   it('finds sharded clusters of different numbers of shards equal', async () => {
     await assertEqual(wide.cluster, single.cluster);
     await assertEqual(single.cluster, wide.cluster);
+  });
+
+  it('reads each cursor through the router that has opened it', async () => {
+    const appName = 'cursors';
+    await using cluster = createClusterClient({
+      ...{ uri: wide.cluster.uri('syncer'), option: 'uri', appName },
+    });
+    const { signal } = new AbortController();
+    const find = { find: 'rows', sort: { _id: 1 }, batchSize: 20 };
+    const read = [1, 2, 3].map(async () => {
+      await using cursor = await RawCursor.open(cluster.raw, 'shop', find, {
+        signal,
+        batchSize: 20,
+      });
+      let count = 0;
+      for await (const { documents } of cursor.batches()) count += documents.length;
+      return count;
+    });
+    assert.deepEqual(await Promise.all(read), [rowCount, rowCount, rowCount]);
   });
 
   it('finds what differs in the documents of a sharded collection', async () => {
@@ -330,7 +351,7 @@ describe('the verifier with sharded clusters', function () {
       await session.post('check');
       const isWritten = new AbortController();
       const moving = moveChunks(isWritten.signal);
-      const options = { seed, operations: 400 };
+      const options = { seed, operations: 250 };
       const writing = writeToBoth(source.db('live'), destination.db('live'), options);
       await until('the first pass is over', async () => (await session.progress()).generation > 0);
       await collectionOf(destination, 'live.many').deleteOne({ _id: 77, value: 77 });
