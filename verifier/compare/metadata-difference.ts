@@ -13,6 +13,8 @@ export interface NamespaceState {
   readonly info: NamespaceInfo;
   /** All indexes; empty for what is not a collection. */
   readonly indexes: readonly IndexSpec[];
+  /** The indexes that each shard has of a sharded collection; read of the destination alone. */
+  readonly shardIndexes?: ReadonlyMap<string, readonly IndexSpec[]>;
   /** Of a collection of a sharded cluster. */
   readonly placement: Placement | undefined;
 }
@@ -42,7 +44,7 @@ export function metadataDifferences(
   const options = optionDifference(optionsOf(source), optionsOf(destination), rules);
   return [
     ...(options ? [{ kind: 'options', ...options } as const] : []),
-    ...indexDifferences(source.indexes, destination, rules),
+    ...indexDifferencesOfShards(source.indexes, destination, rules),
     ...placementDifferences(source.placement, destination.placement),
   ];
 }
@@ -62,6 +64,30 @@ function optionDifference(
     difference !== undefined &&
     fieldDifference(replicatedOptions(source), destination) === undefined;
   return isRight ? undefined : difference;
+}
+
+/** The differences of each shard, those that are the same on all of them once. */
+function indexDifferencesOfShards(
+  source: readonly IndexSpec[],
+  destination: NamespaceState,
+  rules: MetadataRules,
+): MetadataDifference[] {
+  const { shardIndexes } = destination;
+  if (!shardIndexes?.size) return indexDifferences(source, destination, rules);
+  const found = new Map<string, { readonly difference: MetadataDifference; shards: string[] }>();
+  for (const [shard, indexes] of shardIndexes) {
+    for (const difference of indexDifferences(source, { ...destination, indexes }, rules)) {
+      const text = JSON.stringify(difference);
+      const shards = [...(found.get(text)?.shards ?? []), shard];
+      found.set(text, { difference, shards });
+    }
+  }
+  return Array.from(found.values(), ({ difference, shards }) => {
+    if (shards.length === shardIndexes.size) return difference;
+    const where = `on ${shards.sort().join(', ')} alone`;
+    const { detail } = difference;
+    return { ...difference, detail: detail === undefined ? where : `${detail}, ${where}` };
+  });
 }
 
 function indexDifferences(

@@ -16,6 +16,7 @@ import { metadataDifferences, type NamespaceState } from '../compare/metadata-di
 import type { DocumentDifference, MetadataDifference } from '../compare/mismatch.ts';
 import { wholeRange } from '../compare/read-documents.ts';
 import { readPlacement } from '../compare/read-placement.ts';
+import { readShardIndexes } from '../compare/read-shard-indexes.ts';
 import { splitRanges } from '../compare/split-ranges.ts';
 import type { VerifierMonitor } from '../monitor.ts';
 import type { PendingChecks } from '../pending-checks.ts';
@@ -125,10 +126,17 @@ async function compareMetadata(
     readState(source, pair.source, signal),
     readState(destination, pair.destination, signal),
   ]);
-  return metadataDifferences(expected, actual, {
-    isReplicatedFormRight: kind !== 'last',
-    mayLackIndexes,
-  });
+  const shardIndexes = actual?.placement?.shardKey
+    ? await readShardIndexes(destination, pair.namespace, signal)
+    : undefined;
+  return metadataDifferences(
+    expected,
+    actual && { ...actual, ...(shardIndexes && { shardIndexes }) },
+    {
+      isReplicatedFormRight: kind !== 'last',
+      mayLackIndexes,
+    },
+  );
 }
 
 async function readState(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { MongoClient, type Document } from 'mongodb';
+import { MongoClient, type Collection, type Document, type IndexDescription } from 'mongodb';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import {
   collectionOf,
@@ -29,6 +29,18 @@ const rows: readonly Document[] = Array.from({ length: rowCount }, (_, n) => ({
 }));
 
 const lockBusy = 46;
+
+const indexes: readonly IndexDescription[] = [
+  { key: { text: 1 }, name: 'by_text' },
+  { key: { at: 1 }, name: 'ttl', expireAfterSeconds: 3600 },
+  { key: { text: 'text' }, name: 'words', default_language: 'german', weights: { text: 3 } },
+  { key: { place: '2dsphere' }, name: 'near' },
+  { key: { 'deep.$**': 1 }, name: 'wild' },
+  { key: { n: -1 }, name: 'part', partialFilterExpression: { n: { $gt: 1 } }, hidden: true },
+  { key: { name: 1 }, name: 'name', collation: { locale: 'en', strength: 2 } },
+  { key: { region: 1, n: 1 }, name: 'sparse', sparse: true },
+  { key: { region: 1, name: 1 }, name: 'folded', collation: { locale: 'fr' } },
+];
 
 /** A cluster as a connection string leads to it. */
 interface Cluster {
@@ -71,7 +83,7 @@ describe('the verifier with sharded clusters', function () {
       await admin({ moveChunk: 'shop.folded', find: { k: 'b' }, to: 'wide-1' });
     }
     await shop.collection('rows').insertMany([...rows]);
-    await shop.collection('rows').createIndexes([{ key: { text: 1 }, name: 'by_text' }]);
+    await shop.collection('rows').createIndexes([...indexes]);
     await shop.collection('hashed').insertMany(rows.slice(0, 100));
     const letters = ['b', 'A', 'c', 'D', 'x', 'Y'];
     await collectionOf(client, 'shop.folded').insertMany(letters.map((k) => ({ _id: k, k })));
@@ -194,7 +206,7 @@ describe('the verifier with sharded clusters', function () {
   });
 
   it('takes no other index on the destination for one that a shard key needs', async () => {
-    const keys: Document[] = [{ region: 1, _id: 1 }, { text: 1, region: 1 }, { region: -1 }];
+    const keys: Document[] = [{ region: -1 }, { region: 1, _id: 1 }, { text: 1, region: 1 }];
     const items = wide.collection('shop.rows');
     const names: string[] = [];
     const mismatches = await found(
@@ -208,7 +220,7 @@ describe('the verifier with sharded clusters', function () {
       },
     );
     assert.deepEqual(
-      mismatches.map(({ kind, index }) => [kind, index]),
+      sorted(mismatches).map(({ kind, index }) => [kind, index]),
       keys.map((key) => ['extraIndex', JSON.stringify(key)]),
     );
   });
@@ -225,6 +237,36 @@ describe('the verifier with sharded clusters', function () {
       mismatches.map(({ kind, index: name }) => [kind, name]),
       [['extraIndex', 'region_1']],
     );
+  });
+
+  it('finds an index that one shard lacks, and one that it has alone', async () => {
+    const [left, right] = wide.cluster.shards.map((shard) =>
+      wide.cluster.shardClient(shard).db('shop').collection('rows'),
+    ) as [Collection, Collection];
+    const mismatches = await found(
+      [single.cluster, wide.cluster],
+      async () => {
+        await right.dropIndex('by_text');
+        await right.createIndex({ z: 1 }, { name: 'by_z' });
+        await left.dropIndex('near');
+        await left.createIndex({ place: '2dsphere' }, { name: 'near', sparse: true });
+      },
+      async () => {
+        await right.dropIndex('by_z');
+        await left.dropIndex('near');
+        await wide.collection('shop.rows').createIndexes([...indexes]);
+      },
+    );
+    const namespace = 'shop.rows';
+    const detail = 'on wide-1 alone';
+    assert.deepEqual(sorted(mismatches), [
+      {
+        ...{ namespace, kind: 'differentIndex', index: 'near' },
+        ...{ field: 'sparse', detail: 'not on the source, on wide-0 alone' },
+      },
+      { namespace, kind: 'extraIndex', index: 'by_z', detail },
+      { namespace, kind: 'missingIndex', index: 'by_text', detail },
+    ]);
   });
 
   it('compares shard keys between sharded clusters', async () => {
@@ -380,6 +422,7 @@ describe('the verifier with sharded clusters', function () {
 });
 
 function sorted(mismatches: readonly MismatchView[]): MismatchView[] {
-  const text = (view: MismatchView): string => `${view.namespace} ${view.kind} ${view.id ?? ''}`;
+  const text = (view: MismatchView): string =>
+    `${view.namespace} ${view.kind} ${view.id ?? view.index ?? ''}`;
   return mismatches.toSorted((one, other) => (text(one) < text(other) ? -1 : 1));
 }
