@@ -22,7 +22,7 @@ export interface ProgressBody {
       readonly failedTasks: number;
       /** Tasks that found no difference. */
       readonly completedTasks: number;
-      /** Those of failedTasks that found a difference in existence, kind, options or indexes of a namespace. */
+      /** Those of failedTasks that found a difference in existence, kind, options, indexes or placement of a namespace. */
       readonly metadataMismatchTasks: number;
       /** Documents and namespaces that wait for the next pass. */
       readonly recheckTasks: number;

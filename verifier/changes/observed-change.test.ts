@@ -13,7 +13,7 @@ describe('observedChange', () => {
         { kind: 'document', namespace: ns, id: idKey(BSON.serialize({ _id: 'x' })) },
       ],
     ),
-    ...['createIndexes', 'dropIndexes', 'modify'].map(
+    ...['createIndexes', 'dropIndexes', 'modify', 'refineCollectionShardKey'].map(
       (operationType): [Document, ObservedChange] => [
         { operationType, ns },
         { kind: 'metadata', namespace: ns },

@@ -42,6 +42,7 @@ export function observedChange(event: RawDocument): ObservedChange {
     case 'createIndexes':
     case 'dropIndexes':
     case 'modify':
+    case 'refineCollectionShardKey':
       return { kind: 'metadata', namespace };
     default: {
       const target = to && namespaceOf(to);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { BSON, Double, Int32, Long, UUID, type Document } from 'mongodb';
+import { BSON, Double, Int32, Long, MinKey, UUID, type Document } from 'mongodb';
 import { replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
 import { decodeIndexSpec, decodeSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { metadataDifferences, type NamespaceState } from './metadata-difference.ts';
@@ -9,6 +9,8 @@ const final = { isReplicatedFormRight: false, mayLackIndexes: false };
 const during = { isReplicatedFormRight: true, mayLackIndexes: false };
 
 const idIndex = index({ name: '_id_', key: { _id: 1 } });
+
+const noPlacement = { shardKey: undefined, zoneRanges: [], zones: new Set<string>() };
 
 function collection(options: Document, ...indexes: IndexSpec[]): NamespaceState {
   const info = {
@@ -153,6 +155,134 @@ describe('metadataDifferences', () => {
     assert.deepEqual(metadataDifferences(source, bare, lenient), [
       { kind: 'missingIndex', index: '_id_' },
     ]);
+  });
+
+  describe('on a sharded cluster', () => {
+    /** The destination's collection, sharded by this key. */
+    const sharded = (key: Document, ...indexes: IndexSpec[]): NamespaceState => {
+      const { key: shardKey } = index({ key });
+      const placement = { shardKey, zoneRanges: [], zones: new Set<string>() };
+      return { ...collection({}, ...indexes), placement };
+    };
+    const kinds = (
+      source: NamespaceState,
+      destination: NamespaceState,
+      rules = final,
+    ): (string | undefined)[][] =>
+      metadataDifferences(source, destination, rules).map(({ kind, index: name }) => [kind, name]);
+
+    it('takes an index for right that is on the shard key, and nothing else', () => {
+      for (const key of [{ a: 1 }, { a: 1, 'b.c': 'hashed' }, { a: new Double(1) }]) {
+        assert.deepEqual(kinds(collection({}), sharded(key, index({ name: 'i', key }))), []);
+      }
+      for (const other of [
+        { key: { a: 1, b: 1 } },
+        { key: { a: -1 } },
+        { key: { a: 'hashed' } },
+        { key: { b: 1 } },
+        { unique: true },
+        { sparse: true },
+        { hidden: true },
+        { expireAfterSeconds: 1 },
+        { partialFilterExpression: { a: 1 } },
+        { collation: { locale: 'en' } },
+      ]) {
+        const found = kinds(collection({}), sharded({ a: 1 }, index(other)));
+        assert.deepEqual(found, [['extraIndex', 'i']], JSON.stringify(other));
+      }
+    });
+
+    it('takes it for too many where the source has one that does', () => {
+      const own = index({ name: 'own' });
+      for (const key of [{ a: 1 }, { a: 1, b: -1 }]) {
+        const mine = index({ name: 'mine', key });
+        const destination = sharded({ a: 1 }, mine, own);
+        assert.deepEqual(kinds(collection({}, mine), destination), [['extraIndex', 'own']]);
+        assert.deepEqual(kinds(collection({}, mine), destination, during), []);
+      }
+      for (const options of [
+        { key: { b: 1, a: 1 } },
+        { sparse: true },
+        { hidden: true },
+        { partialFilterExpression: { a: 1 } },
+        { collation: { locale: 'en' } },
+      ]) {
+        const mine = index({ name: 'mine', ...options });
+        const found = kinds(collection({}, mine), sharded({ a: 1 }, mine, own));
+        assert.deepEqual(found, [], JSON.stringify(options));
+      }
+    });
+
+    it('takes it for right where the sync has left out the one of the source that does', () => {
+      const source = collection({}, index({ name: 'mine' }));
+      const lenient = { ...final, mayLackIndexes: true };
+      const destination = sharded({ a: 1 }, index({ name: 'own' }));
+      assert.deepEqual(kinds(source, destination, lenient), []);
+    });
+
+    it('names the shards where only some have a difference', () => {
+      const destination = sharded({ _id: 1 }, index({ name: 'c' }));
+      const shardIndexes = new Map([
+        ['s0', [idIndex, index({ name: 'c' })]],
+        ['s1', [idIndex, index({ name: 'b' }), index({ name: 'c' })]],
+        ['s2', [idIndex, index({ name: 'c', unique: true })]],
+      ]);
+      const source = collection({}, index({ name: 'a' }), index({ name: 'c' }));
+      assert.deepEqual(metadataDifferences(source, { ...destination, shardIndexes }, final), [
+        { kind: 'missingIndex', index: 'a' },
+        { kind: 'extraIndex', index: 'b', detail: 'on s1 alone' },
+        {
+          ...{ kind: 'differentIndex', index: 'c', field: 'unique' },
+          detail: 'not on the source, on s2 alone',
+        },
+      ]);
+    });
+
+    it('compares shard keys where both sides are sharded clusters', () => {
+      const unsharded = { ...sharded({ a: 1 }), placement: { ...noPlacement } };
+      const placed = (key: Document): NamespaceState => sharded(key);
+      assert.deepEqual(kinds(placed({ a: 1 }), placed({ a: Long.fromInt(1) })), []);
+      assert.deepEqual(kinds(unsharded, unsharded), []);
+      assert.deepEqual(kinds(placed({ a: 1 }), collection({})), []);
+      for (const [source, destination] of [
+        [placed({ a: 1 }), unsharded],
+        [unsharded, placed({ a: 1 })],
+        [placed({ a: 1 }), placed({ a: 'hashed' })],
+        [placed({ a: 1, b: 1 }), placed({ b: 1, a: 1 })],
+        [placed({ a: 1, b: 1 }), placed({ a: 1 })],
+      ] as const) {
+        const [found, ...more] = metadataDifferences(source, destination, final);
+        assert.equal(found?.kind, 'shardKey');
+        assert.deepEqual(more, []);
+      }
+    });
+
+    it('compares the ranges of the zones that both clusters have', () => {
+      const key = { a: 1 };
+      const zoned = (
+        zones: readonly string[],
+        ...ranges: readonly [string, unknown, unknown][]
+      ) => {
+        const zoneRanges = ranges.map(([zone, min, max]) => ({
+          zone,
+          min: index({ key: { a: min } }).key,
+          max: index({ key: { a: max } }).key,
+        }));
+        const { placement } = sharded(key);
+        assert.ok(placement);
+        return { ...sharded(key), placement: { ...placement, zoneRanges, zones: new Set(zones) } };
+      };
+      const left = zoned(['x', 'y'], ['x', new MinKey(), 1], ['y', 1, 2]);
+      const same = zoned(['x', 'z'], ['x', new MinKey(), new Double(1)], ['z', 5, 6]);
+      assert.deepEqual(metadataDifferences(left, same, final), []);
+      assert.deepEqual(metadataDifferences(left, zoned(['x', 'y'], ['y', 1, 2]), final), [
+        { kind: 'zone', field: 'x', detail: 'a range missing on the destination' },
+      ]);
+      const more = zoned(['x', 'y'], ['x', new MinKey(), 1], ['y', 1, 2], ['y', 2, 3]);
+      assert.deepEqual(metadataDifferences(left, more, final), [
+        { kind: 'zone', field: 'y', detail: 'a range not on the source' },
+      ]);
+    });
   });
 
   it('compares views', () => {

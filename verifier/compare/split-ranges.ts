@@ -8,7 +8,7 @@ import type { IdRange } from '../../mongo/id-range.ts';
 import { wholeRange } from './read-documents.ts';
 
 /** Collections above this size are compared in ranges of about this size. */
-const rangeBytes = 64 * 1024 * 1024;
+const defaultRangeBytes = 64 * 1024 * 1024;
 const maxRanges = 1000;
 /** Sampled ids for each range: more of them make the ranges more equal. */
 const samplesPerRange = 20;
@@ -18,6 +18,7 @@ export async function splitRanges(
   cluster: ClusterClient,
   namespace: Namespace,
   signal: AbortSignal,
+  rangeBytes = defaultRangeBytes,
 ): Promise<IdRange[]> {
   const sizeBytes = await collectionBytes(cluster, namespace, signal);
   const count = Math.min(maxRanges, Math.ceil(sizeBytes / rangeBytes));

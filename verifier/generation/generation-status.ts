@@ -6,7 +6,7 @@ export interface GenerationStatus {
   failedTasks: number;
   /** Tasks that found none. */
   completedTasks: number;
-  /** Those of the failed tasks that found a difference in existence, kind, options or indexes. */
+  /** Those of the failed tasks that found a difference in existence, kind, options, indexes or placement. */
   metadataMismatchTasks: number;
 }
 

@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
-import { MongoClient, type Collection, type Document, type IndexDescription } from 'mongodb';
+import {
+  BSON,
+  MongoClient,
+  Timestamp,
+  type Collection,
+  type Document,
+  type IndexDescription,
+} from 'mongodb';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import {
   collectionOf,
@@ -10,7 +17,10 @@ import {
 import type { MismatchView } from '../../../verifier/compare/mismatch.ts';
 import { createClusterClient } from '../../../mongo/cluster-client.ts';
 import { RawCursor } from '../../../mongo/raw-cursor.ts';
+import { isTimeNotHeardOf, timeOfAllShards } from '../../../mongo/router-time.ts';
 import { codeOf } from '../../../mongo/server-errors.ts';
+import { readRange } from '../../../verifier/compare/read-documents.ts';
+import { splitRanges } from '../../../verifier/compare/split-ranges.ts';
 import { until } from '../../ground/until.ts';
 import { writeToBoth } from './mirrored-writer.ts';
 import { openSession, verifyOnce, type Progress } from './verifier-session.ts';
@@ -49,8 +59,13 @@ interface Cluster {
 
 describe('the verifier with sharded clusters', function () {
   this.timeout(120_000);
-  const wide = useShardedCluster({ shards: 2, name: 'wide', routers: 2 });
-  const single = useShardedCluster({ shards: 1, name: 'single' });
+  const wide = useShardedCluster({
+    shards: 2,
+    name: 'wide',
+    routers: 2,
+    syncerRoles: 'destination',
+  });
+  const single = useShardedCluster({ shards: 1, name: 'single', syncerRoles: 'source' });
   let set: ReplicaSet;
   let setClient: MongoClient;
 
@@ -144,6 +159,39 @@ describe('the verifier with sharded clusters', function () {
   it('finds sharded clusters of different numbers of shards equal', async () => {
     await assertEqual(wide.cluster, single.cluster);
     await assertEqual(single.cluster, wide.cluster);
+  });
+
+  it('splits what lies on several shards into ranges that have each document once', async () => {
+    await using cluster = createClusterClient({
+      ...{ uri: wide.cluster.uri('syncer'), option: 'uri', appName: 'ranges' },
+    });
+    const { signal } = new AbortController();
+    const namespace = { db: 'shop', coll: 'rows' };
+    const { size } = await wide.client.db('shop').command({ collStats: 'rows' });
+    const ranges = await splitRanges(cluster, namespace, signal, Number(size) / 10);
+    assert.equal(ranges.length, 10);
+    const readAfter = await timeOfAllShards(cluster, signal);
+    const ids: unknown[] = [];
+    for (const range of ranges) {
+      const before = ids.length;
+      for await (const { documents } of readRange(
+        { cluster, isSharded: true, readAfter },
+        namespace,
+        range,
+        signal,
+      )) {
+        for (const document of documents) ids.push(BSON.deserialize(document)['_id']);
+      }
+      assert.ok(ids.length - before > rowCount / 40, `${ids.length - before} documents`);
+    }
+    assert.deepEqual(ids, rows.map(({ _id }): unknown => _id).sort(inOrderOfIndex));
+  });
+
+  it('reads again after a time that a server has not heard of', async () => {
+    const future = new Timestamp({ t: Math.floor(Date.now() / 1000) + 1000, i: 1 });
+    const readConcern = { level: 'majority', afterClusterTime: future };
+    const find = wide.client.db('shop').command({ find: 'rows', readConcern });
+    await assert.rejects(find, isTimeNotHeardOf);
   });
 
   it('reads each cursor through the router that has opened it', async () => {
@@ -420,6 +468,13 @@ describe('the verifier with sharded clusters', function () {
     }
   });
 });
+
+/** Numbers before texts. */
+function inOrderOfIndex(left: unknown, right: unknown): number {
+  if (typeof left === 'number' && typeof right === 'number') return left - right;
+  if (typeof left === typeof right) return String(left) < String(right) ? -1 : 1;
+  return typeof left === 'number' ? -1 : 1;
+}
 
 function sorted(mismatches: readonly MismatchView[]): MismatchView[] {
   const text = (view: MismatchView): string =>
