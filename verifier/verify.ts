@@ -5,6 +5,7 @@ import { latestWriteTime, majorityTime } from '../mongo/cluster-time.ts';
 import { isSharded, timeOfAllShards } from '../mongo/router-time.ts';
 import { sleep } from '../service/sleep.ts';
 import { orAborted } from '../service/or-aborted.ts';
+import type { Side } from './compare/compare-context.ts';
 import { ChangeFollower } from './changes/change-follower.ts';
 import { readNamespacePairs } from './generation/namespace-pairs.ts';
 import { databasesOf, planTasks, type GenerationKind } from './generation/plan-tasks.ts';
@@ -84,6 +85,8 @@ interface Start {
   readonly from: Timestamp;
 }
 
+type Starts = Readonly<Record<'source' | 'destination', Start>>;
+
 async function startOf(cluster: ClusterClient, signal: AbortSignal): Promise<Start> {
   return (await isSharded(cluster, signal))
     ? { isSharded: true, from: await timeOfAllShards(cluster, signal) }
@@ -96,7 +99,7 @@ class Passes {
   readonly destination: ChangeFollower;
   readonly #context: VerifyContext;
   readonly #scope: Scope;
-  readonly #starts: Readonly<Record<'source' | 'destination', Start>>;
+  readonly #starts: Starts;
   readonly #wakeup = new Wakeup();
   readonly #pending = new PendingChecks(() => {
     this.#wakeup.wake();
@@ -104,11 +107,7 @@ class Passes {
   readonly #ended = Promise.withResolvers<undefined>();
   #isAtEnd = false;
 
-  constructor(
-    context: VerifyContext,
-    scope: Scope,
-    starts: Readonly<Record<'source' | 'destination', Start>>,
-  ) {
+  constructor(context: VerifyContext, scope: Scope, starts: Starts) {
     this.#context = context;
     this.#scope = scope;
     this.#starts = starts;
@@ -157,25 +156,19 @@ class Passes {
     this.#wakeup.wake();
   }
 
+  /** A side as it is read now: with all that has been followed. */
+  #side(name: 'source' | 'destination'): Side {
+    const { isSharded } = this.#starts[name];
+    return { cluster: this.#context[name], isSharded, readAfter: this[name].position };
+  }
+
   /** @returns how long to pause before the next pass. */
   async #pass(kind: GenerationKind): Promise<number> {
     const { source, destination, state, workers, logger, signal, monitor } = this.#context;
     const startedAtMs = performance.now();
     // Taken together: the reads of this pass see every change that is in what it takes.
     const pending = this.#pending.take();
-    const { source: sourceStart, destination: destinationStart } = this.#starts;
-    const sides = {
-      source: {
-        cluster: source,
-        isSharded: sourceStart.isSharded,
-        readAfter: this.source.position,
-      },
-      destination: {
-        cluster: destination,
-        isSharded: destinationStart.isSharded,
-        readAfter: this.destination.position,
-      },
-    };
+    const sides = { source: this.#side('source'), destination: this.#side('destination') };
     state.begin(kind);
     const pairs = await retrying(this.#context, 'catalog', async () => {
       const { selects } = this.#scope;
