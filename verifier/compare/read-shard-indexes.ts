@@ -7,10 +7,13 @@ import type { Side } from './compare-context.ts';
 /**
  * The finished indexes of a sharded collection on each shard that has a part of it. A router lists those of one shard as the
  * collection's, also where another one lacks some of them or has others. The role `clusterMonitor` is enough to read them.
+ * @param listed - those of the router. The index of a clustered collection, which is the collection itself, is among these
+ * alone.
  */
 export async function readShardIndexes(
   { cluster }: Side,
   { db, coll }: Namespace,
+  listed: readonly IndexSpec[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, readonly IndexSpec[]>> {
   const pipeline = [
@@ -19,12 +22,13 @@ export async function readShardIndexes(
     { $project: { _id: 0, shard: 1, spec: 1 } },
   ];
   const aggregate = { aggregate: coll, pipeline, cursor: {} };
-  const found = new Map<string, IndexSpec[]>();
+  const clustered = listed.filter((spec) => spec['clustered'] !== undefined);
+  const found = new Map<string, readonly IndexSpec[]>();
   await using cursor = await RawCursor.open(cluster.raw, db, aggregate, { signal });
   for await (const { documents } of cursor.batches()) {
     for (const document of documents) {
       const { shard, spec } = rowOf(document);
-      found.set(shard, [...(found.get(shard) ?? []), spec]);
+      found.set(shard, [...(found.get(shard) ?? clustered), spec]);
     }
   }
   return found;

@@ -127,17 +127,10 @@ async function compareMetadata(
     readState(source, pair.source, signal),
     readState(destination, pair.destination, signal),
   ]);
-  const shardIndexes = actual?.placement?.shardKey
-    ? await readShardIndexes(destination, pair.namespace, signal)
-    : undefined;
-  return metadataDifferences(
-    expected,
-    actual && { ...actual, ...(shardIndexes && { shardIndexes }) },
-    {
-      isReplicatedFormRight: kind !== 'last',
-      mayLackIndexes,
-    },
-  );
+  const rules = { isReplicatedFormRight: kind !== 'last', mayLackIndexes };
+  if (!actual?.placement?.shardKey) return metadataDifferences(expected, actual, rules);
+  const shardIndexes = await readShardIndexes(destination, pair.namespace, actual.indexes, signal);
+  return metadataDifferences(expected, { ...actual, shardIndexes }, rules);
 }
 
 async function readState(

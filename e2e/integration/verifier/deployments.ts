@@ -35,6 +35,8 @@ export const rows: readonly Document[] = Array.from({ length: rowCount }, (_, n)
 
 const letters = ['b', 'A', 'c', 'D', 'x', 'Y'];
 
+const clustered = { clusteredIndex: { key: { _id: 1 }, unique: true } };
+
 const folding = { locale: 'en', strength: 2 };
 
 /** Indexes of many kinds; none is fit for the shard key `region`. */
@@ -102,11 +104,15 @@ async function shard(ground: ShardedGround): Promise<void> {
   await ground.admin({ shardCollection: 'shop.rows', key: { region: 1 } });
   await ground.admin({ shardCollection: 'shop.hashed', key: { _id: 'hashed' } });
   await ground.client.db('shop').createCollection('folded', { collation: folding });
+  await ground.client.db('shop').createCollection('clustered', clustered);
+  await ground.admin({ shardCollection: 'shop.clustered', key: { region: 1 } });
   const collation = { locale: 'simple' };
   await ground.admin({ shardCollection: 'shop.folded', key: { k: 1 }, collation });
   if (last === first) return;
   await ground.admin({ split: 'shop.rows', middle: { region: 5 } });
   await ground.admin({ moveChunk: 'shop.rows', find: { region: 5 }, to: last });
+  await ground.admin({ split: 'shop.clustered', middle: { region: 5 } });
+  await ground.admin({ moveChunk: 'shop.clustered', find: { region: 5 }, to: last });
   await ground.admin({ split: 'shop.folded', middle: { k: 'b' } });
   await ground.admin({ moveChunk: 'shop.folded', find: { k: 'b' }, to: last });
 }
@@ -116,14 +122,16 @@ async function load({ client }: Deployment): Promise<void> {
   await shop.collection('rows').insertMany([...rows]);
   await shop.collection('rows').createIndexes([...indexes]);
   await shop.collection('hashed').insertMany(rows.slice(0, 100));
-  const collections = await shop.listCollections({ name: 'folded' }).toArray();
-  if (collections.length === 0) await shop.createCollection('folded', { collation: folding });
+  const isThere = (await shop.listCollections({ name: 'folded' }).toArray()).length > 0;
+  if (!isThere) await shop.createCollection('folded', { collation: folding });
+  if (!isThere) await shop.createCollection('clustered', clustered);
+  await shop.collection('clustered').insertMany(rows.slice(0, 100));
   await collectionOf(client, 'shop.folded').insertMany(letters.map((k) => ({ _id: k, k })));
   await shop.createCollection('few', { viewOn: 'rows', pipeline: [{ $match: { region: 1 } }] });
   const depot = client.db('depot');
   await depot.createCollection('log', { capped: true, size: 4096, max: 100 });
   for (const _id of [3, 1, 2]) await collectionOf(client, 'depot.log').insertOne({ _id });
-  await depot.createCollection('clustered', { clusteredIndex: { key: { _id: 1 }, unique: true } });
+  await depot.createCollection('clustered', clustered);
   await depot.collection('clustered').insertMany(rows.slice(0, 10));
   await depot.createCollection('folded', { collation: folding });
   await collectionOf(client, 'depot.folded').insertMany(letters.map((_id) => ({ _id })));
