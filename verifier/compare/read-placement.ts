@@ -23,21 +23,22 @@ export async function readPlacement(
     return { shardKey: undefined, zoneRanges: [], zones: new Set() };
   }
   const tags = await readConfig(side, { find: 'tags', filter: { ns } }, signal);
-  const shards = await readConfig(side, { find: 'shards' }, signal);
+  const pipeline = [{ $unwind: '$tags' }, { $group: { _id: '$tags' } }];
+  const zones = await readConfig(side, { aggregate: 'shards', pipeline, cursor: {} }, signal);
   return {
     shardKey: key,
     zoneRanges: tags.flatMap(zoneRange),
-    zones: new Set(shards.flatMap(zonesOf)),
+    zones: new Set(zones.map(({ _id }) => String(_id))),
   };
 }
 
 async function readConfig(
   { cluster }: Side,
-  find: Document,
+  command: Document,
   signal: AbortSignal,
 ): Promise<Document[]> {
-  const command = { ...find, readConcern: { level: 'majority' } };
-  await using cursor = await RawCursor.open(cluster.raw, 'config', command, { signal });
+  const read = { ...command, readConcern: { level: 'majority' } };
+  await using cursor = await RawCursor.open(cluster.raw, 'config', read, { signal });
   const rows: Document[] = [];
   for await (const { documents } of cursor.batches()) rows.push(...documents.map(decodeSpec));
   return rows;
@@ -46,10 +47,4 @@ async function readConfig(
 function zoneRange({ tag, min, max }: Document): ZoneRange[] {
   const isRange = min instanceof RawValue && max instanceof RawValue;
   return isRange ? [{ zone: String(tag), min, max }] : [];
-}
-
-function zonesOf(shard: Document): string[] {
-  const tags: unknown = shard['tags'];
-  const names: unknown = tags instanceof RawValue ? tags.decode() : [];
-  return Array.isArray(names) ? names.map(String) : [];
 }
