@@ -276,6 +276,7 @@ describe('the verifier with sharded clusters', function () {
         await ground.admin({ shardCollection: 'live.rows1', key: { _id: 1 } });
         await ground.admin({ shardCollection: 'live.many', key: { value: 1 } });
       }
+      for (const name of ['rows0', 'rows1']) await set.client.db('live').createCollection(name);
       await wide.ground.admin({ split: 'live.rows1', middle: { _id: 150 } });
       await wide.ground.admin({ split: 'live.many', middle: { value: 500 } });
       const many = Array.from({ length: 1000 }, (_, value) => ({ _id: value, value }));
@@ -329,6 +330,21 @@ describe('the verifier with sharded clusters', function () {
     }
 
     const lost = { namespace: 'live.many', kind: 'missingDocument', id: '{"$numberInt":"77"}' };
+
+    it('goes on when the routers are killed and started again', async () => {
+      const { set, wide } = deployments;
+      await using session = await openSession({ srcURI: set.uri, destURI: wide.uri });
+      await session.post('check');
+      await until('the first pass is over', async () => {
+        const { totalTasks, completedTasks } = (await session.progress()).verificationStatus;
+        return totalTasks > 0 && completedTasks === totalTasks;
+      });
+      await wide.ground.cluster.killRouters();
+      await wide.ground.cluster.restartRouters();
+      await collectionOf(wide.client, 'live.many').deleteOne({ _id: 77, value: 77 });
+      await session.post('writesOff');
+      assert.deepEqual((await session.untilComplete()).mismatches, [lost]);
+    });
 
     for (let seed = 1; seed <= runs; seed++) {
       it(`finds the one fault on the way to a sharded cluster, seed ${seed}`, async () => {
