@@ -313,7 +313,7 @@ describe('the verifier with sharded clusters', function () {
       const isWritten = new AbortController();
       const write = async (): Promise<void> => {
         const sides = [source.client.db('live'), destination.client.db('live')] as const;
-        await writeToBoth(...sides, { seed, operations: 250 });
+        await writeToBoth(...sides, { seed, operations: 180 });
         isWritten.abort();
       };
       const lose = async (): Promise<void> => {
