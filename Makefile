@@ -116,3 +116,7 @@ kubectl: ## Run kubectl on the cluster: make kubectl ARGS='get pods --all-namesp
 .PHONY: demo
 demo: prerequisites node_modules/.installed tools ## Move a live deployment to another one, on real servers on this machine
 	@node_modules/.bin/node e2e/demo/main.ts
+
+.PHONY: demo-sharded
+demo-sharded: prerequisites node_modules/.installed tools ## The same from a sharded cluster of two shards to one of three
+	@node_modules/.bin/node e2e/demo/main.ts --sharded

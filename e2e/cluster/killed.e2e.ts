@@ -5,7 +5,7 @@ import { whileSlow } from '../ground/mongod/slow-command.ts';
 import { shopDatabase } from '../ground/shop/shop-collections.ts';
 import { startShopWriter } from '../ground/shop/shop-writer.ts';
 import { until } from '../ground/until.ts';
-import type { ReplicaSet } from '../ground/mongod/replica-set.ts';
+import type { Deployment } from '../ground/deployment.ts';
 import {
   example,
   hasCaughtUp,
@@ -105,7 +105,7 @@ async function killSyncer(migration: Migration, what: 'container' | 'pod'): Prom
   );
 }
 
-async function incarnationOf(destination: ReplicaSet): Promise<unknown> {
+async function incarnationOf(destination: Deployment): Promise<unknown> {
   return await lookInto(destination, 'clustersync_internal', async (db) => {
     return (await db.collection('instances').findOne())?.['incarnation'] as unknown;
   });
@@ -124,13 +124,13 @@ async function killOperator(migration: Migration): Promise<void> {
   });
 }
 
-async function phaseOf(destination: ReplicaSet): Promise<unknown> {
+async function phaseOf(destination: Deployment): Promise<unknown> {
   return await lookInto(destination, 'clustersync_internal', async (db) => {
     return (await db.collection('sync').findOne())?.['phase'] as unknown;
   });
 }
 
-async function isCopying(destination: ReplicaSet): Promise<boolean> {
+async function isCopying(destination: Deployment): Promise<boolean> {
   if ((await phaseOf(destination)) !== 'copy') return false;
   return await lookInto(destination, shopDatabase, async (db) => {
     return (await db.collection('orders').countDocuments({}, { limit: 1 })) > 0;

@@ -2,50 +2,62 @@ import assert from 'node:assert/strict';
 import { MongoClient } from 'mongodb';
 import { isConditionTrue } from '../../operator/kube/conditions.ts';
 import { assertEqualClusters } from '../ground/compare.ts';
-import type { ReplicaSet } from '../ground/mongod/replica-set.ts';
+import type { Deployment } from '../ground/deployment.ts';
 import { shopDatabase } from '../ground/shop/shop-collections.ts';
 import { startShopWriter } from '../ground/shop/shop-writer.ts';
-import { example, hasCaughtUp, syncName, withMigration } from './migration.ts';
+import {
+  example,
+  hasCaughtUp,
+  syncName,
+  withMigration,
+  type MigrationOptions,
+} from './migration.ts';
 
 describe('a ClusterSync', () => {
-  it('moves a live deployment, and the verification proves it', async () => {
-    await withMigration('moves', { scale: 0.1 }, async ({ namespace, source, destination }) => {
-      const { signal } = new AbortController();
-      const writer = startShopWriter(source.uri('app'), { writesPerSecond: 200, signal });
-      try {
-        await namespace.apply(await example('clustersync.yaml'));
-        await namespace.apply(await example('syncverification.yaml'));
-        const synced = await namespace.untilSync(syncName, 'it has caught up', hasCaughtUp);
-        assert.equal(synced.status?.coordinatorID, 'old');
-        assert.equal(synced.status.totals?.percent, 100);
-        assert.equal(synced.status.canWrite, false);
-        assert.equal(synced.status.observedGeneration, synced.metadata.generation);
-        assert.ok(isConditionTrue(synced.status.conditions, 'Ready'));
-        const [instance] = synced.status.instances ?? [];
-        assert.equal(instance?.progress?.['state'], 'RUNNING');
-        assert.equal(instance.progress['info'], 'change event application');
-      } finally {
-        await writer.stop();
-      }
-      await assert.rejects(writeAsApplication(destination), /blocked/i);
-      await namespace.setState(syncName, 'Committed');
-      const committed = await namespace.untilSync(
-        syncName,
-        'it is committed',
-        ({ status }) => status?.phase === 'Committed',
-      );
-      assert.ok(isConditionTrue(committed.status?.conditions, 'Committed'));
-      assert.ok(isConditionTrue(committed.status?.conditions, 'Ready'));
-      assert.equal(committed.status?.canWrite, true);
-      const verification = await namespace.untilVerified(syncName);
-      assert.equal(verification.status?.phase, 'Succeeded');
-      assert.equal(verification.status.verdict, 'Equal');
-      assert.equal(verification.status.verificationStatus?.failedTasks, 0);
-      await assertEqualClusters(source.uri('admin'), destination.uri('admin'));
-      await assert.rejects(writeAsApplication(source), /blocked/i);
-      await writeAsApplication(destination);
+  const deployments: readonly (readonly [what: string, name: string, options: MigrationOptions])[] =
+    [
+      ['deployment', 'moves', { scale: 0.1 }],
+      ['sharded cluster to one with more shards', 'shards', { scale: 0.05, shards: [2, 3] }],
+    ];
+  for (const [what, name, options] of deployments)
+    it(`moves a live ${what}, and the verification proves it`, async () => {
+      await withMigration(name, options, async ({ namespace, source, destination }) => {
+        const { signal } = new AbortController();
+        const writer = startShopWriter(source.uri('app'), { writesPerSecond: 200, signal });
+        try {
+          await namespace.apply(await example('clustersync.yaml'));
+          await namespace.apply(await example('syncverification.yaml'));
+          const synced = await namespace.untilSync(syncName, 'it has caught up', hasCaughtUp);
+          assert.equal(synced.status?.coordinatorID, 'old');
+          assert.equal(synced.status.totals?.percent, 100);
+          assert.equal(synced.status.canWrite, false);
+          assert.equal(synced.status.observedGeneration, synced.metadata.generation);
+          assert.ok(isConditionTrue(synced.status.conditions, 'Ready'));
+          const [instance] = synced.status.instances ?? [];
+          assert.equal(instance?.progress?.['state'], 'RUNNING');
+          assert.equal(instance.progress['info'], 'change event application');
+        } finally {
+          await writer.stop();
+        }
+        await assert.rejects(writeAsApplication(destination), /blocked/i);
+        await namespace.setState(syncName, 'Committed');
+        const committed = await namespace.untilSync(
+          syncName,
+          'it is committed',
+          ({ status }) => status?.phase === 'Committed',
+        );
+        assert.ok(isConditionTrue(committed.status?.conditions, 'Committed'));
+        assert.ok(isConditionTrue(committed.status?.conditions, 'Ready'));
+        assert.equal(committed.status?.canWrite, true);
+        const verification = await namespace.untilVerified(syncName);
+        assert.equal(verification.status?.phase, 'Succeeded');
+        assert.equal(verification.status.verdict, 'Equal');
+        assert.equal(verification.status.verificationStatus?.failedTasks, 0);
+        await assertEqualClusters(source.uri('admin'), destination.uri('admin'));
+        await assert.rejects(writeAsApplication(source), /blocked/i);
+        await writeAsApplication(destination);
+      });
     });
-  });
 
   it('cannot be taken back once it is to be committed', async () => {
     await withMigration('one-way', { scale: 0.001 }, async ({ namespace }) => {
@@ -85,7 +97,7 @@ describe('a ClusterSync', () => {
   });
 });
 
-async function writeAsApplication(set: ReplicaSet): Promise<void> {
-  await using client = new MongoClient(set.uri('app'));
+async function writeAsApplication(deployment: Deployment): Promise<void> {
+  await using client = new MongoClient(deployment.uri('app'));
   await client.db(shopDatabase).collection('orders').insertOne({ status: 'open' });
 }

@@ -5,8 +5,9 @@ import type { ClusterSync } from '../../operator/api/clustersync.ts';
 import type { Cluster } from '../ground/kubernetes/cluster.ts';
 import { operatorNamespace, useOperator } from '../ground/kubernetes/operator-release.ts';
 import { SyncNamespace } from '../ground/kubernetes/sync-namespace.ts';
-import { startReplicaSet, type ReplicaSet } from '../ground/mongod/replica-set.ts';
+import { startDeployment, type Deployment, type DeploymentKind } from '../ground/deployment.ts';
 import { loadShop } from '../ground/shop/load-shop.ts';
+import { shardShop } from '../ground/shop/shard-shop.ts';
 
 /** The name that the examples give to the sync and to its verification. */
 export const syncName = 'shop';
@@ -18,25 +19,34 @@ export const operatorSelector = '--selector=app.kubernetes.io/component=operator
 export interface Migration {
   readonly cluster: Cluster;
   readonly namespace: SyncNamespace;
-  readonly source: ReplicaSet;
-  readonly destination: ReplicaSet;
+  readonly source: Deployment;
+  readonly destination: Deployment;
+}
+
+/** What is migrated. */
+export interface MigrationOptions {
+  /** How much data the source has: 1 for 220,000 documents. */
+  readonly scale: number;
+  /** How many shards source and destination have; replica sets where it is left out. */
+  readonly shards?: readonly [DeploymentKind, DeploymentKind];
 }
 
 /**
  * Runs a test on a migration of its own. When it fails, the error comes with what the cluster says of it.
- * @param scale - how much data the source has: 1 for 220,000 documents.
  */
 export async function withMigration(
   name: string,
-  { scale }: { readonly scale: number },
+  { scale, shards }: MigrationOptions,
   test: (migration: Migration) => Promise<void>,
 ): Promise<void> {
   const cluster = await useOperator();
   const { signal } = new AbortController();
-  await using source = await startDeployment(cluster, 'old');
-  await using destination = await startDeployment(cluster, 'new');
+  const [sourceKind, destinationKind] = shards ?? ['replicaSet', 'replicaSet'];
+  await using source = await startDeployment('old', sourceKind, cluster.hostAddress);
+  await using destination = await startDeployment('new', destinationKind, cluster.hostAddress);
   await using namespace = await SyncNamespace.create(cluster, name);
   await loadShop(source.uri('app'), { scale, signal });
+  if (shards) await shardShop(source.uri('admin'));
   await namespace.putUris({
     'old-mongodb': source.uri('syncer'),
     'new-mongodb': destination.uri('syncer'),
@@ -48,16 +58,6 @@ export async function withMigration(
     console.error(dumps.join('\n'));
     throw error;
   }
-}
-
-async function startDeployment({ hostAddress }: Cluster, name: string): Promise<ReplicaSet> {
-  return await startReplicaSet({
-    members: 1,
-    name,
-    bindIp: [hostAddress],
-    advertisedHost: hostAddress,
-    parameters: { enableTestCommands: 1 },
-  });
 }
 
 /** The text of a file in docs/examples. */
@@ -75,10 +75,10 @@ export function hasCaughtUp({ status }: ClusterSync): boolean {
 
 /** Looks into a database with a user who may see everything. */
 export async function lookInto<T>(
-  set: ReplicaSet,
+  deployment: Deployment,
   database: string,
   look: (db: Db) => Promise<T>,
 ): Promise<T> {
-  await using client = new MongoClient(set.uri('admin'));
+  await using client = new MongoClient(deployment.uri('admin'));
   return await look(client.db(database));
 }

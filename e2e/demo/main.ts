@@ -1,4 +1,4 @@
-// The demo: `make demo`. Exit code 0 only when everything was moved and both sides are equal.
+// The demo: `make demo`, `make demo-sharded`. Exit code 0 only when everything was moved and both sides are equal.
 import { createHash } from 'node:crypto';
 import { cwd } from 'node:process';
 import { messageOf } from '../../service/errors.ts';
@@ -19,7 +19,8 @@ process.on('SIGINT', interrupt).on('SIGTERM', interrupt).on('SIGHUP', interrupt)
 
 process.exitCode = 1;
 try {
-  const isEqual = await runDemo(screen, interruption.signal);
+  const kind = process.argv.includes('--sharded') ? 'sharded clusters' : 'replica sets';
+  const isEqual = await runDemo(screen, kind, interruption.signal);
   screen.step(
     isEqual
       ? 'done: nothing was lost. Everything that the demo started is gone'

@@ -8,8 +8,9 @@ import { run } from '../ground/command.ts';
 import { takeDown, useCluster, type Cluster } from '../ground/kubernetes/cluster.ts';
 import { installOperator, operatorNamespace } from '../ground/kubernetes/operator-release.ts';
 import { SyncNamespace } from '../ground/kubernetes/sync-namespace.ts';
-import { startReplicaSet, type ReplicaSet } from '../ground/mongod/replica-set.ts';
+import { startDeployment, type Deployment, type DeploymentKind } from '../ground/deployment.ts';
 import { loadShop } from '../ground/shop/load-shop.ts';
+import { shardShop } from '../ground/shop/shard-shop.ts';
 import { startShopWriter, type ShopWriter } from '../ground/shop/shop-writer.ts';
 import { compareSides, tableOf } from './both-sides.ts';
 import { progressLine, thousands } from './progress-line.ts';
@@ -23,11 +24,23 @@ const followMs = 5_000;
 const phaseDeadlineMs = 180_000;
 const redrawMs = 300;
 
+/** Which deployments the demo is about. */
+export type DemoKind = 'replica sets' | 'sharded clusters';
+
+const deploymentKinds: Readonly<Record<DemoKind, readonly [DeploymentKind, DeploymentKind]>> = {
+  'replica sets': ['replicaSet', 'replicaSet'],
+  'sharded clusters': [2, 3],
+};
+
 /**
  * Migrates a live deployment to another one, as the guide says, on real servers. Cleans up whatever happens.
  * @returns whether both sides are equal, by a comparison of its own, and the verification says so too.
  */
-export async function runDemo(screen: Screen, signal: AbortSignal): Promise<boolean> {
+export async function runDemo(
+  screen: Screen,
+  kind: DemoKind,
+  signal: AbortSignal,
+): Promise<boolean> {
   await using resources = new AsyncDisposableStack();
   screen.step('bringing up a Kubernetes cluster, and building the image');
   resources.defer(async () => {
@@ -42,14 +55,17 @@ export async function runDemo(screen: Screen, signal: AbortSignal): Promise<bool
   // Left over from a demo that was killed.
   const clusterUp = takeDown().then(async () => await useCluster({ signal }));
   const [cluster] = await settled(clusterUp, imageBuilt);
-  screen.step(`the cluster is up (${cluster.kind}); starting two MongoDB replica sets`);
+  screen.step(`the cluster is up (${cluster.kind}); starting two MongoDB ${kind}`);
+  const [sourceKind, destinationKind] = deploymentKinds[kind];
+  const start = async (name: string, of: DeploymentKind): Promise<Deployment> =>
+    resources.use(await startDeployment(name, of, cluster.hostAddress, signal));
   const [source, destination] = await settled(
-    startDeployment('old', cluster, resources, signal),
-    startDeployment('new', cluster, resources, signal),
+    start('old', sourceKind),
+    start('new', destinationKind),
   );
-  screen.step('both have a primary; loading sample data, and installing the chart');
+  screen.step('both are up; loading sample data, and installing the chart');
   const [documents, namespace] = await settled(
-    loadShop(source.uri('app'), { signal }),
+    loadSource(source, kind, signal),
     prepareKubernetes(cluster, { source, destination }, signal),
   );
   const writer = startShopWriter(source.uri('app'), { writesPerSecond, signal });
@@ -80,27 +96,20 @@ export async function runDemo(screen: Screen, signal: AbortSignal): Promise<bool
   }
 }
 
-async function startDeployment(
-  name: string,
-  cluster: Cluster,
-  resources: AsyncDisposableStack,
+/** @returns the number of documents. */
+async function loadSource(
+  source: Deployment,
+  kind: DemoKind,
   signal: AbortSignal,
-): Promise<ReplicaSet> {
-  const { hostAddress } = cluster;
-  return resources.use(
-    await startReplicaSet({
-      members: 1,
-      name,
-      bindIp: [hostAddress],
-      advertisedHost: hostAddress,
-      signal,
-    }),
-  );
+): Promise<number> {
+  const documents = await loadShop(source.uri('app'), { signal });
+  if (kind === 'sharded clusters') await shardShop(source.uri('admin'));
+  return documents;
 }
 
 async function prepareKubernetes(
   cluster: Cluster,
-  { source, destination }: Readonly<Record<'source' | 'destination', ReplicaSet>>,
+  { source, destination }: Readonly<Record<'source' | 'destination', Deployment>>,
   signal: AbortSignal,
 ): Promise<SyncNamespace> {
   await installOperator(cluster, await cluster.loadImage({ signal }), { signal });
