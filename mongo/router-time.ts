@@ -1,11 +1,6 @@
 import { Timestamp } from 'mongodb';
 import type { ClusterClient } from './cluster-client.ts';
-import { messageOf } from '../service/errors.ts';
 import { runCommand } from './run-command.ts';
-import { codeOf } from './server-errors.ts';
-
-/** The server's code of the name InvalidOptions. */
-const invalidOptions = 72;
 
 /** True where a client is connected to a sharded cluster: to its routers. */
 export async function isSharded(cluster: ClusterClient, signal: AbortSignal): Promise<boolean> {
@@ -28,15 +23,4 @@ export async function timeOfAllShards(
   const { clusterTime } = (answer['$clusterTime'] ?? {}) as { clusterTime?: unknown };
   if (clusterTime instanceof Timestamp) return clusterTime;
   throw new Error("the router's answer has no $clusterTime");
-}
-
-/**
- * True where a server refused to read after a cluster time that it had not heard of yet: another router has told it. Servers
- * tell each other with whatever they say, so that it passes.
- */
-export function isTimeNotHeardOf(error: unknown): boolean {
-  const isInvalid = codeOf(error) === invalidOptions;
-  return (
-    isInvalid && /afterClusterTime .* greater than the current clusterTime/.test(messageOf(error))
-  );
 }

@@ -9,7 +9,7 @@ import {
   MongoServerError,
   MongoServerSelectionError,
 } from 'mongodb';
-import { SyncError } from '../service/errors.ts';
+import { messageOf, SyncError } from '../service/errors.ts';
 
 /** Codes of the server that are used by name. Source: src/mongo/base/error_codes.yml of the server. */
 export const serverCode = {
@@ -23,6 +23,7 @@ export const serverCode = {
   commandNotFound: 59,
   shardKeyNotFound: 61,
   immutableField: 66,
+  invalidOptions: 72,
   indexOptionsConflict: 85,
   indexKeySpecsConflict: 86,
   conflictingOperationInProgress: 117,
@@ -60,7 +61,7 @@ export function codeOf(error: unknown): number | undefined {
 export function isTransient(error: unknown): boolean {
   if (error instanceof SyncError)
     return error.row.retryable || error.name === 'AuthenticationFailed';
-  if (isConnectionFailure(error)) return true;
+  if (isConnectionFailure(error) || isTimeNotHeardOf(error)) return true;
   if (!(error instanceof MongoError)) return false;
   if (
     error.hasErrorLabel('RetryableWriteError') ||
@@ -69,6 +70,17 @@ export function isTransient(error: unknown): boolean {
     return true;
   const code = codeOf(error);
   return code !== undefined && transientCodes.has(code);
+}
+
+/**
+ * True where a server refused to read after a cluster time that it had not heard of yet: another router has told it. Servers
+ * tell each other with whatever they say, so that it passes.
+ */
+export function isTimeNotHeardOf(error: unknown): boolean {
+  const isInvalid = codeOf(error) === serverCode.invalidOptions;
+  return (
+    isInvalid && /afterClusterTime .* greater than the current clusterTime/.test(messageOf(error))
+  );
 }
 
 /** The name of an error for metrics: one of a set that is bounded. */

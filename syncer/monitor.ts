@@ -36,6 +36,8 @@ export class SyncMonitor {
   readonly troubles = new Troubles();
   /** Change events up to here have been applied. */
   appliedTime: Timestamp | null = null;
+  /** Change events up to here have been read. */
+  receivedTime: Timestamp | null = null;
   /** The source's latest write that is known of. */
   latestTime: Timestamp | null = null;
   copiedBytes = 0;
@@ -141,6 +143,8 @@ export class SyncMonitor {
     this.eventsApplied = stored.eventsApplied;
     this.restarts = stored.restarts;
     this.indexBuilding = null;
+    // Of another cluster, after a reversal.
+    this.receivedTime = null;
     this.forgetBuffered();
     this.#catchUp.clear();
   }
@@ -167,6 +171,7 @@ export class SyncMonitor {
 
   /** Begins to apply a batch of events, after those that are being applied already. */
   beginBatch(batch: EventBatch): void {
+    this.receivedTime = batch.time;
     this.#batches.push(batch);
   }
 

@@ -1,10 +1,11 @@
 import type { UUID } from 'mongodb';
-import { findCollection } from '../../mongo/catalog.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { anyOf } from '../copy/check-duplicate-ids.ts';
+import { readConcernNow } from './read-concern.ts';
+import { locateCollection } from '../catalog/locate-collection.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 /** Documents as they are on the source now, batch by batch; those that are gone are left out, all where the collection is. */
@@ -15,7 +16,7 @@ export async function* readDocuments(
 ): AsyncGenerator<readonly RawDocument[]> {
   let namespace = context.catalog.collection(collection.toHexString(false))?.namespace;
   for (;;) {
-    namespace ??= (await findCollection(context.source, collection, context.signal))?.namespace;
+    namespace ??= (await locateCollection(context, collection))?.namespace;
     if (namespace === undefined) return;
     try {
       yield* findDocuments(context, namespace, collection, ids);
@@ -39,22 +40,21 @@ export async function readDocument(
 }
 
 async function* findDocuments(
-  { source, sourceShards, signal }: SyncContext,
+  context: SyncContext,
   { db, coll }: Namespace,
   collectionUUID: UUID,
   ids: readonly RawElement[],
 ): AsyncGenerator<readonly RawDocument[]> {
   await using cursor = await RawCursor.open(
-    source.raw,
+    context.source.raw,
     db,
     {
       find: coll,
       filter: anyOf(ids),
       collectionUUID,
-      // On its way to another shard a document would be seen twice, or not at all.
-      readConcern: { level: sourceShards.length > 0 ? 'snapshot' : 'majority' },
+      readConcern: readConcernNow(context),
     },
-    { signal },
+    { signal: context.signal },
   );
   for await (const { documents } of cursor.batches()) yield documents;
 }

@@ -1,11 +1,12 @@
 import { BSON, type Document } from 'mongodb';
-import { findCollection } from '../../mongo/catalog.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { bsonType, RawWriter, type RawElement } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
+import { readConcernNow } from '../changes/read-concern.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { TrackedCollection } from '../state/records.ts';
+import { locateCollection } from '../catalog/locate-collection.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 /** A query for any of some ids. None is a pattern: the server refuses those. */
@@ -24,11 +25,12 @@ export function anyOf(ids: readonly RawElement[]): Document {
  * @throws SyncError DuplicateIds.
  */
 export async function checkDuplicateIds(
-  { source, signal }: Pick<SyncContext, 'source' | 'signal'>,
+  context: Pick<SyncContext, 'source' | 'sourceShards' | 'monitor' | 'signal'>,
   collection: Pick<TrackedCollection, 'uuid' | 'namespace'>,
   ids: readonly RawElement[],
 ): Promise<void> {
-  const now = await findCollection(source, collection.uuid, signal);
+  const { source, signal } = context;
+  const now = await locateCollection(context, collection.uuid);
   if (!now || ids.length === 0) return;
   const { db, coll } = now.namespace;
   const pipeline = [
@@ -40,7 +42,7 @@ export async function checkDuplicateIds(
   await using cursor = await RawCursor.open(
     source.raw,
     db,
-    { aggregate: coll, pipeline, cursor: {}, readConcern: { level: 'snapshot' } },
+    { aggregate: coll, pipeline, cursor: {}, readConcern: readConcernNow(context) },
     { signal },
   );
   for await (const { documents } of cursor.batches()) {

@@ -1,5 +1,4 @@
 import type { Document, WriteConcernSettings } from 'mongodb';
-import { findCollection } from '../../mongo/catalog.ts';
 import { idRangeQueries, type IdRange } from '../../mongo/id-range.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { acknowledgedTogether } from '../../mongo/one-primary.ts';
@@ -12,6 +11,7 @@ import { awaitEarlierWrites } from '../earlier-writes.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { TrackedCollection } from '../state/records.ts';
+import { locateCollection } from '../catalog/locate-collection.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { checkDuplicateIds } from './check-duplicate-ids.ts';
 import { deleteDocuments } from './delete-documents.ts';
@@ -53,7 +53,7 @@ export async function copyRange(
     'copy',
     async (attempt) => {
       if (attempt > 0) await awaitEarlierWrites(context);
-      from ??= (await findCollection(context.source, collection.uuid, context.signal))?.namespace;
+      from ??= (await locateCollection(context, collection.uuid))?.namespace;
       if (!from) {
         context.logger.debug(
           { namespace: namespaceText(collection.namespace) },
@@ -137,7 +137,7 @@ async function copyOnce(
           ...bounds,
           batchSize,
           collectionUUID: collection.uuid,
-          readConcern: { level: 'majority' },
+          readConcern: { level: 'majority', ...notBefore(context) },
         },
         { signal: context.signal, batchSize },
       );
@@ -161,6 +161,15 @@ async function copyOnce(
   }
   inFlight.throwFailure();
   return bytes;
+}
+
+/**
+ * Not older than where change events begin: a member that has just become primary may still give what was before, and what
+ * was written between would be in neither.
+ */
+function notBefore({ monitor: { receivedTime, appliedTime } }: SyncContext): Document {
+  const afterClusterTime = receivedTime ?? appliedTime;
+  return afterClusterTime === null ? {} : { afterClusterTime };
 }
 
 /** What to find, one after the other, to read a range: all documents come in natural order, which is the fastest. */

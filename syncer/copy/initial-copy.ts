@@ -1,10 +1,10 @@
-import { findCollection } from '../../mongo/catalog.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { isIdIndex } from '../../mongo/replicated-form.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { createIndexes } from '../catalog/destination-catalog.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import type { Partition, TrackedCollection } from '../state/records.ts';
+import { locateCollection } from '../catalog/locate-collection.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { copyRange, copyTogether } from './copy-range.ts';
 import { canPartition, partitionCount, splitCollection } from './split-points.ts';
@@ -101,7 +101,7 @@ async function partitionsOf(
   const stored = await context.store.readPartitions(collection.uuid);
   if (stored) return stored;
   // The name may be another collection's by now: its ids would split this one badly, though never wrongly.
-  const now = await findCollection(context.source, collection.uuid, context.signal);
+  const now = await locateCollection(context, collection.uuid);
   if (!now) return undefined;
   const partitions = await splitCollection(context, { ...collection, namespace: now.namespace });
   await context.store.putPartitions(collection.uuid, partitions);

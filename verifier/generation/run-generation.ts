@@ -3,7 +3,6 @@ import { listIndexes, type NamespaceInfo } from '../../mongo/catalog.ts';
 import type { IdRange } from '../../mongo/id-range.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
-import { isTimeNotHeardOf } from '../../mongo/router-time.ts';
 import { codeOf, isReadRepeatable, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf } from '../../service/errors.ts';
 import type { DocumentDifferences, Excuse } from '../compare/batch-matcher.ts';
@@ -87,7 +86,7 @@ async function runTask(context: GenerationContext, task: Task): Promise<Outcome>
       context,
       task.kind,
       async () => await attemptTask(context, task),
-      (error) => isReadRepeatable(error) || isTimeNotHeardOf(error),
+      isReadRepeatable,
     );
   } catch (error) {
     if (context.kind === 'last' || !isOfNamespace(error)) throw error;
