@@ -9,7 +9,7 @@ import { shardingEntry, useShardedPair } from './sharded-pair.ts';
 /** One seed by its number with SEED=17, the first 100 with SEEDS=100. */
 const seeds =
   process.env['SEED'] === undefined
-    ? Array.from({ length: Number(process.env['SEEDS'] ?? 4) }, (_, index) => index + 1)
+    ? Array.from({ length: Number(process.env['SEEDS'] ?? 2) }, (_, index) => index + 1)
     : [Number(process.env['SEED'])];
 
 /** Half of the collections of the workload. */
