@@ -49,8 +49,9 @@ export function shardingEntry(ns: string, ...key: readonly object[]): object {
 export function useShardedPair(
   shards: ShardedClusterOptions['shards'],
   sourceShards?: ShardedClusterOptions['shards'],
+  { keepsOrphans = false }: { readonly keepsOrphans?: boolean } = {},
 ): ShardedPair {
-  const need = sourceShards === undefined ? useReplicaSet() : useShards(sourceShards);
+  const need = sourceShards === undefined ? useReplicaSet() : useShards(sourceShards, keepsOrphans);
   const destination = useShardedCluster({ shards, parameters: { enableTestCommands: 1 } });
   const pair: ShardedPair = {
     get source() {
@@ -114,9 +115,12 @@ function useReplicaSet(): () => ShardedPair['source'] {
   };
 }
 
-function useShards(shards: ShardedClusterOptions['shards']): () => ShardedPair['source'] {
-  // What chunks leave behind when they move stays: it must never be read.
-  const parameters = { disableResumableRangeDeleter: true };
+function useShards(
+  shards: ShardedClusterOptions['shards'],
+  keepsOrphans: boolean,
+): () => ShardedPair['source'] {
+  // What chunks leave behind when they move stays, if that is asked for. A rename over it would wait for ever then.
+  const parameters = { disableResumableRangeDeleter: keepsOrphans };
   const ground = useShardedCluster({ shards, name: 'from', parameters });
   return () => ({ ground, client: ground.client, uri: (user) => ground.cluster.uri(user) });
 }

@@ -12,7 +12,7 @@ const items = (count: number, first = 0): Item[] =>
 
 describe('a sharded cluster synced into one with another number of shards', function () {
   this.timeout(120_000);
-  const pair = useShardedPair(3, 2);
+  const pair = useShardedPair(3, 2, { keepsOrphans: true });
   const shop = () => pair.source.client.db('shop');
   const source = () => shop().collection<Item>('items');
   const admin = async (command: Document): Promise<Document> =>
