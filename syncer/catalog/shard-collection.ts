@@ -14,12 +14,14 @@ import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { messageOf } from '../../service/errors.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
+import { copyZones } from './copy-zones.ts';
 import { dropIndex, runCreateIndexes } from './destination-catalog.ts';
 import { checkUniqueIndexes } from './shard-key-conflicts.ts';
 import { spreadChunks, type SpreadContext } from './spread-chunks.ts';
 
 /**
- * Shards a collection of the destination that has been created, by its shard key, and spreads its chunks over the shards.
+ * Shards a collection of the destination that has been created, by its shard key, and spreads its chunks over the shards, by
+ * its zones where it has any.
  * Without a shard key it stays as it is. May be repeated.
  * @throws SyncError IncompatibleUniqueIndex.
  */
@@ -32,6 +34,7 @@ export async function shardCollection(
   checkUniqueIndexes(namespace, tracked.indexes, key);
   await supportShardKey(context, namespace, tracked.indexes, key);
   const { destination, signal } = context;
+  const hasZones = await copyZones(context, namespace);
   const command = {
     shardCollection: namespaceText(namespace),
     key: shardKeyDocument(key),
@@ -39,7 +42,7 @@ export async function shardCollection(
     collation: { locale: 'simple' },
   };
   await runCommand(destination.admin, command, { signal, deadlineMs: 'none' });
-  await spreadChunks(context, tracked, key);
+  await spreadChunks(context, tracked, key, hasZones);
 }
 
 /**

@@ -21,21 +21,22 @@ const sampledName = (index: number): string => `k${index}`;
 /** What spreading chunks needs. */
 export type SpreadContext = Pick<
   SyncContext,
-  'source' | 'destination' | 'destinationShards' | 'signal' | 'logger' | 'monitor'
+  'source' | 'sourceShards' | 'destination' | 'destinationShards' | 'signal' | 'logger' | 'monitor'
 >;
 
 /**
- * Splits an empty sharded collection of the destination in chunks of about the same number of documents, by a sample of
- * the source, and spreads them over the shards. A hashed shard key has been spread by the server. May be repeated.
+ * Splits a sharded collection of the destination in chunks of about the same number of documents, by a sample of the source,
+ * and spreads them over the shards. What has a hashed shard key, or zones, has been spread by the server. May be repeated.
  */
 export async function spreadChunks(
   context: SpreadContext,
   tracked: TrackedCollection,
   key: ShardKey,
+  hasZones: boolean,
 ): Promise<void> {
   const { destinationShards, logger } = context;
   const namespace = namespaceText(tracked.namespace);
-  if (key[0]?.kind !== 'hashed' && destinationShards.length > 1) {
+  if (!hasZones && key[0]?.kind !== 'hashed' && destinationShards.length > 1) {
     for (const middle of await sampledSplits(context, tracked, key))
       await splitAt(context, namespace, middle);
     for (const { chunk, to } of planMoves(await readChunks(context, namespace), destinationShards))
@@ -119,7 +120,7 @@ async function moveChunk(
     context,
     'chunks',
     async () => {
-      const move = { moveChunk: namespace, bounds: [min, max], to };
+      const move = { moveChunk: namespace, bounds: [min, max], to, _waitForDelete: true };
       await runCommand(destination.admin, move, { signal, deadlineMs: 'none' });
     },
     (error) => isTransient(error) || codeOf(error) === serverCode.conflictingOperationInProgress,

@@ -192,6 +192,14 @@ describe('metadataDifferences', () => {
       }
     });
 
+    it('takes the index of a syncer for right that makes one where there is none', () => {
+      const name = 'clustersync_shard_key';
+      const own = index({ name, key: { a: 1, clustersync_shard_key: 1 } });
+      assert.deepEqual(kinds(collection({}), sharded({ a: 1 }, own)), []);
+      const other = index({ name, key: { b: 1, clustersync_shard_key: 1 } });
+      assert.deepEqual(kinds(collection({}), sharded({ a: 1 }, other)), [['extraIndex', name]]);
+    });
+
     it('takes it for too many where the source has one that does', () => {
       const own = index({ name: 'own' });
       for (const key of [{ a: 1 }, { a: 1, b: -1 }]) {

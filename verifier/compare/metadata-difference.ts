@@ -1,11 +1,12 @@
 import type { Document } from 'mongodb';
 import type { NamespaceInfo } from '../../mongo/catalog.ts';
+import { shardKeyFrom, supportsShardKey } from '../../mongo/shard-key.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
 import { isIdIndex, replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
 import type { FieldDifference } from './document-difference.ts';
 import type { MetadataDifference } from './mismatch.ts';
 import { placementDifferences, type Placement } from './placement.ts';
-import { isOnShardKey, supportsShardKey } from './shard-key-index.ts';
+import { isOnShardKey } from './shard-key-index.ts';
 import { fieldDifference } from './specification-difference.ts';
 
 /** What one side has of a namespace. */
@@ -129,9 +130,9 @@ function isForShardKey(
 ): boolean {
   const shardKey = placement?.shardKey;
   if (!shardKey || !isOnShardKey(spec, shardKey)) return false;
+  const key = shardKeyFrom(shardKey.decode() as object);
   const names = new Set(indexes.map(({ name }) => name));
-  const isInstead = (own: IndexSpec): boolean =>
-    names.has(own.name) && supportsShardKey(own, shardKey);
+  const isInstead = (own: IndexSpec): boolean => names.has(own.name) && supportsShardKey(own, key);
   return isReplicatedFormRight || !source.some(isInstead);
 }
 

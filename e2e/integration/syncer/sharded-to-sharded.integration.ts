@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Document } from 'mongodb';
+import { MaxKey, type Document } from 'mongodb';
 import { commitAndWait, forward } from './cluster-pair.ts';
 import { failureOf, useShardedPair } from './sharded-pair.ts';
 
@@ -66,6 +66,42 @@ describe('a sharded cluster synced into one with another number of shards', func
     for (const [shard, count] of Object.entries(await pair.spread('shop.items')))
       assert.ok(count >= 60, `${shard} has ${count} of 600`);
     await pair.assertEqual();
+  });
+
+  it('keeps the zones that the destination has shards in', async () => {
+    const range = { min: { k: 2100 }, max: { k: new MaxKey() }, zone: 'far' };
+    const elsewhere = { min: { k: -10 }, max: { k: 0 }, zone: 'nowhere else' };
+    await admin({ addShardToZone: 'from-1', zone: 'far' });
+    await admin({ addShardToZone: 'from-0', zone: 'nowhere else' });
+    await pair.destination.admin({ addShardToZone: 'shard-2', zone: 'far' });
+    try {
+      await halves('shop.items', 2100);
+      await admin({ updateZoneKeyRange: 'shop.items', ...range });
+      await admin({ split: 'shop.items', middle: { k: -10 } });
+      await admin({ split: 'shop.items', middle: { k: 0 } });
+      await admin({ updateZoneKeyRange: 'shop.items', ...elsewhere });
+      await source().insertMany(items(600));
+      await using syncer = await pair.syncing({});
+      await commitAndWait(syncer);
+      await pair.assertEqual();
+      const far = (await pair.destination.onShards('shop.items'))['shard-2'] ?? [];
+      assert.equal(far.filter(({ k }) => Number(k) >= 2100).length, 300);
+      const tags = pair.destination.client
+        .db('config')
+        .collection('tags')
+        .find({}, { projection: { _id: 0 } });
+      assert.deepEqual(await tags.toArray(), [
+        { ns: 'shop.items', min: range.min, max: range.max, tag: 'far' },
+      ]);
+    } finally {
+      for (const { min, max } of [range, elsewhere])
+        await admin({ updateZoneKeyRange: 'shop.items', min, max, zone: null });
+      await admin({ removeShardFromZone: 'from-1', zone: 'far' });
+      await admin({ removeShardFromZone: 'from-0', zone: 'nowhere else' });
+      const { min, max } = range;
+      await pair.destination.admin({ updateZoneKeyRange: 'shop.items', min, max, zone: null });
+      await pair.destination.admin({ removeShardFromZone: 'shard-2', zone: 'far' });
+    }
   });
 
   it('follows documents from shard to shard, in transactions too, and through kills', async () => {

@@ -1,0 +1,43 @@
+import type { Document } from 'mongodb';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { RawCursor } from '../../mongo/raw-cursor.ts';
+import { runCommand } from '../../mongo/run-command.ts';
+import { decodeSpec } from '../../mongo/specification.ts';
+import type { SyncContext } from '../sync-context.ts';
+
+/**
+ * Gives a collection of the destination the zone ranges that it has on a sharded source, as far as the destination has shards
+ * in zones of these names. To be called before it is sharded: its chunks are placed by them then.
+ * @returns whether there are any.
+ */
+export async function copyZones(
+  {
+    source,
+    sourceShards,
+    destination,
+    signal,
+  }: Pick<SyncContext, 'source' | 'sourceShards' | 'destination' | 'signal'>,
+  namespace: Namespace,
+): Promise<boolean> {
+  if (sourceShards.length === 0) return false;
+  const ns = namespaceText(namespace);
+  const { shards } = await runCommand(destination.admin, { listShards: 1 }, { signal });
+  const zones = new Set(
+    (shards as { readonly tags?: string[] }[]).flatMap(({ tags = [] }) => tags),
+  );
+  const ranges: Document[] = [];
+  const find = { find: 'tags', filter: { ns }, readConcern: { level: 'majority' } };
+  await using cursor = await RawCursor.open(source.raw, 'config', find, { signal });
+  for await (const { documents } of cursor.batches()) ranges.push(...documents.map(decodeSpec));
+  const mapped = ranges.filter(({ tag }) => zones.has(String(tag)));
+  for (const { min, max, tag } of mapped) {
+    const command = {
+      updateZoneKeyRange: ns,
+      min: min as unknown,
+      max: max as unknown,
+      zone: String(tag),
+    };
+    await runCommand(destination.admin, command, { signal });
+  }
+  return mapped.length > 0;
+}
