@@ -14,7 +14,7 @@ const stages: readonly Stage[] = [
   {
     name: 'integration tests',
     // They wait for servers more than they compute.
-    work: { kind: 'mocha files', pattern: 'e2e/**/*.integration.ts', jobs: 4 },
+    work: { kind: 'mocha files', pattern: 'e2e/**/*.integration.ts', jobs: 3 },
     ...npmScript('mocha:integration', 30),
   },
   { name: 'end-to-end tests', work: { kind: 'mocha' }, ...npmScript('test:e2e', 45) },

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { Int32, MongoDriverError, MongoNetworkError, MongoServerError } from 'mongodb';
 import { SyncError } from '../service/errors.ts';
 import { codeOf, connectionError, isCursorLost, isTransient } from './server-errors.ts';
@@ -16,6 +18,23 @@ function waitQueueTimeout(): MongoDriverError {
 /** As node:dns gives it, which the driver passes on as it is. */
 function lookupError(syscall: string): Error {
   return Object.assign(new Error(`${syscall} ENOTFOUND db`), { code: 'ENOTFOUND', syscall });
+}
+
+/** What a server sends on that closes its side: by node:net itself, so that no call is named. */
+async function writeAfterEnd(): Promise<unknown> {
+  const server = createServer((socket) => socket.end()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  socket.resume();
+  await once(socket, 'end');
+  try {
+    return await new Promise((resolve) => {
+      socket.once('error', resolve);
+      socket.write('x');
+    });
+  } finally {
+    server.close();
+  }
 }
 
 describe('codeOf', () => {
@@ -48,6 +67,15 @@ describe('isTransient', () => {
       assert.equal(isTransient(error), expected);
     });
   }
+});
+
+describe('a server that closes a connection while it is written to', () => {
+  it('is a passing matter', async () => {
+    const error = await writeAfterEnd();
+    assert.match(String(error), /ended by the other party/);
+    assert.equal(isTransient(error), true);
+    assert.equal(connectionError(error)?.name, 'ClusterUnreachable');
+  });
 });
 
 describe('isCursorLost', () => {

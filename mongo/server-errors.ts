@@ -99,7 +99,12 @@ const networkCalls = new Set([
   // Where a name of mongodb+srv is looked up.
   ...['querySrv', 'queryTxt'],
 ]);
-const closedSocketCodes = new Set(['ERR_STREAM_DESTROYED', 'ERR_STREAM_PREMATURE_CLOSE']);
+const closedSocketCodes = new Set([
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_PREMATURE_CLOSE',
+  // Written to after the other side has ended: node:net says so by itself.
+  'EPIPE',
+]);
 
 /**
  * True where a connection could not be had, or broke, or did not answer by a deadline. The driver (7.8) throws the
