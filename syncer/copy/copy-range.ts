@@ -164,12 +164,16 @@ async function copyOnce(
 }
 
 /**
- * Not older than where change events begin: a member that has just become primary may still give what was before, and what
- * was written between would be in neither.
+ * Through a router, not older than where change events begin: a shard may still give what was before, and what was written
+ * between would be in neither. A replica set's primary has been seen beyond that time by the reading of its catalog; there
+ * the copy does not wait for transactions that are prepared, as it would have to.
  */
-function notBefore({ monitor: { receivedTime, appliedTime } }: SyncContext): Document {
+function notBefore({
+  sourceShards,
+  monitor: { receivedTime, appliedTime },
+}: SyncContext): Document {
   const afterClusterTime = receivedTime ?? appliedTime;
-  return afterClusterTime === null ? {} : { afterClusterTime };
+  return sourceShards.length === 0 || afterClusterTime === null ? {} : { afterClusterTime };
 }
 
 /** What to find, one after the other, to read a range: all documents come in natural order, which is the fastest. */

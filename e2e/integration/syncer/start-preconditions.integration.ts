@@ -56,7 +56,7 @@ describe('contract 4.1: what start refuses because of the clusters', () => {
     await using syncer = await pair.syncer({
       cluster1: pair.source.set.directUri('syncer', member),
     });
-    await refuses(syncer, {}, 409, 'SameCluster', /same replica set/);
+    await refuses(syncer, {}, 409, 'SameCluster', /same deployment, source/);
   });
 
   it('a destination that has data in the selected namespaces, and no other', async () => {
