@@ -6,11 +6,12 @@ import { SeededRandom } from '../../ground/workload/seeded-random.ts';
 import { forward } from './cluster-pair.ts';
 import { useShardedPair } from './sharded-pair.ts';
 
-/** One seed by its number with SEED=17, the first 100 with SEEDS=100. */
-const seeds =
-  process.env['SEED'] === undefined
-    ? Array.from({ length: Number(process.env['SEEDS'] ?? 2) }, (_, index) => index + 1)
-    : [Number(process.env['SEED'])];
+/** One seed by its number with SEED=17, the first 100 with SEEDS=100. By default one for each number of shards: 2, 3. */
+const { SEED, SEEDS } = process.env;
+const seedsFor = (shards: number): number[] =>
+  SEEDS === undefined
+    ? [Number(SEED ?? shards)]
+    : Array.from({ length: Number(SEEDS) }, (_, index) => index + 1);
 
 /** Collections of the workload that are sharded when the sync begins, by their ids: those come again and again in it. */
 const sharded = ['load_a.one', 'load_a.three', 'load_b.two', 'load_b.Five.with.dots'] as const;
@@ -103,7 +104,7 @@ for (const shards of [2, 3] as const) {
       }
     }
 
-    for (const seed of seeds) {
+    for (const seed of seedsFor(shards)) {
       it(`ends in equal clusters, seed ${seed}`, async () => {
         const chance = new SeededRandom(seed);
         const isKilled = seed % 2 === 0;
