@@ -6,11 +6,12 @@ import { SeededRandom } from '../../ground/workload/seeded-random.ts';
 import { forward } from './cluster-pair.ts';
 import { shardingEntry, useShardedPair } from './sharded-pair.ts';
 
-/** One seed by its number with SEED=17, the first 100 with SEEDS=100. */
+/** One seed by its number with SEED=17 (by default 2), the first 100 with SEEDS=100. */
+const { SEED, SEEDS } = process.env;
 const seeds =
-  process.env['SEED'] === undefined
-    ? Array.from({ length: Number(process.env['SEEDS'] ?? 2) }, (_, index) => index + 1)
-    : [Number(process.env['SEED'])];
+  SEEDS === undefined
+    ? [Number(SEED ?? 2)]
+    : Array.from({ length: Number(SEEDS) }, (_, index) => index + 1);
 
 /** Half of the collections of the workload. */
 const sharded = [
