@@ -18,7 +18,7 @@ import type { CatalogTime, SyncRecord, TrackedCollection } from '../state/record
 import type { SyncContext } from '../sync-context.ts';
 import { createCollections, dropNamespaces } from './create-collections.ts';
 import { createView } from './destination-catalog.ts';
-import { readShardKeys, wantedShardKey, type ShardedSource } from './wanted-shard-key.ts';
+import { readShardKeys, wantedShardKey } from './wanted-shard-key.ts';
 
 /** Collections that are read together, and how many of their commands are under way. */
 const readTogether = 32;
@@ -132,10 +132,12 @@ export async function trackCollections(
   infos: readonly CollectionInfo[],
   read: { readonly at: Timestamp; readonly by: Timestamp },
 ): Promise<TrackedCollection[]> {
-  const { source, sourceShards, signal } = context;
+  const { source, signal } = context;
   const found: TrackedCollection[] = [];
-  const shardKeys =
-    sourceShards.length > 0 ? await readShardKeys(context) : new Map<string, ShardedSource>();
+  const shardKeys = await readShardKeys(
+    context,
+    infos.map(({ uuid }) => uuid),
+  );
   await forEachConcurrently(infos, readSideBySide, async (info) => {
     const { namespace, uuid, options } = info;
     const [indexes, statistics] = await Promise.all([

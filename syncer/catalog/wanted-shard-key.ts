@@ -12,15 +12,19 @@ export interface ShardedSource {
   readonly key: ShardKey;
 }
 
-/** The sharded collections of a sharded source, by their UUIDs as 32 hexadecimal digits. */
-export async function readShardKeys({
-  source,
-  signal,
-}: Pick<SyncContext, 'source' | 'signal'>): Promise<ReadonlyMap<string, ShardedSource>> {
+/**
+ * The sharded collections of a sharded source, by their UUIDs as 32 hexadecimal digits: all, or those of some UUIDs. A
+ * replica set has none.
+ */
+export async function readShardKeys(
+  { source, sourceShards, signal }: Pick<SyncContext, 'source' | 'sourceShards' | 'signal'>,
+  uuids?: readonly UUID[],
+): Promise<ReadonlyMap<string, ShardedSource>> {
+  if (sourceShards.length === 0) return new Map();
   const rows = source.decoded
     .db('config')
     .collection<{ _id: string; uuid: UUID; key: object; dropped?: boolean }>('collections')
-    .find({ dropped: { $ne: true } }, { signal });
+    .find({ dropped: { $ne: true }, ...(uuids && { uuid: { $in: [...uuids] } }) }, { signal });
   const found = new Map<string, ShardedSource>();
   for await (const { _id: namespace, uuid, key } of rows)
     found.set(uuid.toHexString(false), { namespace, key: shardKeyFrom(key) });

@@ -30,8 +30,9 @@ export async function checkDuplicateIds(
   ids: readonly RawElement[],
 ): Promise<void> {
   const { source, signal } = context;
+  if (ids.length === 0) return;
   const now = await locateCollection(context, collection.uuid);
-  if (!now || ids.length === 0) return;
+  if (!now) return;
   const { db, coll } = now.namespace;
   const pipeline = [
     { $match: anyOf(ids) },
