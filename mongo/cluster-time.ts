@@ -2,6 +2,7 @@ import { BSON, Timestamp, type Document } from 'mongodb';
 import type { ClusterClient } from './cluster-client.ts';
 import { runCommand } from './run-command.ts';
 import { elementsOf, stringValue, type RawDocument } from './raw-bson.ts';
+import { isRouter } from './topology.ts';
 
 /** True when `left` is not later than `right`. */
 export function isAtMost(left: Timestamp, right: Timestamp): boolean {
@@ -41,10 +42,6 @@ export async function latestWriteTime(
   const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
   if (isRouter(hello)) return await writeNoop(cluster, 'time', signal);
   return timestampAt(hello, 'lastWrite', 'opTime', 'ts');
-}
-
-function isRouter(hello: Document): boolean {
-  return hello['msg'] === 'isdbgrid';
 }
 
 /**

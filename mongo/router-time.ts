@@ -1,11 +1,12 @@
 import { Timestamp } from 'mongodb';
 import type { ClusterClient } from './cluster-client.ts';
 import { runCommand } from './run-command.ts';
+import { isRouter } from './topology.ts';
 
 /** True where a client is connected to a sharded cluster: to its routers. */
 export async function isSharded(cluster: ClusterClient, signal: AbortSignal): Promise<boolean> {
   const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
-  return hello['msg'] === 'isdbgrid';
+  return isRouter(hello);
 }
 
 /**

@@ -25,7 +25,7 @@ export interface Topology {
 export async function readTopology(cluster: ClusterClient, signal: AbortSignal): Promise<Topology> {
   const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
   const { version } = await runCommand(cluster.admin, { buildInfo: 1 }, { signal });
-  if (hello['msg'] === 'isdbgrid') {
+  if (isRouter(hello)) {
     const { shards } = await runCommand(cluster.admin, { listShards: 1 }, { signal });
     const ids = await cluster.decoded.db('config').collection('version').findOne({}, { signal });
     return {
@@ -51,6 +51,11 @@ export async function readTopology(cluster: ClusterClient, signal: AbortSignal):
     version: String(version),
     clusterId: await replicaSetId(cluster, hello, signal),
   };
+}
+
+/** True for what a router answers to `hello`. */
+export function isRouter(hello: Document): boolean {
+  return hello['msg'] === 'isdbgrid';
 }
 
 async function replicaSetId(

@@ -1,8 +1,6 @@
-import type { Document } from 'mongodb';
+import { readConfig } from '../../mongo/config-database.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
-import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { runCommand } from '../../mongo/run-command.ts';
-import { decodeSpec } from '../../mongo/specification.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 /**
@@ -25,10 +23,7 @@ export async function copyZones(
   const zones = new Set(
     (shards as { readonly tags?: string[] }[]).flatMap(({ tags = [] }) => tags),
   );
-  const ranges: Document[] = [];
-  const find = { find: 'tags', filter: { ns }, readConcern: { level: 'majority' } };
-  await using cursor = await RawCursor.open(source.raw, 'config', find, { signal });
-  for await (const { documents } of cursor.batches()) ranges.push(...documents.map(decodeSpec));
+  const ranges = await readConfig(source, { find: 'tags', filter: { ns } }, signal);
   const mapped = ranges.filter(({ tag }) => zones.has(String(tag)));
   for (const { min, max, tag } of mapped) {
     const command = {

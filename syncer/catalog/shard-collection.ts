@@ -21,8 +21,7 @@ import { spreadChunks, type SpreadContext } from './spread-chunks.ts';
 
 /**
  * Shards a collection of the destination that has been created, by its shard key, and spreads its chunks over the shards, by
- * its zones where it has any.
- * Without a shard key it stays as it is. May be repeated.
+ * its zones where it has any. Without a shard key it stays as it is. May be repeated.
  * @throws SyncError IncompatibleUniqueIndex.
  */
 export async function shardCollection(

@@ -12,9 +12,7 @@ export interface StatementSettings {
   readonly shardKey: ShardKey | null;
 }
 
-/**
- * A statement of the update command, as bytes: an upsert of a whole document, or the oplog's own difference.
- */
+/** A statement of the update command, as bytes: an upsert of a whole document, or the oplog's own difference. */
 export function updateStatement(
   write: DocumentWrite,
   { isMulti, shardKey }: StatementSettings,

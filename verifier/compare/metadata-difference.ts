@@ -129,8 +129,9 @@ function isForShardKey(
   { isReplicatedFormRight }: MetadataRules,
 ): boolean {
   const shardKey = placement?.shardKey;
-  if (!shardKey || !isOnShardKey(spec, shardKey)) return false;
+  if (!shardKey) return false;
   const key = shardKeyFrom(shardKey.decode() as object);
+  if (!isOnShardKey(spec, key)) return false;
   const names = new Set(indexes.map(({ name }) => name));
   const isInstead = (own: IndexSpec): boolean => names.has(own.name) && supportsShardKey(own, key);
   return isReplicatedFormRight || !source.some(isInstead);

@@ -1,8 +1,7 @@
 import type { Document } from 'mongodb';
+import { readConfig } from '../../mongo/config-database.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
-import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
-import { decodeSpec } from '../../mongo/specification.ts';
 import type { Side } from './compare-context.ts';
 import type { Placement, ZoneRange } from './placement.ts';
 
@@ -16,32 +15,28 @@ export async function readPlacement(
   signal: AbortSignal,
 ): Promise<Placement> {
   const ns = namespaceText(namespace);
-  const [row] = await readConfig(side, { find: 'collections', filter: { _id: ns } }, signal);
+  const [row] = await readConfig(
+    side.cluster,
+    { find: 'collections', filter: { _id: ns } },
+    signal,
+  );
   // Newer servers note there also collections that are not sharded.
   const key: unknown = row?.['unsplittable'] === true ? undefined : row?.['key'];
   if (!(key instanceof RawValue)) {
     return { shardKey: undefined, zoneRanges: [], zones: new Set() };
   }
-  const tags = await readConfig(side, { find: 'tags', filter: { ns } }, signal);
+  const tags = await readConfig(side.cluster, { find: 'tags', filter: { ns } }, signal);
   const pipeline = [{ $unwind: '$tags' }, { $group: { _id: '$tags' } }];
-  const zones = await readConfig(side, { aggregate: 'shards', pipeline, cursor: {} }, signal);
+  const zones = await readConfig(
+    side.cluster,
+    { aggregate: 'shards', pipeline, cursor: {} },
+    signal,
+  );
   return {
     shardKey: key,
     zoneRanges: tags.flatMap(zoneRange),
     zones: new Set(zones.map(({ _id }) => String(_id))),
   };
-}
-
-async function readConfig(
-  { cluster }: Side,
-  command: Document,
-  signal: AbortSignal,
-): Promise<Document[]> {
-  const read = { ...command, readConcern: { level: 'majority' } };
-  await using cursor = await RawCursor.open(cluster.raw, 'config', read, { signal });
-  const rows: Document[] = [];
-  for await (const { documents } of cursor.batches()) rows.push(...documents.map(decodeSpec));
-  return rows;
 }
 
 function zoneRange({ tag, min, max }: Document): ZoneRange[] {

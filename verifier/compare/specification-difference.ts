@@ -69,10 +69,3 @@ export function relaxedText(value: unknown): string {
     ? `[${inner.map(([, text]) => text).join(',')}]`
     : `{${inner.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
 }
-
-/** The fields of a key in order, each with its direction or kind. Numbers are the same whatever their type. */
-export function keyFields(key: RawValue): string[] {
-  return key.elements().map((element) => {
-    return `${JSON.stringify(element.name)}:${relaxedText(decodeElement(element))}`;
-  });
-}

@@ -75,15 +75,7 @@ export function useClusterPair(options: Omit<ReplicaSetOptions, 'members'> = {})
       });
     },
     async syncing(body = {}, syncerOptions) {
-      const syncer = await pair.syncer(syncerOptions);
-      try {
-        await syncer.start({ ...forward, ...body });
-        await syncer.waitFor(({ canCommit }) => canCommit);
-        return syncer;
-      } catch (error) {
-        await syncer[Symbol.asyncDispose]();
-        throw error;
-      }
+      return await startSyncing(await pair.syncer(syncerOptions), body);
     },
     async assertEqual(compareOptions) {
       await assertEqualClusters(
@@ -94,6 +86,18 @@ export function useClusterPair(options: Omit<ReplicaSetOptions, 'members'> = {})
     },
   };
   return pair;
+}
+
+/** Starts a sync, and waits until it can be committed. The syncer ends where that fails. */
+export async function startSyncing(syncer: SyncerProcess, body: object): Promise<SyncerProcess> {
+  try {
+    await syncer.start({ ...forward, ...body });
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    return syncer;
+  } catch (error) {
+    await syncer[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
 /** All collections and views of the user databases, as `db.coll`, in alphabetical order. */

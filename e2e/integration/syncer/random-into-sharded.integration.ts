@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Document } from 'mongodb';
-import { sleep } from '../../../service/sleep.ts';
 import { RandomWorkload } from '../../ground/workload/random-workload.ts';
-import { SeededRandom } from '../../ground/workload/seeded-random.ts';
-import { forward } from './cluster-pair.ts';
 import { shardingEntry, useShardedPair } from './sharded-pair.ts';
+import { syncThroughKills } from './sync-through-kills.ts';
 
 /** One seed by its number with SEED=17 (by default 2), the first 100 with SEEDS=100. */
 const { SEED, SEEDS } = process.env;
@@ -20,14 +18,6 @@ const sharded = [
   ['load_b', 'two'],
   ['load_b', 'Five.with.dots'],
 ] as const;
-
-/** How long writers go on while change events are applied. */
-const workloadMs = 1_500;
-
-/** Changes of the catalog take longer on shards. */
-const deadlineMs = 150_000;
-
-const never = new AbortController().signal;
 
 /**
  * The invariant: whatever is written to the replica set, shard keys changed and collections renamed among it, and whenever
@@ -56,35 +46,14 @@ describe('a random workload on the way into a sharded cluster', function () {
 
   for (const seed of seeds) {
     it(`ends in equal clusters, seed ${seed}`, async () => {
-      const chance = new SeededRandom(seed);
-      const isKilled = seed % 2 === 0;
       const workload = new RandomWorkload(pair.source.client, seed, { isSharded: true });
       await workload.prepare();
-      // Small partitions, so that small collections are split too.
-      await using syncer = await pair.syncer({ options: { partitionMebibytes: 0.05 } });
-      const killAndRestart = async (withinMs: number): Promise<void> => {
-        if (!isKilled) return;
-        await sleep(chance.below(withinMs), never);
-        await syncer.kill('SIGKILL');
-        await syncer.restart();
-      };
-      const writing = new AbortController();
-      const written = workload.run(3, writing.signal);
-      try {
-        const buildIndexes = seed % 3 === 0 ? 'afterDataCopy' : 'beforeDataCopy';
-        await syncer.start({ ...forward, buildIndexes, sharding: await sharding() });
-        await killAndRestart(3_000);
-        await syncer.waitFor(({ canCommit }) => canCommit, { deadlineMs });
-        await sleep(workloadMs, never);
-        await killAndRestart(1);
-      } finally {
-        writing.abort();
-        await written;
-      }
-      await syncer.waitFor(({ canCommit }) => canCommit, { deadlineMs });
-      await syncer.commit();
-      await killAndRestart(2_000);
-      await syncer.waitFor(({ state }) => state === 'COMMITTED', { deadlineMs });
+      await syncThroughKills(pair, seed, {
+        write: async (signal) => {
+          await workload.run(3, signal);
+        },
+        body: async () => ({ sharding: await sharding() }),
+      });
       await pair.assertEqual({ mayBeExtra: ['number_1', 'clustersync_shard_key'] });
       assert.ok((workload.counts['done'] ?? 0) > 100, JSON.stringify(workload.counts));
     });

@@ -3,8 +3,8 @@ import { MongoServerError, type Document } from 'mongodb';
 import { sleep } from '../../../service/sleep.ts';
 import { RandomWorkload } from '../../ground/workload/random-workload.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
-import { forward } from './cluster-pair.ts';
 import { useShardedPair } from './sharded-pair.ts';
+import { syncThroughKills } from './sync-through-kills.ts';
 
 /** One seed by its number with SEED=17, the first 100 with SEEDS=100. By default one for each number of shards: 2, 3. */
 const { SEED, SEEDS } = process.env;
@@ -23,14 +23,6 @@ interface Moving extends Document {
   _id: number;
   number: number;
 }
-
-/** How long writers go on while change events are applied. */
-const workloadMs = 1_500;
-
-/** Changes of the catalog take longer on shards. */
-const deadlineMs = 150_000;
-
-const never = new AbortController().signal;
 
 /**
  * The invariant: whatever is written to the sharded source, with shard keys changed, collections sharded and renamed and
@@ -106,8 +98,6 @@ for (const shards of [2, 3] as const) {
 
     for (const seed of seedsFor(shards)) {
       it(`ends in equal clusters, seed ${seed}`, async () => {
-        const chance = new SeededRandom(seed);
-        const isKilled = seed % 2 === 0;
         const workload = new RandomWorkload(pair.source.client, seed);
         await workload.prepare();
         for (const ns of sharded) {
@@ -115,35 +105,14 @@ for (const shards of [2, 3] as const) {
           await command({ shardCollection: ns, key: { _id: 'hashed' } });
         }
         await prepareMoving();
-        // Small partitions, so that small collections are split too.
-        await using syncer = await pair.syncer({ options: { partitionMebibytes: 0.05 } });
-        const killAndRestart = async (withinMs: number): Promise<void> => {
-          if (!isKilled) return;
-          await sleep(chance.below(withinMs), never);
-          await syncer.kill('SIGKILL');
-          await syncer.restart();
-        };
-        const writing = new AbortController();
-        const written = Promise.all([
-          workload.run(3, writing.signal),
-          changePlaces(new SeededRandom(seed), writing.signal),
-          moveDocuments(new SeededRandom(seed + 1), writing.signal),
-        ]);
-        try {
-          const buildIndexes = seed % 3 === 0 ? 'afterDataCopy' : 'beforeDataCopy';
-          await syncer.start({ ...forward, buildIndexes });
-          await killAndRestart(3_000);
-          await syncer.waitFor(({ canCommit }) => canCommit, { deadlineMs });
-          await sleep(workloadMs, never);
-          await killAndRestart(1);
-        } finally {
-          writing.abort();
-          await written;
-        }
-        await syncer.waitFor(({ canCommit }) => canCommit, { deadlineMs });
-        await syncer.commit();
-        await killAndRestart(2_000);
-        await syncer.waitFor(({ state }) => state === 'COMMITTED', { deadlineMs });
+        await syncThroughKills(pair, seed, {
+          write: async (signal) =>
+            await Promise.all([
+              workload.run(3, signal),
+              changePlaces(new SeededRandom(seed), signal),
+              moveDocuments(new SeededRandom(seed + 1), signal),
+            ]),
+        });
         await pair.assertEqual();
         assert.ok((workload.counts['done'] ?? 0) > 100, JSON.stringify(workload.counts));
       });

@@ -12,7 +12,7 @@ import {
   type SyncerProcessOptions,
 } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
-import { forward } from './cluster-pair.ts';
+import { startSyncing } from './cluster-pair.ts';
 
 /** A replica set or a sharded cluster to sync from, and a sharded cluster to sync to. */
 export interface ShardedPair {
@@ -69,15 +69,7 @@ export function useShardedPair(
       });
     },
     async syncing(body, options) {
-      const syncer = await pair.syncer(options);
-      try {
-        await syncer.start({ ...forward, ...body });
-        await syncer.waitFor(({ canCommit }) => canCommit);
-        return syncer;
-      } catch (error) {
-        await syncer[Symbol.asyncDispose]();
-        throw error;
-      }
+      return await startSyncing(await pair.syncer(options), body);
     },
     async assertEqual(options) {
       await assertEqualClusters(need().uri('admin'), destination.cluster.uri('admin'), options);

@@ -1,0 +1,58 @@
+import { sleep } from '../../../service/sleep.ts';
+import { SeededRandom } from '../../ground/workload/seeded-random.ts';
+import { forward } from './cluster-pair.ts';
+import type { ShardedPair } from './sharded-pair.ts';
+
+/** How long writers go on while change events are applied. */
+const workloadMs = 1_500;
+
+/** Changes of the catalog take longer on shards. */
+const deadlineMs = 150_000;
+
+const never = new AbortController().signal;
+
+/**
+ * Syncs into a sharded cluster while the source is written to, and commits. With an even seed the syncer is killed during
+ * the copy, the changes and the commit; every third seed has its indexes built after the copy.
+ */
+export async function syncThroughKills(
+  pair: Pick<ShardedPair, 'syncer'>,
+  seed: number,
+  {
+    write,
+    body = () => Promise.resolve({}),
+  }: {
+    /** Writes to the source until the signal is aborted. */
+    readonly write: (signal: AbortSignal) => Promise<unknown>;
+    /** What the start asks for besides, when writing has begun. */
+    readonly body?: () => Promise<object>;
+  },
+): Promise<void> {
+  const chance = new SeededRandom(seed);
+  const isKilled = seed % 2 === 0;
+  // Small partitions, so that small collections are split too.
+  await using syncer = await pair.syncer({ options: { partitionMebibytes: 0.05 } });
+  const killAndRestart = async (withinMs: number): Promise<void> => {
+    if (!isKilled) return;
+    await sleep(chance.below(withinMs), never);
+    await syncer.kill('SIGKILL');
+    await syncer.restart();
+  };
+  const writing = new AbortController();
+  const written = write(writing.signal);
+  try {
+    const buildIndexes = seed % 3 === 0 ? 'afterDataCopy' : 'beforeDataCopy';
+    await syncer.start({ ...forward, buildIndexes, ...(await body()) });
+    await killAndRestart(3_000);
+    await syncer.waitFor(({ canCommit }) => canCommit, { deadlineMs });
+    await sleep(workloadMs, never);
+    await killAndRestart(1);
+  } finally {
+    writing.abort();
+    await written;
+  }
+  await syncer.waitFor(({ canCommit }) => canCommit, { deadlineMs });
+  await syncer.commit();
+  await killAndRestart(2_000);
+  await syncer.waitFor(({ state }) => state === 'COMMITTED', { deadlineMs });
+}
