@@ -72,13 +72,18 @@ function timestampAt(document: Document, ...path: string[]): Timestamp {
   return value;
 }
 
+/** The key string in a resume token: as texts, those of a change stream are in the order of its events. */
+export function resumeTokenText(token: RawDocument): string {
+  const data = elementsOf(token).find(({ name }) => name === '_data');
+  return data === undefined ? '' : stringValue(data);
+}
+
 /**
  * The cluster time in a resume token of a change stream. Its `_data` is a hexadecimal key string that begins with the
  * type byte of a timestamp (0x82) and its eight bytes, big-endian (server 4.2 to 8.0, resume_token.cpp).
  */
 export function resumeTokenTime(token: RawDocument): Timestamp {
-  const data = elementsOf(token).find(({ name }) => name === '_data');
-  const hex = data === undefined ? '' : stringValue(data);
+  const hex = resumeTokenText(token);
   if (!/^82[0-9A-F]{16}/i.test(hex)) {
     throw new Error(`not a resume token: ${JSON.stringify(BSON.deserialize(token))}`);
   }

@@ -12,23 +12,27 @@ const minWarnMs = 3_000;
 /** What is being tried again and again at the moment. */
 export class Troubles {
   readonly #now: () => number;
-  readonly #current = new Map<symbol, { work: string; sinceMs: number; reason: string }>();
+  readonly #current = new Map<symbol, { kind: string; sinceMs: number; reason: string }>();
 
   /** @param now - a clock in milliseconds. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  /** Follows one piece of work. What is told of it is forgotten when it is disposed of. */
-  watch(work: string): Trouble {
+  /**
+   * Follows one piece of work. What is told of it is forgotten when it is disposed of.
+   * @param doing - what it does while it is in trouble.
+   */
+  watch(work: string, doing = 'trying again'): Trouble {
     const key = Symbol(work);
+    const kind = `${work}: ${doing}`;
     const clear = (): void => {
       this.#current.delete(key);
     };
     return {
       set: (reason) => {
         const sinceMs = this.#current.get(key)?.sinceMs ?? this.#now();
-        this.#current.set(key, { work, sinceMs, reason });
+        this.#current.set(key, { kind, sinceMs, reason });
       },
       clear,
       [Symbol.dispose]: clear,
@@ -37,16 +41,16 @@ export class Troubles {
 
   /** A sentence for each kind of work that has not succeeded for some seconds, with the latest reason. */
   warnings(): string[] {
-    const byWork = new Map<string, { sinceMs: number; reason: string }>();
-    for (const { work, sinceMs, reason } of this.#current.values()) {
-      const known = byWork.get(work);
-      byWork.set(work, { sinceMs: Math.min(sinceMs, known?.sinceMs ?? sinceMs), reason });
+    const byKind = new Map<string, { sinceMs: number; reason: string }>();
+    for (const { kind, sinceMs, reason } of this.#current.values()) {
+      const known = byKind.get(kind);
+      byKind.set(kind, { sinceMs: Math.min(sinceMs, known?.sinceMs ?? sinceMs), reason });
     }
-    return [...byWork]
+    return [...byKind]
       .filter(([, { sinceMs }]) => this.#now() - sinceMs >= minWarnMs)
-      .map(([work, { sinceMs, reason }]) => {
+      .map(([kind, { sinceMs, reason }]) => {
         const seconds = Math.floor((this.#now() - sinceMs) / 1000);
-        return `${work}: trying again for ${seconds} s: ${reason}`;
+        return `${kind} for ${seconds} s: ${reason}`;
       });
   }
 }

@@ -117,6 +117,14 @@ export const errorTable = {
     ...precondition,
     action: 'Finish the other sync, or drop its database clustersync_internal on the destination.',
   },
+  OtherStartOptions: {
+    ...precondition,
+    action: 'Send the same start to every instance; the description names the options of the sync.',
+  },
+  NotAnInstance: {
+    ...precondition,
+    action: 'Start the process with the --id of one of the instances that the description names.',
+  },
   ShardKeyIndexMissing: {
     ...precondition,
     action:

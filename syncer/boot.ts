@@ -40,7 +40,7 @@ export async function readStoredState(
 }
 
 /** True for the record of a sync between these two clusters with this destination. */
-function isBetween(
+export function isBetween(
   topologies: Topologies,
   { source, destination }: SyncRecord,
   destinationName: ClusterName,

@@ -1,37 +1,119 @@
 import { SyncError } from '../service/errors.ts';
-import type { SyncRecord } from './state/records.ts';
+import { instancesWithoutCommand, stateOf } from './coordination/instances.ts';
+import type { GroupCommand, SyncRecord, SyncView } from './state/records.ts';
 import type { SyncStore } from './state/store.ts';
+
+/** Attempts to give a command beside another instance that is given it, too. */
+const maxAttempts = 5;
 
 /** The record of a sync: read at any time, changed in the store first. */
 export class LiveSync {
+  readonly #id: string;
   readonly #storeOf: (record: SyncRecord) => SyncStore;
-  #record: SyncRecord | undefined;
+  #stored: SyncRecord | undefined;
+  /** Goes up with every change: what was read before it is older. */
+  #version = 0;
+  #coordinator: string | null = null;
 
-  /** @param storeOf - the store that holds a record. */
-  constructor(storeOf: (record: SyncRecord) => SyncStore) {
+  /**
+   * @param id - of this instance.
+   * @param storeOf - the store that holds a record.
+   */
+  constructor(id: string, storeOf: (record: SyncRecord) => SyncStore) {
+    this.#id = id;
     this.#storeOf = storeOf;
   }
 
-  /** Undefined in IDLE. */
-  get record(): SyncRecord | undefined {
-    return this.#record;
+  /** As this instance shows it. Undefined in IDLE: there is no sync, or it has not been given its start. */
+  get record(): SyncView | undefined {
+    if (!this.#stored) return undefined;
+    const state = stateOf(this.#stored, this.#id);
+    return state === 'IDLE' ? undefined : { ...this.#stored, state };
   }
 
   /** The record of a sync that there is. */
-  get current(): SyncRecord {
-    if (!this.#record) throw new SyncError('InternalError', 'there is no sync');
-    return this.#record;
+  get current(): SyncView {
+    const { record } = this;
+    if (!record) throw new SyncError('InternalError', 'there is no sync');
+    return record;
+  }
+
+  /** As it is in the store. */
+  get stored(): SyncRecord {
+    if (!this.#stored) throw new SyncError('InternalError', 'there is no sync');
+    return this.#stored;
+  }
+
+  /** True where several instances work on it. */
+  get isShared(): boolean {
+    return (this.#stored?.instances.length ?? 0) > 1;
+  }
+
+  /** True when every instance has been given the last command. */
+  get hasEveryInstanceCommand(): boolean {
+    return instancesWithoutCommand(this.stored).length === 0;
+  }
+
+  /** The instance that coordinates the others, as far as is known. */
+  get coordinator(): string | null {
+    return this.#coordinator;
   }
 
   /** Takes over a record as it is in the store. */
   adopt(record: SyncRecord): void {
-    this.#record = record;
+    this.#version++;
+    this.#stored = record;
   }
 
-  /** Changes the record, in the store first. */
-  async update(change: Partial<SyncRecord>): Promise<void> {
-    await this.#storeOf(this.current).updateSync(change);
-    this.#record = { ...this.current, ...change };
+  /**
+   * Changes the record, in the store first, where it is as expected there. Otherwise another instance has changed it, and what
+   * it is now is known then.
+   */
+  async update(change: Partial<SyncRecord>, expected?: Partial<SyncRecord>): Promise<void> {
+    if (await this.#store.updateSync(change, expected)) this.adopt({ ...this.stored, ...change });
+    else await this.refresh();
+  }
+
+  /** Keeps a warning for the people who look at progress. */
+  async addWarning(warning: string): Promise<void> {
+    await this.#store.addWarning(warning);
+    this.adopt({ ...this.stored, warnings: [...this.stored.warnings, warning] });
+  }
+
+  /** Pauses this instance, or lets it go on. */
+  async setPaused(isPaused: boolean): Promise<void> {
+    await this.#store.setPaused(isPaused);
+    const others = this.stored.paused.filter((id) => id !== this.#id);
+    this.adopt({ ...this.stored, paused: isPaused ? [...others, this.#id] : others });
+  }
+
+  /**
+   * Records that this instance has been given a command.
+   * @param change - what the first instance that is given it changes.
+   * @throws SyncError SupersededByOtherInstance where something else has changed the sync.
+   */
+  async receive(command: GroupCommand, change: Partial<SyncRecord>): Promise<void> {
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      const { stored } = this;
+      const isFirst = stored.received[stored.instances.indexOf(this.#id)] === stored.commandCount;
+      const first = { ...change, command, formerState: stored.state };
+      const isReceived = await this.#store.receiveCommand(stored, isFirst ? first : undefined);
+      await this.refresh();
+      if (isReceived) return;
+    }
+    throw new SyncError('SupersededByOtherInstance', 'the sync is given other commands elsewhere');
+  }
+
+  /**
+   * Reads what is stored.
+   * @throws SyncError SupersededByOtherInstance where nothing is.
+   */
+  async refresh(): Promise<void> {
+    const version = this.#version;
+    const stored = await this.#store.readSync();
+    if (this.isShared) this.#coordinator = await this.#store.readCoordinator();
+    if (!stored) throw new SyncError('SupersededByOtherInstance', 'the stored state is gone');
+    if (version === this.#version) this.#stored = stored;
   }
 
   /**
@@ -40,11 +122,16 @@ export class LiveSync {
    */
   async requireUnchanged(): Promise<void> {
     const { state } = this.current;
-    const stored = await this.#storeOf(this.current).readSync();
-    if (stored?.state === state) return;
+    const stored = await this.#store.readSync();
+    const now = stored ? stateOf(stored, this.#id) : 'gone';
+    if (now === state) return;
     throw new SyncError(
       'SupersededByOtherInstance',
-      `the stored state is ${stored?.state ?? 'gone'}, not ${state}: something else has changed it`,
+      `the stored state is ${now}, not ${state}: something else has changed it`,
     );
+  }
+
+  get #store(): SyncStore {
+    return this.#storeOf(this.stored);
   }
 }

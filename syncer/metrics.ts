@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { SyncState } from './commands/transitions.ts';
 import type { SyncMonitor } from './monitor.ts';
-import type { Phase, SyncRecord } from './state/records.ts';
+import type { Phase, SyncView } from './state/records.ts';
 
 const prefix = 'clustersync_syncer_';
 
@@ -37,7 +37,7 @@ export class WorkCounters {
 /** What the metrics of a sync are made of, beside its figures. */
 export interface StateSource {
   /** Undefined in IDLE. */
-  readonly record: () => SyncRecord | undefined;
+  readonly record: () => SyncView | undefined;
   /** True when the sync has stopped for good. */
   readonly hasFailed: () => boolean;
 }

@@ -20,6 +20,8 @@ export interface PreflightSubject {
   readonly sourceTopology: Topology;
   readonly destinationTopology: Topology;
   readonly options: StartOptions;
+  /** How many instances are to work on the sync. */
+  readonly instances: number;
   readonly filter: NamespaceFilter;
   readonly signal: AbortSignal;
 }
@@ -65,7 +67,14 @@ export async function checkClusters(subject: PreflightSubject): Promise<void> {
 }
 
 /** What a reversal needs beyond: the clusters change places. */
-function checkReversible({ options, sourceTopology, destinationTopology }: PreflightSubject): void {
+function checkReversible({
+  options,
+  instances,
+  sourceTopology,
+  destinationTopology,
+}: PreflightSubject): void {
+  if (options.reversible && instances > 1)
+    throw new SyncError('ReversibleNotSupported', `${instances} instances work on the sync`);
   const [from, to] = [sourceTopology.version, destinationTopology.version];
   if (options.reversible && majorVersion(from) !== majorVersion(to)) {
     throw new SyncError(

@@ -1,7 +1,7 @@
 import { neededOplog, oplogWarning } from './outlook/oplog-outlook.ts';
 import type { SyncMonitor } from './monitor.ts';
 import { blockedText } from './commit/write-blocking.ts';
-import type { Phase, SyncRecord } from './state/records.ts';
+import type { Phase, SyncView } from './state/records.ts';
 
 /** What `info` says of each phase (contract 2.2). */
 const infoOf: Record<Phase, string> = {
@@ -37,7 +37,7 @@ export interface ProgressSource {
 }
 
 /** True when the sync has come so far that it can be committed. */
-export function canCommit(record: Pick<SyncRecord, 'state' | 'phase'>): boolean {
+export function canCommit(record: Pick<SyncView, 'state' | 'phase'>): boolean {
   return record.state === 'RUNNING' && record.phase === 'changes';
 }
 
@@ -64,7 +64,7 @@ export function idleProgress(): object {
 }
 
 /** The body of a progress answer of a sync. */
-export function syncProgress(record: SyncRecord, source: ProgressSource): object {
+export function syncProgress(record: SyncView, source: ProgressSource): object {
   const { monitor } = source;
   const isWaiting = record.state === 'COMMITTING';
   return {
@@ -99,7 +99,7 @@ export function syncProgress(record: SyncRecord, source: ProgressSource): object
 
 /** Warnings of how things are, there for as long as they are so; those of what happened are kept in the record. */
 function stateWarnings(
-  record: SyncRecord,
+  record: SyncView,
   { oplogState, appliedTime }: Pick<SyncMonitor, 'oplogState' | 'appliedTime'>,
 ): string[] {
   const needed = neededOplog(record, appliedTime);
@@ -109,13 +109,13 @@ function stateWarnings(
 
 /** Only while changes are being applied is it known how fast that goes. */
 function catchUpOf(
-  { state, phase }: SyncRecord,
+  { state, phase }: SyncView,
   { isWorking, monitor }: ProgressSource,
 ): number | null {
   return isWorking && phase === 'changes' && state !== 'PAUSED' ? monitor.catchUpSeconds : null;
 }
 
-function lagOf({ state }: SyncRecord, { lagSeconds }: ProgressSource['monitor']): number | null {
+function lagOf({ state }: SyncView, { lagSeconds }: ProgressSource['monitor']): number | null {
   switch (state) {
     case 'RUNNING':
     case 'COMMITTING':
@@ -128,6 +128,6 @@ function lagOf({ state }: SyncRecord, { lagSeconds }: ProgressSource['monitor'])
 }
 
 /** A committed sync needs no oplog any more, but for a reversal. */
-function needsOplog({ state, options }: SyncRecord): boolean {
+function needsOplog({ state, options }: SyncView): boolean {
   return state !== 'COMMITTED' || options.reversible;
 }

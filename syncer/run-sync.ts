@@ -1,5 +1,5 @@
 import { Timestamp } from 'mongodb';
-import { majorityTime, writeNoop } from '../mongo/cluster-time.ts';
+import { isAtMost, majorityTime, writeNoop } from '../mongo/cluster-time.ts';
 import { buildCatalog } from './catalog/build-catalog.ts';
 import { createCollection } from './catalog/create-collections.ts';
 import { followChanges } from './changes/follow-changes.ts';
@@ -7,13 +7,15 @@ import type { StreamStart } from './changes/change-reader.ts';
 import { settleShardKeys } from './commit/settle-shard-keys.ts';
 import { restoreCharacteristics } from './commit/restore.ts';
 import { setWriteBlocking } from './commit/write-blocking.ts';
-import { copyCollection, copyCollections } from './copy/initial-copy.ts';
+import { commandWaitsFor, workWaitsFor } from './coordination/instances.ts';
+import { copyCollection, copyCollections, finishCopy } from './copy/initial-copy.ts';
+import { planCopy } from './copy/plan-copy.ts';
 import { retrying } from '../mongo/retrying.ts';
 import { retryingWrites } from './earlier-writes.ts';
 import { clearFormerState, handOver } from './reverse/hand-over.ts';
 import { loosenCollections } from './reverse/loosen.ts';
 import type { LiveSync } from './live-sync.ts';
-import type { InstanceRecord } from './state/records.ts';
+import type { InstanceRecord, SyncRecord } from './state/records.ts';
 import type { SyncContext } from './sync-context.ts';
 
 /** Earlier than every change: what is to end at the next batch ends there. */
@@ -30,68 +32,76 @@ export async function runSync(
   instance: InstanceRecord,
   isPausing: () => boolean,
 ): Promise<void> {
-  const { logger, monitor, source, signal } = context;
-  let { resumeToken } = instance;
+  const { logger, monitor, source, coordination } = context;
+  let { resumeToken, isCopied } = instance;
   monitor.appliedTime = instance.appliedTime ?? live.current.startTime;
   for (;;) {
-    logger.info({ phase: live.current.phase, state: live.current.state }, 'phase');
-    switch (live.current.phase) {
-      case 'catalog': {
+    const { phase, state } = live.current;
+    logger.info({ phase, state }, 'phase');
+    /** Ends the phase, unless another instance has. */
+    const advance = async (change: Partial<SyncRecord>): Promise<void> => {
+      await retrying(context, 'state', async () => {
+        await live.update(change, { phase });
+      });
+    };
+    switch (phase) {
+      case 'catalog':
         resumeToken = null;
-        monitor.appliedTime = await retrying(
-          context,
-          'catalog',
-          async () => await majorityTime(source, signal),
-        );
-        if (live.current.options.enableUserWriteBlocking) {
-          await retrying(context, 'write blocking', async () => {
-            await setWriteBlocking(context.destination, true, signal);
-          });
-        }
-        const catalog = await retryingWrites(
-          context,
-          'catalog',
-          async () => await buildCatalog(context),
-        );
+        isCopied = false;
+        await coordination.lead({
+          phase,
+          waitsFor: commandWaitsFor,
+          run: async () => {
+            await advance({ ...(await prepare(context, live)), phase: 'copy' });
+          },
+        });
         monitor.copiedBytes = 0;
-        await retrying(context, 'state', async () => {
-          await live.update({ ...catalog, phase: 'copy' });
-        });
-        monitor.appliedTime = catalog.startTime;
+        monitor.appliedTime = live.current.startTime;
         break;
-      }
       case 'copy':
-        await copyWithSummary(context);
-        await retrying(context, 'state', async () => {
-          await live.update({ phase: 'changes' });
+        if (!isCopied) await copyWithSummary(context);
+        isCopied = true;
+        await coordination.lead({
+          phase,
+          waitsFor: (assembly) => workWaitsFor(assembly, 'copied its part', (one) => one.isCopied),
+          run: async () => {
+            await finishCopy(context);
+            await advance({ phase: 'changes' });
+          },
         });
         break;
-      case 'changes':
-        if (live.current.state === 'COMMITTING' && live.current.commitTime === null)
-          await fixCommitTime(context, live);
-        await finishCollections(context);
+      case 'changes': {
+        if (!live.isShared) {
+          if (state === 'COMMITTING') await fixCommitTime(context, live);
+          await finishCollections(context);
+        }
         await followChanges(context, streamStart(resumeToken, live.current.startTime), () =>
           isPausing() ? longAgo : live.current.commitTime,
         );
         if (isPausing()) return;
-        await retrying(context, 'state', async () => {
-          await live.update({ phase: 'restoring' });
+        const { commitTime } = live.current;
+        await coordination.lead({
+          phase,
+          waitsFor: (assembly) =>
+            workWaitsFor(
+              assembly,
+              'applied the changes up to the commit',
+              ({ appliedTime }) =>
+                appliedTime !== null && commitTime !== null && isAtMost(commitTime, appliedTime),
+            ),
+          run: async () => {
+            await advance({ phase: 'restoring' });
+          },
         });
         break;
+      }
       case 'restoring':
-        await retryingWrites(context, 'restore', async () => {
-          await settleShardKeys(context);
-        });
-        await restoreCharacteristics(context, {
-          beforeWritable: async () => {
-            await fixWritableTime(context, live);
+        await coordination.lead({
+          phase,
+          run: async () => {
+            await restore(context, live);
+            await advance({ state: 'COMMITTED', phase: 'done' });
           },
-          onWritable: async () => {
-            await live.update({ canWrite: true });
-          },
-        });
-        await retrying(context, 'state', async () => {
-          await live.update({ state: 'COMMITTED', phase: 'done' });
         });
         break;
       case 'handover': {
@@ -105,12 +115,10 @@ export async function runSync(
       case 'loosening':
         await retrying(context, 'reverse', async () => {
           await clearFormerState(context, live);
-          await setWriteBlocking(context.destination, true, signal);
+          await setWriteBlocking(context.destination, true, context.signal);
         });
         await loosenCollections(context);
-        await retrying(context, 'state', async () => {
-          await live.update({ phase: 'changes' });
-        });
+        await advance({ phase: 'changes' });
         break;
       case 'done':
         logger.info(
@@ -127,11 +135,47 @@ export async function runSync(
   }
 }
 
+/** Makes the destination ready for the copy. Gives what is to be stored of that. */
+async function prepare(context: SyncContext, live: LiveSync): Promise<Partial<SyncRecord>> {
+  const { monitor, source, signal } = context;
+  monitor.appliedTime = await retrying(
+    context,
+    'catalog',
+    async () => await majorityTime(source, signal),
+  );
+  if (live.current.options.enableUserWriteBlocking) {
+    await retrying(context, 'write blocking', async () => {
+      context.requireLease();
+      await setWriteBlocking(context.destination, true, signal);
+    });
+  }
+  const catalog = await retryingWrites(context, 'catalog', async () => await buildCatalog(context));
+  await planCopy(context);
+  return catalog;
+}
+
+async function restore(context: SyncContext, live: LiveSync): Promise<void> {
+  await retryingWrites(context, 'restore', async () => {
+    await settleShardKeys(context);
+  });
+  await restoreCharacteristics(context, {
+    beforeWritable: async () => {
+      await fixWritableTime(context, live);
+    },
+    onWritable: async () => {
+      await live.update({ canWrite: true });
+    },
+  });
+}
+
 async function copyWithSummary(context: SyncContext): Promise<void> {
   const { logger, monitor } = context;
   const before = { bytes: monitor.copiedBytes, documents: monitor.copiedDocuments };
   const startMs = performance.now();
   await copyCollections(context);
+  await retrying(context, 'copy state', async () => {
+    await context.store.completeCopy();
+  });
   logger.info(
     {
       collections: context.catalog.collections().length,
@@ -144,7 +188,7 @@ async function copyWithSummary(context: SyncContext): Promise<void> {
 }
 
 /** Creates and copies the collections that a change event was about to add when the process ended. */
-async function finishCollections(context: SyncContext): Promise<void> {
+export async function finishCollections(context: SyncContext): Promise<void> {
   for (const collection of context.catalog.collections()) {
     if (collection.destinationUuid !== null && collection.isCopied) continue;
     await retryingWrites(context, 'catalog change', async () => {
@@ -162,9 +206,11 @@ async function finishCollections(context: SyncContext): Promise<void> {
 export async function fixCommitTime(context: SyncContext, live: LiveSync): Promise<void> {
   await retrying(context, 'commit', async () => {
     if (live.current.commitTime !== null) return;
+    context.requireLease();
     if (live.current.options.enableUserWriteBlocking)
       await setWriteBlocking(context.source, true, context.signal);
-    await live.update({ commitTime: await writeNoop(context.source, 'commit', context.signal) });
+    const commitTime = await writeNoop(context.source, 'commit', context.signal);
+    await live.update({ commitTime }, { commitTime: null });
   });
 }
 
@@ -175,7 +221,7 @@ export async function fixCommitTime(context: SyncContext, live: LiveSync): Promi
 async function fixWritableTime(context: SyncContext, live: LiveSync): Promise<void> {
   if (!live.current.options.reversible || live.current.writableTime !== null) return;
   const writableTime = await writeNoop(context.destination, 'writable', context.signal);
-  await live.update({ writableTime });
+  await live.update({ writableTime }, { writableTime: null });
 }
 
 function streamStart(

@@ -3,6 +3,7 @@ import type { NamespaceFilter } from '../mongo/namespace-filter.ts';
 import type { Logger } from '../service/logger.ts';
 import type { StartOptions } from './api/start-body.ts';
 import type { TrackedCatalog } from './catalog/tracked-catalog.ts';
+import type { Coordination } from './coordination/coordination.ts';
 import type { SyncMonitor } from './monitor.ts';
 import type { SyncStore } from './state/store.ts';
 import type { SyncerTuning } from './options.ts';
@@ -17,6 +18,9 @@ export interface SyncContext {
   readonly destinationShards: readonly string[];
   readonly store: SyncStore;
   readonly catalog: TrackedCatalog;
+  readonly coordination: Coordination;
+  /** Throws where this instance may not change the catalog of the destination: another one coordinates. */
+  readonly requireLease: () => void;
   readonly filter: NamespaceFilter;
   readonly options: StartOptions;
   readonly tuning: SyncerTuning;

@@ -1,5 +1,5 @@
 import { underOnePrimary } from '../mongo/one-primary.ts';
-import { retrying } from '../mongo/retrying.ts';
+import { retrying, type RetryContext } from '../mongo/retrying.ts';
 import type { Topology } from '../mongo/topology.ts';
 import type { NamespaceFilter } from '../mongo/namespace-filter.ts';
 import type { SyncError } from '../service/errors.ts';
@@ -7,6 +7,8 @@ import type { Logger } from '../service/logger.ts';
 import type { ClusterName, StartOptions } from './api/start-body.ts';
 import { TrackedCatalog } from './catalog/tracked-catalog.ts';
 import type { Clusters, Topologies } from './clusters.ts';
+import { Alone, type Coordination } from './coordination/coordination.ts';
+import { Group } from './coordination/group.ts';
 import { fittingCopyWorkers } from './copy-workers.ts';
 import { awaitEarlierWrites } from './earlier-writes.ts';
 import type { LiveSync } from './live-sync.ts';
@@ -14,13 +16,10 @@ import type { SyncMonitor } from './monitor.ts';
 import { namedError } from './named-error.ts';
 import type { SyncerOptions } from './options.ts';
 import { keepPulse } from './pulse.ts';
-import { fixCommitTime, runSync } from './run-sync.ts';
+import { finishCollections, fixCommitTime, runSync } from './run-sync.ts';
 import type { InstanceRecord } from './state/records.ts';
 import type { SyncStore } from './state/store.ts';
 import type { SyncContext } from './sync-context.ts';
-
-/** The latest warnings that are kept. */
-const maxWarnings = 100;
 
 /** A pause lets what is being applied come to its end for so long. */
 const pauseGraceMs = 10_000;
@@ -66,12 +65,10 @@ export class SyncWork {
    */
   async pause(): Promise<SyncError | undefined> {
     this.#isPausing = true;
-    const stop = (): void => {
-      this.#isToldToStop = true;
-      this.#own.abort(new Error('the sync is being paused'));
-    };
-    if (this.#parts.live.current.phase !== 'changes' || !this.isUnderWay) stop();
-    const timer = setTimeout(stop, pauseGraceMs);
+    if (this.#parts.live.current.phase !== 'changes' || !this.isUnderWay) this.#stopForPause();
+    const timer = setTimeout(() => {
+      this.#stopForPause();
+    }, pauseGraceMs);
     try {
       return await this.ended;
     } finally {
@@ -84,15 +81,23 @@ export class SyncWork {
     await this.#context?.store.heartbeat();
   }
 
-  /** Fixes the time of a commit that is stored. What keeps it from that for good ends the work. */
+  /**
+   * Fixes the time of a commit that is stored. What keeps it from that for good ends the work. Several instances have to be
+   * given the commit first: their coordinator does it then.
+   */
   async fixCommitTime(): Promise<void> {
     const context = this.#context;
     try {
-      if (context) await fixCommitTime(context, this.#parts.live);
+      if (context && !this.#parts.live.isShared) await fixCommitTime(context, this.#parts.live);
     } catch (error) {
       this.#failed.reject(error);
       throw (await this.ended) ?? namedError(error);
     }
+  }
+
+  #stopForPause(): void {
+    this.#isToldToStop = true;
+    this.#own.abort(new Error('the sync is being paused'));
   }
 
   async #run(): Promise<SyncError | undefined> {
@@ -117,14 +122,13 @@ export class SyncWork {
     const { context, instance } = await this.#createContext();
     monitor.beginWork({ ...instance, restarts: instance.claims - 1 });
     await retrying(context, 'state', async () => {
-      await underOnePrimary(context.destination, context.signal, async () => {
-        await awaitEarlierWrites(context);
-      });
+      await awaitWritesBefore(context);
     });
     this.#context = context;
     const parts = [
       runSync(context, live, instance, () => this.#isPausing),
       keepPulse(context, live).then(async () => await this.#failed.promise),
+      context.coordination.watch(context.signal),
       this.#failed.promise,
     ];
     try {
@@ -143,16 +147,19 @@ export class SyncWork {
     const signal = AbortSignal.any([this.#parts.signal, this.#own.signal]);
     const { options: startOptions } = live.current;
     const store = storeOn(startOptions.destination, signal);
+    const working = { signal, logger, monitor };
+    const coordination = this.#coordinationOf(working, store, () => context);
+    const { requireLease } = coordination;
     // What is read after it is not older: whoever had the instance before changes nothing any more, and the driver takes
     // no primary that is older than the one which acknowledged it.
-    const [instance, catalog] = await retrying({ signal, logger, monitor }, 'state', async () => {
-      if (live.current.failure) await live.update({ failure: null });
-      return [await store.claimInstance(), await TrackedCatalog.load(store)] as const;
+    const [instance, catalog] = await retrying(working, 'state', async () => {
+      if (live.stored.failure?.instance === options.id) await live.update({ failure: null });
+      return [await store.claimInstance(), await TrackedCatalog.load(store, requireLease)] as const;
     });
     const destination = clusters[startOptions.destination];
     const copyWorkers =
       options.copyWorkers ??
-      (await retrying({ signal, logger, monitor }, 'copy', async () => {
+      (await retrying(working, 'copy', async () => {
         return await fittingCopyWorkers(destination, signal);
       }));
     const context: SyncContext = {
@@ -162,6 +169,8 @@ export class SyncWork {
       destinationShards: shardsOf(topologies[startOptions.destination]),
       store,
       catalog,
+      coordination,
+      requireLease,
       filter: filterOf(startOptions),
       options: startOptions,
       tuning: { ...options, copyWorkers },
@@ -169,13 +178,52 @@ export class SyncWork {
       logger,
       warn: async (warning) => {
         logger.warn({ warning }, 'warning');
-        const warnings = [...live.current.warnings, warning].slice(-maxWarnings);
-        await live.update({ warnings });
+        await live.addWarning(warning);
       },
       signal,
     };
     return { context, instance };
   }
+
+  #coordinationOf(
+    working: RetryContext,
+    store: SyncStore,
+    contextOf: () => SyncContext,
+  ): Coordination {
+    const { live, options } = this.#parts;
+    if (!live.isShared) return new Alone();
+    return new Group({
+      ...working,
+      live,
+      store,
+      id: options.id,
+      isPreferred: options.preferCoordinator,
+      reloadCatalog: async () => {
+        await contextOf().catalog.reload();
+      },
+      takeOver: async () => {
+        const context = contextOf();
+        await retrying(context, 'coordination', async () => {
+          await awaitWritesBefore(context);
+          await context.catalog.reload();
+        });
+        if (live.current.phase === 'changes') await finishCollections(context);
+      },
+      fixCommitTime: async () => {
+        await fixCommitTime(contextOf(), live);
+      },
+      yieldToPause: () => {
+        if (this.#isPausing) this.#stopForPause();
+        working.signal.throwIfAborted();
+      },
+    });
+  }
+}
+
+async function awaitWritesBefore(context: SyncContext): Promise<void> {
+  await underOnePrimary(context.destination, context.signal, async () => {
+    await awaitEarlierWrites(context);
+  });
 }
 
 function shardsOf({ kind, shards }: Topology): readonly string[] {

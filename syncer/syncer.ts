@@ -6,11 +6,12 @@ import type { Logger } from '../service/logger.ts';
 import { Mutex } from '../service/mutex.ts';
 import { backoffMs, sleep } from '../service/sleep.ts';
 import { parseStartBody, type ClusterName, type StartOptions } from './api/start-body.ts';
-import { readStoredState } from './boot.ts';
+import { isBetween, readStoredState } from './boot.ts';
 import { createClusters, type Clusters, type Topologies } from './clusters.ts';
 import { newRecord } from './commands/new-record.ts';
 import { requireNoParameters, stateAfter, type Command } from './commands/transitions.ts';
 import { blockedClusters, blockedText } from './commit/write-blocking.ts';
+import { requireMember, requireSameOptions, stateOf } from './coordination/instances.ts';
 import { LiveSync } from './live-sync.ts';
 import { registerStateMetrics } from './metrics.ts';
 import { SyncMonitor } from './monitor.ts';
@@ -37,7 +38,7 @@ export class Syncer {
   readonly #logger: Logger;
   readonly #clusters: Clusters;
   readonly #commands = new Mutex();
-  readonly #live = new LiveSync(({ destination }) => this.#storeOn(destination.name));
+  readonly #live: LiveSync;
   #topologies: Topologies | undefined;
   #bootError = new SyncError('NotStarted', 'the stored state has not been read yet');
   #work: SyncWork | undefined;
@@ -49,6 +50,7 @@ export class Syncer {
     this.#options = options;
     this.#logger = logger;
     this.#clusters = createClusters(options);
+    this.#live = new LiveSync(options.id, ({ destination }) => this.#storeOn(destination.name));
     registerStateMetrics(this.monitor, {
       record: () => this.#live.record,
       hasFailed: () => this.#failure !== undefined,
@@ -101,9 +103,10 @@ export class Syncer {
     if (!record) return idleProgress();
     const isWorking = this.#work?.isUnderWay ?? false;
     const isAtRest = record.state === 'PAUSED' || record.state === 'COMMITTED';
+    const alone = isWorking || isAtRest ? this.#options.id : null;
     return syncProgress(record, {
       syncerId: this.#options.id,
-      coordinatorId: isWorking || isAtRest ? this.#options.id : null,
+      coordinatorId: this.#live.isShared ? this.#live.coordinator : alone,
       isWorking,
       sourceHost: topologies[record.source.name].host,
       destinationHost: topologies[record.destination.name].host,
@@ -114,43 +117,77 @@ export class Syncer {
   /** POST /start. @throws SyncError for whatever forbids it; nothing has been written then. */
   async start(body: unknown): Promise<void> {
     await this.#commands.run(async () => {
-      const topologies = this.#needTopologies();
       this.#require('start');
       const options = parseStartBody(body);
-      const record = newRecord(options, topologies);
       await naming(async () => {
-        await checkClusters({
-          source: this.#clusters[options.source],
-          destination: this.#clusters[options.destination],
-          sourceTopology: topologies[options.source],
-          destinationTopology: topologies[options.destination],
-          options,
-          filter: this.#filterOf(options),
-          signal: this.#signal,
-        });
-        if (options.reversible) await this.#requireNoState(options.source);
-        const store = this.#storeOn(options.destination);
-        await this.#persisting(async () => {
-          await store.createSync(record);
-        });
+        if (!(await this.#join(options))) await this.#create(options);
       });
-      this.#live.adopt(record);
       this.#logger.info({ options }, 'started');
       this.#beginWork();
     });
+  }
+
+  async #create(options: StartOptions): Promise<void> {
+    const topologies = this.#needTopologies();
+    const record = newRecord(options, topologies, this.#options.id);
+    try {
+      await checkClusters({
+        source: this.#clusters[options.source],
+        destination: this.#clusters[options.destination],
+        sourceTopology: topologies[options.source],
+        destinationTopology: topologies[options.destination],
+        options,
+        instances: record.instances.length,
+        filter: this.#filterOf(options),
+        signal: this.#signal,
+      });
+      if (options.reversible) await this.#requireNoState(options.source);
+      const store = this.#storeOn(options.destination);
+      await this.#persisting(async () => {
+        await store.createSync(record);
+      });
+      this.#live.adopt(record);
+    } catch (error) {
+      // Another instance may have been given the start meanwhile.
+      if (!(await this.#join(options))) throw error;
+    }
+  }
+
+  /**
+   * Takes part in a sync that another instance has been given the start of.
+   * @returns false where there is none that waits for this instance.
+   * @throws SyncError OtherStartOptions.
+   */
+  async #join(options: StartOptions): Promise<boolean> {
+    const stored = await this.#storeOn(options.destination).readSync();
+    const { id } = this.#options;
+    const isMember =
+      stored !== undefined &&
+      isBetween(this.#needTopologies(), stored, options.destination) &&
+      stored.instances.includes(id);
+    if (!isMember || stateOf(stored, id) !== 'IDLE') return false;
+    requireSameOptions(options, stored);
+    this.#live.adopt(stored);
+    await this.#persisting(async () => {
+      await this.#live.receive('start', {});
+    });
+    return true;
   }
 
   /** POST /pause. Resolves when the work has stopped and the sync is PAUSED. @throws SyncError InvalidStateTransition. */
   async pause(body: unknown): Promise<void> {
     requireNoParameters('pause', body);
     await this.#commands.run(async () => {
+      await this.#refresh();
       this.#require('pause');
       await this.#requireOwnership();
       await this.#work?.pause();
       await this.#workEnded;
       if (this.#failure) throw this.#failure;
       try {
-        await this.#transition({ state: 'PAUSED' });
+        await this.#transition(async () => {
+          await this.#live.setPaused(true);
+        });
       } catch (error) {
         this.#beginWork();
         throw error;
@@ -163,9 +200,12 @@ export class Syncer {
   async resume(body: unknown): Promise<void> {
     requireNoParameters('resume', body);
     await this.#commands.run(async () => {
+      await this.#refresh();
       this.#require('resume');
       await this.#requireOwnership();
-      await this.#transition({ state: 'RUNNING' });
+      await this.#transition(async () => {
+        await this.#live.setPaused(false);
+      });
       this.#logger.info('resumed');
       this.#beginWork();
     });
@@ -175,9 +215,12 @@ export class Syncer {
   async commit(body: unknown): Promise<void> {
     requireNoParameters('commit', body);
     const work = await this.#commands.run(async () => {
+      await this.#refresh();
       this.#require('commit');
       await this.#requireOwnership();
-      await this.#transition({ state: 'COMMITTING' });
+      await this.#transition(async () => {
+        await this.#live.receive('commit', { state: 'COMMITTING' });
+      });
       const { lagSeconds } = this.monitor;
       this.#logger.info({ lagSeconds, blocked: blockedClusters(this.#live.current) }, 'committing');
       return this.#work;
@@ -190,14 +233,17 @@ export class Syncer {
   async reverse(body: unknown): Promise<void> {
     requireNoParameters('reverse', body);
     await this.#commands.run(async () => {
+      await this.#refresh();
       this.#require('reverse');
       await this.#requireOwnership();
       const { current } = this.#live;
       const store = this.#storeOn(current.source.name);
       await naming(async () => {
-        await checkReverse(current, this.#clusters, store, this.#signal);
+        await checkReverse(this.#live.stored, this.#clusters, store, this.#signal);
       });
-      await this.#transition({ state: 'RUNNING', phase: 'handover' });
+      await this.#transition(async () => {
+        await this.#live.receive('reverse', { state: 'RUNNING', phase: 'handover' });
+      });
       this.#logger.info({ blocked: blockedClusters(this.#live.current) }, 'reversing');
       this.#beginWork();
     });
@@ -232,11 +278,17 @@ export class Syncer {
     });
   }
 
-  async #transition(change: Partial<SyncRecord>): Promise<void> {
+  async #transition(change: () => Promise<void>): Promise<void> {
     await naming(async () => {
-      await this.#persisting(async () => {
-        await this.#live.update(change);
-      });
+      await this.#persisting(change);
+    });
+  }
+
+  /** Finds out what other instances have been given. */
+  async #refresh(): Promise<void> {
+    if (!this.#live.isShared) return;
+    await naming(async () => {
+      await this.#live.refresh();
     });
   }
 
@@ -250,12 +302,19 @@ export class Syncer {
     for (let attempt = 0; !this.#signal.aborted; attempt++) {
       try {
         const storeOn = (name: ClusterName): SyncStore => this.#storeOn(name);
-        const { topologies, record } = await readStoredState(this.#clusters, storeOn, this.#signal);
-        if (record) {
-          await this.#recall(record);
-          this.#live.adopt(record);
+        const { topologies, record: stored } = await readStoredState(
+          this.#clusters,
+          storeOn,
+          this.#signal,
+        );
+        if (stored) {
+          requireMember(stored, this.#options.id);
+          await this.#recall(stored);
+          this.#live.adopt(stored);
+          if (this.#live.isShared) await this.#live.refresh();
         }
         this.#topologies = topologies;
+        const { record } = this.#live;
         const blocked = record ? blockedClusters(record) : [];
         this.#logger.info({ state: record?.state ?? 'IDLE', blocked }, 'ready');
         if (record?.state === 'RUNNING' || record?.state === 'COMMITTING') this.#beginWork();
@@ -313,7 +372,7 @@ export class Syncer {
     this.#logger.error({ error: name, err: error, blocked }, 'the sync has stopped');
     if (name === 'SupersededByOtherInstance') return;
     await this.#live
-      .update({ failure: { name, description, at: new Date() } })
+      .update({ failure: { instance: this.#options.id, name, description, at: new Date() } })
       .catch((storeError: unknown) => {
         this.#logger.warn({ err: storeError }, 'the failure could not be stored');
       });

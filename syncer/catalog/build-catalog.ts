@@ -40,7 +40,7 @@ export async function buildCatalog(
     madeBefore.map(({ namespace }) => namespace),
   );
   await catalog.clear();
-  await context.store.resetInstance();
+  await context.store.resetInstances();
 
   const startTime = await majorityTime(source, signal);
   const catalogTimes = await underOnePrimary(

@@ -14,7 +14,8 @@ export async function copyZones(
     sourceShards,
     destination,
     signal,
-  }: Pick<SyncContext, 'source' | 'sourceShards' | 'destination' | 'signal'>,
+    requireLease,
+  }: Pick<SyncContext, 'source' | 'sourceShards' | 'destination' | 'signal' | 'requireLease'>,
   namespace: Namespace,
 ): Promise<boolean> {
   if (sourceShards.length === 0) return false;
@@ -32,6 +33,7 @@ export async function copyZones(
       max: max as unknown,
       zone: String(tag),
     };
+    requireLease();
     await runCommand(destination.admin, command, { signal });
   }
   return mapped.length > 0;

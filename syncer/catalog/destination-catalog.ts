@@ -15,7 +15,13 @@ import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 /** What changes of the destination's catalog need. */
-export type Destination = Pick<SyncContext, 'destination' | 'signal' | 'logger' | 'options'>;
+export type Destination = Pick<
+  SyncContext,
+  'destination' | 'signal' | 'logger' | 'options' | 'requireLease'
+>;
+
+/** What changing the catalog of the destination needs. */
+export type Changing = Pick<SyncContext, 'destination' | 'signal' | 'requireLease'>;
 
 const majority: WriteConcernSettings = { w: 'majority' };
 
@@ -61,11 +67,12 @@ export async function createView(
 
 /** Changes the destination's catalog, acknowledged by a majority. It takes as long as it takes. */
 async function runChange(
-  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
+  { destination, signal, requireLease }: Changing,
   db: string,
   change: Document,
   writeConcern = majority,
 ): Promise<void> {
+  requireLease();
   const command = { ...change, writeConcern };
   await runCommand(destination.decoded.db(db), command, { signal, deadlineMs: 'none' });
 }
@@ -184,7 +191,7 @@ function isRefusal(error: unknown): boolean {
 
 /** Builds indexes as listIndexes shows them. */
 export async function runCreateIndexes(
-  context: Pick<SyncContext, 'destination' | 'signal'>,
+  context: Changing,
   { db, coll }: Namespace,
   indexes: readonly IndexSpec[],
   {
@@ -211,7 +218,7 @@ function withExplicitCollation(spec: IndexSpec): Document {
 
 /** Drops an index; one that is not there is as good as dropped. */
 export async function dropIndex(
-  context: Pick<SyncContext, 'destination' | 'signal'>,
+  context: Changing,
   { db, coll }: Namespace,
   name: string,
 ): Promise<void> {
@@ -222,7 +229,7 @@ export async function dropIndex(
 
 /** Changes options of a collection or view. */
 export async function modifyCollection(
-  context: Pick<SyncContext, 'destination' | 'signal'>,
+  context: Changing,
   { db, coll }: Namespace,
   change: Document,
 ): Promise<void> {
@@ -231,7 +238,7 @@ export async function modifyCollection(
 
 /** Makes a collection of the destination a capped one, which gives it another UUID there. */
 export async function convertToCapped(
-  context: Pick<SyncContext, 'destination' | 'signal'>,
+  context: Changing,
   { db, coll }: Namespace,
   size: unknown,
 ): Promise<void> {

@@ -15,7 +15,7 @@ import { messageOf } from '../../service/errors.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { copyZones } from './copy-zones.ts';
-import { dropIndex, runCreateIndexes } from './destination-catalog.ts';
+import { dropIndex, runCreateIndexes, type Changing } from './destination-catalog.ts';
 import { checkUniqueIndexes } from './shard-key-conflicts.ts';
 import { spreadChunks, type SpreadContext } from './spread-chunks.ts';
 
@@ -32,7 +32,7 @@ export async function shardCollection(
   if (key === null) return;
   checkUniqueIndexes(namespace, tracked.indexes, key);
   await supportShardKey(context, namespace, tracked.indexes, key);
-  const { destination, signal } = context;
+  const { destination, signal, requireLease } = context;
   const hasZones = await copyZones(context, namespace);
   const command = {
     shardCollection: namespaceText(namespace),
@@ -40,6 +40,7 @@ export async function shardCollection(
     // Shard keys are compared as bytes; where the collection has a collation, that has to be said.
     collation: { locale: 'simple' },
   };
+  requireLease();
   await runCommand(destination.admin, command, { signal, deadlineMs: 'none' });
   await spreadChunks(context, tracked, key, hasZones);
 }
@@ -49,7 +50,7 @@ export async function shardCollection(
  * hidden on the source: otherwise a temporary one is made.
  */
 export async function supportShardKey(
-  context: Pick<SyncContext, 'destination' | 'signal'>,
+  context: Changing,
   namespace: Namespace,
   trueIndexes: readonly IndexSpec[],
   key: ShardKey,
@@ -62,7 +63,7 @@ export async function supportShardKey(
 
 /** It has a field more than the shard key, which no document has: so it stands in the way of no index of the source. */
 async function buildTemporaryIndex(
-  context: Pick<SyncContext, 'destination' | 'signal'>,
+  context: Changing,
   namespace: Namespace,
   key: ShardKey,
 ): Promise<void> {
@@ -71,7 +72,7 @@ async function buildTemporaryIndex(
 }
 
 async function buildIndex(
-  context: Pick<SyncContext, 'destination' | 'signal'>,
+  context: Changing,
   namespace: Namespace,
   name: string,
   key: ShardKey,
@@ -82,7 +83,7 @@ async function buildIndex(
 
 /** Drops an index of a destination's collection. Where its shard key has no other, one is made first. */
 export async function dropIndexOf(
-  context: Pick<SyncContext, 'destination' | 'signal'>,
+  context: Changing,
   { namespace, shardKey }: Pick<TrackedCollection, 'namespace' | 'shardKey'>,
   name: string,
 ): Promise<void> {
@@ -100,7 +101,7 @@ export async function dropIndexOf(
  * takes its place: the server needs one. With `buildIndexes: never` it stays.
  */
 export async function settleShardKeyIndex(
-  context: Pick<SyncContext, 'destination' | 'signal' | 'options' | 'warn'>,
+  context: Changing & Pick<SyncContext, 'options' | 'warn'>,
   namespace: Namespace,
   key: ShardKey,
 ): Promise<void> {

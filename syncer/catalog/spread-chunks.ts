@@ -21,7 +21,14 @@ const sampledName = (index: number): string => `k${index}`;
 /** What spreading chunks needs. */
 export type SpreadContext = Pick<
   SyncContext,
-  'source' | 'sourceShards' | 'destination' | 'destinationShards' | 'signal' | 'logger' | 'monitor'
+  | 'source'
+  | 'sourceShards'
+  | 'destination'
+  | 'destinationShards'
+  | 'signal'
+  | 'logger'
+  | 'monitor'
+  | 'requireLease'
 >;
 
 /**
@@ -97,10 +104,11 @@ function middleOf(sample: RawDocument, key: ShardKey): Document {
 
 /** Splits a chunk; a place that is a bound already, or an array, which no chunk can begin with, is left out. */
 async function splitAt(
-  { destination, signal, logger }: SpreadContext,
+  { destination, signal, logger, requireLease }: SpreadContext,
   namespace: string,
   middle: Document,
 ): Promise<void> {
+  requireLease();
   try {
     await runCommand(destination.admin, { split: namespace, middle }, { signal });
   } catch (error) {
@@ -115,11 +123,12 @@ async function moveChunk(
   { min, max }: Chunk<Document>,
   to: string,
 ): Promise<void> {
-  const { destination, signal } = context;
+  const { destination, signal, requireLease } = context;
   await retrying(
     context,
     'chunks',
     async () => {
+      requireLease();
       const move = { moveChunk: namespace, bounds: [min, max], to, _waitForDelete: true };
       await runCommand(destination.admin, move, { signal, deadlineMs: 'none' });
     },

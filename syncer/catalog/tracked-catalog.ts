@@ -6,22 +6,34 @@ import type { SyncStore } from '../state/store.ts';
 /** All collections and views of a sync, in memory and in the store. A change is stored before it is seen here. */
 export class TrackedCatalog {
   readonly #store: SyncStore;
+  readonly #requireLease: () => void;
   readonly #collections = new Map<string, TrackedCollection>();
   /** UUIDs on the source by the name on the destination, where one collection stands at a time. */
   readonly #uuidsByName = new Map<string, string>();
   readonly #views = new Map<string, TrackedView>();
 
-  private constructor(store: SyncStore) {
+  private constructor(store: SyncStore, requireLease: () => void) {
     this.#store = store;
+    this.#requireLease = requireLease;
   }
 
-  /** Reads what is stored. */
-  static async load(store: SyncStore): Promise<TrackedCatalog> {
-    const catalog = new TrackedCatalog(store);
-    for (const collection of await store.readCollections()) catalog.#remember(collection);
-    for (const view of await store.readViews())
-      catalog.#views.set(namespaceText(view.namespace), view);
+  /**
+   * Reads what is stored.
+   * @param requireLease - called before changes: only one instance makes them. That documents are copied, each says.
+   */
+  static async load(store: SyncStore, requireLease: () => void): Promise<TrackedCatalog> {
+    const catalog = new TrackedCatalog(store, requireLease);
+    await catalog.reload();
     return catalog;
+  }
+
+  /** Reads what is stored anew, where another instance may have changed it. */
+  async reload(): Promise<void> {
+    const collections = await this.#store.readCollections();
+    const views = await this.#store.readViews();
+    this.#forgetAll();
+    for (const collection of collections) this.#remember(collection);
+    for (const view of views) this.#views.set(namespaceText(view.namespace), view);
   }
 
   collections(): TrackedCollection[] {
@@ -48,31 +60,34 @@ export class TrackedCatalog {
   }
 
   async put(...collections: TrackedCollection[]): Promise<void> {
+    this.#requireLease();
     await this.#store.putCollections(collections);
     for (const collection of collections) this.#remember(collection);
   }
 
   async remove(uuid: UUID): Promise<void> {
+    this.#requireLease();
     await this.#store.deleteCollection(uuid);
     this.#forget(uuid.toHexString(false));
   }
 
   async putView(view: TrackedView): Promise<void> {
+    this.#requireLease();
     await this.#store.putView(view);
     this.#views.set(namespaceText(view.namespace), view);
   }
 
   async removeView(namespace: Namespace): Promise<void> {
+    this.#requireLease();
     await this.#store.deleteView(namespace);
     this.#views.delete(namespaceText(namespace));
   }
 
   /** Forgets everything. */
   async clear(): Promise<void> {
+    this.#requireLease();
     await this.#store.deleteCatalog();
-    this.#collections.clear();
-    this.#uuidsByName.clear();
-    this.#views.clear();
+    this.#forgetAll();
   }
 
   /** Marks collections as wholly copied, with the bytes copied since the last call. */
@@ -88,6 +103,12 @@ export class TrackedCatalog {
       const now = this.collection(uuid.toHexString(false));
       if (now) this.#remember({ ...now, isCopied: true });
     }
+  }
+
+  #forgetAll(): void {
+    this.#collections.clear();
+    this.#uuidsByName.clear();
+    this.#views.clear();
   }
 
   #remember(collection: TrackedCollection): void {

@@ -25,6 +25,12 @@ export interface ChangeBatch {
   readonly token: RawDocument;
 }
 
+/** Which events are read. */
+export interface ReadSettings {
+  /** What is asked of them; all where it is undefined. */
+  readonly match: Document | undefined;
+}
+
 /** How long the server waits for an event before it answers with none. */
 const maxAwaitMs = 500;
 
@@ -55,6 +61,7 @@ const maxClosedInShort = 5;
 export async function* readChanges(
   context: SyncContext,
   start: StreamStart,
+  settings: ReadSettings,
 ): AsyncGenerator<ChangeBatch, never> {
   let from = start;
   let isAbbreviated = false;
@@ -62,7 +69,9 @@ export async function* readChanges(
   using trouble = context.monitor.troubles.watch('change stream');
   for (let attempt = 0; ; attempt++) {
     try {
-      const batches = isAbbreviated ? readInShort(context, from) : readWhole(context, from);
+      const batches = isAbbreviated
+        ? readInShort(context, from, settings)
+        : readWhole(context, from, settings);
       for await (const batch of batches) {
         // The first batch of a stream repeats the token that it was opened with.
         const isProgress =
@@ -96,14 +105,22 @@ export async function* readChanges(
   }
 }
 
-async function* readWhole(context: SyncContext, from: StreamStart): AsyncGenerator<ChangeBatch> {
-  await using cursor = await openStream(context, from);
+async function* readWhole(
+  context: SyncContext,
+  from: StreamStart,
+  { match }: ReadSettings,
+): AsyncGenerator<ChangeBatch> {
+  await using cursor = await openStream(context, from, stagesOf(match));
   for (let batch = await cursor.next(); batch !== undefined; batch = await cursor.next())
     yield { events: batch.documents, bytes: batch.bytes, token: tokenOf(batch) };
 }
 
-async function* readInShort(context: SyncContext, from: StreamStart): AsyncGenerator<ChangeBatch> {
-  await using cursor = await openStream(context, from, [abbreviation]);
+async function* readInShort(
+  context: SyncContext,
+  from: StreamStart,
+  { match }: ReadSettings,
+): AsyncGenerator<ChangeBatch> {
+  await using cursor = await openStream(context, from, [...stagesOf(match), abbreviation]);
   // The answer to its opening has no events.
   await cursor.next();
   for (const size of abbreviatedFetches) {
@@ -119,6 +136,10 @@ async function* readInShort(context: SyncContext, from: StreamStart): AsyncGener
   }
 }
 
+function stagesOf(match: Document | undefined): Document[] {
+  return match === undefined ? [] : [{ $match: match }];
+}
+
 function isSame(left: RawDocument, right: RawDocument): boolean {
   return Buffer.compare(left, right) === 0;
 }
@@ -131,7 +152,7 @@ function tokenOf({ postBatchResumeToken: token }: RawBatch): RawDocument {
 async function openStream(
   { source, sourceShards, options, signal }: SyncContext,
   from: StreamStart,
-  stages: readonly Document[] = [],
+  stages: readonly Document[],
 ): Promise<RawCursor> {
   const changeStream = {
     allChangesForCluster: true,

@@ -1,12 +1,15 @@
-import type { Timestamp } from 'mongodb';
-import { isAtMost, resumeTokenTime } from '../../mongo/cluster-time.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { Document, Timestamp } from 'mongodb';
+import { isAtMost, resumeTokenText, resumeTokenTime } from '../../mongo/cluster-time.ts';
+import { changesOf, undividedCollections } from '../coordination/share.ts';
 import { retryingWrites } from '../earlier-writes.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { applyCatalogEvent } from './apply-catalog-event.ts';
 import { ChangeApplier } from './apply-changes.ts';
-import { sizeOfChange, parseChangeEvent } from './change-event.ts';
+import { partsOf, type BatchPart } from './batch-parts.ts';
+import { sizeOfChange, type CatalogEvent } from './change-event.ts';
 import { ChangeLanes, type OpenPosition, type StreamPosition } from './change-lanes.ts';
-import { readChanges, type ChangeBatch, type StreamStart } from './change-reader.ts';
+import { readChanges, type StreamStart } from './change-reader.ts';
 import { checkResharded } from './check-resharded.ts';
 import { ChangeRouter, type RoutedChange } from './change-router.ts';
 import { Checkpoints } from './checkpoints.ts';
@@ -45,7 +48,8 @@ export async function followChanges(
   const follower = new ChangeFollower({ ...context, signal }, (error) => {
     failed.abort(error);
   });
-  const batches = readChanges({ ...context, signal }, start);
+  let match = changesOfShare(context);
+  let batches = readChanges({ ...context, signal }, start, { match });
   try {
     let fetched = batches.next();
     for (;;) {
@@ -53,11 +57,26 @@ export async function followChanges(
       // The next batch is fetched while this one is applied.
       fetched = batches.next();
       fetched.catch(() => undefined);
-      const position = await follower.take(batch);
-      const end = until();
-      if (end === null || !isAtMost(end, position.time)) continue;
-      await follower.finish(position);
-      return;
+      const parts = partsOf(batch);
+      for (const part of parts) {
+        const position = await follower.take(part);
+        const end = until();
+        const isEnd = end !== null && isAtMost(end, position.time);
+        const matchNow = part.catalogEvent ? changesOfShare(context) : match;
+        const isOutdated = !isDeepStrictEqual(matchNow, match);
+        const isLast = part === parts.at(-1);
+        if (isEnd || isOutdated || (isLast && parts.length > 1)) await follower.finish(position);
+        if (isEnd) return;
+        if (!isOutdated) continue;
+        // From here on this instance applies others: what has been read goes by what was before.
+        match = matchNow;
+        await batches.return(undefined as never).catch(() => undefined);
+        context.monitor.forgetBuffered();
+        batches = readChanges({ ...context, signal }, { after: position.token }, { match });
+        fetched = batches.next();
+        fetched.catch(() => undefined);
+        break;
+      }
     }
   } finally {
     failed.abort(new Error('no more changes are followed'));
@@ -67,11 +86,17 @@ export async function followChanges(
   }
 }
 
+function changesOfShare({ coordination, catalog }: SyncContext): Document | undefined {
+  return changesOf(coordination.share, undividedCollections(catalog.collections()));
+}
+
 class ChangeFollower {
   readonly #context: SyncContext;
   readonly #lanes: ChangeLanes<RoutedChange>;
   readonly #router: ChangeRouter;
   readonly #checkpoints: Checkpoints;
+  /** All that was taken. */
+  #last: StreamPosition | undefined;
 
   constructor(context: SyncContext, failed: (error: unknown) => void) {
     this.#context = context;
@@ -95,17 +120,22 @@ class ChangeFollower {
     });
   }
 
-  /** Takes a batch of the stream to the lanes. Resolves when there is room for another one. */
-  async take({ events, bytes, token }: ChangeBatch): Promise<StreamPosition> {
+  /** Takes a part of a batch of the stream to the lanes. Resolves when there is room for another one. */
+  async take({ changes, bytes, token, catalogEvent }: BatchPart): Promise<StreamPosition> {
+    const { monitor, logger } = this.#context;
     const position = this.#lanes.open(
       { token, time: resumeTokenTime(token) },
-      { events: events.length, bytes },
+      { events: catalogEvent ? 1 : changes.length, bytes },
     );
-    this.#context.monitor.beginBatch(position);
-    const hadCatalogEvents = await this.#route(events, position);
+    monitor.beginBatch(position);
+    if (logger.isLevelEnabled('debug'))
+      for (const { raw, event } of catalogEvent ? [catalogEvent] : changes)
+        logEvent(logger, raw, event);
+    if (catalogEvent) await this.#applyCatalogEvent(catalogEvent.event, position);
+    else this.#route(changes, position);
     this.#lanes.start();
-    if (hadCatalogEvents) await this.finish(position);
-    else await this.#lanes.roomBelow(maxBufferedBytes);
+    await this.#lanes.roomBelow(maxBufferedBytes);
+    this.#last = position;
     return position;
   }
 
@@ -120,33 +150,33 @@ class ChangeFollower {
     await this.#checkpoints.stop();
   }
 
-  /** Takes events to their lanes. True when there was a change of the catalog among them. */
-  async #route(events: ChangeBatch['events'], position: OpenPosition): Promise<boolean> {
-    const { catalog, logger, monitor, sourceShards } = this.#context;
-    const isLoggingEvents = logger.isLevelEnabled('debug');
-    let hadCatalogEvents = false;
-    for (const raw of events) {
-      const event = parseChangeEvent(raw);
-      if (isLoggingEvents) logEvent(logger, raw, event);
-      if (event.type === 'document') {
-        const routed = this.#router.route(event);
-        if (routed) {
-          this.#lanes.add(routed.lane, routed, position);
-        } else {
-          if (sourceShards.length > 0) checkResharded(catalog, raw);
-          this.#lanes.pass(position);
-        }
-        continue;
+  /** Takes changes of documents to their lanes. */
+  #route(changes: BatchPart['changes'], position: OpenPosition): void {
+    const { catalog, sourceShards } = this.#context;
+    for (const { raw, event } of changes) {
+      const routed = this.#router.route(event);
+      if (routed) {
+        this.#lanes.add(routed.lane, routed, position);
+      } else {
+        if (sourceShards.length > 0) checkResharded(catalog, raw);
+        this.#lanes.pass(position);
       }
-      await this.#lanes.drain();
+    }
+  }
+
+  async #applyCatalogEvent(event: CatalogEvent, position: OpenPosition): Promise<void> {
+    const { coordination, monitor } = this.#context;
+    await this.#lanes.drain();
+    // Other instances rely on it: whoever is restarted repeats nothing of what was before the change.
+    if (coordination.share.count > 1 && this.#last) await this.#checkpoints.save(this.#last);
+    const place = { text: resumeTokenText(position.token), time: position.time };
+    await coordination.meet(place, async () => {
       await retryingWrites(this.#context, 'catalog change', async () => {
         await applyCatalogEvent(this.#context, event);
       });
-      this.#router.forget();
-      monitor.addEvents(event.operation, 1);
-      this.#lanes.pass(position);
-      hadCatalogEvents = true;
-    }
-    return hadCatalogEvents;
+    });
+    this.#router.forget();
+    monitor.addEvents(event.operation, 1);
+    this.#lanes.pass(position);
   }
 }

@@ -2,15 +2,27 @@ import type { StartOptions, ClusterName } from '../api/start-body.ts';
 import type { Topologies } from '../clusters.ts';
 import type { ClusterRecord, SyncRecord } from '../state/records.ts';
 
-/** The record of a sync that begins now. */
-export function newRecord(options: StartOptions, topologies: Topologies): SyncRecord {
+/**
+ * The record of a sync that begins now, by a start that one of its instances was given: the one that is called as a
+ * shard of the source works for that shard, beside one for each other shard; any other works for all.
+ */
+export function newRecord(options: StartOptions, topologies: Topologies, id: string): SyncRecord {
   const cluster = (name: ClusterName): ClusterRecord => ({
     name,
     clusterId: topologies[name].clusterId,
   });
+  const { kind, shards } = topologies[options.source];
+  const instances = kind === 'sharded' && shards.includes(id) ? shards : [id];
   return {
     state: 'RUNNING',
     phase: 'catalog',
+    instances,
+    command: 'start',
+    commandCount: 1,
+    formerState: 'IDLE',
+    received: instances.map((instance) => (instance === id ? 1 : 0)),
+    paused: [],
+    catalogEvent: null,
     reversals: 0,
     options,
     source: cluster(options.source),

@@ -1,8 +1,8 @@
 import { SyncError } from '../../service/errors.ts';
-import type { SyncRecord } from '../state/records.ts';
+import type { SyncView } from '../state/records.ts';
 
 /** States of the API (contract, part 3). In IDLE there is no sync. */
-export type SyncState = 'IDLE' | SyncRecord['state'];
+export type SyncState = 'IDLE' | SyncView['state'];
 
 /** The commands of the API. */
 export type Command = 'start' | 'pause' | 'resume' | 'commit' | 'reverse';

@@ -43,6 +43,7 @@ export async function restoreCharacteristics(
   });
   await retryingWrites(context, 'restore', async () => {
     await steps.beforeWritable();
+    context.requireLease();
     if (context.options.enableUserWriteBlocking)
       await setWriteBlocking(context.destination, false, context.signal);
     await steps.onWritable();

@@ -34,13 +34,14 @@ async function refine(
   collection: TrackedCollection,
   key: ShardKey,
 ): Promise<void> {
-  const { destination, signal, catalog, logger } = context;
+  const { destination, signal, catalog, logger, requireLease } = context;
   const { namespace, indexes } = collection;
   await supportShardKey(context, namespace, indexes, key);
   const command = {
     refineCollectionShardKey: namespaceText(namespace),
     key: shardKeyDocument(key),
   };
+  requireLease();
   await runCommand(destination.admin, command, { signal, deadlineMs: 'none' });
   await catalog.put({ ...collection, shardKey: key });
   logger.info({ namespace: namespaceText(namespace), key: command.key }, 'shard key refined');

@@ -2,7 +2,7 @@ import { writeNoop } from '../../mongo/cluster-time.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import type { ClusterName } from '../api/start-body.ts';
-import type { SyncRecord } from '../state/records.ts';
+import type { SyncView } from '../state/records.ts';
 
 /**
  * Lets ordinary users write to a cluster, or not. Users with the action bypassWriteBlockingMode always may.
@@ -21,7 +21,7 @@ export async function setWriteBlocking(
 
 /** Where ordinary users cannot write because of a sync, as far as its record says: a cluster is never blocked before that. */
 export function blockedClusters(
-  record: Pick<SyncRecord, 'state' | 'phase' | 'options' | 'canWrite'>,
+  record: Pick<SyncView, 'state' | 'phase' | 'options' | 'canWrite'>,
 ): ClusterName[] {
   const { options, state, phase, canWrite } = record;
   if (!options.enableUserWriteBlocking) return [];

@@ -4,10 +4,10 @@ import { forEachConcurrently } from '../../service/concurrency.ts';
 import { createIndexes } from '../catalog/destination-catalog.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import type { Partition, TrackedCollection } from '../state/records.ts';
-import { locateCollection } from '../catalog/locate-collection.ts';
+import { isCopiedBy } from '../coordination/share.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { copyRange, copyTogether } from './copy-range.ts';
-import { canPartition, partitionCount, splitCollection } from './split-points.ts';
+import { partitionBytes, partitionCount } from './split-points.ts';
 
 /** Collections that are smaller than this are copied many at a time, and recorded as copied together. */
 const smallBytes = 256 * 1024;
@@ -20,29 +20,13 @@ interface CopyTask {
 }
 
 /**
- * Copies every collection that is not wholly on the destination yet, several at a time, the largest first, and builds
- * the indexes where they come after the documents. What was completed before a crash is not copied again.
+ * Copies what this instance copies of the collections that are not wholly on the destination yet, several at a time, the
+ * largest first. What was completed before a crash is not copied again.
  */
 export async function copyCollections(context: SyncContext): Promise<void> {
-  const { catalog, store, logger, tuning } = context;
+  const { catalog, store, tuning, logger } = context;
   const pending = catalog.collections().filter(({ isCopied }) => !isCopied);
   const tasks = (await Promise.all(pending.map(async (one) => await tasksOf(context, one)))).flat();
-  const openPartitions = new Map<string, number>();
-  for (const { collection } of tasks) {
-    const key = collection.uuid.toHexString(false);
-    openPartitions.set(key, (openPartitions.get(key) ?? 0) + 1);
-  }
-  const complete = async (collections: TrackedCollection[], bytes: number): Promise<void> => {
-    await retrying(context, 'copy state', async () => {
-      await catalog.completeCollections(collections, bytes);
-    });
-    for (const { namespace } of collections)
-      logger.debug({ namespace: namespaceText(namespace) }, 'collection copied');
-  };
-  // A collection whose last partition was completed just before a crash.
-  for (const collection of pending) {
-    if (!openPartitions.has(collection.uuid.toHexString(false))) await complete([collection], 0);
-  }
   tasks.sort((left, right) => right.bytes - left.bytes);
   const isSmall = ({ partition, bytes }: CopyTask): boolean =>
     partition === 'all' && bytes < smallBytes;
@@ -51,22 +35,43 @@ export async function copyCollections(context: SyncContext): Promise<void> {
   await forEachConcurrently(large, tuning.copyWorkers, async ({ collection, partition }) => {
     const bytes = await copyRange(context, collection, partition);
     if (partition === 'all') {
-      await complete([collection], bytes);
+      await complete(context, [collection], bytes);
       return;
     }
     await retrying(context, 'copy state', async () => {
       await store.completePartition(partition, bytes);
     });
-    const key = collection.uuid.toHexString(false);
-    const open = (openPartitions.get(key) ?? 1) - 1;
-    openPartitions.set(key, open);
-    if (open === 0) await complete([collection], 0);
+    const { namespace } = collection;
+    logger.debug({ namespace: namespaceText(namespace), bytes }, 'partition copied');
   });
   for (let first = 0; first < small.length; first += smallTogether) {
     const group = small.slice(first, first + smallTogether).map(({ collection }) => collection);
-    await complete(group, await copyTogether(context, group));
+    await complete(context, group, await copyTogether(context, group));
   }
-  if (context.options.buildIndexes === 'afterDataCopy') await buildAllIndexes(context);
+}
+
+/** Ends the copy, when all instances have copied their parts: builds the indexes where they come after the documents. */
+export async function finishCopy(context: SyncContext): Promise<void> {
+  const { catalog, options } = context;
+  await complete(
+    context,
+    catalog.collections().filter(({ isCopied }) => !isCopied),
+    0,
+  );
+  if (options.buildIndexes === 'afterDataCopy') await buildAllIndexes(context);
+}
+
+/** Records that collections are wholly on the destination. */
+async function complete(
+  context: SyncContext,
+  collections: readonly TrackedCollection[],
+  bytes: number,
+): Promise<void> {
+  await retrying(context, 'copy state', async () => {
+    await context.catalog.completeCollections(collections, bytes);
+  });
+  for (const { namespace } of collections)
+    context.logger.debug({ namespace: namespaceText(namespace) }, 'collection copied');
 }
 
 /** Copies one collection as a whole, now. */
@@ -80,32 +85,25 @@ export async function copyCollection(
   });
 }
 
+/** What this instance copies of a collection: of one that is not partitioned, all or nothing. */
 async function tasksOf(context: SyncContext, collection: TrackedCollection): Promise<CopyTask[]> {
+  const { store, coordination, tuning } = context;
   const { sizeBytes } = collection;
-  const whole: CopyTask = { collection, partition: 'all', bytes: sizeBytes };
-  const count = partitionCount(sizeBytes, context.tuning.partitionMebibytes * 1024 * 1024);
-  if (count === 1 || !canPartition(collection)) return [whole];
-  const partitions = await retrying(
-    context,
-    'partitioning',
-    async () => await partitionsOf(context, collection),
-  );
-  if (partitions === undefined) return [whole];
-  return partitions.map((partition) => ({ collection, partition, bytes: sizeBytes / count }));
-}
-
-async function partitionsOf(
-  context: SyncContext,
-  collection: TrackedCollection,
-): Promise<Partition[] | undefined> {
-  const stored = await context.store.readPartitions(collection.uuid);
-  if (stored) return stored;
-  // The name may be another collection's by now: its ids would split this one badly, though never wrongly.
-  const now = await locateCollection(context, collection.uuid);
-  if (!now) return undefined;
-  const partitions = await splitCollection(context, { ...collection, namespace: now.namespace });
-  await context.store.putPartitions(collection.uuid, partitions);
-  return partitions;
+  const count = partitionCount(sizeBytes, partitionBytes(tuning));
+  const stored =
+    count === 1
+      ? undefined
+      : await retrying(
+          context,
+          'partitioning',
+          async () => await store.readPartitions(collection.uuid),
+        );
+  const tasks: CopyTask[] = stored?.map((partition) => ({
+    collection,
+    partition,
+    bytes: sizeBytes / count,
+  })) ?? [{ collection, partition: 'all', bytes: sizeBytes }];
+  return tasks.filter(({ partition }) => isCopiedBy(coordination.share, collection, partition));
 }
 
 async function buildAllIndexes(context: SyncContext): Promise<void> {

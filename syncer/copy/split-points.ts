@@ -18,9 +18,14 @@ export function canPartition({ options }: Pick<TrackedCollection, 'options'>): b
   return !isTrue(options['capped']);
 }
 
+/** The size of a partition. */
+export function partitionBytes({ partitionMebibytes }: SyncContext['tuning']): number {
+  return partitionMebibytes * 1024 * 1024;
+}
+
 /** Into how many partitions a collection is split. */
-export function partitionCount(sizeBytes: number, partitionBytes: number): number {
-  return Math.min(maxPartitions, Math.max(1, Math.ceil(sizeBytes / partitionBytes)));
+export function partitionCount(sizeBytes: number, bytesOfOne: number): number {
+  return Math.min(maxPartitions, Math.max(1, Math.ceil(sizeBytes / bytesOfOne)));
 }
 
 /**
@@ -31,7 +36,7 @@ export async function splitCollection(
   { source, signal, tuning }: Pick<SyncContext, 'source' | 'signal' | 'tuning'>,
   collection: TrackedCollection,
 ): Promise<Partition[]> {
-  const count = partitionCount(collection.sizeBytes, tuning.partitionMebibytes * 1024 * 1024);
+  const count = partitionCount(collection.sizeBytes, partitionBytes(tuning));
   const { db, coll } = collection.namespace;
   const pipeline = [
     { $sample: { size: count * samplesPerPartition } },

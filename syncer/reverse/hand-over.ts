@@ -15,14 +15,14 @@ import { reversedState } from './reversed-state.ts';
 export async function handOver(context: SyncContext, live: LiveSync, to: SyncStore): Promise<void> {
   const { catalog, logger } = context;
   const { record, collections, views } = reversedState(
-    live.current,
+    live.stored,
     catalog.collections(),
     catalog.views(),
   );
   const stored = await to.readSync();
   // The answer to an earlier attempt may have been lost.
   if (stored?.reversals !== record.reversals || !isSameSync(stored, record)) {
-    requireReplaceable(stored, live.current);
+    requireReplaceable(stored, live.stored);
     await to.clear();
     await to.putCollections(collections);
     for (const view of views) await to.putView(view);
@@ -35,7 +35,7 @@ export async function handOver(context: SyncContext, live: LiveSync, to: SyncSto
 /** Removes what is left of the state on the old destination, now the source. */
 export async function clearFormerState(context: SyncContext, live: LiveSync): Promise<void> {
   const former = context.store.on(context.source);
-  requireReplaceable(await former.readSync(), live.current);
+  requireReplaceable(await former.readSync(), live.stored);
   await former.clear();
 }
 

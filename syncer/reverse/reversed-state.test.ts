@@ -26,7 +26,7 @@ const options = {
   reversible: true,
 } as const;
 const committed = {
-  ...newRecord(options, topologies),
+  ...newRecord(options, topologies, 'syncer'),
   state: 'COMMITTED',
   phase: 'done',
   startTime: oldTime,

@@ -22,8 +22,12 @@ export interface ClusterRecord {
   readonly clusterId: string;
 }
 
-/** Why a sync stopped for good. */
+/** A command that is carried out when every instance has been given it. Each pauses and resumes by itself. */
+export type GroupCommand = 'start' | 'commit' | 'reverse';
+
+/** Why an instance stopped for good. */
 export interface FailureRecord {
+  readonly instance: string;
   readonly name: ErrorName;
   readonly description: string;
   readonly at: Date;
@@ -31,8 +35,22 @@ export interface FailureRecord {
 
 /** The sync: one document, `_id: 'sync'`, in the collection `sync`. */
 export interface SyncRecord {
-  readonly state: 'RUNNING' | 'PAUSED' | 'COMMITTING' | 'COMMITTED';
+  /** After the last command, where every instance has had it: what a single one shows, `viewOf` says. */
+  readonly state: 'RUNNING' | 'COMMITTING' | 'COMMITTED';
   readonly phase: Phase;
+  /** The ids of all instances: those of the source's shards, or the one that works for all of them. */
+  readonly instances: readonly string[];
+  /** The last of the commands that all instances have to be given before it is carried out, and how many there were. */
+  readonly command: GroupCommand;
+  readonly commandCount: number;
+  /** The state before that command. */
+  readonly formerState: 'IDLE' | SyncRecord['state'];
+  /** How many of those commands each instance has been given, in the order of `instances`. */
+  readonly received: readonly number[];
+  /** The ids of the instances that are paused. */
+  readonly paused: readonly string[];
+  /** The last change of the catalog that has been applied, by its place in the change stream; null for none. */
+  readonly catalogEvent: string | null;
   /** How often the sync was reversed: of two records of a sync the one with more counts. */
   readonly reversals: number;
   readonly options: StartOptions;
@@ -57,6 +75,11 @@ export interface SyncRecord {
   readonly warnings: readonly string[];
 }
 
+/** The sync as one instance shows it: each has its own state. */
+export type SyncView = Omit<SyncRecord, 'state'> & {
+  readonly state: SyncRecord['state'] | 'PAUSED';
+};
+
 export interface CatalogTime {
   readonly db: string;
   readonly time: Timestamp;
@@ -71,6 +94,10 @@ export interface InstanceRecord {
   readonly appliedTime: Timestamp | null;
   readonly copiedBytes: number;
   readonly eventsApplied: number;
+  /** Its part of the initial copy is on the destination. */
+  readonly isCopied: boolean;
+  /** The latest change of the catalog that it has come to, by its place in the change stream: all before is applied. */
+  readonly arrivedAt: string | null;
   /** How often a process has begun to work on the sync. */
   readonly claims: number;
   readonly heartbeatAt: Date;

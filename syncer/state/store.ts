@@ -16,6 +16,19 @@ import type {
 /** Collections that are encoded or decoded at once: 10,000 would keep progress from answering for a second. */
 const maxBatch = 250;
 
+/** The latest warnings that are kept. */
+const maxWarnings = 100;
+
+/** What an instance has done at first. */
+const nothingDone = {
+  resumeToken: null,
+  appliedTime: null,
+  copiedBytes: 0,
+  eventsApplied: 0,
+  isCopied: false,
+  arrivedAt: null,
+} as const satisfies Partial<InstanceRecord>;
+
 /** Index of the record that says that all partitions of a collection are stored. */
 const partitionsEnd = -1;
 
@@ -91,8 +104,101 @@ export class SyncStore {
       throw new SyncError('OtherSyncUnfinished', 'the destination holds another sync');
   }
 
-  async updateSync(change: Partial<SyncRecord>): Promise<void> {
-    await this.#sync.updateOne({ _id: 'sync' }, { $set: change });
+  /**
+   * Changes the sync where it is as expected. What another process has changed stays.
+   * @returns false where it is not, or is gone.
+   */
+  async updateSync(
+    change: Partial<SyncRecord>,
+    expected: Partial<SyncRecord> = {},
+  ): Promise<boolean> {
+    const result = await this.#sync.updateOne({ _id: 'sync', ...expected }, { $set: change });
+    return result.matchedCount > 0;
+  }
+
+  /** Keeps a warning: the latest ones stay. */
+  async addWarning(warning: string): Promise<void> {
+    const push: Document = { warnings: { $each: [warning], $slice: -maxWarnings } };
+    await this.#sync.updateOne({ _id: 'sync' }, { $push: push });
+  }
+
+  /** Records that an instance is paused, or not any more. */
+  async setPaused(isPaused: boolean): Promise<void> {
+    const change: Document = { paused: this.#instanceId };
+    await this.#sync.updateOne(
+      { _id: 'sync' },
+      isPaused ? { $addToSet: change } : { $pull: change },
+    );
+  }
+
+  /**
+   * Records that an instance has been given a command. The first one that is brings the sync to another state.
+   * May be repeated where the answer was lost.
+   * @param first - the change of the sync that the command makes; undefined where another instance was given it before.
+   * @returns false where another instance has been given another command meanwhile.
+   */
+  async receiveCommand(
+    { instances, commandCount }: Pick<SyncRecord, 'instances' | 'commandCount'>,
+    first: Partial<SyncRecord> | undefined,
+  ): Promise<boolean> {
+    const number = first ? commandCount + 1 : commandCount;
+    const received = { [`received.${instances.indexOf(this.#instanceId)}`]: number };
+    const isReceived = { _id: 'sync', commandCount: number, ...received };
+    if ((await this.#sync.findOne(isReceived, { signal: this.#signal })) !== null) return true;
+    const result = await this.#sync.updateOne(
+      { _id: 'sync', commandCount },
+      { $set: { ...first, ...received, commandCount: number } },
+    );
+    return result.matchedCount > 0;
+  }
+
+  /** Who coordinates, also when that was a while ago; null where nobody has yet. */
+  async readCoordinator(): Promise<string | null> {
+    const found = await this.#sync.findOne({ _id: 'coordinator' }, { signal: this.#signal });
+    return (found?.['holder'] as string | null | undefined) ?? null;
+  }
+
+  /**
+   * Makes this process the coordinator for some time, by the server's clock: where it is, or nobody is any more.
+   * @param mayBeFirst - false where it does not become the first one there is.
+   * @returns false where another one is.
+   */
+  async takeLease(leaseMs: number, mayBeFirst: boolean): Promise<boolean> {
+    const nobody = { holder: null, incarnation: null, until: new Date(0) };
+    await this.#sync.updateOne({ _id: 'coordinator' }, { $setOnInsert: nobody }, { upsert: true });
+    const isOver = { $and: [{ $ne: ['$holder', null] }, { $lt: ['$until', '$$NOW'] }] };
+    const isFree = [
+      isOver,
+      { $eq: ['$holder', this.#instanceId] },
+      ...(mayBeFirst ? [{ $eq: ['$holder', null] }] : []),
+    ];
+    return await this.#setLease(leaseMs, { $or: isFree });
+  }
+
+  /** Goes on being the coordinator. @returns false where another process is by now. */
+  async renewLease(leaseMs: number): Promise<boolean> {
+    return await this.#setLease(leaseMs, { $eq: ['$incarnation', this.#incarnation] });
+  }
+
+  async #setLease(leaseMs: number, condition: Document): Promise<boolean> {
+    const result = await this.#sync.updateOne({ _id: 'coordinator', $expr: condition }, [
+      {
+        $set: {
+          holder: { $literal: this.#instanceId },
+          incarnation: this.#incarnation,
+          until: { $add: ['$$NOW', leaseMs] },
+        },
+      },
+    ]);
+    return result.matchedCount > 0;
+  }
+
+  /** What is stored of each instance, by its id. */
+  async readInstances(): Promise<ReadonlyMap<string, InstanceRecord>> {
+    const found = await this.#instances.find({}, { signal: this.#signal }).toArray();
+    return new Map(
+      found.map((stored) => [stored._id, withoutId(stored) as unknown as InstanceRecord]),
+    );
   }
 
   /** What is stored of this instance, undefined when it never worked on the sync. */
@@ -106,12 +212,11 @@ export class SyncStore {
 
   /** Takes this instance over: whichever process held it before can save nothing any more. */
   async claimInstance(): Promise<InstanceRecord> {
-    const fresh = { resumeToken: null, appliedTime: null, copiedBytes: 0, eventsApplied: 0 };
     const claimed = await this.#instances.findOneAndUpdate(
       { _id: this.#instanceId },
       {
         $set: { incarnation: this.#incarnation, heartbeatAt: new Date() },
-        $setOnInsert: fresh,
+        $setOnInsert: { ...nothingDone },
         $inc: { claims: 1 },
       },
       { upsert: true, returnDocument: 'after' },
@@ -126,10 +231,20 @@ export class SyncStore {
     });
   }
 
-  /** Forgets all that was applied and copied: the sync begins anew. @throws SyncError SupersededByOtherInstance. */
-  async resetInstance(): Promise<void> {
-    const fresh = { resumeToken: null, appliedTime: null, copiedBytes: 0, eventsApplied: 0 };
-    await this.#updateInstance({ $set: fresh });
+  /** Records that this instance has come to a change of the catalog. @throws SyncError SupersededByOtherInstance. */
+  async saveArrival(arrivedAt: string): Promise<void> {
+    await this.#updateInstance({ $set: { arrivedAt } });
+  }
+
+  /** Records that this instance has copied its part. @throws SyncError SupersededByOtherInstance. */
+  async completeCopy(): Promise<void> {
+    await this.#updateInstance({ $set: { isCopied: true } });
+  }
+
+  /** Forgets all that any instance has applied and copied: the sync begins anew. @throws SyncError SupersededByOtherInstance. */
+  async resetInstances(): Promise<void> {
+    await this.heartbeat();
+    await this.#instances.updateMany({}, { $set: { ...nothingDone } });
   }
 
   /** Says that this instance lives. @throws SyncError SupersededByOtherInstance. */

@@ -34,8 +34,8 @@ describe('pause and resume', () => {
     {
       await using slow = await slowCommands(pair.destination, ['insert'], 150);
       await syncer.start({ ...forward, enableUserWriteBlocking: true });
-      await until('a copied collection', async () =>
-        (await syncer.log()).includes('"msg":"collection copied"'),
+      await until('a copied partition', async () =>
+        (await syncer.log()).includes('"msg":"partition copied"'),
       );
       await pause(syncer);
       await slow[Symbol.asyncDispose]();

@@ -27,10 +27,15 @@ interface Moving extends Document {
 /**
  * The invariant: whatever is written to the sharded source, with shard keys changed, collections sharded and renamed and
  * chunks moved, and whenever the syncer is killed, after the commit both sides are equal byte for byte, and each document
- * is on one shard. Odd seeds let the syncer live; even ones kill it during the copy, the changes and the commit.
+ * is on one shard. Odd seeds let the syncers live; even ones kill one during the copy, the changes and the commit.
  */
-for (const shards of [2, 3] as const) {
-  describe(`a random workload on two shards, synced to ${shards}`, function () {
+for (const [shards, isShared] of [
+  [2, false],
+  [2, true],
+  [3, true],
+] as const) {
+  const by = isShared ? 'two instances' : 'one instance';
+  describe(`a random workload on two shards, synced to ${shards} by ${by}`, function () {
     this.timeout(400_000);
     const pair = useShardedPair(shards, 2);
 
@@ -106,6 +111,7 @@ for (const shards of [2, 3] as const) {
         }
         await prepareMoving();
         await syncThroughKills(pair, seed, {
+          isShared,
           write: async (signal) =>
             await Promise.all([
               workload.run(3, signal),

@@ -1,6 +1,6 @@
 import { sleep } from '../../../service/sleep.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
-import { forward } from './cluster-pair.ts';
+import { instancesOf, startInstances } from './instances.ts';
 import type { ShardedPair } from './sharded-pair.ts';
 
 /** How long writers go on while change events are applied. */
@@ -12,18 +12,21 @@ const deadlineMs = 150_000;
 const never = new AbortController().signal;
 
 /**
- * Syncs into a sharded cluster while the source is written to, and commits. With an even seed the syncer is killed during
- * the copy, the changes and the commit; every third seed has its indexes built after the copy.
+ * Syncs into a sharded cluster while the source is written to, and commits. With an even seed a syncer is killed during the
+ * copy, the changes and the commit; every third seed has its indexes built after the copy.
  */
 export async function syncThroughKills(
-  pair: Pick<ShardedPair, 'syncer'>,
+  pair: ShardedPair,
   seed: number,
   {
     write,
+    isShared = false,
     body = () => Promise.resolve({}),
   }: {
     /** Writes to the source until the signal is aborted. */
     readonly write: (signal: AbortSignal) => Promise<unknown>;
+    /** One instance for each shard of the source, in place of one for all. */
+    readonly isShared?: boolean;
     /** What the start asks for besides, when writing has begun. */
     readonly body?: () => Promise<object>;
   },
@@ -31,10 +34,14 @@ export async function syncThroughKills(
   const chance = new SeededRandom(seed);
   const isKilled = seed % 2 === 0;
   // Small partitions, so that small collections are split too.
-  await using syncer = await pair.syncer({ options: { partitionMebibytes: 0.05 } });
+  const settings = { options: { partitionMebibytes: 0.05 } };
+  await using instances = isShared
+    ? await startInstances(pair, settings)
+    : instancesOf([await pair.syncer(settings)]);
   const killAndRestart = async (withinMs: number): Promise<void> => {
     if (!isKilled) return;
     await sleep(chance.below(withinMs), never);
+    const syncer = chance.pick(instances.all);
     await syncer.kill('SIGKILL');
     await syncer.restart();
   };
@@ -42,17 +49,17 @@ export async function syncThroughKills(
   const written = write(writing.signal);
   try {
     const buildIndexes = seed % 3 === 0 ? 'afterDataCopy' : 'beforeDataCopy';
-    await syncer.start({ ...forward, buildIndexes, ...(await body()) });
+    await instances.start({ buildIndexes, ...(await body()) });
     await killAndRestart(3_000);
-    await syncer.waitFor(({ canCommit }) => canCommit, { deadlineMs });
+    await instances.waitFor(({ canCommit }) => canCommit, { deadlineMs });
     await sleep(workloadMs, never);
     await killAndRestart(1);
   } finally {
     writing.abort();
     await written;
   }
-  await syncer.waitFor(({ canCommit }) => canCommit, { deadlineMs });
-  await syncer.commit();
+  await instances.waitFor(({ canCommit }) => canCommit, { deadlineMs });
+  await instances.send('commit');
   await killAndRestart(2_000);
-  await syncer.waitFor(({ state }) => state === 'COMMITTED', { deadlineMs });
+  await instances.waitFor(({ state }) => state === 'COMMITTED', { deadlineMs });
 }

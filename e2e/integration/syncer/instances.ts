@@ -1,0 +1,58 @@
+import type {
+  SyncerProcess,
+  SyncerProcessOptions,
+  SyncerProgress,
+} from '../../ground/syncer-process.ts';
+import { forward } from './cluster-pair.ts';
+import type { ShardedPair } from './sharded-pair.ts';
+
+/** Several instances of the syncer that work on one sync. */
+export interface Instances extends AsyncDisposable {
+  readonly all: readonly SyncerProcess[];
+  /** Sends a command to all at the same time. Rejects when one refuses it. */
+  send(command: string, body?: object): Promise<void>;
+  start(body?: object): Promise<void>;
+  /** Waits until the progress of each is as asked. */
+  waitFor(
+    isReached: (progress: SyncerProgress) => boolean,
+    options?: { readonly deadlineMs?: number },
+  ): Promise<readonly SyncerProgress[]>;
+}
+
+/** Starts an instance for each shard of the source of a pair. */
+export async function startInstances(
+  pair: ShardedPair,
+  { options, ...more }: Partial<SyncerProcessOptions> = {},
+): Promise<Instances> {
+  const shards = pair.source.ground?.cluster.shards ?? [];
+  const all = await Promise.all(
+    shards.map(async (id) => await pair.syncer({ ...more, options: { ...options, id } })),
+  );
+  return instancesOf(all);
+}
+
+/** Takes syncers together. */
+export function instancesOf(all: readonly SyncerProcess[]): Instances {
+  const instances: Instances = {
+    all,
+    async send(command, body = {}) {
+      const answers = await Promise.all(all.map(async (one) => await one.post(command, body)));
+      const refused = answers.find(({ status }) => status !== 200);
+      if (refused) throw new Error(`${command}: ${JSON.stringify(refused.body)}`);
+    },
+    async start(body = {}) {
+      await instances.send('start', { ...forward, ...body });
+    },
+    async waitFor(isReached, waiting) {
+      return await Promise.all(all.map(async (one) => await one.waitFor(isReached, waiting)));
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(
+        all.map(async (one) => {
+          await one[Symbol.asyncDispose]();
+        }),
+      );
+    },
+  };
+  return instances;
+}

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { until } from '../../ground/until.ts';
+import { forward } from './cluster-pair.ts';
+import { startInstances, type Instances } from './instances.ts';
+import { useShardedPair } from './sharded-pair.ts';
+
+interface Row {
+  readonly _id: number | string;
+  readonly [field: string]: unknown;
+}
+
+describe('several instances on one sync', function () {
+  this.timeout(180_000);
+  const pair = useShardedPair(2, 2);
+  const first = 'from-0';
+  const second = 'from-1';
+
+  beforeEach(async () => {
+    await pair.reset();
+    const { client } = pair.source;
+    const admin = client.db('admin');
+    await admin.command({ enableSharding: 'shop', primaryShard: first });
+    await admin.command({ shardCollection: 'shop.items', key: { _id: 'hashed' } });
+    await client.db('shop').collection<Row>('items').insertMany(rows(0, 2_000));
+    await client.db('shop').collection<Row>('plain').insertMany(rows(0, 500));
+  });
+
+  const rows = (from: number, count: number): Row[] =>
+    Array.from({ length: count }, (_, index) => ({
+      _id: from + index,
+      number: index,
+      text: 'x'.repeat(100),
+    }));
+
+  const shop = () => pair.source.client.db('shop');
+
+  async function syncing(
+    options: Readonly<Record<string, string | number>> = {},
+  ): Promise<Instances> {
+    const instances = await startInstances(pair, { options });
+    try {
+      await instances.start();
+      await instances.waitFor(({ canCommit }) => canCommit);
+      return instances;
+    } catch (error) {
+      await instances[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async function commit(instances: Instances): Promise<void> {
+    await instances.waitFor(({ canCommit }) => canCommit);
+    await instances.send('commit');
+    await instances.waitFor(({ state }) => state === 'COMMITTED');
+  }
+
+  it('copies and follows as one: each its part, one coordinator, one result', async () => {
+    await using instances = await syncing({ partitionMebibytes: 0.05 });
+    const copied = await instances.waitFor(({ coordinatorID }) => coordinatorID !== null);
+    assert.deepEqual(
+      copied.map(({ syncerID }) => syncerID),
+      [first, second],
+    );
+    assert.equal(new Set(copied.map(({ coordinatorID }) => coordinatorID)).size, 1);
+    const totals = copied.map(({ collectionCopy }) => collectionCopy?.estimatedTotalBytes);
+    assert.equal(totals[0], totals[1]);
+    const bytes = copied.map(({ collectionCopy }) => collectionCopy?.estimatedCopiedBytes ?? 0);
+    assert.ok(
+      bytes.every((part) => part > 0),
+      JSON.stringify(bytes),
+    );
+    assert.equal((bytes[0] ?? 0) + (bytes[1] ?? 0), totals[0]);
+
+    const items = shop().collection<Row>('items');
+    await items.insertMany(rows(2_000, 500));
+    await items.updateMany({ _id: { $lt: 300 } }, { $inc: { number: 1 } });
+    await items.createIndex({ number: 1 });
+    await items.deleteMany({ _id: { $gte: 1_900, $lt: 2_100 } });
+    await shop().collection('plain').rename('renamed');
+    await shop().createCollection<Row>('words', { collation: { locale: 'en', strength: 2 } });
+    const words = shop().collection<Row>('words');
+    for (const word of ['a', 'A', 'b', 'B'].flatMap((one) => [one, one])) {
+      await words.deleteOne({ _id: word });
+      await words.insertOne({ _id: word, from: 'before' });
+    }
+    await shop().collection<Row>('renamed').insertMany(rows(500, 100));
+    await commit(instances);
+    await pair.assertEqual();
+    const applied = await Promise.all(instances.all.map(async (one) => await one.progress()));
+    assert.ok(applied.every(({ totalEventsApplied }) => (totalEventsApplied ?? 0) > 100));
+  });
+
+  it('waits for an instance that was not started or given a command, and says so', async () => {
+    await using instances = await startInstances(pair);
+    const [one, other] = instances.all;
+    assert.ok(one && other);
+    await one.start(forward);
+    await one.waitFor(({ warnings }) => hasWarning(warnings, `${second} has not been given start`));
+    assert.equal((await one.progress()).info, 'collection copy');
+    assert.deepEqual((await other.progress()).state, 'IDLE');
+    const refused = await other.post('start', { ...forward, buildIndexes: 'never' });
+    assert.equal(refused.body['error'], 'OtherStartOptions');
+    await other.start(forward);
+    await instances.waitFor(({ canCommit }) => canCommit);
+    assert.equal((await one.post('start', forward)).body['error'], 'InvalidStateTransition');
+
+    await other.commit();
+    assert.equal((await other.progress()).state, 'COMMITTING');
+    await one.kill();
+    await one.restart();
+    const before = await one.waitFor(({ canCommit }) => canCommit);
+    assert.equal(before.state, 'RUNNING');
+    await shop().collection<Row>('items').insertMany(rows(5_000, 100));
+    await one.commit();
+    await instances.waitFor(({ state }) => state === 'COMMITTED');
+    await pair.assertEqual();
+    await one.kill();
+    await one.restart();
+    assert.equal((await one.progress()).state, 'COMMITTED');
+  });
+
+  it('lets a change of the catalog wait for an instance that is paused, and refuses others', async () => {
+    await using instances = await syncing();
+    const [one, other] = instances.all;
+    assert.ok(one && other);
+    assert.equal((await other.post('pause', {})).status, 200);
+    assert.equal((await other.progress()).state, 'PAUSED');
+    assert.equal((await one.progress()).state, 'RUNNING');
+    await shop().collection('items').createIndex({ text: 1 });
+    await one.waitFor(({ warnings }) => hasWarning(warnings, `${second} (paused) has not`));
+    await using outsider = await pair.syncer({ options: { id: 'other' }, until: 'listening' });
+    await until('the refusal of another name', async () =>
+      String((await outsider.getProgress()).body['error']).startsWith('NotAnInstance'),
+    );
+    assert.equal((await one.post('pause', {})).status, 200);
+    for (const each of instances.all) assert.equal((await each.post('resume', {})).status, 200);
+    await commit(instances);
+    await pair.assertEqual();
+  });
+
+  it('goes on when the coordinator is killed or stopped before a change of the catalog', async () => {
+    await using instances = await syncing();
+    const [{ coordinatorID } = { coordinatorID: null }] = await instances.waitFor(
+      ({ coordinatorID: id }) => id !== null,
+    );
+    const coordinator = instances.all[coordinatorID === first ? 0 : 1];
+    const other = instances.all[coordinatorID === first ? 1 : 0];
+    assert.ok(coordinator && other);
+    await coordinator.kill('SIGSTOP');
+    for (const name of ['a', 'b', 'c']) await shop().createCollection(name);
+    await shop().collection<Row>('items').insertMany(rows(3_000, 200));
+    await other.waitFor(({ coordinatorID: now }) => now !== coordinatorID);
+    await coordinator.kill('SIGCONT');
+    await instances.waitFor(({ coordinatorID: now }) => now !== coordinatorID);
+    await other.kill();
+    await shop().collection('b').drop();
+    await shop().collection('a').rename('z');
+    await other.restart();
+    await commit(instances);
+    await pair.assertEqual();
+  });
+
+  function hasWarning(warnings: readonly string[] | null, text: string): boolean {
+    return warnings?.some((warning) => warning.includes(text)) ?? false;
+  }
+});
