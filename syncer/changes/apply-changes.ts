@@ -10,7 +10,8 @@ import type { SyncContext } from '../sync-context.ts';
 import { idsOf, type DocumentChange } from './change-event.ts';
 import type { RoutedChange } from './change-router.ts';
 import { coalesce, type DocumentWrite, type WholeDocument } from './coalesce.ts';
-import { insertNew, putOrUpdate, putScattered } from './write-changes.ts';
+import { withoutUnplaced } from './unplaced.ts';
+import { insertNew, putAsTheyAre, putOrUpdate, putScattered } from './write-changes.ts';
 
 /** Collections of one lane that are written to side by side. */
 const maxCollections = 4;
@@ -57,10 +58,15 @@ export class ChangeApplier {
       return;
     }
     const isCollated = collection.options['collation'] !== undefined;
-    for (const { writes, deletes } of coalesce(changes, { isCollated })) {
-      // No id is in both, so that they may go side by side; under a collation one of them is empty.
+    const isPlaced = this.#context.sourceShards.length > 0 && isScattered(collection);
+    for (const batch of coalesce(changes, { isCollated })) {
+      const { writes, deletes, unplaced } = isPlaced
+        ? withoutUnplaced(batch)
+        : { ...batch, unplaced: [] };
+      // No id is in two of them, so that they may go side by side; under a collation one of the first two is empty.
       const results = await Promise.allSettled([
         this.#write(collection, writes),
+        putAsTheyAre(this.#context, collection, unplaced),
         deleteByKeys(
           this.#context,
           collection,

@@ -1,7 +1,7 @@
 import { MongoServerError, type Document } from 'mongodb';
 import { documentSequence } from '../../mongo/document-sequence.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
-import type { RawDocument } from '../../mongo/raw-bson.ts';
+import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
 import { codeOf, isTransient } from '../../mongo/server-errors.ts';
 import { checkDuplicateIds } from '../copy/check-duplicate-ids.ts';
 import { deleteDocuments } from '../copy/delete-documents.ts';
@@ -9,7 +9,7 @@ import { insertDocuments, throwWriteErrors, writeOptions } from '../copy/insert-
 import { isScattered } from '../catalog/scattered.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
-import { idsOf } from './change-event.ts';
+import { idsOf, type DocumentChange } from './change-event.ts';
 import type { DocumentWrite, WholeDocument } from './coalesce.ts';
 import { readDocument, readDocuments } from './read-document.ts';
 import { updateStatement } from './write-statements.ts';
@@ -131,12 +131,20 @@ const maxTogether = 500;
  * Where one is gone, its delete is still to come.
  * @throws SyncError DuplicateIds.
  */
-async function putAsTheyAre(
+export async function putAsTheyAre(
   context: SyncContext,
   collection: TrackedCollection,
-  writes: readonly DocumentWrite[],
+  changes: readonly DocumentChange[],
 ): Promise<void> {
-  const ids = idsOf(writes);
+  for (let first = 0; first < changes.length; first += maxTogether)
+    await putTogether(context, collection, idsOf(changes.slice(first, first + maxTogether)));
+}
+
+async function putTogether(
+  context: SyncContext,
+  collection: TrackedCollection,
+  ids: readonly RawElement[],
+): Promise<void> {
   if (context.sourceShards.length > 0) await checkDuplicateIds(context, collection, ids);
   await deleteDocuments(context, collection, ids);
   for await (const documents of readDocuments(context, collection.uuid, ids)) {

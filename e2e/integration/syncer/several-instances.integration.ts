@@ -73,8 +73,8 @@ describe('several instances on one sync', function () {
 
     const items = shop().collection<Row>('items');
     await items.insertMany(rows(2_000, 500));
-    await items.updateMany({ _id: { $lt: 300 } }, { $inc: { number: 1 } });
-    await items.createIndex({ number: 1 });
+    await items.updateMany({ _id: { $lt: 300 } }, { $set: { changed: true } });
+    await items.createIndexes([{ key: { number: 1 } }]);
     await items.deleteMany({ _id: { $gte: 1_900, $lt: 2_100 } });
     await shop().collection('plain').rename('renamed');
     await shop().createCollection<Row>('words', { collation: { locale: 'en', strength: 2 } });
@@ -126,7 +126,9 @@ describe('several instances on one sync', function () {
     assert.equal((await other.post('pause', {})).status, 200);
     assert.equal((await other.progress()).state, 'PAUSED');
     assert.equal((await one.progress()).state, 'RUNNING');
-    await shop().collection('items').createIndex({ text: 1 });
+    await shop()
+      .collection('items')
+      .createIndexes([{ key: { text: 1 } }]);
     await one.waitFor(({ warnings }) => hasWarning(warnings, `${second} (paused) has not`));
     await using outsider = await pair.syncer({ options: { id: 'other' }, until: 'listening' });
     await until('the refusal of another name', async () =>

@@ -143,6 +143,26 @@ describe('a sharded cluster synced into one with another number of shards', func
     await pair.assertEqual();
   });
 
+  it('follows changes whose events leave out the shard key, as of documents without it', async () => {
+    await halves('shop.items', 2100);
+    await source().insertMany(items(600));
+    await source().insertMany([700, 701, 702, 703].map((_id) => ({ _id, v: 'a' })));
+    await using syncer = await pair.syncing({});
+    await using stream = source().watch();
+    await stream.tryNext();
+    await source().updateOne({ _id: 700, k: null }, { $set: { v: 'changed' } });
+    await source().replaceOne({ _id: 701, k: null }, { v: 'replaced' });
+    await source().deleteOne({ _id: 702, k: null });
+    await source().insertOne({ _id: 704, v: 'new' });
+    await source().updateOne({ _id: 703, k: null }, { $set: { k: 3_000 } });
+    for (const _id of [700, 701, 702, 704]) {
+      const event: Document = await stream.next();
+      assert.deepEqual(event['documentKey'], { _id });
+    }
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
   it('follows the catalog on all shards', async () => {
     await halves('shop.items', 350);
     await source().insertMany(items(100));
