@@ -1,8 +1,10 @@
-import { MongoServerError, type Document } from 'mongodb';
+import { BSON, MongoServerError, type Document } from 'mongodb';
 import { documentSequence } from '../../mongo/document-sequence.ts';
-import type { Namespace } from '../../mongo/namespace.ts';
-import type { RawDocument } from '../../mongo/raw-bson.ts';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
+import { decodeElement } from '../../mongo/raw-value.ts';
 import { codeOf, isTransient } from '../../mongo/server-errors.ts';
+import { SyncError } from '../../service/errors.ts';
 import { checkDuplicateIds } from '../copy/check-duplicate-ids.ts';
 import { deleteDocuments } from '../copy/delete-documents.ts';
 import { insertDocuments, throwWriteErrors, writeOptions } from '../copy/insert-documents.ts';
@@ -129,7 +131,7 @@ const maxTogether = 500;
 /**
  * Puts the documents of some changes as they are now on the source, with whatever shard keys, and no others of their ids.
  * Where one is gone, its delete is still to come.
- * @throws SyncError DuplicateIds.
+ * @throws SyncError DuplicateIds; OrphanInTheWay, which passes when the shard has removed what does not belong to it.
  */
 async function putAsTheyAre(
   context: SyncContext,
@@ -140,8 +142,18 @@ async function putAsTheyAre(
   if (context.sourceShards.length > 0) await checkDuplicateIds(context, collection, ids);
   await deleteDocuments(context, collection, ids);
   for await (const documents of readDocuments(context, collection.uuid, ids)) {
-    await insertDocuments(context, collection.namespace, documents);
+    const [taken] = await insertDocuments(context, collection.namespace, documents);
+    if (taken) throw orphanError(collection, taken);
   }
+}
+
+/** The error for an `_id` that a shard refuses, though no document of that `_id` shows there. */
+function orphanError({ namespace }: TrackedCollection, id: RawElement): SyncError {
+  const _id = BSON.EJSON.stringify(decodeElement(id));
+  return new SyncError(
+    'OrphanInTheWay',
+    `a shard of the destination refuses the _id ${_id} of ${namespaceText(namespace)}: a chunk that was moved away has left a document there`,
+  );
 }
 
 /**
