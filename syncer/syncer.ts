@@ -193,9 +193,15 @@ export class Syncer {
       this.#require('reverse');
       await this.#requireOwnership();
       const { current } = this.#live;
-      const store = this.#storeOn(current.source.name);
+      const storeOnSource = this.#storeOn(current.source.name);
       await naming(async () => {
-        await checkReverse(current, this.#clusters, store, this.#signal);
+        await checkReverse({
+          record: current,
+          clusters: this.#clusters,
+          topologies: this.#needTopologies(),
+          storeOnSource,
+          signal: this.#signal,
+        });
       });
       await this.#transition({ state: 'RUNNING', phase: 'handover' });
       this.#logger.info({ blocked: blockedClusters(this.#live.current) }, 'reversing');
