@@ -88,6 +88,8 @@ describe('reverse between sharded clusters', function () {
     await shop.collection<Item>('items').insertMany(items(400));
     await old().admin({ shardCollection: 'shop.hashed', key: { _id: 'hashed' } });
     await shop.collection<Item>('hashed').insertMany(items(100));
+    await old().admin({ shardCollection: 'shop.marked', key: { k: 1 }, unique: true });
+    await shop.collection<Item>('marked').insertMany(items(20));
     await shop.createCollection('collated', { collation: { locale: 'en', strength: 2 } });
     await halves(old(), 'shop.collated', { k: 200 }).catch(async () => {
       const simple = { locale: 'simple' };
@@ -128,6 +130,11 @@ describe('reverse between sharded clusters', function () {
     await shop.collection<Item>('later').insertMany(items(50));
     await ground.admin({ refineCollectionShardKey: 'shop.items', key: { k: 1, _id: 1 } });
     await shop.collection<Item>('items').insertOne({ _id: 'refined', k: 5, v: 'a' });
+    await shop.collection('marked').createIndexes([{ key: { k: 1, _id: 1 } }]);
+    await shop.collection('marked').dropIndex('k_1');
+    await ground.admin({ refineCollectionShardKey: 'shop.marked', key: { k: 1, _id: 1 } });
+    await shop.collection<Item>('marked').insertMany(items(20, 100));
+    await shop.collection<Item>('marked').updateOne({ _id: 3, k: 3 }, { $set: { k: -3 } });
   }
 
   it('carries back what users wrote on each shard since the commit, and can be reversed again', async () => {
@@ -192,6 +199,10 @@ describe('reverse between sharded clusters', function () {
       assert.deepEqual((await keys.findOne({ _id: ns }))?.key, key, ns);
     const far = (await old().onShards('shop.made'))[old().cluster.shards[1] ?? ''];
     assert.deepEqual(far?.length, 100);
+
+    // What is marked as unique there takes no longer key.
+    const { warnings } = await syncer.progress();
+    assert.ok(warnings?.some((text) => text.includes('shop.marked keeps its shard key')));
 
     await useAsUser(old(), 3);
     assert.deepEqual(await syncer.post('reverse', {}), success);
