@@ -12,6 +12,7 @@ import { isScattered } from '../catalog/scattered.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { idsOf } from './change-event.ts';
+import { findMissing } from './find-missing.ts';
 import type { DocumentWrite, WholeDocument } from './coalesce.ts';
 import { readDocument, readDocuments } from './read-document.ts';
 import { updateStatement } from './write-statements.ts';
@@ -90,6 +91,8 @@ export async function putOrUpdate(
     for (const { index } of (answer['upserted'] ?? []) as { index: number }[])
       if (rest[index]?.kind === 'insert') newCount++;
     const [failed] = (answer['writeErrors'] ?? []) as Document[];
+    const done = failed ? Number(failed['index']) : statements.length;
+    if (Number(answer['n']) < done) await putMissing(context, collection, rest.slice(0, done));
     if (!failed) {
       throwWriteErrors(answer, () => false);
       rest = rest.slice(statements.length);
@@ -113,6 +116,21 @@ export async function putOrUpdate(
     rest = rest.slice(index + taken.length);
   }
   return { newCount, insertCount: writes.filter(({ kind }) => kind === 'insert').length };
+}
+
+/**
+ * Puts the documents of updates that found none, where the source has them: what takes the place of a document is a delete
+ * and an insert, and the process that did the first may have died before the second. Where they are gone from the source,
+ * as when changes are repeated, nothing is put.
+ */
+async function putMissing(
+  context: SyncContext,
+  collection: TrackedCollection,
+  writes: readonly DocumentWrite[],
+): Promise<void> {
+  const updates = writes.filter(({ kind }) => kind === 'update');
+  for await (const missing of findMissing(context, collection, updates))
+    await putAsTheyAre(context, collection, missing);
 }
 
 /** As many of the statements as fit into one command, from the first on; none where the first one is too large for any. */
