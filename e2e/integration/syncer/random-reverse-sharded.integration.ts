@@ -29,7 +29,7 @@ describe('a random workload on the new sharded cluster, and reversals', function
         async write(name, writerSeed, signal) {
           const { client, cluster } = grounds[name];
           const workload = new ShardedWorkload(client, cluster.shards, writerSeed);
-          await workload.run(signal);
+          await workload.run(1, signal);
           assert.ok((workload.counts['done'] ?? 0) > 20, JSON.stringify(workload.counts));
         },
       });

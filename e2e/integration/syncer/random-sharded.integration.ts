@@ -32,7 +32,7 @@ for (const shards of [2, 3] as const) {
         await workload.prepare();
         await syncThroughKills(pair, seed, {
           write: async (signal) => {
-            await workload.run(signal);
+            await workload.run(3, signal);
           },
         });
         await pair.assertEqual();

@@ -50,10 +50,13 @@ export class ShardedWorkload {
     await this.#moving.insertMany(documents);
   }
 
-  /** Writes until the signal is aborted. */
-  async run(signal: AbortSignal): Promise<void> {
+  /**
+   * Writes until the signal is aborted.
+   * @param writers - side by side, besides what moves.
+   */
+  async run(writers: number, signal: AbortSignal): Promise<void> {
     await Promise.all([
-      this.#workload.run(3, signal),
+      this.#workload.run(writers, signal),
       this.#changePlaces(new SeededRandom(this.#seed), signal),
       this.#moveDocuments(new SeededRandom(this.#seed + 1), signal),
     ]);
