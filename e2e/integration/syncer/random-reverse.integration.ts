@@ -16,7 +16,7 @@ const seeds =
  * sync is committed, both sides are equal byte for byte. Then the same the other way round.
  */
 describe('a random workload on the new deployment, and reversals', function () {
-  this.timeout(120_000);
+  this.timeout(400_000);
   const pair = useClusterPair({ parameters: canBeSlow });
   const side = (name: SideName) => (name === 'cluster0' ? pair.source : pair.destination);
   beforeEach(async () => {
