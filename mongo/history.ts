@@ -1,27 +1,38 @@
 import type { Timestamp } from 'mongodb';
 import type { ClusterClient } from './cluster-client.ts';
+import { isAtMost, resumeTokenTime, writeNoop } from './cluster-time.ts';
 import { RawCursor } from './raw-cursor.ts';
 import { codeOf, serverCode } from './server-errors.ts';
 
-/** True while a change stream of the whole cluster can be opened at a cluster time: its oplog reaches back to it. */
+const deadlineMs = 60_000;
+
+/**
+ * True while a change stream of the whole cluster can be opened at a cluster time: its oplog, or those of all its shards,
+ * reach back to it.
+ */
 export async function hasHistorySince(
-  { raw }: ClusterClient,
+  cluster: ClusterClient,
   time: Timestamp,
   signal: AbortSignal,
 ): Promise<boolean> {
+  // A router gives empty batches before all shards have answered. So it is read on until something later is known.
+  await writeNoop(cluster, 'history', signal);
   const changeStream = { allChangesForCluster: true, startAtOperationTime: time };
-  // Nothing has this operation type: only the beginning of the history is of interest.
-  const pipeline = [{ $changeStream: changeStream }, { $match: { operationType: 'none' } }];
+  const pipeline = [{ $changeStream: changeStream }, { $project: { _id: 1 } }];
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
   try {
     await using cursor = await RawCursor.open(
-      raw,
+      cluster.raw,
       'admin',
       { aggregate: 1, pipeline, cursor: { batchSize: 0 }, readConcern: { level: 'majority' } },
-      { signal, maxAwaitMs: 1 },
+      { signal: limited, batchSize: 1, maxAwaitMs: 500 },
     );
-    await cursor.next();
-    await cursor.next();
-    return true;
+    for (;;) {
+      const batch = await cursor.next();
+      const token = batch?.postBatchResumeToken;
+      if (batch?.isEmpty === false || !token || !isAtMost(resumeTokenTime(token), time))
+        return true;
+    }
   } catch (error) {
     if (codeOf(error) === serverCode.changeStreamHistoryLost) return false;
     throw error;

@@ -140,6 +140,13 @@ export const errorTable = {
     retryable: true,
     action: 'Stop the balancer of the cluster (sh.stopBalancer()) until the sync is committed.',
   },
+  OrphanInTheWay: {
+    status: 503,
+    retryable: true,
+    reason: 'OrphanInTheWay',
+    action:
+      'Nothing, if it passes: it is tried again until the shard has removed what a chunk that was moved away has left there. Where that was stopped, let it go on.',
+  },
   ClusterUnreachable: {
     status: 503,
     retryable: true,

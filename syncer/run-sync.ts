@@ -216,11 +216,13 @@ export async function fixCommitTime(context: SyncContext, live: LiveSync): Promi
 
 /**
  * Fixes the time from which on a reversal takes changes of the destination (see reversedState). May be repeated: the
- * first time that was stored stays.
+ * first time that was stored stays. On a sharded cluster it is that of the shard whose clock is ahead: when a second no-op is
+ * written, those of all are beyond it, and so is what users write there.
  */
 async function fixWritableTime(context: SyncContext, live: LiveSync): Promise<void> {
   if (!live.current.options.reversible || live.current.writableTime !== null) return;
   const writableTime = await writeNoop(context.destination, 'writable', context.signal);
+  await writeNoop(context.destination, 'writable', context.signal);
   await live.update({ writableTime }, { writableTime: null });
 }
 

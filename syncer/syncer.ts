@@ -237,9 +237,15 @@ export class Syncer {
       this.#require('reverse');
       await this.#requireOwnership();
       const { current } = this.#live;
-      const store = this.#storeOn(current.source.name);
+      const storeOnSource = this.#storeOn(current.source.name);
       await naming(async () => {
-        await checkReverse(this.#live.stored, this.#clusters, store, this.#signal);
+        await checkReverse({
+          record: this.#live.stored,
+          clusters: this.#clusters,
+          topologies: this.#needTopologies(),
+          storeOnSource,
+          signal: this.#signal,
+        });
       });
       await this.#transition(async () => {
         await this.#live.receive('reverse', { state: 'RUNNING', phase: 'handover' });

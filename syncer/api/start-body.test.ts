@@ -207,7 +207,12 @@ describe('parseStartBody', () => {
   }
 });
 
+type Shape = Parameters<typeof checkTopologies>[1];
+
 describe('checkTopologies', () => {
+  const of = (kind: Shape['kind'], shards: number): Shape => {
+    return { kind, shards: Array.from({ length: shards }, (_, index) => `shard-${index}`) };
+  };
   const sharding = { createSupportingIndexes: false, shardingEntries: [] };
   const cases: [
     typeof sharding | undefined,
@@ -231,20 +236,35 @@ describe('checkTopologies', () => {
       const options = { reversible: false, ...(given === undefined ? {} : { sharding: given }) };
       assert.equal(
         nameOf(() => {
-          checkTopologies(options, { kind: source }, { kind: destination });
+          checkTopologies(options, of(source, 2), of(destination, 3));
         }),
         expected,
       );
     });
   }
 
-  it('replicaSet to sharded cannot be reversed: ReversibleNotSupported', () => {
-    const options = { reversible: true, sharding };
-    assert.equal(
-      nameOf(() => {
-        checkTopologies(options, { kind: 'replicaSet' }, { kind: 'sharded' });
-      }),
-      'ReversibleNotSupported',
+  const reversals: [Shape, Shape, string][] = [
+    [of('replicaSet', 1), of('replicaSet', 1), 'accepted'],
+    [of('replicaSet', 1), of('sharded', 1), 'ReversibleNotSupported'],
+    [of('sharded', 2), of('sharded', 3), 'ReversibleNotSupported'],
+    [of('sharded', 2), of('sharded', 1), 'ReversibleNotSupported'],
+    [of('sharded', 2), of('sharded', 2), 'accepted'],
+  ];
+  for (const [source, destination, expected] of reversals) {
+    const [from, to] = [source, destination].map(
+      ({ kind, shards }) => `${kind} (${shards.length})`,
     );
-  });
+    it(`${from} to ${to}, reversible: ${expected}`, () => {
+      const options = {
+        reversible: true,
+        ...(source.kind !== destination.kind && { sharding }),
+      };
+      assert.equal(
+        nameOf(() => {
+          checkTopologies(options, source, destination);
+        }),
+        expected,
+      );
+    });
+  }
 });

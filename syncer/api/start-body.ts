@@ -77,8 +77,8 @@ export function parseStartBody(body: unknown): StartOptions {
  */
 export function checkTopologies(
   { sharding, reversible }: Pick<StartOptions, 'sharding' | 'reversible'>,
-  source: Pick<Topology, 'kind'>,
-  destination: Pick<Topology, 'kind'>,
+  source: Pick<Topology, 'kind' | 'shards'>,
+  destination: Pick<Topology, 'kind' | 'shards'>,
 ): void {
   const intoSharded = source.kind === 'replicaSet' && destination.kind === 'sharded';
   if (intoSharded && sharding === undefined) {
@@ -99,12 +99,18 @@ export function checkTopologies(
       'the source is a sharded cluster and the destination a replica set',
     );
   }
-  if (destination.kind === 'sharded' && reversible) {
+  if (!reversible) return;
+  if (intoSharded) {
     throw new SyncError(
       'ReversibleNotSupported',
-      intoSharded
-        ? 'a sync from a replica set to a sharded cluster cannot be reversed'
-        : 'this version reverses syncs between replica sets only',
+      'a sync from a replica set to a sharded cluster cannot be reversed',
+    );
+  }
+  const [from, to] = [source.shards.length, destination.shards.length];
+  if (from !== to) {
+    throw new SyncError(
+      'ReversibleNotSupported',
+      `the source has ${from} shards and the destination ${to}: the numbers must be the same`,
     );
   }
 }

@@ -5,7 +5,7 @@ import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/name
 import { underOnePrimary } from '../../mongo/one-primary.ts';
 import { arrayDocuments } from '../../mongo/raw-bson.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
-import { shardKeyFrom } from '../../mongo/shard-key.ts';
+import { shardKeyFrom, shardKeyIndexName } from '../../mongo/shard-key.ts';
 import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
 import { trackCollections } from '../catalog/build-catalog.ts';
@@ -280,7 +280,7 @@ async function applyCreateIndexes(
   event: CatalogEvent,
   tracked: TrackedCollection,
 ): Promise<void> {
-  const created = indexesOf(event);
+  const created = indexesOf(event).filter(({ name }) => name !== shardKeyIndexName);
   if (tracked.shardKey) checkUniqueIndexes(tracked.namespace, created, tracked.shardKey);
   const names = new Set(created.map(({ name }) => name));
   await createIndexes(context, tracked.namespace, created);
@@ -294,6 +294,9 @@ async function applyDropIndexes(
   tracked: TrackedCollection,
 ): Promise<void> {
   const names = new Set(indexesOf(event).map(({ name }) => name));
+  // The one of the sync that is reversed: the destination may need its own.
+  if (!tracked.indexes.some(({ name }) => name === shardKeyIndexName))
+    names.delete(shardKeyIndexName);
   for (const name of names) await dropIndexOf(context, tracked, name);
   const indexes = tracked.indexes.filter(({ name }) => !names.has(name));
   await context.catalog.put({ ...tracked, indexes, specifiedAt: event.time });

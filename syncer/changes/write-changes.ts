@@ -1,8 +1,10 @@
-import { MongoServerError, type Document } from 'mongodb';
+import { BSON, MongoServerError, type Document } from 'mongodb';
 import { documentSequence } from '../../mongo/document-sequence.ts';
-import type { Namespace } from '../../mongo/namespace.ts';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
+import { decodeElement } from '../../mongo/raw-value.ts';
 import { codeOf, isTransient } from '../../mongo/server-errors.ts';
+import { SyncError } from '../../service/errors.ts';
 import { checkDuplicateIds } from '../copy/check-duplicate-ids.ts';
 import { deleteDocuments } from '../copy/delete-documents.ts';
 import { insertDocuments, throwWriteErrors, writeOptions } from '../copy/insert-documents.ts';
@@ -10,6 +12,7 @@ import { isScattered } from '../catalog/scattered.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { idsOf, type DocumentChange } from './change-event.ts';
+import { findMissing } from './find-missing.ts';
 import type { DocumentWrite, WholeDocument } from './coalesce.ts';
 import { readDocument, readDocuments } from './read-document.ts';
 import { updateStatement } from './write-statements.ts';
@@ -88,6 +91,8 @@ export async function putOrUpdate(
     for (const { index } of (answer['upserted'] ?? []) as { index: number }[])
       if (rest[index]?.kind === 'insert') newCount++;
     const [failed] = (answer['writeErrors'] ?? []) as Document[];
+    const done = failed ? Number(failed['index']) : statements.length;
+    if (Number(answer['n']) < done) await putMissing(context, collection, rest.slice(0, done));
     if (!failed) {
       throwWriteErrors(answer, () => false);
       rest = rest.slice(statements.length);
@@ -113,6 +118,21 @@ export async function putOrUpdate(
   return { newCount, insertCount: writes.filter(({ kind }) => kind === 'insert').length };
 }
 
+/**
+ * Puts the documents of updates that found none, where the source has them: what takes the place of a document is a delete
+ * and an insert, and the process that did the first may have died before the second. Where they are gone from the source,
+ * as when changes are repeated, nothing is put.
+ */
+async function putMissing(
+  context: SyncContext,
+  collection: TrackedCollection,
+  writes: readonly DocumentWrite[],
+): Promise<void> {
+  const updates = writes.filter(({ kind }) => kind === 'update');
+  for await (const missing of findMissing(context, collection, updates))
+    await putAsTheyAre(context, collection, missing);
+}
+
 /** As many of the statements as fit into one command, from the first on; none where the first one is too large for any. */
 function statementsThatFit(statements: readonly RawDocument[]): readonly RawDocument[] {
   let bytes = 0;
@@ -129,7 +149,7 @@ const maxTogether = 500;
 /**
  * Puts the documents of some changes as they are now on the source, with whatever shard keys, and no others of their ids.
  * Where one is gone, its delete is still to come.
- * @throws SyncError DuplicateIds.
+ * @throws SyncError DuplicateIds; OrphanInTheWay, which passes when the shard has removed what does not belong to it.
  */
 export async function putAsTheyAre(
   context: SyncContext,
@@ -148,8 +168,18 @@ async function putTogether(
   if (context.sourceShards.length > 0) await checkDuplicateIds(context, collection, ids);
   await deleteDocuments(context, collection, ids);
   for await (const documents of readDocuments(context, collection.uuid, ids)) {
-    await insertDocuments(context, collection.namespace, documents);
+    const [taken] = await insertDocuments(context, collection.namespace, documents);
+    if (taken) throw orphanError(collection, taken);
   }
+}
+
+/** The error for an `_id` that a shard refuses, though no document of that `_id` shows there. */
+function orphanError({ namespace }: TrackedCollection, id: RawElement): SyncError {
+  const _id = BSON.EJSON.stringify(decodeElement(id));
+  return new SyncError(
+    'OrphanInTheWay',
+    `a shard of the destination refuses the _id ${_id} of ${namespaceText(namespace)}: a chunk that was moved away has left a document there`,
+  );
 }
 
 /**

@@ -1,6 +1,8 @@
 import { namespaceText } from '../../mongo/namespace.ts';
 import { runCommand } from '../../mongo/run-command.ts';
+import { codeOf, isTransient } from '../../mongo/server-errors.ts';
 import { shardKeyDocument, type ShardKey } from '../../mongo/shard-key.ts';
+import { messageOf } from '../../service/errors.ts';
 import { supportShardKey } from '../catalog/shard-collection.ts';
 import { readShardKeys } from '../catalog/wanted-shard-key.ts';
 import { reshardedError } from '../changes/check-resharded.ts';
@@ -34,7 +36,7 @@ async function refine(
   collection: TrackedCollection,
   key: ShardKey,
 ): Promise<void> {
-  const { destination, signal, catalog, logger, requireLease } = context;
+  const { destination, signal, catalog, logger, requireLease, warn } = context;
   const { namespace, indexes } = collection;
   await supportShardKey(context, namespace, indexes, key);
   const command = {
@@ -42,7 +44,14 @@ async function refine(
     key: shardKeyDocument(key),
   };
   requireLease();
-  await runCommand(destination.admin, command, { signal, deadlineMs: 'none' });
+  try {
+    await runCommand(destination.admin, command, { signal, deadlineMs: 'none' });
+  } catch (error) {
+    if (codeOf(error) === undefined || isTransient(error)) throw error;
+    // Documents are where they belong by the shorter key, too. One that was made as unique asks for an index that is so.
+    await warn(`${namespaceText(namespace)} keeps its shard key: ${messageOf(error)}`);
+    return;
+  }
   await catalog.put({ ...collection, shardKey: key });
   logger.info({ namespace: namespaceText(namespace), key: command.key }, 'shard key refined');
 }

@@ -37,18 +37,19 @@ type InsertContext = Pick<SyncContext, 'destination' | 'signal' | 'logger' | 'op
  * Inserts documents as bytes, past validation, acknowledged by a majority. A document whose `_id` is there already is
  * left as it is there: it comes from an earlier attempt, and change events bring it up to date. On one server an
  * unordered insert still keeps the order.
+ * @returns the ids of those that were left out.
  */
 export async function insertDocuments(
   context: InsertContext,
   namespace: Namespace,
   documents: readonly RawDocument[],
-): Promise<void> {
+): Promise<RawElement[]> {
   const insert = {
     documents: documentSequence('documents', documents),
     altered: documents.filter(hasZeroTimestamp),
     document: (index: number) => documents[index],
   };
-  await insertAll(context, namespace, insert, { w: 'majority' });
+  return await insertAll(context, namespace, insert, { w: 'majority' });
 }
 
 /** What a fetch has brought. */

@@ -1,9 +1,12 @@
 import type { Timestamp } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { readConfig } from '../../mongo/config-database.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { hasHistorySince } from '../../mongo/history.ts';
+import type { Topology } from '../../mongo/topology.ts';
 import { SyncError } from '../../service/errors.ts';
-import type { Clusters } from '../clusters.ts';
+import { checkBalancer } from '../check-sharding.ts';
+import type { Clusters, Topologies } from '../clusters.ts';
 import { checkPrivilegesFor } from '../preflight.ts';
 import type { SyncRecord } from '../state/records.ts';
 import type { SyncStore } from '../state/store.ts';
@@ -12,40 +15,58 @@ import { requireReplaceable } from './hand-over.ts';
 /** `userWriteBlockMode` of serverStatus when ordinary users cannot write. */
 const blockedMode = 2;
 
+/** What a reversal looks at. */
+export interface ReverseSubject {
+  readonly record: SyncRecord;
+  readonly clusters: Clusters;
+  readonly topologies: Topologies;
+  /** On the old source, where the state is going to be. */
+  readonly storeOnSource: SyncStore;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Looks whether a committed sync can be reversed, before anything is written.
- * @param storeOnSource - the store on the old source, where the state is going to be.
- * @throws SyncError MissingPrivileges, OtherSyncUnfinished, WritesNotBlocked or ReverseTooLate.
+ * @throws SyncError MissingPrivileges, OtherSyncUnfinished, BalancerRunning, WritesNotBlocked or ReverseTooLate.
  */
-export async function checkReverse(
-  record: SyncRecord,
-  clusters: Clusters,
-  storeOnSource: SyncStore,
-  signal: AbortSignal,
-): Promise<void> {
+export async function checkReverse(subject: ReverseSubject): Promise<void> {
+  const { record, clusters, topologies, storeOnSource, signal } = subject;
   const { options, writableTime } = record;
   const source = clusters[options.source];
   const destination = clusters[options.destination];
-  await checkPrivilegesFor(options, source, destination, signal, { isSharded: false });
+  const topology = topologies[options.source];
+  await checkPrivilegesFor(options, source, destination, signal, {
+    isSharded: topology.kind === 'sharded',
+  });
   requireReplaceable(await storeOnSource.readSync(), record);
-  await requireBlocked(source, options.source, signal);
+  for (const name of [options.source, options.destination])
+    await checkBalancer(clusters[name], name, topologies[name], signal);
+  if (!(await isBlocked(source, topology, signal))) {
+    throw new SyncError(
+      'WritesNotBlocked',
+      `ordinary users can write to ${options.source}: it may have changed since the commit`,
+    );
+  }
   if (writableTime === null) throw new Error('a committed sync without its writable time');
   await requireReach(destination, options.destination, writableTime, signal);
 }
 
-/** A cluster that was unblocked since the commit may have been written to: what would be carried back may not fit. */
-async function requireBlocked(
+/**
+ * Whether ordinary users are kept from writing: a cluster that was unblocked since the commit may have been written to, and
+ * what would be carried back may not fit. A router does not tell; the config server keeps it beside the shards (6.0.5).
+ */
+async function isBlocked(
   cluster: ClusterClient,
-  name: string,
+  { kind }: Topology,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
+  if (kind === 'sharded') {
+    const blocks = { find: 'user_writes_critical_sections', filter: { blockUserWrites: true } };
+    return (await readConfig(cluster, blocks, signal)).length > 0;
+  }
   const status = await runCommand(cluster.admin, { serverStatus: 1, repl: 1 }, { signal });
   const { userWriteBlockMode } = status['repl'] as { userWriteBlockMode?: unknown };
-  if (Number(userWriteBlockMode) === blockedMode) return;
-  throw new SyncError(
-    'WritesNotBlocked',
-    `ordinary users can write to ${name}: it may have changed since the commit`,
-  );
+  return Number(userWriteBlockMode) === blockedMode;
 }
 
 async function requireReach(

@@ -3,7 +3,8 @@ import { namespaceText } from '../../mongo/namespace.ts';
 import { codeOf, isTransient } from '../../mongo/server-errors.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { messageOf } from '../../service/errors.ts';
-import { collectionAt, dropIndex, modifyCollection } from '../catalog/destination-catalog.ts';
+import { collectionAt, modifyCollection } from '../catalog/destination-catalog.ts';
+import { dropIndexOf } from '../catalog/shard-collection.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { retryingWrites } from '../earlier-writes.ts';
@@ -22,13 +23,14 @@ export async function loosenCollections(context: SyncContext): Promise<void> {
   });
 }
 
-async function loosen(context: SyncContext, { namespace }: TrackedCollection): Promise<void> {
+async function loosen(context: SyncContext, collection: TrackedCollection): Promise<void> {
+  const { namespace } = collection;
   const present = (await listIndexes(context.destination, namespace, context.signal)) ?? [];
   for (const change of looseningOfIndexes(present)) {
     try {
       await modifyCollection(context, namespace, { index: change });
     } catch (error) {
-      await dropInstead(context, namespace, change, error);
+      await dropInstead(context, collection, change, error);
     }
   }
   const info = await collectionAt(context, namespace);
@@ -39,14 +41,14 @@ async function loosen(context: SyncContext, { namespace }: TrackedCollection): P
 /** An index that the server does not loosen is dropped: the commit builds it again. */
 async function dropInstead(
   context: SyncContext,
-  namespace: TrackedCollection['namespace'],
+  collection: TrackedCollection,
   { name }: IndexChange,
   error: unknown,
 ): Promise<void> {
   if (codeOf(error) === undefined || isTransient(error)) throw error;
-  await dropIndex(context, namespace, name);
+  await dropIndexOf(context, collection, name);
   context.logger.info(
-    { namespace: namespaceText(namespace), index: name, reason: messageOf(error) },
+    { namespace: namespaceText(collection.namespace), index: name, reason: messageOf(error) },
     'index is left to the commit',
   );
 }

@@ -133,6 +133,8 @@ describe('startShardedCluster', () => {
     assert.equal(stats['count'], 100);
     assert.ok(Number(stats['size']) > 1000);
     assert.equal(stats['sharded'], true);
+    const toCapped = db.command({ convertToCapped: 'renamed', size: 4096 });
+    await assert.rejects(toCapped, /sharded collection/);
     const plan = await db.collection('renamed').find({ k: 70 }).explain();
     const { winningPlan } = plan['queryPlanner'] as { winningPlan: { shards: Document[] } };
     assert.deepEqual(

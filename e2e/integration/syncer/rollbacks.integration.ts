@@ -137,7 +137,7 @@ describe('state: failovers, rollbacks and silent networks', function () {
     const reading = await holdCommands(sourceSide, 'getMore', 'shop.large');
     try {
       await using writing = await holdCommands(
-        { set, client: destinationClient },
+        { client: destinationClient },
         'insert',
         'shop.large',
       );

@@ -118,7 +118,7 @@ function useShards(
 }
 
 /** Every document of the user databases is on one shard, and no shard has one that the router does not show. */
-async function assertOnOneShard({ cluster, client }: ShardedGround): Promise<void> {
+export async function assertOnOneShard({ cluster, client }: ShardedGround): Promise<void> {
   for (const db of await databaseNames(client)) {
     if (db === 'clustersync_internal') continue;
     for (const { name, type } of await client.db(db).listCollections().toArray()) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { MaxKey, type Document } from 'mongodb';
 import { commitAndWait, forward } from './cluster-pair.ts';
 import { failureOf, useShardedPair } from './sharded-pair.ts';
+import { holdCommands } from './slow-commands.ts';
 
 interface Item extends Document {
   _id: string | number;
@@ -159,6 +160,27 @@ describe('a sharded cluster synced into one with another number of shards', func
       const event: Document = await stream.next();
       assert.deepEqual(event['documentKey'], { _id });
     }
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  it('has a document whose shard key has changed, when the syncer dies between its delete and its insert', async () => {
+    await halves('shop.items', 2100);
+    await source().insertMany(items(20));
+    await using syncer = await pair.syncing({});
+    const { cluster } = pair.destination;
+    const [copy] = Object.entries(await pair.destination.onShards('shop.items')).filter(
+      ([, found]) => found.some(({ _id }) => _id === 5),
+    );
+    {
+      const shard = { client: cluster.shardClient(copy?.[0] ?? '') };
+      await using held = await holdCommands(shard, 'delete', 'shop.items');
+      await source().updateOne({ _id: 5, k: 35 }, { $set: { k: 36 } });
+      await held.reached(1);
+      await syncer.kill('SIGKILL');
+    }
+    await syncer.restart();
+    await syncer.waitFor(({ canCommit }) => canCommit);
     await commitAndWait(syncer);
     await pair.assertEqual();
   });

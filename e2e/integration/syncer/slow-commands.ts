@@ -40,14 +40,18 @@ const holdingPoints = {
 
 /** Holds commands of everybody on a server, or those on one namespace, until the result is disposed of. */
 export async function holdCommands(
-  side: Side,
+  side: Pick<Side, 'client'>,
   command: keyof typeof holdingPoints,
   namespace?: string,
 ): Promise<Obstacle> {
   return await setFailPoint(side, holdingPoints[command], namespace ? { nss: namespace } : {});
 }
 
-async function setFailPoint({ client }: Side, name: string, data: Document): Promise<Obstacle> {
+async function setFailPoint(
+  { client }: Pick<Side, 'client'>,
+  name: string,
+  data: Document,
+): Promise<Obstacle> {
   const admin = client.db('admin');
   const answer = await admin.command({ configureFailPoint: name, mode: 'alwaysOn', data });
   return {

@@ -16,11 +16,14 @@ import {
   splitNamespace,
   type CommandRequest,
   type CommandTable,
+  type RouterCommand,
   type RouterState,
 } from './router-state.ts';
 
 /** The databases that are on the config server. */
 const configDatabases: ReadonlySet<string> = new Set(['admin', 'config']);
+
+const convertToCapped = onPrimary('convertToCapped', 'convertToCapped');
 
 /** The commands that make, change, drop and list databases, collections and indexes. */
 export const collectionCommands: CommandTable = {
@@ -44,7 +47,16 @@ export const collectionCommands: CommandTable = {
   createIndexes: { needs: onCollection('createIndex'), isUserWrite: true, run: createIndexes },
   dropIndexes: onPrimary('dropIndex', '_shardsvrDropIndexes'),
   collMod: onPrimary('collMod', '_shardsvrCollMod'),
-  convertToCapped: onPrimary('convertToCapped', 'convertToCapped'),
+  convertToCapped: {
+    ...convertToCapped,
+    async run(state, request) {
+      // The shards do not refuse it: each would go on with another collection.
+      const ns = namespaceOf(request);
+      if (await state.cluster.collection(ns, request.signal))
+        throw failure('IllegalOperation', `You can't convertToCapped a sharded collection: ${ns}`);
+      return await convertToCapped.run(state, request);
+    },
+  },
   drop: {
     needs: onCollection('dropCollection'),
     isUserWrite: true,
@@ -84,7 +96,7 @@ export const collectionCommands: CommandTable = {
 };
 
 /** A command that the primary shard of the database carries out on all shards. */
-function onPrimary(action: string, innerName: string): CommandTable[string] {
+function onPrimary(action: string, innerName: string): RouterCommand {
   return {
     needs: onCollection(action),
     isUserWrite: true,

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { reverseThroughKills } from './reverse-through-kills.ts';
+import { useShardedPair } from './sharded-pair.ts';
+import { ShardedWorkload } from './sharded-workload.ts';
+
+/** One seed by number: `SEED=17`, or the first so many: `SEEDS=50`. */
+const { SEED, SEEDS } = process.env;
+const seeds =
+  SEED === undefined
+    ? Array.from({ length: Number(SEEDS ?? 2) }, (_, index) => index + 1)
+    : [Number(SEED)];
+
+/** As between replica sets (random-reverse.integration.ts), with shard keys changed, collections sharded and chunks moved. */
+describe('a random workload on the new sharded cluster, and reversals', function () {
+  this.timeout(400_000);
+  const pair = useShardedPair(2, 2);
+  beforeEach(async () => {
+    await pair.reset();
+  });
+
+  for (const seed of seeds) {
+    it(`is carried back, seed ${seed}`, async () => {
+      const { ground } = pair.source;
+      assert.ok(ground);
+      const grounds = { cluster0: ground, cluster1: pair.destination };
+      await new ShardedWorkload(ground.client, ground.cluster.shards, seed).prepare();
+      await using syncer = await pair.syncer();
+      await reverseThroughKills(syncer, seed, {
+        async write(name, writerSeed, signal) {
+          const { client, cluster } = grounds[name];
+          const workload = new ShardedWorkload(client, cluster.shards, writerSeed);
+          await workload.run(1, signal);
+          assert.ok((workload.counts['done'] ?? 0) > 20, JSON.stringify(workload.counts));
+        },
+      });
+      await pair.assertEqual();
+    });
+  }
+});

@@ -1,0 +1,51 @@
+import { asBuffer, idElement, valueBytes, type RawElement } from '../../mongo/raw-bson.ts';
+import { RawCursor } from '../../mongo/raw-cursor.ts';
+import { anyOf } from '../copy/check-duplicate-ids.ts';
+import type { TrackedCollection } from '../state/records.ts';
+import type { SyncContext } from '../sync-context.ts';
+import { idsOf, type DocumentChange } from './change-event.ts';
+
+/** Ids that are looked up together: so many, or so many bytes. */
+const maxIds = 500;
+const maxIdBytes = 8 * 1024 * 1024;
+
+/**
+ * Those of some changes whose `_id` no document of the destination has, in groups that can be read together. An `_id` that is
+ * there in other bytes, as 1.0 for 1, is taken for missing.
+ */
+export async function* findMissing<T extends DocumentChange>(
+  context: Pick<SyncContext, 'destination' | 'signal'>,
+  { namespace: { db, coll } }: Pick<TrackedCollection, 'namespace'>,
+  changes: readonly T[],
+): AsyncGenerator<readonly T[]> {
+  const { destination, signal } = context;
+  for (const group of groupsOf(changes)) {
+    const find = { find: coll, filter: anyOf(idsOf(group)), projection: { _id: 1 } };
+    const there = new Set<string>();
+    await using cursor = await RawCursor.open(destination.raw, db, find, { signal });
+    for await (const { documents } of cursor.batches())
+      for (const document of documents) there.add(textOf(idElement(document)));
+    const missing = group.filter(({ key }) => !there.has(textOf(key.id)));
+    if (missing.length > 0) yield missing;
+  }
+}
+
+function textOf(id: RawElement): string {
+  return `${id.type}:${asBuffer(valueBytes(id)).toString('latin1')}`;
+}
+
+function* groupsOf<T extends DocumentChange>(changes: readonly T[]): Generator<readonly T[]> {
+  let group: T[] = [];
+  let bytes = 0;
+  for (const change of changes) {
+    const { length } = change.key.id;
+    if (group.length >= maxIds || (group.length > 0 && bytes + length > maxIdBytes)) {
+      yield group;
+      group = [];
+      bytes = 0;
+    }
+    group.push(change);
+    bytes += length;
+  }
+  if (group.length > 0) yield group;
+}
