@@ -6,15 +6,16 @@ import {
   type Route,
 } from '../service/http-server.ts';
 import type { Logger } from '../service/logger.ts';
-import type { SyncerOptions } from './options.ts';
+import { optionsOfInstance, type SyncerOptions } from './options.ts';
 import { Syncer } from './syncer.ts';
 
 /** Runs the sync tool until the signal is aborted. */
 export async function startSyncer(
-  options: SyncerOptions,
+  given: SyncerOptions,
   logger: Logger,
   signal: AbortSignal,
 ): Promise<void> {
+  const options = optionsOfInstance(given);
   const syncer = new Syncer(options, logger);
   const { id, copyWorkers, partitionMebibytes, lanes } = options;
   logger.info({ id, copyWorkers, partitionMebibytes, lanes }, 'options');

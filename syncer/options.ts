@@ -1,3 +1,4 @@
+import { SyncError } from '../service/errors.ts';
 import { logLevels } from '../service/logger.ts';
 import type { Options, OptionTable } from '../service/options.ts';
 
@@ -22,6 +23,22 @@ export const syncerOptionTable = {
     default: 'syncer',
     valueName: 'name',
     description: 'name of this instance: the source shard it reads',
+  },
+  ids: {
+    type: 'string',
+    valueName: 'names',
+    description:
+      'in place of --id: the names of all instances, separated by commas; --instance says which of them is this one, and the first has --preferCoordinator',
+  },
+  instance: {
+    type: 'integer',
+    range: [0, 9_999],
+    description: 'place of this instance in --ids, from 0 on',
+  },
+  preferCoordinator: {
+    type: 'boolean',
+    default: false,
+    description: 'an instance started with it takes the lease first when nobody holds it',
   },
   port: {
     type: 'integer',
@@ -64,6 +81,21 @@ export const syncerOptionTable = {
 } as const satisfies OptionTable;
 
 export type SyncerOptions = Options<typeof syncerOptionTable>;
+
+/**
+ * The options of one instance, where those of several were given: they can all have the same command line.
+ * @throws SyncError InvalidOption when `--ids` is given and `--instance` is no place in it.
+ */
+export function optionsOfInstance(options: SyncerOptions): SyncerOptions {
+  const { ids, instance } = options;
+  if (ids === undefined) return options;
+  const id = instance === undefined ? undefined : ids.split(',')[instance];
+  if (id === undefined || id === '') {
+    const place = instance === undefined ? 'none was given' : `not ${instance}`;
+    throw new SyncError('InvalidOption', `--instance: a place in --ids is needed, ${place}`);
+  }
+  return { ...options, id, preferCoordinator: options.preferCoordinator || instance === 0 };
+}
 
 /** Options that say how hard the syncer works. */
 export type SyncerTuning = Pick<SyncerOptions, 'partitionMebibytes' | 'lanes'> & {

@@ -276,7 +276,7 @@ describe('the operator, on a real API server', function () {
     syncer.onCommand = () => {
       syncer.progress = { progress: applying };
     };
-    await ground.runPod(set, address, 'test://2');
+    await ground.runPod(set, address, { containerID: 'test://2' });
     await ground.untilSync(
       namespace,
       'in sync again',

@@ -233,6 +233,23 @@ export interface ClusterSyncStatus {
    */
   conditions?: Condition[];
   /**
+   * What the source was when it was first seen: it decides how many instances there are, and is not changed any more. When its shards are others later, the sync is Stalled by ShardsChanged.
+   */
+  source?: {
+    /**
+     * Whether it is a replica set or a sharded cluster.
+     */
+    kind: 'ReplicaSet' | 'Sharded';
+    /**
+     * The ids of its shards, in the order of the pods. A replica set is one shard, called as the set.
+     */
+    shards: string[];
+  };
+  /**
+   * How many instances have a pod that is ready, of how many there are; as 2/3.
+   */
+  readyInstances?: string;
+  /**
    * Id of the instance that coordinates the others.
    */
   coordinatorID?: string;

@@ -9,10 +9,13 @@ export const podName = 'orders-syncer-0';
 /** What the pod's process is called. */
 export const runningProcess = 'pod-uid/containerd://1';
 
+/** A source that is known to be a replica set. */
+const replicaSet: ClusterSyncStatus = { source: { kind: 'ReplicaSet', shards: ['rs'] } };
+
 /** A ClusterSync `orders` from `old` to `new`, as the API server gives it. */
 export function clusterSync(
   spec: Partial<ClusterSyncSpec> = {},
-  status?: ClusterSyncStatus,
+  status: ClusterSyncStatus = replicaSet,
 ): ClusterSync {
   return {
     apiVersion: 'clustersync.dev/v1alpha1',
@@ -29,7 +32,7 @@ export function clusterSync(
       syncer: { resources: { requests: { cpu: '100m' } }, logLevel: 'info' },
       ...spec,
     },
-    ...(status && { status }),
+    status,
   };
 }
 
@@ -44,6 +47,7 @@ export function emptyWorld(parts: Partial<World> = {}): World {
     },
     source: { kind: 'found', value: 'b2xk' },
     destination: { kind: 'found', value: 'bmV3' },
+    sourceView: { kind: 'unknown' },
     token: undefined,
     newToken: 'fresh-token',
     statefulSet: undefined,
