@@ -182,20 +182,15 @@ function commandsOf(
   // A commit that some instances have taken is not taken back: the others would never get there.
   if (state === 'Paused' && !isCommitting) return calls('pause');
   if (source.trouble) return [];
-  const isCommitAllowed =
-    source.isConfirmed &&
-    progresses.every((progress) =>
-      progress?.state === 'RUNNING'
-        ? progress.canCommit
-        : isAtLeast(stageOf(progress), 'committing'),
-    );
-  const isCommitWanted = state === 'Committed' || isCommitting;
+  const canCommit = progresses.every((progress) => progress?.canCommit);
+  const isCommitCalledFor =
+    isCommitting || (state === 'Committed' && canCommit && source.isConfirmed);
   // All are to be started at the same time: one that is not there yet is waited for.
   const isStartAllowed = progresses.every((progress) => progress !== undefined);
   return [
     ...(isStartAllowed ? calls('start', startBody(clusterSync)) : []),
     ...calls('resume'),
-    ...(isCommitWanted && isCommitAllowed ? calls('commit') : []),
+    ...(isCommitCalledFor ? calls('commit') : []),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { isConditionTrue } from '../kube/conditions.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
-import type { ApiError } from '../operand/http-api.ts';
+import { reasonFor, type ApiError } from '../operand/http-api.ts';
 import type { Trouble } from '../operand/trouble.ts';
 import { troubleOfError } from './instance-trouble.ts';
 import type { SourceShape } from './resources.ts';
@@ -63,7 +63,7 @@ function firstFindingOf(view: SourceView): SourceFinding {
 function troubleOfAsking(error: ApiError): Trouble {
   if (error.name === 'InvalidOption') {
     const message = `the Secret of the source: ${error.description}`;
-    return { reason: 'InvalidConfiguration', message, level: 'stalled' };
+    return { reason: reasonFor(error.name), message, level: 'stalled' };
   }
   const trouble = troubleOfError(error, 'asking the source for its shards failed with');
   return trouble.level === 'waiting' ? { ...trouble, level: 'warning' } : trouble;
