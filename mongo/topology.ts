@@ -24,7 +24,7 @@ export interface Topology {
 type Asked = Pick<ClusterClient, 'admin' | 'decoded'>;
 
 /** How long servers that are not there are looked for. */
-const serverSelectionTimeoutMS = 10_000;
+const serverSelectionTimeoutMS = 5_000;
 
 /**
  * Asks a cluster what it is.

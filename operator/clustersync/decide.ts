@@ -5,7 +5,7 @@ import type { EventDraft } from '../kube/event-recorder.ts';
 import type { Intent } from '../kube/resource.ts';
 import { baseUrlOf } from '../operand/http-api.ts';
 import type { Command, MonitorTarget } from '../operand/monitor.ts';
-import { graceLeftMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
+import { dueMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
 import type { SecretValue } from '../operand/operand-store.ts';
 import { podState } from '../operand/pod-state.ts';
 import type { Trouble } from '../operand/trouble.ts';
@@ -128,7 +128,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     requeueAfterMs: Math.min(
       missing || rejection?.level === 'warning' || !finding.source ? waitingMs : resyncMs,
       ...(isSourceNew ? [0] : []),
-      ...views.flatMap(({ observation }) => (observation && graceLeftMs(observation, nowMs)) ?? []),
+      ...views.flatMap(({ observation }) => (observation ? dueMs(observation, nowMs) : [])),
     ),
   };
 }

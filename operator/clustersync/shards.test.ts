@@ -105,6 +105,15 @@ describe('the commands to several instances', () => {
     });
   }
 
+  it('are decided on again when one that was refused may be repeated', () => {
+    const command = { ...refused('start', 'ClusterUnreachable', false), retryAtMs: nowMs + 800 };
+    const world = shardedWorld([idle, { answer: idle, command }, idle]);
+    assert.equal(decideOn(world).requeueAfterMs, 800);
+    const later = decideOn({ ...world, nowMs: nowMs + 800 });
+    assert.ok(later.commands.some(({ id }) => id === 'shard-1'));
+    assert.ok(later.requeueAfterMs > 0);
+  });
+
   it('have the same body for all', () => {
     for (const [world, state] of [
       [shardedWorld([idle, idle, idle]), 'Running'],

@@ -120,6 +120,11 @@ export class OperatorGround implements AsyncDisposable {
     return await this.#addresses.reserve();
   }
 
+  /** Runs kubectl, and returns what it prints. */
+  async kubectl(...args: readonly string[]): Promise<string> {
+    return await this.#server.kubectl(args);
+  }
+
   async createSync(namespace: string, spec: object = {}): Promise<ClusterSync> {
     const metadata = { namespace, name: 'orders' };
     const object = { metadata, spec: { ...smallestSpec, ...spec } };
@@ -180,6 +185,11 @@ export class OperatorGround implements AsyncDisposable {
       { status },
       { signal, subresource: 'status' },
     );
+  }
+
+  /** Changes the spec of the ClusterSync. */
+  async patchSync(namespace: string, spec: object): Promise<void> {
+    await this.client.patch(clusterSyncs, { namespace, name: 'orders' }, { spec }, { signal });
   }
 
   async untilSync(
