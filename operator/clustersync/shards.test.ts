@@ -8,11 +8,14 @@ import {
   answers,
   changed,
   decideOn,
+  emptyWorld,
   failure,
   nowMs,
+  observationOf,
   outlook,
   readyMessage,
   refused,
+  runningPod,
   shardedWorld,
   type InstanceScene,
 } from './testing/worlds.ts';
@@ -273,6 +276,30 @@ describe('the status of several instances', () => {
       'shard-1',
     );
     assert.equal(coordinator(naming(null), naming(null), naming(null)), undefined);
+  });
+
+  it('has room for what all instances report', () => {
+    const warnings = Array.from(
+      { length: 2_500 },
+      (_, index) => `warning ${index}: ${'x'.repeat(80)}`,
+    );
+    const long = changed(changes, { warnings });
+    const ids = Array.from({ length: 256 }, (_, index) => `shard-${index}`);
+    const { instances = [], ...rest } = decideOn(
+      emptyWorld({
+        token: 'token',
+        pods: new Map(ids.map((_, index) => [`orders-syncer-${index}`, runningPod()])),
+        observations: new Map(ids.map((id) => [id, observationOf(long)])),
+      }),
+      {},
+      { source: { kind: 'Sharded', shards: ids } },
+    ).status;
+    assert.equal(instances.length, 256);
+    assert.ok(Buffer.byteLength(JSON.stringify({ instances, ...rest })) < 1.2 * 1024 * 1024);
+    assert.equal(instances[0]?.progress?.['warnings'], undefined);
+    assert.equal(instances[0]?.progress?.['lagTimeSeconds'], 2);
+    const few = decideOn(shardedWorld([long, changes, changes])).status;
+    assert.deepEqual(few.instances?.[0]?.progress?.['warnings'], warnings);
   });
 
   it('can commit only when all can', () => {

@@ -26,6 +26,8 @@ export interface StatusInput {
 }
 
 const maxErrorLength = 4096;
+/** For what all instances report: an object of more than 1.5 MiB is not stored. */
+const maxProgressBytes = 1024 * 1024;
 
 /** The status of a ClusterSync: made anew from what is observed, but for the times of what has happened. */
 export function statusOf(input: StatusInput): ClusterSyncStatus {
@@ -83,7 +85,10 @@ export function statusOf(input: StatusInput): ClusterSyncStatus {
     ...canWriteOf(progresses, coordinatorID),
     ...(startedAt !== undefined && { startedAt }),
     ...(committedAt !== undefined && { committedAt }),
-    instances: instances.map((view, index) => instanceStatus(view, progresses[index], nowMs)),
+    instances: instances.map((view, index) => {
+      const shown = fitting(progresses[index]?.raw, maxProgressBytes / instances.length);
+      return instanceStatus(view, shown, nowMs);
+    }),
   };
 }
 
@@ -218,7 +223,7 @@ function canWriteOf(
 
 function instanceStatus(
   { instance, pod, observation }: InstanceView,
-  progress: SyncerProgress | undefined,
+  progress: SyncerProgress['raw'] | undefined,
   nowMs: number,
 ): InstanceStatus {
   const error = errorText({ pod, observation, nowMs });
@@ -226,9 +231,25 @@ function instanceStatus(
     id: instance.id,
     pod: instance.podName,
     ready: pod?.isReady ?? false,
-    ...(progress && { progress: progress.raw }),
+    ...(progress && { progress }),
     ...(error !== undefined && { error: redact(error).slice(0, maxErrorLength) }),
   };
+}
+
+/** A progress without its longest fields, where all of them are too long. */
+function fitting(
+  raw: SyncerProgress['raw'] | undefined,
+  maxBytes: number,
+): SyncerProgress['raw'] | undefined {
+  if (!raw) return undefined;
+  const fields = Object.entries(raw).map((entry) => {
+    return { entry, bytes: Buffer.byteLength(JSON.stringify(Object.fromEntries([entry]))) };
+  });
+  let bytes = fields.reduce((sum, field) => sum + field.bytes, 0);
+  if (bytes <= maxBytes) return raw;
+  const left = fields.sort((one, other) => one.bytes - other.bytes);
+  while (bytes > maxBytes) bytes -= left.pop()?.bytes ?? bytes;
+  return Object.fromEntries(left.map(({ entry }) => entry));
 }
 
 function errorText({

@@ -109,7 +109,8 @@ export function shardedWorld(
   });
 }
 
-function observationOf(
+/** What is known of an instance that runs. */
+export function observationOf(
   scene: Exclude<InstanceScene, 'no pod'>,
 ): Observation<SyncerProgress, SyncerCommand> {
   return {
