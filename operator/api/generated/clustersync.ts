@@ -82,7 +82,7 @@ export interface ClusterSyncSpec {
  */
 export interface ClusterReference {
   /**
-   * What people call this deployment: lower-case letters, digits and hyphens. That of the source also names the syncer in its progress.
+   * What people call this deployment: lower-case letters, digits and hyphens. That of a replica set as the source also names the syncer in its progress; with a sharded cluster, the ids of the shards do.
    */
   name: string;
   uriSecretRef: SecretKeyReference;
