@@ -1,6 +1,7 @@
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { ConditionDraft } from '../kube/conditions.ts';
 import type { Trouble } from '../operand/trouble.ts';
+import { listed } from './resources.ts';
 import type { SourceFinding } from './source.ts';
 import { isAtLeast, type Stage } from './stage.ts';
 
@@ -24,7 +25,7 @@ export interface Situation {
 /** The conditions of a ClusterSync: those of kstatus, and its milestones. */
 export function conditionsOf(situation: Situation): ConditionDraft[] {
   const { clusterSync, stage, trouble, finding, canCommit, isFresh } = situation;
-  const here = progressOf(situation);
+  const here = summaryOf(situation);
   const outlook = outlookOf(situation);
   const { reason, message } = outlook;
   const kstatus: ConditionDraft[] = [
@@ -67,18 +68,13 @@ const progressReasons: Record<Stage, { readonly reason: string; readonly message
   committed: { reason: 'Committed', message: 'the sync is committed' },
 };
 
-/** How many instances a message names. */
-const maxNamed = 5;
-
 /** What is done, and, where some instances are further than others, for which of them the sync waits. */
-function progressOf(
+function summaryOf(
   { stage, behind }: Pick<Situation, 'stage' | 'behind'>,
   { reason, message } = progressReasons[stage],
 ): Pick<Trouble, 'reason' | 'message'> {
   if (behind.length === 0) return { reason, message };
-  const more = behind.length > maxNamed ? ` and ${behind.length - maxNamed} more` : '';
-  const names = behind.slice(0, maxNamed).join(', ');
-  return { reason, message: `${message}; behind the others: ${names}${more}` };
+  return { reason, message: `${message}; behind the others: ${listed(behind)}` };
 }
 
 const isPaused = { reason: 'Paused', message: 'a paused sync cannot be committed' };
@@ -98,12 +94,12 @@ type Outlook = Pick<Trouble, 'reason' | 'message'> & {
 function outlookOf(situation: Situation): Outlook {
   const { clusterSync, stage, trouble, paused } = situation;
   const { state, suspend } = clusterSync.spec;
-  const here = progressOf(situation);
+  const here = summaryOf(situation);
   if (stage === 'committed') return { kind: 'ready', ...here };
   if (trouble?.level === 'stalled') return { ...trouble, kind: 'stalled' };
   if (trouble) return { ...trouble, kind: 'reconciling' };
   if (situation.isCommitting) {
-    return { kind: 'reconciling', ...progressOf(situation, progressReasons.committing) };
+    return { kind: 'reconciling', ...summaryOf(situation, progressReasons.committing) };
   }
   if (state === 'Paused') return outlookOfPause(situation);
   if (paused !== 'none') {
@@ -142,5 +138,5 @@ function outlookOfPause(situation: Situation): Outlook {
   }
   if (stage === 'idle' || stage === 'copy' || stage === 'changes')
     return { kind: 'reconciling', reason: 'Pausing', message: 'the sync is being paused' };
-  return { kind: 'reconciling', ...progressOf(situation) };
+  return { kind: 'reconciling', ...summaryOf(situation) };
 }

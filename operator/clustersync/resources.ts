@@ -40,6 +40,15 @@ export function instancesOf(clusterSync: ClusterSync): readonly Instance[] {
   return ids.map((id, index) => ({ id, podName: `${syncerName(clusterSync)}-${index}` }));
 }
 
+/** How many names a message has room for. */
+const maxListed = 5;
+
+/** Ids of instances or shards, for a message. */
+export function listed(ids: readonly string[]): string {
+  const more = ids.length > maxListed ? ` and ${ids.length - maxListed} more` : '';
+  return `${ids.slice(0, maxListed).join(', ')}${more}`;
+}
+
 /** The connection strings of a ClusterSync, as they are mounted. */
 export function mountedSecrets({
   source,

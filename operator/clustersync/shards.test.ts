@@ -128,34 +128,58 @@ describe('the commands to several instances', () => {
     }
   });
 
-  it('bring every mixture of states to what is asked for, if each takes what it is sent', () => {
+  it('bring every mixture of states to what is asked for, whoever is away or refuses meanwhile', () => {
     const state = fc.constantFrom(idle, copy, changes, paused, committing);
+    const mood = fc.constantFrom('well', 'away', 'gone', 'refusing');
     const wanted = fc.constantFrom<ClusterSyncSpec['state']>('Running', 'Paused', 'Committed');
+    const three = <T>(each: fc.Arbitrary<T>) => fc.tuple(each, each, each);
+    const well = ['well', 'well', 'well'] as const;
     fc.assert(
-      fc.property(fc.tuple(state, state, state), wanted, (start, spec) => {
-        let scenes = [...start];
-        for (let pass = 0; pass < 12; pass++) {
-          const world = shardedWorld(scenes as never);
-          const { commands } = decideOn(world, { state: spec });
-          const names = new Map(commands.map(({ id, command }) => [id, command.name]));
-          scenes = scenes.map((scene, index) => after(scene, names.get(`shard-${index}`)));
-        }
-        const { status } = decideOn(shardedWorld(scenes as never), { state: spec });
-        const isBegun = start.includes(committing);
-        const end =
-          isBegun || spec === 'Committed' ? 'Committed' : spec === 'Paused' ? 'Paused' : 'InSync';
-        assert.equal(findCondition(status.conditions, 'Ready')?.reason, end, outlook(status));
-      }),
+      fc.property(
+        three(state),
+        fc.array(three(mood), { maxLength: 8 }),
+        wanted,
+        (start, moods, spec) => {
+          let states: Triple = start;
+          for (const now of [...moods, ...Array.from({ length: 10 }, () => well)]) {
+            const scene = (index: 0 | 1 | 2): InstanceScene => {
+              if (now[index] === 'gone') return 'no pod';
+              return now[index] === 'away' ? { ...away, answer: states[index] } : states[index];
+            };
+            const world = shardedWorld([scene(0), scene(1), scene(2)]);
+            const { commands } = decideOn(world, { state: spec });
+            const taken = new Map(commands.map(({ id, command }) => [id, command.name]));
+            if (commands.some(({ command }) => command.name === 'commit')) {
+              const isBegun = states.some((each) => each === committing || each === committed);
+              assert.ok(isBegun || states.every((each) => each === changes));
+            }
+            const next = (index: 0 | 1 | 2) => {
+              const command = now[index] === 'refusing' ? undefined : taken.get(`shard-${index}`);
+              return after(states, states[index], command);
+            };
+            states = [next(0), next(1), next(2)];
+          }
+          const { status } = decideOn(shardedWorld(states), { state: spec });
+          const isCommitted = start.includes(committing) || spec === 'Committed';
+          const end = spec === 'Paused' ? 'Paused' : 'InSync';
+          const reason = findCondition(status.conditions, 'Ready')?.reason;
+          assert.equal(reason, isCommitted ? 'Committed' : end, outlook(status));
+        },
+      ),
     );
   });
 });
 
-/** What becomes of an instance until the next pass. */
-function after(answer: typeof idle, command: SyncerCommand | undefined): typeof idle {
-  if (command !== undefined)
+type Triple = readonly [typeof idle, typeof idle, typeof idle];
+
+/** What becomes of an instance until the next pass: none is committed before all have been told to. */
+function after(all: Triple, answer: typeof idle, command: SyncerCommand | undefined): typeof idle {
+  if (command !== undefined) {
     return { start: copy, pause: paused, resume: changes, commit: committing }[command];
+  }
   if (answer === copy) return changes;
-  return answer === committing ? committed : answer;
+  const isCommitted = all.every((each) => each === committing || each === committed);
+  return isCommitted && answer === committing ? committed : answer;
 }
 
 describe('the status of several instances', () => {

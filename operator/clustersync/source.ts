@@ -1,9 +1,9 @@
-import { isConditionTrue } from '../kube/conditions.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
+import { isConditionTrue } from '../kube/conditions.ts';
 import { reasonFor, type ApiError } from '../operand/http-api.ts';
 import type { Trouble } from '../operand/trouble.ts';
 import { troubleOfError } from './instance-trouble.ts';
-import type { SourceShape } from './resources.ts';
+import { listed, type SourceShape } from './resources.ts';
 import type { SourceView } from './source-topologies.ts';
 
 /** What is made of a source. */
@@ -101,8 +101,8 @@ function drift(known: SourceShape, now: SourceShape): Trouble | undefined {
   if (added.length + gone.length === 0) return undefined;
   return changed(
     [
-      ...(added.length > 0 ? [`added: ${added.join(', ')}`] : []),
-      ...(gone.length > 0 ? [`removed: ${gone.join(', ')}`] : []),
+      ...(added.length > 0 ? [`added: ${listed(added)}`] : []),
+      ...(gone.length > 0 ? [`removed: ${listed(gone)}`] : []),
     ].join('; '),
   );
 }
