@@ -69,7 +69,7 @@ export function isRouter(hello: Document): boolean {
 /**
  * Asks the cluster that a connection string leads to what it is, over connections that are closed again.
  * @param appName - how the servers know who asks.
- * @throws SyncError InvalidOption for a connection string that cannot be read, ClusterUnreachable, AuthenticationFailed,
+ * @throws SyncError InvalidOption for a connection string, or a file named in it, that cannot be read, ClusterUnreachable, AuthenticationFailed,
  * MissingPrivileges, TopologyNotSupported; InternalError for whatever else the servers answer. None has the connection
  * string in it.
  */
@@ -85,7 +85,9 @@ export async function askTopology(
     return await readTopology({ decoded: client, admin: client.db('admin') }, signal);
   } catch (error) {
     signal.throwIfAborted();
-    throw connectionError(error) ?? missingPrivileges(error) ?? toSyncError(error);
+    throw (
+      connectionError(error) ?? missingPrivileges(error) ?? missingFile(error) ?? toSyncError(error)
+    );
   }
 }
 
@@ -103,6 +105,14 @@ function missingPrivileges(error: unknown): SyncError | undefined {
   if (codeOf(error) !== serverCode.unauthorized || !(error instanceof MongoServerError))
     return undefined;
   return new SyncError('MissingPrivileges', error.message, { cause: error });
+}
+
+/** Of those that a connection string can name: certificates and keys. */
+function missingFile(error: unknown): SyncError | undefined {
+  if (!(error instanceof Error) || !('syscall' in error) || error.syscall !== 'open')
+    return undefined;
+  const description = `a file that the connection string names cannot be read: ${error.message}`;
+  return new SyncError('InvalidOption', description, { cause: error });
 }
 
 async function replicaSetId(cluster: Asked, hello: Document, signal: AbortSignal): Promise<string> {
