@@ -57,7 +57,16 @@ describe('the source of a ClusterSync', () => {
   it('has one pod that is called as the source when it is a replica set', () => {
     const { args, env, objects } = containerOf({ source: { kind: 'ReplicaSet', shards: ['rs'] } });
     assert.equal(objects?.statefulSet.spec?.replicas, 1);
-    assert.ok(args.includes('--id=old'), args.join(' '));
+    assert.deepEqual(args, [
+      'syncer',
+      '--id=old',
+      '--cluster0File=/etc/clustersync/source/uri',
+      '--cluster1File=/etc/clustersync/destination/uri',
+      '--port=27182',
+      '--host=0.0.0.0',
+      '--apiTokenFile=/etc/clustersync/api/token',
+      '--logLevel=info',
+    ]);
     assert.equal(env, undefined);
   });
 
