@@ -1,7 +1,9 @@
-import type { Document } from 'mongodb';
-import { SyncError } from '../service/errors.ts';
+import { MongoClient, MongoServerError, ReadPreference, type Document } from 'mongodb';
+import { SyncError, toSyncError } from '../service/errors.ts';
+import { orAborted } from '../service/or-aborted.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import { runCommand } from './run-command.ts';
+import { codeOf, connectionError, serverCode } from './server-errors.ts';
 
 /** What kind of deployment a connection string leads to. */
 export interface Topology {
@@ -18,11 +20,17 @@ export interface Topology {
   readonly clusterId: string;
 }
 
+/** What it takes to ask a cluster. */
+type Asked = Pick<ClusterClient, 'admin' | 'decoded'>;
+
+/** How long servers that are not there are looked for. */
+const serverSelectionTimeoutMS = 5_000;
+
 /**
  * Asks a cluster what it is.
  * @throws SyncError TopologyNotSupported for a standalone server.
  */
-export async function readTopology(cluster: ClusterClient, signal: AbortSignal): Promise<Topology> {
+export async function readTopology(cluster: Asked, signal: AbortSignal): Promise<Topology> {
   const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
   const { version } = await runCommand(cluster.admin, { buildInfo: 1 }, { signal });
   if (isRouter(hello)) {
@@ -58,11 +66,56 @@ export function isRouter(hello: Document): boolean {
   return hello['msg'] === 'isdbgrid';
 }
 
-async function replicaSetId(
-  cluster: ClusterClient,
-  hello: Document,
+/**
+ * Asks the cluster that a connection string leads to what it is, over connections that are closed again.
+ * @param appName - how the servers know who asks.
+ * @throws SyncError InvalidOption for a connection string, or a file named in it, that cannot be read, ClusterUnreachable, AuthenticationFailed,
+ * MissingPrivileges, TopologyNotSupported; InternalError for whatever else the servers answer. None has the connection
+ * string in it.
+ */
+export async function askTopology(
+  uri: string,
+  appName: string,
   signal: AbortSignal,
-): Promise<string> {
+): Promise<Topology> {
+  signal.throwIfAborted();
+  await using client = clientOf(uri, appName);
+  try {
+    await orAborted(client.connect(), signal);
+    return await readTopology({ decoded: client, admin: client.db('admin') }, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw (
+      connectionError(error) ?? missingPrivileges(error) ?? missingFile(error) ?? toSyncError(error)
+    );
+  }
+}
+
+function clientOf(uri: string, appName: string): MongoClient {
+  try {
+    const readPreference = ReadPreference.primary;
+    return new MongoClient(uri, { appName, readPreference, serverSelectionTimeoutMS });
+  } catch {
+    // The driver's message may quote the text, password and all.
+    throw new SyncError('InvalidOption', 'the connection string cannot be read (mongodb://...)');
+  }
+}
+
+function missingPrivileges(error: unknown): SyncError | undefined {
+  if (codeOf(error) !== serverCode.unauthorized || !(error instanceof MongoServerError))
+    return undefined;
+  return new SyncError('MissingPrivileges', error.message, { cause: error });
+}
+
+/** Of those that a connection string can name: certificates and keys. */
+function missingFile(error: unknown): SyncError | undefined {
+  if (!(error instanceof Error) || !('syscall' in error) || error.syscall !== 'open')
+    return undefined;
+  const description = `a file that the connection string names cannot be read: ${error.message}`;
+  return new SyncError('InvalidOption', description, { cause: error });
+}
+
+async function replicaSetId(cluster: Asked, hello: Document, signal: AbortSignal): Promise<string> {
   const answer = await runCommand(cluster.admin, { replSetGetConfig: 1 }, { signal });
   const settings = (answer['config'] as Document | undefined)?.['settings'] as Document | undefined;
   return String(
@@ -70,7 +123,7 @@ async function replicaSetId(
   );
 }
 
-function firstHost(cluster: ClusterClient): string {
+function firstHost(cluster: Asked): string {
   return (
     cluster.decoded.options.hosts[0]?.toString() ?? cluster.decoded.options.srvHost ?? 'the server'
   );

@@ -6,6 +6,7 @@ import type { Logger } from '../service/logger.ts';
 import { clusterSyncs } from './api/clustersync.ts';
 import { syncVerifications } from './api/sync-verification.ts';
 import { ClusterSyncReconciler } from './clustersync/reconcile.ts';
+import { SourceTopologies } from './clustersync/source-topologies.ts';
 import { syncerApi, type SyncerCommand, type SyncerProgress } from './clustersync/syncer-client.ts';
 import { networkPolicies, pods, services, statefulSets } from './kube/builtin-resources.ts';
 import { KubeClient } from './kube/client.ts';
@@ -194,19 +195,23 @@ function runClusterSyncs(
   store: OperandStore,
   leading: AbortSignal,
 ): Running {
-  const { client, recorder, settings, caches } = foundation;
+  const { client, recorder, settings, caches, logger } = foundation;
   return runController<SyncerProgress, SyncerCommand>(foundation, leading, {
     name: 'clustersync',
     api: syncerApi,
-    reconcilerOf: (monitor) =>
-      new ClusterSyncReconciler({
+    reconcilerOf: (monitor, add) => {
+      const sources = new SourceTopologies({ onChange: add, logger });
+      const reconciler = new ClusterSyncReconciler({
         client,
         clusterSyncs: caches.clusterSyncs,
         store,
         monitor,
+        sources,
         recorder,
         settings,
-      }),
+      });
+      return { reconciler, background: [sources] };
+    },
   });
 }
 
@@ -219,8 +224,8 @@ function runVerifications(
   return runController<VerifierProgress, VerifierCommand>(foundation, leading, {
     name: 'syncverification',
     api: verifierApi,
-    reconcilerOf: (monitor) =>
-      new VerificationReconciler({
+    reconcilerOf: (monitor) => {
+      const reconciler = new VerificationReconciler({
         client,
         syncVerifications: caches.syncVerifications,
         clusterSyncs: caches.clusterSyncs,
@@ -228,14 +233,24 @@ function runVerifications(
         monitor,
         recorder,
         settings,
-      }),
+      });
+      return { reconciler, background: [] };
+    },
   });
 }
 
 interface ControlledKind<P, C extends string> {
   readonly name: string;
   readonly api: OperandApi<P, C>;
-  readonly reconcilerOf: (monitor: OperandMonitor<P, C>) => { readonly reconcile: Reconcile };
+  /** @param add - wants the object of a key reconciled. */
+  readonly reconcilerOf: (
+    monitor: OperandMonitor<P, C>,
+    add: (key: string) => void,
+  ) => {
+    readonly reconciler: { readonly reconcile: Reconcile };
+    /** What works beside it, and is to end with it. */
+    readonly background: readonly AsyncDisposable[];
+  };
 }
 
 /** Runs a controller, and the monitor of the operands that it makes. */
@@ -248,24 +263,22 @@ function runController<P, C extends string>(
     controller.queue.add(key);
   };
   const monitor = new OperandMonitor({ api, onChange: add, logger });
-  const reconciler = reconcilerOf(monitor);
+  const { reconciler, background } = reconcilerOf(monitor, add);
   const controller = new Controller({
     name,
     reconcile: async (key, context) => await reconciler.reconcile(key, context),
     logger,
     metrics,
   });
-  return { add, ended: runWithMonitor(controller, monitor, leading) };
+  return { add, ended: runWithBackground(controller, [monitor, ...background], leading) };
 }
 
-async function runWithMonitor(
+async function runWithBackground(
   controller: Controller,
-  monitor: AsyncDisposable,
+  background: readonly AsyncDisposable[],
   leading: AbortSignal,
 ): Promise<void> {
-  try {
-    await controller.run(leading);
-  } finally {
-    await monitor[Symbol.asyncDispose]();
-  }
+  await using running = new AsyncDisposableStack();
+  for (const each of background) running.use(each);
+  await controller.run(leading);
 }

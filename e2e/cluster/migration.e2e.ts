@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { MongoClient } from 'mongodb';
+import type { ClusterSyncStatus } from '../../operator/api/clustersync.ts';
 import { isConditionTrue } from '../../operator/kube/conditions.ts';
 import { assertEqualClusters } from '../ground/compare.ts';
 import type { Deployment } from '../ground/deployment.ts';
@@ -14,12 +15,21 @@ import {
 } from './migration.ts';
 
 describe('a ClusterSync', () => {
-  const deployments: readonly (readonly [what: string, name: string, options: MigrationOptions])[] =
+  const deployments: readonly (readonly [
+    what: string,
+    name: string,
+    options: MigrationOptions,
+    ids: readonly string[],
+  ])[] = [
+    ['deployment', 'moves', { scale: 0.1 }, ['old']],
     [
-      ['deployment', 'moves', { scale: 0.1 }],
-      ['sharded cluster to one with more shards', 'shards', { scale: 0.05, shards: [2, 3] }],
-    ];
-  for (const [what, name, options] of deployments)
+      'sharded cluster to one with more shards',
+      'shards',
+      { scale: 0.05, shards: [2, 3] },
+      ['old-0', 'old-1'],
+    ],
+  ];
+  for (const [what, name, options, ids] of deployments)
     it(`moves a live ${what}, and the verification proves it`, async () => {
       await withMigration(name, options, async ({ namespace, source, destination }) => {
         const { signal } = new AbortController();
@@ -28,14 +38,12 @@ describe('a ClusterSync', () => {
           await namespace.apply(await example('clustersync.yaml'));
           await namespace.apply(await example('syncverification.yaml'));
           const synced = await namespace.untilSync(syncName, 'it has caught up', hasCaughtUp);
-          assert.equal(synced.status?.coordinatorID, 'old');
+          assert.ok(synced.status);
           assert.equal(synced.status.totals?.percent, 100);
           assert.equal(synced.status.canWrite, false);
           assert.equal(synced.status.observedGeneration, synced.metadata.generation);
           assert.ok(isConditionTrue(synced.status.conditions, 'Ready'));
-          const [instance] = synced.status.instances ?? [];
-          assert.equal(instance?.progress?.['state'], 'RUNNING');
-          assert.equal(instance.progress['info'], 'change event application');
+          assertInstances(synced.status, ids);
         } finally {
           await writer.stop();
         }
@@ -96,6 +104,29 @@ describe('a ClusterSync', () => {
     });
   });
 });
+
+/** There is a pod for each of these, and what they tell of the sync they share is the same. */
+function assertInstances(status: ClusterSyncStatus, ids: readonly string[]): void {
+  const { instances = [], coordinatorID = '', totals } = status;
+  assert.deepEqual(
+    instances.map(({ id, pod, ready }) => [id, pod, ready]),
+    ids.map((id, index) => [id, `${syncName}-syncer-${index}`, true]),
+  );
+  assert.ok(ids.includes(coordinatorID), coordinatorID);
+  let copiedBytes = 0;
+  for (const { id, progress } of instances) {
+    assert.equal(progress?.['state'], 'RUNNING', id);
+    assert.equal(progress['info'], 'change event application', id);
+    assert.equal(progress['syncerID'], id);
+    assert.equal(progress['coordinatorID'], coordinatorID, id);
+    const copy = progress['collectionCopy'] as Readonly<Record<string, number>>;
+    // The total is that of all of them; the copied bytes are those of each.
+    assert.equal(copy['estimatedTotalBytes'], totals?.estimatedTotalBytes, id);
+    assert.ok((copy['estimatedCopiedBytes'] ?? 0) > 0, id);
+    copiedBytes += copy['estimatedCopiedBytes'] ?? 0;
+  }
+  assert.equal(copiedBytes, totals?.estimatedCopiedBytes);
+}
 
 async function writeAsApplication(deployment: Deployment): Promise<void> {
   await using client = new MongoClient(deployment.uri('app'));

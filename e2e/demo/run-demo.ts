@@ -13,7 +13,7 @@ import { loadShop } from '../ground/shop/load-shop.ts';
 import { shardShop } from '../ground/shop/shard-shop.ts';
 import { startShopWriter, type ShopWriter } from '../ground/shop/shop-writer.ts';
 import { compareSides, tableOf } from './both-sides.ts';
-import { progressLine, thousands } from './progress-line.ts';
+import { progressLines, thousands } from './progress-line.ts';
 import type { Screen } from './screen.ts';
 
 const syncName = 'shop';
@@ -175,7 +175,7 @@ function timesOf({ metadata, status }: ClusterSync, verification: SyncVerificati
   );
 }
 
-/** Draws the line of progress, also between two changes of the status. */
+/** Draws the lines of progress, also between two changes of the status. */
 class ProgressView implements AsyncDisposable {
   readonly #screen: Screen;
   readonly #writer: ShopWriter;
@@ -197,7 +197,7 @@ class ProgressView implements AsyncDisposable {
   #draw(): void {
     if (!this.#sync) return;
     this.#screen.live(
-      progressLine(this.#sync, this.#writer.writes),
+      progressLines(this.#sync, this.#writer.writes),
       this.#sync.status?.phase ?? '',
     );
   }

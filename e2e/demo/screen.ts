@@ -1,11 +1,12 @@
 const plainIntervalMs = 2_000;
 const clearLine = '\r\u001b[2K';
+const clearLineAbove = '\u001b[1A\u001b[2K';
 
-/** What the demo prints: steps that stay, and one line that is drawn again and again where there is a terminal. */
+/** What the demo prints: steps that stay, and lines below that are drawn again and again where there is a terminal. */
 export class Screen {
   readonly #out: NodeJS.WriteStream;
   readonly #startedAtMs = performance.now();
-  #hasLiveLine = false;
+  #liveLines = 0;
   #plainAtMs = -Infinity;
   #plainKey = '';
 
@@ -25,24 +26,31 @@ export class Screen {
 
   /** Text that stays. */
   print(text: string): void {
-    this.#out.write(`${this.#hasLiveLine ? clearLine : ''}${text}\n`);
-    this.#hasLiveLine = false;
+    this.#out.write(`${this.#clear()}${text}\n`);
   }
 
   /**
-   * The line that is drawn again. Without a terminal it is printed every two seconds, and at once when `key` is new.
+   * The lines that are drawn again. Without a terminal they are printed every two seconds, and at once when `key` is new.
    */
-  live(text: string, key: string): void {
+  live(lines: readonly string[], key: string): void {
     if (this.#out.isTTY) {
-      this.#out.write(`${clearLine}${text.slice(0, this.#out.columns - 1)}`);
-      this.#hasLiveLine = true;
+      const shown = lines.map((line) => line.slice(0, this.#out.columns - 1));
+      this.#out.write(`${this.#clear()}${shown.join('\n')}`);
+      this.#liveLines = shown.length;
       return;
     }
     const nowMs = performance.now();
     if (key === this.#plainKey && nowMs - this.#plainAtMs < plainIntervalMs) return;
     this.#plainKey = key;
     this.#plainAtMs = nowMs;
-    this.step(text);
+    this.step(lines.join('\n'));
+  }
+
+  /** What takes the lines that were drawn last off the terminal. */
+  #clear(): string {
+    const lines = this.#liveLines;
+    this.#liveLines = 0;
+    return lines === 0 ? '' : `${clearLine}${clearLineAbove.repeat(lines - 1)}`;
   }
 
   #bold(text: string): string {

@@ -1,23 +1,31 @@
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { ConditionDraft } from '../kube/conditions.ts';
 import type { Trouble } from '../operand/trouble.ts';
+import { listed } from './resources.ts';
+import type { SourceFinding } from './source.ts';
 import { isAtLeast, type Stage } from './stage.ts';
 
 /** What the conditions of a ClusterSync are made from. */
 export interface Situation {
   readonly clusterSync: ClusterSync;
   readonly stage: Stage;
+  /** The ids of the instances that are no further than this stage, where others are. */
+  readonly behind: readonly string[];
   readonly trouble: Trouble | undefined;
+  readonly finding: SourceFinding;
   readonly canCommit: boolean;
-  /** Whether instances are paused: all of them, or some. */
+  /** Whether instances are paused: some of them, or all that were started, so that none works. */
   readonly paused: 'all' | 'some' | 'none';
+  /** Whether an instance has taken the commit: it is not taken back. */
+  readonly isCommitting: boolean;
   /** Whether every instance has just reported its progress. */
   readonly isFresh: boolean;
 }
 
 /** The conditions of a ClusterSync: those of kstatus, and its milestones. */
 export function conditionsOf(situation: Situation): ConditionDraft[] {
-  const { clusterSync, stage, trouble, canCommit, isFresh } = situation;
+  const { clusterSync, stage, trouble, finding, canCommit, isFresh } = situation;
+  const here = summaryOf(situation);
   const outlook = outlookOf(situation);
   const { reason, message } = outlook;
   const kstatus: ConditionDraft[] = [
@@ -31,15 +39,15 @@ export function conditionsOf(situation: Situation): ConditionDraft[] {
   }
   return [
     ...kstatus,
-    milestone('InitialCopyDone', isAtLeast(stage, 'changes'), progressReasons[stage]),
+    milestone('InitialCopyDone', isAtLeast(stage, 'changes'), here),
     stage === 'changes' && !isFresh
       ? { type: 'CanCommit', status: 'Unknown', reason, message: trouble?.message ?? message }
       : milestone(
           'CanCommit',
           canCommit,
-          situation.paused === 'none' ? progressReasons[stage] : isPaused,
+          situation.paused === 'none' ? (finding.trouble ?? here) : isPaused,
         ),
-    milestone('Committed', stage === 'committed', progressReasons[stage]),
+    milestone('Committed', stage === 'committed', here),
     ...(clusterSync.spec.suspend ? [suspended] : []),
   ];
 }
@@ -60,6 +68,15 @@ const progressReasons: Record<Stage, { readonly reason: string; readonly message
   committed: { reason: 'Committed', message: 'the sync is committed' },
 };
 
+/** What is done, and, where some instances are further than others, for which of them the sync waits. */
+function summaryOf(
+  { stage, behind }: Pick<Situation, 'stage' | 'behind'>,
+  { reason, message } = progressReasons[stage],
+): Pick<Trouble, 'reason' | 'message'> {
+  if (behind.length === 0) return { reason, message };
+  return { reason, message: `${message}; behind the others: ${listed(behind)}` };
+}
+
 const isPaused = { reason: 'Paused', message: 'a paused sync cannot be committed' };
 
 function milestone(
@@ -75,12 +92,15 @@ type Outlook = Pick<Trouble, 'reason' | 'message'> & {
 };
 
 function outlookOf(situation: Situation): Outlook {
-  const { clusterSync, stage, trouble, canCommit, paused } = situation;
+  const { clusterSync, stage, trouble, paused } = situation;
   const { state, suspend } = clusterSync.spec;
-  const here = progressReasons[stage];
+  const here = summaryOf(situation);
   if (stage === 'committed') return { kind: 'ready', ...here };
   if (trouble?.level === 'stalled') return { ...trouble, kind: 'stalled' };
   if (trouble) return { ...trouble, kind: 'reconciling' };
+  if (situation.isCommitting) {
+    return { kind: 'reconciling', ...summaryOf(situation, progressReasons.committing) };
+  }
   if (state === 'Paused') return outlookOfPause(situation);
   if (paused !== 'none') {
     return { kind: 'reconciling', reason: 'Resuming', message: 'the sync is about to go on' };
@@ -91,28 +111,32 @@ function outlookOf(situation: Situation): Outlook {
   if (suspend && stage === 'idle') {
     return { kind: 'reconciling', reason: 'Suspended', message: suspended.message };
   }
-  if (state === 'Committed' && stage === 'changes') {
-    return canCommit
-      ? { kind: 'reconciling', reason: 'Committing', message: 'the commit is being sent' }
-      : {
-          kind: 'reconciling',
-          reason: 'WaitingForCanCommit',
-          message: 'the commit is sent as soon as every instance can commit',
-        };
-  }
+  if (state === 'Committed' && stage === 'changes') return outlookBeforeCommit(situation);
   return { kind: 'reconciling', ...here };
 }
 
-function outlookOfPause({ stage, paused }: Situation): Outlook {
+function outlookBeforeCommit({ canCommit, finding }: Situation): Outlook {
+  const kind = 'reconciling';
+  if (canCommit && finding.isConfirmed) {
+    return { kind, reason: 'Committing', message: 'the commit is being sent' };
+  }
+  const message = canCommit
+    ? 'the commit is sent as soon as the source has said that its shards are still the same'
+    : 'the commit is sent as soon as every instance can commit';
+  return { kind, reason: 'WaitingForCanCommit', message };
+}
+
+function outlookOfPause(situation: Situation): Outlook {
+  const { stage, paused, behind } = situation;
   if (paused === 'all') {
     const message = 'the sync is paused; the oplog of the source has to last until it goes on';
     return { kind: 'ready', reason: 'Paused', message };
   }
-  if (stage === 'idle') {
+  if (stage === 'idle' && behind.length === 0) {
     const message = 'the sync is not started while spec.state is Paused';
     return { kind: 'ready', reason: 'Paused', message };
   }
-  if (stage === 'copy' || stage === 'changes')
+  if (stage === 'idle' || stage === 'copy' || stage === 'changes')
     return { kind: 'reconciling', reason: 'Pausing', message: 'the sync is being paused' };
-  return { kind: 'reconciling', ...progressReasons[stage] };
+  return { kind: 'reconciling', ...summaryOf(situation) };
 }

@@ -5,7 +5,7 @@ import type { EventDraft } from '../kube/event-recorder.ts';
 import type { Intent } from '../kube/resource.ts';
 import { baseUrlOf } from '../operand/http-api.ts';
 import type { Command, MonitorTarget } from '../operand/monitor.ts';
-import { graceLeftMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
+import { dueMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
 import type { SecretValue } from '../operand/operand-store.ts';
 import { podState } from '../operand/pod-state.ts';
 import type { Trouble } from '../operand/trouble.ts';
@@ -24,8 +24,10 @@ import {
   syncerObjects,
   syncerPort,
 } from './resources.ts';
-import { stageOf } from './stage.ts';
 import type { InstanceView } from './instance-trouble.ts';
+import { findingOf, type SourceFinding } from './source.ts';
+import type { SourceView } from './source-topologies.ts';
+import { isAtLeast, stageOf } from './stage.ts';
 import { statusOf } from './status.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
@@ -35,6 +37,8 @@ export interface World {
   readonly settings: OperandSettings;
   readonly source: SecretValue;
   readonly destination: SecretValue;
+  /** What the source says that it is. */
+  readonly sourceView: SourceView;
   /** Of the syncers' API; undefined until its Secret has been made. */
   readonly token: string | undefined;
   /** Random: becomes the token where there is none. */
@@ -79,6 +83,9 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const { nowMs, pods, observations, settings, rejection } = world;
   const instances = instancesOf(clusterSync);
   const missing = missingSecret(world);
+  const finding = findingOf(clusterSync.status?.source, world.sourceView);
+  // What decides how many pods there are is stored before they are made: another operator goes on from there.
+  const isSourceNew = finding.source && clusterSync.status?.source === undefined;
   const views = instances.map((instance): InstanceView => {
     const pod = pods.get(instance.podName);
     const state = pod && podState(pod, 'syncer');
@@ -92,7 +99,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   });
   // Pods that run have read their Secrets: that one is gone is no reason to say that the sync does not go on.
   const blocker = rejection ?? (world.statefulSet ? undefined : missing);
-  const status = statusOf({ clusterSync, nowMs, instances: views, blocker });
+  const status = statusOf({ clusterSync, nowMs, finding, instances: views, blocker });
   const isHandsOff =
     clusterSync.spec.suspend || clusterSync.metadata.deletionTimestamp !== undefined;
   const targets = targetsOf(views, world.token);
@@ -107,11 +114,11 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
             world.newToken,
           ),
     objects:
-      isHandsOff || secretsHash === undefined
+      isHandsOff || secretsHash === undefined || instances.length === 0
         ? undefined
         : syncerObjects(clusterSync, instances, secretsHash, settings),
     targets,
-    commands: isHandsOff ? [] : commandsOf(clusterSync, views, nowMs),
+    commands: isHandsOff ? [] : commandsOf(clusterSync, views, finding, nowMs),
     status,
     isStatusPending: views.some(
       ({ instance, observation }) =>
@@ -119,8 +126,9 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     ),
     events: eventsOf(clusterSync.status, status),
     requeueAfterMs: Math.min(
-      missing || rejection?.level === 'warning' ? waitingMs : resyncMs,
-      ...views.flatMap(({ observation }) => (observation && graceLeftMs(observation, nowMs)) ?? []),
+      missing || rejection?.level === 'warning' || !finding.source ? waitingMs : resyncMs,
+      ...(isSourceNew ? [0] : []),
+      ...views.flatMap(({ observation }) => (observation ? dueMs(observation, nowMs) : [])),
     ),
   };
 }
@@ -157,26 +165,33 @@ function targetsOf(
 function commandsOf(
   clusterSync: ClusterSync,
   views: readonly InstanceView[],
+  source: SourceFinding,
   nowMs: number,
 ): InstanceCommand[] {
   const { state } = clusterSync.spec;
   // A sync is never begun again over data that is in use: neither by accident nor by a lost metadata database.
   if (isConditionTrue(clusterSync.status?.conditions, 'Committed')) return [];
+  const progresses = views.map(({ observation }) => observation && progressOf(observation, nowMs));
   const calls = (name: SyncerCommand, body: object = {}) =>
-    views.flatMap(({ instance, observation }): InstanceCommand[] => {
-      if (!observation || progressOf(observation, nowMs)?.state !== callingState[name]) return [];
+    views.flatMap(({ instance, observation }, index): InstanceCommand[] => {
+      if (!observation || progresses[index]?.state !== callingState[name]) return [];
       if (!maySend(observation, name, nowMs)) return [];
       return [{ id: instance.id, command: { name, body } }];
     });
-  if (state === 'Paused') return calls('pause');
-  const isCommitAllowed = views.every(({ observation }) => {
-    const progress = observation && progressOf(observation, nowMs);
-    if (progress?.state === 'RUNNING') return progress.canCommit;
-    const stage = stageOf(progress);
-    return stage === 'committing' || stage === 'committed';
-  });
-  const commit = state === 'Committed' && isCommitAllowed ? calls('commit') : [];
-  return [...calls('start', startBody(clusterSync)), ...calls('resume'), ...commit];
+  const isCommitting = progresses.some((progress) => isAtLeast(stageOf(progress), 'committing'));
+  // A commit that some instances have taken is not taken back: the others would never get there.
+  if (state === 'Paused' && !isCommitting) return calls('pause');
+  if (source.trouble) return [];
+  const canCommit = progresses.every((progress) => progress?.canCommit);
+  const isCommitCalledFor =
+    isCommitting || (state === 'Committed' && canCommit && source.isConfirmed);
+  // All are to be started at the same time: one that is not there yet is waited for.
+  const isStartAllowed = progresses.every((progress) => progress !== undefined);
+  return [
+    ...(isStartAllowed ? calls('start', startBody(clusterSync)) : []),
+    ...calls('resume'),
+    ...(isCommitCalledFor ? calls('commit') : []),
+  ];
 }
 
 /** The state in which an instance takes a command. */
@@ -235,4 +250,5 @@ const warningReasons = [
   'SyncerUnreachable',
   'PodCrashLooping',
   'PodUnschedulable',
+  'ClusterUnreachable',
 ];

@@ -16,16 +16,19 @@ export interface InstanceView {
 /** Time that a process may take until it answers for the first time. */
 const startGraceMs = 30_000;
 
-/** The gravest trouble of all instances. */
+/**
+ * The gravest trouble of all instances.
+ * @param stages - how far each of them has come.
+ */
 export function troubleOfInstances(
   instances: readonly InstanceView[],
-  stage: Stage,
+  stages: readonly Stage[],
   nowMs: number,
 ): Trouble | undefined {
   return gravest(
-    instances.flatMap((view) => [
+    instances.flatMap((view, index) => [
       answeredError(view),
-      refusedCommand(view, stage),
+      refusedCommand(view, stages[index] ?? 'unknown'),
       view.pod ? view.pod.trouble : missingPod(view.instance.podName),
       unreachable(view, nowMs),
     ]),
@@ -48,7 +51,7 @@ function refusedCommand(
   return troubleOfError(command.error, `the syncer ${instance.id} refuses ${command.name} with`);
 }
 
-/** How far the sync is when a command is called for. */
+/** How far an instance is when a command is called for. */
 const stagesOf: Record<SyncerCommand, readonly Stage[]> = {
   start: ['idle'],
   pause: ['copy', 'changes'],
@@ -56,7 +59,8 @@ const stagesOf: Record<SyncerCommand, readonly Stage[]> = {
   commit: ['changes'],
 };
 
-function troubleOfError({ name, description, isLasting }: ApiError, who: string): Trouble {
+/** @param who - and what it does: the message goes on with the name of the error. */
+export function troubleOfError({ name, description, isLasting }: ApiError, who: string): Trouble {
   const action = actionFor(name);
   return {
     reason: reasonFor(name),

@@ -7,12 +7,14 @@ import type { EventRecorder } from '../kube/event-recorder.ts';
 import { objectKey } from '../kube/resource.ts';
 import type { OperandMonitor } from '../operand/monitor.ts';
 import type { ObjectLookup } from '../operand/object-cache.ts';
-import type { OperandStore } from '../operand/operand-store.ts';
+import type { OperandStore, SecretValue } from '../operand/operand-store.ts';
 import { StatusWriter } from '../operand/status-writer.ts';
 import type { Trouble } from '../operand/trouble.ts';
 import type { OperandSettings } from '../operand/workload.ts';
 import { decide, type Decision } from './decide.ts';
 import { instancesOf, syncerName } from './resources.ts';
+import { isSourceAsked } from './source.ts';
+import type { SourceTopologies, SourceView } from './source-topologies.ts';
 import { isUrgent } from './status.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
@@ -22,6 +24,7 @@ export interface ClusterSyncReconcilerOptions {
   readonly clusterSyncs: ObjectLookup<ClusterSync>;
   readonly store: OperandStore;
   readonly monitor: OperandMonitor<SyncerProgress, SyncerCommand>;
+  readonly sources: SourceTopologies;
   readonly recorder: EventRecorder;
   readonly settings: OperandSettings;
   readonly clock?: Clock;
@@ -45,6 +48,7 @@ export class ClusterSyncReconciler {
     const cached = this.#options.clusterSyncs.get(key);
     if (!cached) {
       monitor.forget(key);
+      this.#options.sources.forget(key);
       this.#status.forget(key);
       return {};
     }
@@ -78,9 +82,11 @@ export class ClusterSyncReconciler {
     const { settings, store, monitor } = this.#options;
     const { source, destination } = clusterSync.spec;
     const name = syncerName(clusterSync);
+    const sourceValue = await store.secretValue(clusterSync, source.uriSecretRef, signal);
     return decide(clusterSync, {
       settings,
-      source: await store.secretValue(clusterSync, source.uriSecretRef, signal),
+      source: sourceValue,
+      sourceView: this.#viewOf(clusterSync, sourceValue),
       destination: await store.secretValue(clusterSync, destination.uriSecretRef, signal),
       token: await store.token(clusterSync, name, signal),
       newToken: randomBytes(32).toString('hex'),
@@ -93,5 +99,16 @@ export class ClusterSyncReconciler {
       rejection,
       nowMs: this.#clock.wallMs(),
     });
+  }
+
+  #viewOf(clusterSync: ClusterSync, uri: SecretValue): SourceView {
+    const { sources } = this.#options;
+    const key = objectKey(clusterSync.metadata);
+    if (isSourceAsked(clusterSync) && uri.kind === 'found') {
+      // As the syncer reads it from its file.
+      return sources.view(key, Buffer.from(uri.value, 'base64').toString().trim());
+    }
+    sources.forget(key);
+    return { kind: 'unknown' };
   }
 }

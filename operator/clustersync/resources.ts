@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
-import type { ClusterSync, ClusterSyncSpec } from '../api/clustersync.ts';
+import { environmentName } from '../../service/options.ts';
+import type { ClusterSync, ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
 import { operandName } from '../operand/names.ts';
 import {
   operandObjects,
@@ -19,17 +20,33 @@ export interface Instance {
   readonly podName: string;
 }
 
+/** What the source is: it decides how many instances there are. */
+export type SourceShape = NonNullable<ClusterSyncStatus['source']>;
+
 /** The name of everything that belongs to a ClusterSync. */
 export function syncerName({ metadata }: Pick<ClusterSync, 'metadata'>): string {
   return operandName(metadata.name, 'syncer');
 }
 
 /**
- * The instances of a ClusterSync, in the order of their pods. A replica set is one shard; it is called by the name of
- * the source, which cannot be changed, so that a restarted pod finds its state again.
+ * The instances of a ClusterSync, in the order of their pods; none until it is known what the source is. A replica set is
+ * one shard; its instance is called by the name of the source, which cannot be changed, so that a restarted pod finds its
+ * state again. Those of a sharded cluster are called as its shards were when they were first seen.
  */
 export function instancesOf(clusterSync: ClusterSync): readonly Instance[] {
-  return [{ id: clusterSync.spec.source.name, podName: `${syncerName(clusterSync)}-0` }];
+  const { spec, status } = clusterSync;
+  const ids =
+    status?.source?.kind === 'ReplicaSet' ? [spec.source.name] : (status?.source?.shards ?? []);
+  return ids.map((id, index) => ({ id, podName: `${syncerName(clusterSync)}-${index}` }));
+}
+
+/** How many names a message has room for. */
+const maxListed = 5;
+
+/** Ids of instances or shards, for a message. */
+export function listed(ids: readonly string[]): string {
+  const more = ids.length > maxListed ? ` and ${ids.length - maxListed} more` : '';
+  return `${ids.slice(0, maxListed).join(', ')}${more}`;
 }
 
 /** The connection strings of a ClusterSync, as they are mounted. */
@@ -66,7 +83,6 @@ export function syncerObjects(
 ): OperandObjects {
   const secrets = mountedSecrets(clusterSync.spec);
   const [source, destination] = secrets;
-  const [first] = instances;
   return operandObjects(
     {
       owner: clusterSync,
@@ -75,16 +91,23 @@ export function syncerObjects(
       replicas: instances.length,
       port: syncerPort,
       args: [
-        `--id=${first?.id ?? ''}`,
+        idArgument(instances),
         `--cluster0File=${secretPath(source)}`,
         `--cluster1File=${secretPath(destination)}`,
       ],
+      ...(instances.length > 1 && { podIndexVariable: environmentName('instance') }),
       secrets,
       options: clusterSync.spec.syncer,
       secretsHash,
     },
     settings,
   );
+}
+
+/** All pods of a StatefulSet have the same command line: the index of each says which of the names is its own. */
+function idArgument(instances: readonly Instance[]): string {
+  const ids = instances.map(({ id }) => id).join(',');
+  return instances.length === 1 ? `--id=${ids}` : `--ids=${ids}`;
 }
 
 /** The body of POST /start: the contract's options, under its names. */

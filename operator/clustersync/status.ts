@@ -11,6 +11,7 @@ import { isCurrent } from '../operand/observation.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
 import { conditionsOf, type Situation } from './conditions.ts';
 import { troubleOfInstances, type InstanceView } from './instance-trouble.ts';
+import type { SourceFinding } from './source.ts';
 import { isAtLeast, slowest, stageOf, type Stage } from './stage.ts';
 import { readProgress, type SyncerProgress } from './syncer-client.ts';
 
@@ -18,34 +19,45 @@ import { readProgress, type SyncerProgress } from './syncer-client.ts';
 export interface StatusInput {
   readonly clusterSync: ClusterSync;
   readonly nowMs: number;
+  readonly finding: SourceFinding;
   readonly instances: readonly InstanceView[];
   /** What keeps the operator from running the instances at all. */
   readonly blocker: Trouble | undefined;
 }
 
 const maxErrorLength = 4096;
+/** For what all instances report: an object of more than 1.5 MiB is not stored. */
+const maxProgressBytes = 1024 * 1024;
 
 /** The status of a ClusterSync: made anew from what is observed, but for the times of what has happened. */
 export function statusOf(input: StatusInput): ClusterSyncStatus {
-  const { clusterSync, nowMs, instances } = input;
+  const { clusterSync, nowMs, finding, instances } = input;
   const former = clusterSync.status;
   const observedGeneration = clusterSync.metadata.generation;
   const progresses = instances.map((view) => shownProgress(view, former));
   // What is committed stays so, whatever becomes of the pods.
   const wasCommitted = isConditionTrue(former?.conditions, 'Committed');
-  const stage = wasCommitted ? 'committed' : slowest(progresses.map(stageOf));
+  const stages = progresses.map(stageOf);
+  const stage = wasCommitted ? 'committed' : slowest(stages);
   const trouble =
     stage === 'committed'
       ? undefined
-      : gravest([input.blocker, troubleOfInstances(instances, stage, nowMs)]);
+      : gravest([input.blocker, finding.trouble, troubleOfInstances(instances, stages, nowMs)]);
   const isFresh = instances.every(
     ({ observation }) => observation?.answer?.kind === 'progress' && isCurrent(observation, nowMs),
   );
   const canCommit =
-    stage === 'changes' && isFresh && progresses.every((progress) => progress?.canCommit);
-  const coordinatorID = progresses.find((progress) => progress?.coordinatorID)?.coordinatorID;
+    stage === 'changes' &&
+    isFresh &&
+    !finding.trouble &&
+    progresses.every((progress) => progress?.canCommit);
+  const coordinatorID = coordinatorOf(instances, progresses, nowMs);
   const paused = pausedOf(progresses);
-  const drafts = conditionsOf({ clusterSync, stage, trouble, canCommit, isFresh, paused });
+  const behind = wasCommitted ? [] : behindOthers(instances, stages);
+  const drafts = conditionsOf({
+    ...{ clusterSync, stage, behind, trouble, finding, canCommit, isFresh, paused },
+    isCommitting: stages.some((each) => isAtLeast(each, 'committing')),
+  });
   const startedAt = former?.startedAt ?? (isAtLeast(stage, 'copy') ? secondTime(nowMs) : undefined);
   const committedAt =
     former?.committedAt ?? (stage === 'committed' ? secondTime(nowMs) : undefined);
@@ -54,7 +66,7 @@ export function statusOf(input: StatusInput): ClusterSyncStatus {
     phase:
       paused === 'all' && trouble?.level !== 'stalled'
         ? 'Paused'
-        : phaseOf(clusterSync, stage, trouble, instances),
+        : phaseOf(input, stage, trouble, behind),
     conditions: replaceConditions(
       former?.conditions ?? [],
       drafts.map((draft) => ({
@@ -64,6 +76,8 @@ export function statusOf(input: StatusInput): ClusterSyncStatus {
       })),
       nowMs,
     ),
+    ...(finding.source && { source: finding.source }),
+    ...(instances.length > 0 && { readyInstances: readinessOf(instances) }),
     ...(coordinatorID !== undefined && { coordinatorID }),
     ...totalsOf(progresses, stage),
     ...lagOf(progresses, stage, isFresh),
@@ -71,7 +85,10 @@ export function statusOf(input: StatusInput): ClusterSyncStatus {
     ...canWriteOf(progresses, coordinatorID),
     ...(startedAt !== undefined && { startedAt }),
     ...(committedAt !== undefined && { committedAt }),
-    instances: instances.map((view, index) => instanceStatus(view, progresses[index], nowMs)),
+    instances: instances.map((view, index) => {
+      const shown = fitting(progresses[index]?.raw, maxProgressBytes / instances.length);
+      return instanceStatus(view, shown, nowMs);
+    }),
   };
 }
 
@@ -85,6 +102,7 @@ function outline(status: ClusterSyncStatus | undefined): unknown {
     status?.observedGeneration,
     status?.phase,
     status?.conditions?.map(({ type, status: value, reason }) => [type, value, reason]).sort(),
+    status?.source,
     status?.coordinatorID,
     status?.canCommit,
     status?.canWrite,
@@ -103,17 +121,20 @@ function shownProgress(
 }
 
 function phaseOf(
-  { spec }: ClusterSync,
+  { clusterSync, instances }: StatusInput,
   stage: Stage,
   trouble: Trouble | undefined,
-  instances: readonly InstanceView[],
+  behind: readonly string[],
 ): ClusterSyncPhase {
   if (trouble?.level === 'stalled') return 'Stalled';
   switch (stage) {
     case 'unknown':
     case 'idle':
-      if (stage === 'idle' && spec.state === 'Paused') return 'Paused';
-      return instances.every(({ pod }) => pod?.process !== undefined) ? 'Starting' : 'Pending';
+      if (stage === 'idle' && behind.length === 0 && clusterSync.spec.state === 'Paused')
+        return 'Paused';
+      return instances.length > 0 && instances.every(({ pod }) => pod?.process !== undefined)
+        ? 'Starting'
+        : 'Pending';
     case 'copy':
       return 'InitialCopy';
     case 'changes':
@@ -130,7 +151,38 @@ type Progresses = readonly (SyncerProgress | undefined)[];
 function pausedOf(progresses: Progresses): Situation['paused'] {
   const count = progresses.filter((progress) => progress?.state === 'PAUSED').length;
   if (count === 0) return 'none';
-  return count === progresses.length ? 'all' : 'some';
+  // One that was not started does nothing either.
+  const isAtRest = progresses.every((progress) =>
+    ['PAUSED', 'IDLE'].includes(progress?.state ?? ''),
+  );
+  return isAtRest ? 'all' : 'some';
+}
+
+/** The ids of the instances that are furthest behind; none where all are equally far. */
+function behindOthers(instances: readonly InstanceView[], stages: readonly Stage[]): string[] {
+  const stage = slowest(stages);
+  const behind = instances.filter((_, index) => stages[index] === stage);
+  return behind.length < instances.length ? behind.map(({ instance }) => instance.id) : [];
+}
+
+function readinessOf(instances: readonly InstanceView[]): string {
+  return `${instances.filter(({ pod }) => pod?.isReady).length}/${instances.length}`;
+}
+
+/** While another instance takes over, some still name the former coordinator: who says so of itself is right. */
+function coordinatorOf(
+  instances: readonly InstanceView[],
+  progresses: Progresses,
+  nowMs: number,
+): string | undefined {
+  const named = instances.flatMap(({ instance, observation }, index) => {
+    const id = progresses[index]?.coordinatorID;
+    if (id === undefined) return [];
+    const isFresh = observation?.answer?.kind === 'progress' && isCurrent(observation, nowMs);
+    return [{ id, isFresh, isItself: id === instance.id }];
+  });
+  const fresh = named.filter(({ isFresh }) => isFresh);
+  return (fresh.find(({ isItself }) => isItself) ?? fresh[0] ?? named[0])?.id;
 }
 
 function totalsOf(progresses: Progresses, stage: Stage): Pick<ClusterSyncStatus, 'totals'> {
@@ -171,7 +223,7 @@ function canWriteOf(
 
 function instanceStatus(
   { instance, pod, observation }: InstanceView,
-  progress: SyncerProgress | undefined,
+  progress: SyncerProgress['raw'] | undefined,
   nowMs: number,
 ): InstanceStatus {
   const error = errorText({ pod, observation, nowMs });
@@ -179,9 +231,25 @@ function instanceStatus(
     id: instance.id,
     pod: instance.podName,
     ready: pod?.isReady ?? false,
-    ...(progress && { progress: progress.raw }),
+    ...(progress && { progress }),
     ...(error !== undefined && { error: redact(error).slice(0, maxErrorLength) }),
   };
+}
+
+/** A progress without its longest fields, where all of them are too long. */
+function fitting(
+  raw: SyncerProgress['raw'] | undefined,
+  maxBytes: number,
+): SyncerProgress['raw'] | undefined {
+  if (!raw) return undefined;
+  const fields = Object.entries(raw).map((entry) => {
+    return { entry, bytes: Buffer.byteLength(JSON.stringify(Object.fromEntries([entry]))) };
+  });
+  let bytes = fields.reduce((sum, field) => sum + field.bytes, 0);
+  if (bytes <= maxBytes) return raw;
+  const left = fields.sort((one, other) => one.bytes - other.bytes);
+  while (bytes > maxBytes) bytes -= left.pop()?.bytes ?? bytes;
+  return Object.fromEntries(left.map(({ entry }) => entry));
 }
 
 function errorText({

@@ -74,6 +74,19 @@ export function maySend<C extends string>(
   }
 }
 
+/**
+ * When something is to be decided on though nothing new was heard: times from now on, of a process that is to be reported
+ * as unreachable, and of a refused command that may be repeated.
+ */
+export function dueMs(
+  observation: Pick<Observation<unknown, string>, 'answer' | 'unreachable' | 'command'>,
+  nowMs: number,
+): number[] {
+  const { command } = observation;
+  const retryMs = command?.kind === 'refused' ? command.retryAtMs - nowMs : 0;
+  return [graceLeftMs(observation, nowMs) ?? 0, retryMs].filter((ms) => ms > 0);
+}
+
 /** When a refused command is sent again: soon where the refusal should pass, seldom where somebody must act first. */
 export function retryDelayMs(error: Pick<ApiError, 'isLasting'>, attempts: number): number {
   return error.isLasting

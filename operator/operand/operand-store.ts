@@ -27,7 +27,7 @@ export interface OperandCaches {
   readonly pods: ObjectLookup<Pod>;
 }
 
-/** A value of a Secret, or why there is none. */
+/** A value of a Secret, in base64, or why there is none. */
 export type SecretValue =
   | { readonly kind: 'found'; readonly value: string }
   | { readonly kind: 'missing'; readonly description: string };

@@ -33,6 +33,8 @@ export interface OperandPlan {
   readonly port: number;
   /** The command line, after the arguments that all operands have: they carry no secret. */
   readonly args: readonly string[];
+  /** The environment variable that tells each pod its index in the StatefulSet. */
+  readonly podIndexVariable?: string;
   readonly secrets: readonly MountedSecret[];
   readonly options: OperandOptions;
   /** Changes when the pods must be made anew, because what they have read at their start is another now. */
@@ -52,6 +54,9 @@ const tokenKey = 'token';
 /** Annotation with a hash of what the operator has applied: what it no longer wants is found by it. */
 const intentHashAnnotation = 'clustersync.dev/intent-hash';
 const secretsHashAnnotation = 'clustersync.dev/secrets-hash';
+
+/** StatefulSets give it to their pods (Kubernetes 1.28 and newer). */
+const podIndexLabel = `metadata.labels['apps.kubernetes.io/pod-index']`;
 
 /** Where the file of a mounted connection string is in the pod. */
 export function secretPath({ folder }: Pick<MountedSecret, 'folder'>): string {
@@ -206,7 +211,7 @@ function podSpecOf(plan: OperandPlan, settings: OperandSettings): PodSpec {
 }
 
 function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['containers'][number] {
-  const { kind, port, args, secrets, options } = plan;
+  const { kind, port, args, podIndexVariable, secrets, options } = plan;
   const { resources, logLevel } = options;
   const imagePullPolicy =
     options.imagePullPolicy ?? (options.image === undefined ? settings.imagePullPolicy : undefined);
@@ -222,6 +227,9 @@ function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['con
       `--apiTokenFile=${mountRoot}/api/${tokenKey}`,
       `--logLevel=${logLevel}`,
     ],
+    ...(podIndexVariable !== undefined && {
+      env: [{ name: podIndexVariable, valueFrom: { fieldRef: { fieldPath: podIndexLabel } } }],
+    }),
     ports: [{ name: 'api', containerPort: port, protocol: 'TCP' }],
     resources: {
       ...(resources.requests && { requests: quantities(resources.requests) }),

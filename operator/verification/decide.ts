@@ -7,7 +7,7 @@ import type { EventDraft } from '../kube/event-recorder.ts';
 import type { Intent } from '../kube/resource.ts';
 import { baseUrlOf } from '../operand/http-api.ts';
 import type { Command, MonitorTarget } from '../operand/monitor.ts';
-import { graceLeftMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
+import { dueMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
 import type { SecretValue } from '../operand/operand-store.ts';
 import { podState } from '../operand/pod-state.ts';
 import type { Trouble } from '../operand/trouble.ts';
@@ -106,7 +106,7 @@ export function decide(verification: SyncVerification, world: World): Decision {
     events: isPending ? [] : eventsOf(verification.status, status),
     requeueAfterMs: Math.min(
       missing || rejection?.level === 'warning' ? waitingMs : resyncMs,
-      (input.observation && graceLeftMs(input.observation, nowMs)) ?? resyncMs,
+      ...(input.observation ? dueMs(input.observation, nowMs) : []),
     ),
   };
 }

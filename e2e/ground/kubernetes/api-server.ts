@@ -6,9 +6,10 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { createServer, type AddressInfo } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
+import { run } from '../command.ts';
 
 const folderPrefix = 'clustersync-api-server-';
 const readyDeadlineMs = 60_000;
@@ -80,6 +81,12 @@ export class ApiServer implements AsyncDisposable {
       { name: 'admin', token: this.#token },
     );
     return config;
+  }
+
+  /** Runs kubectl, and returns what it prints. */
+  async kubectl(args: readonly string[]): Promise<string> {
+    const env = { KUBECONFIG: await this.writeKubeConfig() };
+    return await run(join(dirname(findBinary()), 'kubectl'), args, { env });
   }
 
   /** A kubeconfig file, for other programs. */

@@ -15,6 +15,7 @@ import type { KubeObject, Resource } from '../../../operator/kube/resource.ts';
 import { startOperator } from '../../../operator/main.ts';
 import { createLogger } from '../../../service/logger.ts';
 import { ApiServer } from '../../ground/kubernetes/api-server.ts';
+import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { until } from '../../ground/until.ts';
 import { installDefinitions, smallestSpec } from './custom-resources.ts';
 import { LoopbackAddresses } from './loopback-addresses.ts';
@@ -65,38 +66,63 @@ export class OperatorGround implements AsyncDisposable {
   readonly client: KubeClient;
   readonly kubeconfig: string;
   readonly #server: ApiServer;
+  readonly #source: ReplicaSet;
   readonly #addresses = new LoopbackAddresses();
   #places = 0;
 
-  private constructor(server: ApiServer, client: KubeClient, kubeconfig: string) {
+  private constructor(
+    server: ApiServer,
+    source: ReplicaSet,
+    client: KubeClient,
+    kubeconfig: string,
+  ) {
     this.#server = server;
+    this.#source = source;
     this.client = client;
     this.kubeconfig = kubeconfig;
   }
 
   static async start(): Promise<OperatorGround> {
-    const server = await ApiServer.start();
+    const [server, source] = await Promise.all([
+      ApiServer.start(),
+      startReplicaSet({ members: 1, syncerRoles: 'source' }),
+    ]);
     const client = new KubeClient(server.config(), new KubeMetrics(new Registry()));
     await installDefinitions(client);
-    return new OperatorGround(server, client, await server.writeKubeConfig());
+    return new OperatorGround(server, source, client, await server.writeKubeConfig());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.client[Symbol.dispose]();
     await this.#addresses[Symbol.asyncDispose]();
+    await this.#source.stop();
     await this.#server[Symbol.asyncDispose]();
   }
 
-  /** A namespace of its own, with the Secrets; and an address for the pods that are played there. */
-  async newPlace(): Promise<Place> {
+  /**
+   * A namespace of its own, with the Secrets; and an address for the pods that are played there.
+   * @param sourceUri - of the source; a replica set when absent. The destination is nowhere.
+   */
+  async newPlace(sourceUri = this.#source.uri('syncer')): Promise<Place> {
     this.#places += 1;
     const namespace = `ground-${this.#places}`;
     await this.client.create(namespaces, { metadata: { name: namespace } }, { signal });
-    for (const name of ['old-uri', 'new-uri']) {
-      const data = { uri: Buffer.from(`mongodb://user:secret@${name}/`).toString('base64') };
+    const uris = { 'old-uri': sourceUri, 'new-uri': 'mongodb://user:secret@new-uri/' };
+    for (const [name, uri] of Object.entries(uris)) {
+      const data = { uri: Buffer.from(uri).toString('base64') };
       await this.client.create(secrets, { metadata: { namespace, name }, data }, { signal });
     }
-    return { namespace, address: await this.#addresses.reserve() };
+    return { namespace, address: await this.reserveAddress() };
+  }
+
+  /** Another address, for another pod. */
+  async reserveAddress(): Promise<string> {
+    return await this.#addresses.reserve();
+  }
+
+  /** Runs kubectl, and returns what it prints. */
+  async kubectl(...args: readonly string[]): Promise<string> {
+    return await this.#server.kubectl(args);
   }
 
   async createSync(namespace: string, spec: object = {}): Promise<ClusterSync> {
@@ -119,10 +145,14 @@ export class OperatorGround implements AsyncDisposable {
     return found;
   }
 
-  /** Does what the controllers of Kubernetes and a kubelet would do: runs the pod of a StatefulSet. */
-  async runPod(set: StatefulSet, address: string, containerID = 'test://1'): Promise<void> {
+  /** Does what the controllers of Kubernetes and a kubelet would do: runs a pod of a StatefulSet. */
+  async runPod(
+    set: StatefulSet,
+    address: string,
+    { index = 0, containerID = 'test://1' } = {},
+  ): Promise<void> {
     const { namespace = '' } = set.metadata;
-    const name = `${set.metadata.name}-0`;
+    const name = `${set.metadata.name}-${index}`;
     const template = set.spec?.template;
     const [container] = template?.spec?.containers ?? [];
     assert.ok(template?.spec && container);
@@ -155,6 +185,11 @@ export class OperatorGround implements AsyncDisposable {
       { status },
       { signal, subresource: 'status' },
     );
+  }
+
+  /** Changes the spec of the ClusterSync. */
+  async patchSync(namespace: string, spec: object): Promise<void> {
+    await this.client.patch(clusterSyncs, { namespace, name: 'orders' }, { spec }, { signal });
   }
 
   async untilSync(

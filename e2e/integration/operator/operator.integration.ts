@@ -276,7 +276,7 @@ describe('the operator, on a real API server', function () {
     syncer.onCommand = () => {
       syncer.progress = { progress: applying };
     };
-    await ground.runPod(set, address, 'test://2');
+    await ground.runPod(set, address, { containerID: 'test://2' });
     await ground.untilSync(
       namespace,
       'in sync again',
@@ -377,15 +377,8 @@ describe('the operator, on a real API server', function () {
           .then((object) => object?.metadata.resourceVersion),
       ]);
     const before = await versions();
-    let polls = 0;
-    const body = syncer.progress;
-    Object.defineProperty(syncer, 'progress', {
-      get: () => {
-        polls += 1;
-        return body;
-      },
-    });
-    await until('some more polls', () => polls >= 4);
+    const polls = syncer.polls;
+    await until('some more polls', () => syncer.polls >= polls + 4);
     assert.deepEqual(await versions(), before);
   });
 

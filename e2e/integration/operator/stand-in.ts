@@ -12,6 +12,8 @@ export interface ReceivedCommand {
 /** A tool with the HTTP API of the contract, and nothing behind it: it answers what it is told to. */
 export class StandIn implements AsyncDisposable {
   readonly commands: ReceivedCommand[] = [];
+  /** How often it was asked for its progress. */
+  polls = 0;
   /** Body of the answers to progress calls. */
   progress: object;
   /** Bodies of the answers to commands that are not simply taken. */
@@ -52,6 +54,7 @@ export class StandIn implements AsyncDisposable {
     const body = await text(request);
     response.setHeader('Content-Type', 'application/json');
     if (name === 'progress') {
+      this.polls += 1;
       response.end(JSON.stringify(this.progress));
       return;
     }

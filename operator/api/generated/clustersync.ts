@@ -82,7 +82,7 @@ export interface ClusterSyncSpec {
  */
 export interface ClusterReference {
   /**
-   * What people call this deployment: lower-case letters, digits and hyphens. That of the source also names the syncer in its progress.
+   * What people call this deployment: lower-case letters, digits and hyphens. That of a replica set as the source also names the syncer in its progress; with a sharded cluster, the ids of the shards do.
    */
   name: string;
   uriSecretRef: SecretKeyReference;
@@ -232,6 +232,23 @@ export interface ClusterSyncStatus {
    * Ready: what the spec asks for has come true. Reconciling: it is on its way. Stalled: somebody has to do something. InitialCopyDone, CanCommit, Committed: milestones of the sync. Suspended: the operator changes nothing.
    */
   conditions?: Condition[];
+  /**
+   * What the source was when it was first seen: it decides how many instances there are, and is not changed any more. When its shards are others later, the sync is Stalled by ShardsChanged.
+   */
+  source?: {
+    /**
+     * Whether it is a replica set or a sharded cluster.
+     */
+    kind: 'ReplicaSet' | 'Sharded';
+    /**
+     * The ids of its shards, in the order of the pods. A replica set is one shard, called as the set.
+     */
+    shards: string[];
+  };
+  /**
+   * How many instances have a pod that is ready, of how many there are; as 2/3.
+   */
+  readyInstances?: string;
   /**
    * Id of the instance that coordinates the others.
    */

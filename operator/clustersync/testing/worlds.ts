@@ -1,7 +1,8 @@
 import type { ClusterSync, ClusterSyncSpec, ClusterSyncStatus } from '../../api/clustersync.ts';
 import type { Pod, StatefulSet } from '../../kube/builtin-resources.ts';
+import { findCondition } from '../../kube/conditions.ts';
 import type { CommandState, Observation, ProgressAnswer } from '../../operand/observation.ts';
-import type { World } from '../decide.ts';
+import { decide, type Decision, type World } from '../decide.ts';
 import { readProgress, type SyncerCommand, type SyncerProgress } from '../syncer-client.ts';
 
 export const nowMs = Date.UTC(2026, 0, 1, 12);
@@ -9,10 +10,13 @@ export const podName = 'orders-syncer-0';
 /** What the pod's process is called. */
 export const runningProcess = 'pod-uid/containerd://1';
 
+/** A source that is known to be a replica set. */
+const replicaSet: ClusterSyncStatus = { source: { kind: 'ReplicaSet', shards: ['rs'] } };
+
 /** A ClusterSync `orders` from `old` to `new`, as the API server gives it. */
 export function clusterSync(
   spec: Partial<ClusterSyncSpec> = {},
-  status?: ClusterSyncStatus,
+  status: ClusterSyncStatus = replicaSet,
 ): ClusterSync {
   return {
     apiVersion: 'clustersync.dev/v1alpha1',
@@ -29,7 +33,7 @@ export function clusterSync(
       syncer: { resources: { requests: { cpu: '100m' } }, logLevel: 'info' },
       ...spec,
     },
-    ...(status && { status }),
+    status,
   };
 }
 
@@ -44,6 +48,7 @@ export function emptyWorld(parts: Partial<World> = {}): World {
     },
     source: { kind: 'found', value: 'b2xk' },
     destination: { kind: 'found', value: 'bmV3' },
+    sourceView: { kind: 'unknown' },
     token: undefined,
     newToken: 'fresh-token',
     statefulSet: undefined,
@@ -69,29 +74,69 @@ export function runningWorld(
       metadata: { name: 'orders-syncer', namespace: 'shop' },
     } satisfies StatefulSet,
     pods: new Map([[podName, runningPod()]]),
-    observations: new Map([
-      [
-        'old',
-        {
-          process: runningProcess,
-          answer,
-          askedMs: nowMs - 100,
-          unreachable: undefined,
-          command: undefined,
-          ...observation,
-        },
-      ],
-    ]),
+    observations: new Map([['old', observationOf({ answer, ...observation })]]),
     ...world,
   });
 }
 
+const shards = ['shard-0', 'shard-1', 'shard-2'] as const;
+
+/** A source that was a sharded cluster of three shards when it was first seen. */
+export const threeShards: ClusterSyncStatus = { source: { kind: 'Sharded', shards: [...shards] } };
+
+/** What is to be known of an instance: what it answered, more of its observation, or that it has no pod. */
+export type InstanceScene =
+  | ProgressAnswer<SyncerProgress>
+  | undefined
+  | 'no pod'
+  | Partial<Observation<SyncerProgress, SyncerCommand>>;
+
+/** A world with the pods of three shards, that are still the shards of the source. */
+export function shardedWorld(
+  scenes: readonly [InstanceScene, InstanceScene, InstanceScene],
+  parts: Partial<World> = {},
+): World {
+  const there = scenes.flatMap((scene, index) => (scene === 'no pod' ? [] : [{ scene, index }]));
+  return runningWorld(undefined, {
+    sourceView: { kind: 'found', source: { kind: 'Sharded', shards: [...shards] } },
+    pods: new Map(
+      there.map(({ index }) => [`orders-syncer-${index}`, runningPod(`orders-syncer-${index}`)]),
+    ),
+    observations: new Map(
+      there.map(({ scene, index }) => [shards[index] ?? '', observationOf(scene)]),
+    ),
+    ...parts,
+  });
+}
+
+/** What is known of an instance that runs. */
+export function observationOf(
+  scene: Exclude<InstanceScene, 'no pod'>,
+): Observation<SyncerProgress, SyncerCommand> {
+  return {
+    process: runningProcess,
+    answer: undefined,
+    askedMs: nowMs - 100,
+    unreachable: undefined,
+    command: undefined,
+    ...(scene && 'kind' in scene ? { answer: scene } : scene),
+  };
+}
+
+/** An answer with some fields of its progress changed. */
+export function changed(
+  answer: ProgressAnswer<SyncerProgress>,
+  fields: Readonly<Record<string, unknown>>,
+): ProgressAnswer<SyncerProgress> {
+  return answer.kind === 'progress' ? progress({ ...answer.progress.raw, ...fields }) : answer;
+}
+
 /** The pod, running and ready. */
-export function runningPod(): Pod {
+export function runningPod(name = podName): Pod {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name: podName, namespace: 'shop', uid: 'pod-uid' },
+    metadata: { name, namespace: 'shop', uid: 'pod-uid' },
     status: {
       podIP: '10.1.2.3',
       conditions: [{ type: 'Ready', status: 'True' }],
@@ -183,4 +228,24 @@ export function refused(
     attempts: 1,
     retryAtMs: nowMs + 10_000,
   };
+}
+
+/** What is decided for a sync of three shards. */
+export function decideOn(
+  world: World,
+  spec: Partial<ClusterSyncSpec> = {},
+  status: ClusterSyncStatus = threeShards,
+): Decision {
+  return decide(clusterSync(spec, status), world);
+}
+
+/** Phase, and status and reason of the condition Ready. */
+export function outlook({ phase, conditions }: ClusterSyncStatus): string {
+  const ready = findCondition(conditions, 'Ready');
+  return `${phase ?? ''}: ${ready?.status ?? ''} ${ready?.reason ?? ''}`;
+}
+
+/** What the condition Ready says. */
+export function readyMessage(status: ClusterSyncStatus): string {
+  return findCondition(status.conditions, 'Ready')?.message ?? '';
 }

@@ -1,0 +1,340 @@
+import assert from 'node:assert/strict';
+import { SourceTopologies } from '../../../operator/clustersync/source-topologies.ts';
+import { events, statefulSets } from '../../../operator/kube/builtin-resources.ts';
+import { systemClock } from '../../../operator/kube/clock.ts';
+import { findCondition } from '../../../operator/kube/conditions.ts';
+import { createLogger } from '../../../service/logger.ts';
+import { createGuardedFolder } from '../../ground/guarded-folder.ts';
+import { startMongod } from '../../ground/mongod/mongod-process.ts';
+import { testPassword } from '../../ground/mongod/users.ts';
+import { useShardedCluster } from '../../ground/sharded/use-sharded-cluster.ts';
+import { until } from '../../ground/until.ts';
+import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
+import { applying, committed, copying, idle, StandIn } from './stand-in.ts';
+
+const signal = new AbortController().signal;
+const port = 27182;
+const ids = ['shard-0', 'shard-1'] as const;
+
+describe('the operator with a sharded source, on a real API server', function () {
+  this.timeout(60_000);
+  const source = useShardedCluster({ shards: 2, syncerRoles: 'source' });
+  let ground: OperatorGround;
+  let operator: RunningOperator;
+
+  before(async () => {
+    ground = await OperatorGround.start();
+    operator = new RunningOperator(ground.kubeconfig);
+  });
+
+  after(async () => {
+    await operator[Symbol.asyncDispose]();
+    await ground[Symbol.asyncDispose]();
+  });
+
+  /** What listShards answers. */
+  function shardRows() {
+    return source.client
+      .db('config')
+      .collection<{ _id: string; host: string; state: number }>('shards');
+  }
+
+  async function restartOperator(): Promise<void> {
+    await operator[Symbol.asyncDispose]();
+    operator = new RunningOperator(ground.kubeconfig);
+  }
+
+  /** A sync whose two pods run, each with a tool behind it. */
+  async function runningSync(spec: object, ...progresses: readonly [object, object]) {
+    const { namespace, address } = await ground.newPlace(source.cluster.uri('syncer'));
+    const other = await ground.reserveAddress();
+    await ground.createSync(namespace, spec);
+    const set = await ground.untilMade(namespace, 'orders-syncer');
+    const stack = new AsyncDisposableStack();
+    const [first, second] = [
+      stack.use(await StandIn.start(address, port, progresses[0])),
+      stack.use(await StandIn.start(other, port, progresses[1])),
+    ];
+    await ground.runPod(set, address);
+    await ground.runPod(set, other, { index: 1 });
+    const stop = async (): Promise<void> => {
+      await stack.disposeAsync();
+    };
+    return { namespace, set, first, second, [Symbol.asyncDispose]: stop };
+  }
+
+  it('brings all instances of a sync from its creation to its commit', async () => {
+    const { namespace, address } = await ground.newPlace(source.cluster.uri('syncer'));
+    const addresses = [
+      address,
+      await ground.reserveAddress(),
+      await ground.reserveAddress(),
+    ] as const;
+    await using first = await StandIn.start(addresses[0], port, { progress: idle });
+    await ground.createSync(namespace);
+
+    // What it makes.
+    const set = await ground.untilMade(namespace, 'orders-syncer');
+    assert.equal(set.spec?.replicas, 2);
+    assert.equal(set.spec.podManagementPolicy, 'Parallel');
+    const [container] = set.spec.template.spec?.containers ?? [];
+    assert.ok(container);
+    assert.ok(container.args?.includes(`--ids=${ids.join()}`), String(container.args));
+    assert.equal(container.env?.[0]?.name, 'CLUSTERSYNC_INSTANCE');
+    assert.match(container.env[0].valueFrom?.fieldRef?.fieldPath ?? '', /pod-index/);
+    assert.doesNotMatch(JSON.stringify(set), new RegExp(encodeURIComponent(testPassword)));
+
+    // start: not before both are there; then to both, the same.
+    await ground.runPod(set, addresses[0]);
+    await until('the first is asked twice', () => first.polls >= 2);
+    const alone = await ground.untilSync(
+      namespace,
+      'the second is missed',
+      (status) => outlook(status) === 'False PodPending' && status.readyInstances === '1/2',
+    );
+    assert.match(findCondition(alone.conditions, 'Ready')?.message ?? '', /orders-syncer-1/);
+    assert.deepEqual(alone.source, { kind: 'Sharded', shards: [...ids] });
+    assert.deepEqual(first.commands, []);
+    {
+      await using second = await StandIn.start(addresses[1], port, { progress: idle });
+      second.refusals.set('start', {
+        success: false,
+        error: 'ClusterUnreachable',
+        errorDescription: 'no primary',
+      });
+      first.onCommand = () => {
+        first.progress = { progress: { ...copying, syncerID: ids[0] } };
+      };
+      second.onCommand = () => {
+        second.progress = { progress: { ...copying, syncerID: ids[1] } };
+      };
+      await ground.runPod(set, addresses[1], { index: 1 });
+      const refused = await ground.untilSync(
+        namespace,
+        'one refuses to start',
+        (status) => outlook(status) === 'False ClusterUnreachable',
+      );
+      assert.equal(refused.phase, 'Starting');
+      assert.match(
+        findCondition(refused.conditions, 'Ready')?.message ?? '',
+        /shard-1 refuses start/,
+      );
+      second.refusals.clear();
+      const copy = await ground.untilSync(
+        namespace,
+        'both copy',
+        ({ phase }) => phase === 'InitialCopy',
+      );
+      assert.deepEqual(copy.totals, {
+        estimatedTotalBytes: 1000,
+        estimatedCopiedBytes: 500,
+        percent: 50,
+      });
+      assert.deepEqual(first.commandNames, ['start']);
+      assert.ok(second.commands.length >= 2);
+      for (const command of second.commands) assert.deepEqual(command, first.commands[0]);
+
+      // changes
+      first.progress = { progress: { ...applying, syncerID: ids[0], coordinatorID: ids[0] } };
+      const behind = await ground.untilSync(
+        namespace,
+        'one is further',
+        ({ coordinatorID }) => coordinatorID === ids[0],
+      );
+      assert.equal(behind.phase, 'InitialCopy');
+      assert.equal(behind.canCommit, false);
+      assert.match(findCondition(behind.conditions, 'Ready')?.message ?? '', /behind.*: shard-1$/);
+      second.progress = {
+        progress: { ...applying, syncerID: ids[1], coordinatorID: ids[0], lagTimeSeconds: 7 },
+      };
+      const inSync = await ground.untilSync(
+        namespace,
+        'both are in sync',
+        (status) => outlook(status) === 'True InSync' && status.lagTimeSeconds === 7,
+      );
+      assert.equal(inSync.canCommit, true);
+      const columns = await ground.kubectl('get', 'csync', '--namespace', namespace, '-o', 'wide');
+      assert.match(columns, /INSTANCES +COORDINATOR/);
+      assert.match(
+        columns,
+        /orders +Running +ChangeApplication +100 +7 +true +True .* 2\/2 +shard-0/,
+      );
+
+      // commit: one takes it, the other one refuses it and is killed.
+      second.refusals.set('commit', { success: false, error: 'CannotCommitYet' });
+      first.onCommand = () => {
+        first.progress = { progress: { ...applying, state: 'COMMITTING', canCommit: false } };
+      };
+      await ground.patchSync(namespace, { state: 'Committed' });
+      await until('the second has refused', () => second.commandNames.includes('commit'));
+    }
+    const catchingUp = { ...applying, canCommit: false, syncerID: ids[1], coordinatorID: ids[0] };
+    await using again = await StandIn.start(addresses[2], port, { progress: catchingUp });
+    again.onCommand = () => {
+      again.progress = { progress: { ...committed, syncerID: ids[1] } };
+      first.progress = { progress: { ...committed, syncerID: ids[0], coordinatorID: ids[0] } };
+    };
+    await ground.runPod(set, addresses[2], { index: 1, containerID: 'test://2' });
+    const end = await ground.untilSync(
+      namespace,
+      'the end',
+      (status) => outlook(status) === 'True Committed',
+    );
+    assert.equal(end.canWrite, true);
+    assert.deepEqual(first.commandNames, ['start', 'commit']);
+    assert.deepEqual(again.commandNames, ['commit']);
+    assert.deepEqual(again.commands[0], first.commands[1]);
+  });
+
+  it('pauses one later that could not be reached', async () => {
+    const progress = { progress: applying };
+    await using sync = await runningSync({}, progress, progress);
+    const { namespace, set, first, second } = sync;
+    await ground.untilSync(namespace, 'in sync', (status) => outlook(status) === 'True InSync');
+    const paused = { progress: { ...applying, state: 'PAUSED', canCommit: false } };
+    for (const syncer of [first, second]) {
+      syncer.onCommand = () => {
+        syncer.progress = paused;
+      };
+    }
+    // A pod that is being replaced.
+    await ground.runPod(set, await ground.reserveAddress(), { index: 1, containerID: 'test://2' });
+    await ground.patchSync(namespace, { state: 'Paused' });
+    await until('the first is paused', () => first.commandNames.includes('pause'));
+    const some = await ground.untilSync(
+      namespace,
+      'it is being paused',
+      (status) => outlook(status) !== 'True InSync',
+    );
+    assert.notEqual(outlook(some), 'True Paused');
+    assert.deepEqual(second.commandNames, []);
+    const address = await ground.reserveAddress();
+    await using again = await StandIn.start(address, port, progress);
+    again.onCommand = () => {
+      again.progress = paused;
+    };
+    await ground.runPod(set, address, { index: 1, containerID: 'test://3' });
+    await ground.untilSync(namespace, 'paused', (status) => outlook(status) === 'True Paused');
+    assert.deepEqual(first.commandNames, ['pause']);
+    assert.deepEqual(again.commandNames, ['pause']);
+  });
+
+  it('says what is wrong with a source, and makes nothing', async () => {
+    await using folder = await createGuardedFolder();
+    const args = ['--bind_ip', '127.0.0.1', '--nounixsocket'];
+    const standalone = await startMongod({ folder, name: 'standalone', args, signal });
+    const right = source.cluster.uri('syncer');
+    const wrong = new URL(right);
+    wrong.password = 'not-the-password';
+    const notAllowed = source.cluster.uri('app');
+    const cases = [
+      [wrong.href, 'False AuthenticationFailed', 'Stalled'],
+      [notAllowed, 'False PreconditionFailed', 'Stalled'],
+      ['mongodb://user:not-the-password@127.0.0.1:1/', 'False ClusterUnreachable', 'Pending'],
+      [`mongodb://127.0.0.1:${standalone.port}/`, 'False InvalidConfiguration', 'Stalled'],
+      [`${right}?tls=true&tlsCAFile=/nowhere/ca.pem`, 'False InvalidConfiguration', 'Stalled'],
+      ['user:not-the-password@host', 'False InvalidConfiguration', 'Stalled'],
+    ] as const;
+    await Promise.all(
+      cases.map(async ([uri, expected, phase]) => {
+        const { namespace } = await ground.newPlace(uri);
+        await ground.createSync(namespace);
+        const status = await ground.untilSync(
+          namespace,
+          expected,
+          (now) => outlook(now) === expected,
+        );
+        assert.equal(status.phase, phase);
+        assert.equal(await ground.get(statefulSets, namespace, 'orders-syncer'), undefined);
+        await until('there is an event', async () => {
+          const { items } = await ground.client.list(events, { namespace, signal });
+          assert.doesNotMatch(JSON.stringify([status, items]), /not-the-password/);
+          return items.some(
+            ({ type, reason }) => type === 'Warning' && expected.endsWith(` ${reason ?? ''}`),
+          );
+        });
+      }),
+    );
+  });
+
+  it('asks again when the connection string is another one, and when the answer is a minute old', async () => {
+    let changes = 0;
+    let laterMs = 0;
+    await using sources = new SourceTopologies({
+      onChange: () => {
+        changes += 1;
+      },
+      logger: createLogger('test', 'fatal'),
+      clock: { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + laterMs },
+    });
+    const right = source.cluster.uri('syncer');
+    const wrong = right.replace('syncer:', 'nobody:');
+    const shards = (): readonly string[] => {
+      const view = sources.view('a', right);
+      return view.kind === 'found' ? view.source.shards : [];
+    };
+    assert.deepEqual(sources.view('a', wrong), { kind: 'unknown' });
+    await until('it has failed', () => sources.view('a', wrong).kind === 'failed');
+    assert.deepEqual(sources.view('a', right), { kind: 'unknown' });
+    await until('it has answered', () => shards().length === 2);
+    assert.equal(changes, 2);
+
+    await shardRows().insertOne({ _id: 'shard-2', host: 'shard-2/127.0.0.1:1', state: 1 });
+    assert.deepEqual(shards(), ids);
+    laterMs = 60_000;
+    await until('it has answered again', () => shards().length === 3);
+    assert.equal(changes, 3);
+    await shardRows().deleteOne({ _id: 'shard-2' });
+    // What is under way when it is forgotten, or at the end, is given up.
+    sources.view('b', right);
+    sources.forget('b');
+    sources.view('c', right);
+  });
+
+  it('changes no pods when the source is away or has another shard, and commits neither way', async () => {
+    const progress = { progress: applying };
+    await using sync = await runningSync({}, progress, progress);
+    const { namespace, first, second } = sync;
+    const version = async () =>
+      (await ground.get(statefulSets, namespace, 'orders-syncer'))?.metadata.resourceVersion;
+    for (const syncer of [first, second]) {
+      syncer.onCommand = () => {
+        syncer.progress = { progress: committed };
+      };
+    }
+    await ground.untilSync(namespace, 'in sync', (status) => outlook(status) === 'True InSync');
+    const before = await version();
+
+    await source.cluster.killRouters();
+    await restartOperator();
+    await ground.patchSync(namespace, { state: 'Committed' });
+    const status = await ground.untilSync(
+      namespace,
+      'the commit waits',
+      (now) => outlook(now) === 'False WaitingForCanCommit',
+    );
+    assert.match(
+      findCondition(status.conditions, 'Ready')?.message ?? '',
+      /shards are still the same/,
+    );
+    assert.deepEqual(status.source, { kind: 'Sharded', shards: [...ids] });
+
+    await source.cluster.restartRouters();
+    await shardRows().insertOne({ _id: 'shard-2', host: 'shard-2/127.0.0.1:1', state: 1 });
+    const stalled = await ground.untilSync(
+      namespace,
+      'the shard is noticed',
+      (now) => outlook(now) === 'False ShardsChanged',
+    );
+    assert.equal(stalled.phase, 'Stalled');
+    assert.match(findCondition(stalled.conditions, 'Stalled')?.message ?? '', /added: shard-2/);
+    assert.equal(await version(), before);
+    assert.deepEqual([...first.commandNames, ...second.commandNames], []);
+
+    await shardRows().deleteOne({ _id: 'shard-2' });
+    await restartOperator();
+    await ground.untilSync(namespace, 'the end', (now) => outlook(now) === 'True Committed');
+    assert.deepEqual([first.commandNames, second.commandNames], [['commit'], ['commit']]);
+    assert.equal(await version(), before);
+  });
+});

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import type { ClusterSyncStatus } from '../api/clustersync.ts';
+import { findCondition } from '../kube/conditions.ts';
+import type { SourceView } from './source-topologies.ts';
+import {
+  answers,
+  decideOn,
+  emptyWorld,
+  outlook,
+  readyMessage,
+  shardedWorld,
+  threeShards,
+} from './testing/worlds.ts';
+
+const { idle, copy, changes, paused } = answers;
+
+describe('the source of a ClusterSync', () => {
+  const found = (...shards: string[]): SourceView => ({
+    kind: 'found',
+    source: { kind: 'Sharded', shards },
+  });
+  const failed = (name: string, isLasting: boolean): SourceView => ({
+    kind: 'failed',
+    error: { name, description: 'what is wrong', isLasting },
+  });
+  const undecided: ClusterSyncStatus = {};
+
+  it('is stored before anything is made of it', () => {
+    const first = decideOn(emptyWorld({ sourceView: found('a', 'b') }), {}, undecided);
+    assert.equal(first.objects, undefined);
+    assert.deepEqual(first.status.source, { kind: 'Sharded', shards: ['a', 'b'] });
+    assert.equal(first.requeueAfterMs, 0);
+    const second = decideOn(emptyWorld({ sourceView: found('a', 'b') }), {}, first.status);
+    assert.equal(second.objects?.statefulSet.spec?.replicas, 2);
+    assert.ok(second.requeueAfterMs > 0);
+  });
+
+  const containerOf = (status: ClusterSyncStatus) => {
+    const { objects } = decideOn(emptyWorld({ token: 'a' }), {}, status);
+    const [container] = objects?.statefulSet.spec?.template?.spec?.containers ?? [];
+    assert.ok(container);
+    return { args: container.args ?? [], env: container.env, objects };
+  };
+
+  it('decides how many pods there are and what they are called', () => {
+    const { args, env, objects } = containerOf(threeShards);
+    assert.equal(objects?.statefulSet.spec?.replicas, 3);
+    assert.ok(args.includes('--ids=shard-0,shard-1,shard-2'), args.join(' '));
+    assert.deepEqual(env, [
+      {
+        name: 'CLUSTERSYNC_INSTANCE',
+        valueFrom: { fieldRef: { fieldPath: `metadata.labels['apps.kubernetes.io/pod-index']` } },
+      },
+    ]);
+  });
+
+  it('has one pod that is called as the source when it is a replica set', () => {
+    const { args, env, objects } = containerOf({ source: { kind: 'ReplicaSet', shards: ['rs'] } });
+    assert.equal(objects?.statefulSet.spec?.replicas, 1);
+    assert.deepEqual(args, [
+      'syncer',
+      '--id=old',
+      '--cluster0File=/etc/clustersync/source/uri',
+      '--cluster1File=/etc/clustersync/destination/uri',
+      '--port=27182',
+      '--host=0.0.0.0',
+      '--apiTokenFile=/etc/clustersync/api/token',
+      '--logLevel=info',
+    ]);
+    assert.equal(env, undefined);
+  });
+
+  it('may be a sharded cluster of one shard', () => {
+    const { args, env } = containerOf({ source: { kind: 'Sharded', shards: ['only'] } });
+    assert.ok(args.includes('--id=only'), args.join(' '));
+    assert.equal(env, undefined);
+  });
+
+  const names = Array.from({ length: 257 }, (_, index) => `shard-${index}`);
+  for (const [what, sourceView, expected] of [
+    ['that is being asked', { kind: 'unknown' }, 'Pending: False PodPending'],
+    [
+      'that cannot be reached',
+      failed('ClusterUnreachable', false),
+      'Pending: False ClusterUnreachable',
+    ],
+    [
+      'that refuses the password',
+      failed('AuthenticationFailed', true),
+      'Stalled: False AuthenticationFailed',
+    ],
+    [
+      'that is of another kind',
+      failed('TopologyNotSupported', true),
+      'Stalled: False InvalidConfiguration',
+    ],
+    [
+      'with a connection string that cannot be read',
+      failed('InvalidOption', true),
+      'Stalled: False InvalidConfiguration',
+    ],
+    ['with too many shards', found(...names), 'Stalled: False SourceNotSupported'],
+    ['without shards', found(), 'Stalled: False SourceNotSupported'],
+    ['with a comma in the name of a shard', found('a,b'), 'Stalled: False SourceNotSupported'],
+  ] as const) {
+    it(`has no pods when it is one ${what}`, () => {
+      const decision = decideOn(emptyWorld({ sourceView, token: 'a' }), {}, undecided);
+      assert.equal(outlook(decision.status), expected);
+      assert.equal(decision.objects, undefined);
+      assert.equal(decision.status.source, undefined);
+      assert.deepEqual(decision.status.instances, []);
+    });
+  }
+
+  it('changes nothing when it cannot be reached later', () => {
+    const scenes = [changes, changes, changes] as const;
+    const reached = decideOn(shardedWorld(scenes));
+    const sourceView = failed('ClusterUnreachable', false);
+    const later = decideOn(shardedWorld(scenes, { sourceView }), {}, reached.status);
+    assert.deepEqual(later.objects, reached.objects);
+    assert.deepEqual(later.status, reached.status);
+  });
+
+  it('has to be known before a commit', () => {
+    const scenes = [changes, changes, changes] as const;
+    for (const sourceView of [{ kind: 'unknown' }, failed('ClusterUnreachable', false)] as const) {
+      const world = shardedWorld(scenes, { sourceView });
+      const decision = decideOn(world, { state: 'Committed' });
+      assert.deepEqual(decision.commands, []);
+      assert.match(readyMessage(decision.status), /its shards are still the same/);
+    }
+  });
+
+  for (const [what, now, expected] of [
+    ['a shard is added', found('shard-0', 'shard-1', 'shard-2', 'shard-3'), /added: shard-3\)/],
+    ['a shard is removed', found('shard-0', 'shard-2'), /removed: shard-1\)/],
+    ['it is another one', found('shard-0', 'shard-1', 'other'), /added: other; removed: shard-2\)/],
+    [
+      'it is a replica set now',
+      { kind: 'found', source: { kind: 'ReplicaSet', shards: ['rs'] } },
+      /is a replica set now/,
+    ],
+  ] as const) {
+    it(`stalls the sync when ${what}, changes no pods, and sends nothing that goes on`, () => {
+      const scenes = [changes, changes, changes] as const;
+      const world = shardedWorld(scenes, { sourceView: now });
+      const decision = decideOn(world, { state: 'Committed' });
+      assert.equal(outlook(decision.status), 'Stalled: False ShardsChanged');
+      assert.match(readyMessage(decision.status), expected);
+      assert.equal(decision.status.canCommit, false);
+      assert.equal(findCondition(decision.status.conditions, 'CanCommit')?.reason, 'ShardsChanged');
+      assert.deepEqual(decision.status.source, threeShards.source);
+      assert.equal(decision.objects?.statefulSet.spec?.replicas, 3);
+      assert.deepEqual(decision.commands, []);
+      const others = shardedWorld([idle, paused, copy], { sourceView: now });
+      assert.deepEqual(decideOn(others).commands, []);
+      assert.equal(decideOn(world, { state: 'Paused' }).commands.length, 3);
+    });
+  }
+});
