@@ -4,12 +4,12 @@ import { RandomWorkload } from '../../ground/workload/random-workload.ts';
 import { shardingEntry, useShardedPair } from './sharded-pair.ts';
 import { syncThroughKills } from './sync-through-kills.ts';
 
-/** One seed by its number with SEED=17 (by default 2), the first 100 with SEEDS=100. */
+/** One seed by its number with SEED=17, the first 100 with SEEDS=100. */
 const { SEED, SEEDS } = process.env;
 const seeds =
-  SEEDS === undefined
-    ? [Number(SEED ?? 2)]
-    : Array.from({ length: Number(SEEDS) }, (_, index) => index + 1);
+  SEED === undefined
+    ? Array.from({ length: Number(SEEDS ?? 6) }, (_, index) => index + 1)
+    : [Number(SEED)];
 
 /** Half of the collections of the workload. */
 const sharded = [

@@ -6,12 +6,13 @@ import { SeededRandom } from '../../ground/workload/seeded-random.ts';
 import { useShardedPair } from './sharded-pair.ts';
 import { syncThroughKills } from './sync-through-kills.ts';
 
-/** One seed by its number with SEED=17, the first 100 with SEEDS=100. By default one for each number of shards: 2, 3. */
+/** One seed by its number with SEED=17, so many with SEEDS=100, from a first one on that differs between numbers of shards. */
 const { SEED, SEEDS } = process.env;
-const seedsFor = (shards: number): number[] =>
-  SEEDS === undefined
-    ? [Number(SEED ?? shards)]
-    : Array.from({ length: Number(SEEDS) }, (_, index) => index + 1);
+const firstSeeds = { 2: 1, 3: 8 } as const;
+const seedsFor = (shards: 2 | 3): number[] =>
+  SEED === undefined
+    ? Array.from({ length: Number(SEEDS ?? 7) }, (_, index) => index + firstSeeds[shards])
+    : [Number(SEED)];
 
 /** Collections of the workload that are sharded when the sync begins, by their ids: those come again and again in it. */
 const sharded = ['load_a.one', 'load_a.three', 'load_b.two', 'load_b.Five.with.dots'] as const;
