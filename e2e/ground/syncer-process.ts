@@ -11,8 +11,6 @@ const program = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.ur
 /** Long enough for a machine that is busy with other things. */
 const defaultDeadlineMs = 60_000;
 
-const startDeadlineMs = 30_000;
-
 const pollMs = 15;
 
 /** Asking costs both processes 2 ms: what has taken long is asked for less often, 5 % of the time after its end at most. */
@@ -189,7 +187,7 @@ class LocalSyncer implements SyncerProcess {
 
   async restart(): Promise<void> {
     if (this.#isRunning()) throw new Error('the syncer is running');
-    const deadline = AbortSignal.timeout(startDeadlineMs);
+    const deadline = AbortSignal.timeout(defaultDeadlineMs);
     const logStart = await sizeOf(this.#logFile);
     this.#child = this.#folder.spawn(process.execPath, this.#arguments(), 'log');
     let port: number | undefined;

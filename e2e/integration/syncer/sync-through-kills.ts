@@ -1,5 +1,6 @@
 import { sleep } from '../../../service/sleep.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
+import { until } from '../../ground/until.ts';
 import { forward } from './cluster-pair.ts';
 import type { ShardedPair } from './sharded-pair.ts';
 
@@ -20,10 +21,13 @@ export async function syncThroughKills(
   seed: number,
   {
     write,
+    hasWritten,
     body = () => Promise.resolve({}),
   }: {
     /** Writes to the source until the signal is aborted. */
     readonly write: (signal: AbortSignal) => Promise<unknown>;
+    /** Whether that is enough: on a busy machine it takes longer. */
+    readonly hasWritten: () => boolean;
     /** What the start asks for besides, when writing has begun. */
     readonly body?: () => Promise<object>;
   },
@@ -46,6 +50,7 @@ export async function syncThroughKills(
     await killAndRestart(3_000);
     await syncer.waitFor(({ canCommit }) => canCommit, { deadlineMs });
     await sleep(workloadMs, never);
+    await until('enough was written', hasWritten, deadlineMs);
     await killAndRestart(1);
   } finally {
     writing.abort();
