@@ -116,15 +116,18 @@ describe('state: the syncer is killed, started again, and goes on', () => {
     const { source, destination } = pair;
     await source.client.db('shop').collection('items').insertOne({ n: 1 });
     await using syncer = await pair.syncing();
-    const items = destination.client.db('shop').collection('items');
+    const shop = destination.client.db('shop');
     await using held = await holdCommands(destination, 'createIndexes');
-    const built = items.createIndex({ n: 1 }, { name: 'left_behind' });
+    const built = shop.command({
+      createIndexes: 'items',
+      indexes: [{ key: { n: 1 }, name: 'left_behind' }],
+    });
     await held.reached(1);
     await source.client.db('shop').command({ collMod: 'items', validator: { n: { $gt: 0 } } });
     await inLog(syncer, 'trying again');
     await held[Symbol.asyncDispose]();
     await built;
-    await items.dropIndex('left_behind');
+    await shop.command({ dropIndexes: 'items', index: 'left_behind' });
     await syncer.waitFor(({ canCommit }) => canCommit);
     await syncer.commit();
     await syncer.waitFor(({ state }) => state === 'COMMITTED');
