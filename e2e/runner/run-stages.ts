@@ -15,7 +15,7 @@ export interface Stage {
   readonly limitSeconds: number;
   /** When it fails, no later stage is run. */
   readonly isRequired?: boolean;
-  /** It begins together with the stage before it, and its output is shown when it has ended. */
+  /** It begins together with the stage before it, where there is one, and its output is shown when it has ended. */
   readonly isBeside?: boolean;
 }
 
@@ -55,8 +55,9 @@ export async function runStages(
       for (const { name } of group) print(`\n=== ${name}: not run (${obstacle})`);
       continue;
     }
-    await forEachConcurrently(group, group.length, async (stage) => {
-      const tally = await runAndPrint(stage, print, signal);
+    await forEachConcurrently(group.entries(), group.length, async ([index, stage]) => {
+      const run = index === 0 ? runAndPrint : runAndPrintLater;
+      const tally = await run(stage, print, signal);
       total = addTallies(total, tally);
       if (stage.isRequired === true && tally.failed.length > 0) obstacle = `${stage.name} failed`;
     });
@@ -76,39 +77,43 @@ function groupsOf(stages: readonly Stage[]): readonly (readonly Stage[])[] {
 }
 
 async function runAndPrint(stage: Stage, print: Print, signal: AbortSignal): Promise<Tally> {
-  const heading = `\n=== ${stage.name}`;
   const startedAt = performance.now();
-  let tally;
-  if (stage.isBeside === true) {
-    tally = await withOutputShownLater(
-      async (output) => await runStage(stage, signal, output),
-      () => {
-        print(heading);
-      },
-    );
-  } else {
-    print(heading);
-    tally = await runStage(stage, signal);
-  }
-  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-  const result = tally.failed.length === 0 ? 'passed' : 'FAILED';
-  print(`=== ${stage.name}: ${result} in ${seconds} s`);
+  print(headingOf(stage));
+  const tally = await runStage(stage, signal);
+  print(resultOf(stage, tally, startedAt));
   return tally;
 }
 
-/** Runs something that writes to a file, and shows what it wrote as a whole, so that outputs do not mix. */
-async function withOutputShownLater<T>(
+async function runAndPrintLater(stage: Stage, print: Print, signal: AbortSignal): Promise<Tally> {
+  const startedAt = performance.now();
+  const { result, text } = await keepingOutput(
+    async (output) => await runStage(stage, signal, output),
+  );
+  // At once, so that nothing comes between.
+  print(`${headingOf(stage)}\n${text}${resultOf(stage, result, startedAt)}`);
+  return result;
+}
+
+function headingOf({ name }: Stage): string {
+  return `\n=== ${name}`;
+}
+
+function resultOf({ name }: Stage, tally: Tally, startedAt: number): string {
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  const result = tally.failed.length === 0 ? 'passed' : 'FAILED';
+  return `=== ${name}: ${result} in ${seconds} s`;
+}
+
+/** Runs something that writes to a file, and gives what it wrote, in whole lines. */
+async function keepingOutput<T>(
   run: (output: number) => Promise<T>,
-  beforeShowing: () => void = () => undefined,
-): Promise<T> {
+): Promise<{ readonly result: T; readonly text: string }> {
   await using folder = await createGuardedFolder();
   const path = join(folder.path, 'output');
   await using output = await open(path, 'w');
   const result = await run(output.fd);
-  const text = await readFile(path);
-  beforeShowing();
-  process.stdout.write(text);
-  return result;
+  const text = await readFile(path, 'utf8');
+  return { result, text: text === '' || text.endsWith('\n') ? text : `${text}\n` };
 }
 
 async function runStage(stage: Stage, signal: AbortSignal, stageOutput?: number): Promise<Tally> {
@@ -161,11 +166,12 @@ async function runFiles(
   let total = emptyTally;
   await forEachConcurrently(files, jobs, async (file) => {
     if (signal.aborted) return;
-    const tally = await withOutputShownLater(
+    const { result, text } = await keepingOutput(
       async (output) =>
         await runMocha(`${name}: ${file}`, run, [...colour, '--spec', file], output),
     );
-    total = addTallies(total, tally);
+    process.stdout.write(text);
+    total = addTallies(total, result);
   });
   return total;
 }
