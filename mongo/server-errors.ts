@@ -40,10 +40,13 @@ export const serverCode = {
   databaseDiffersInCase: 13297,
 } as const;
 
-/** Errors that pass: no primary, a primary stepping down, shutdown, a lost connection. */
+/**
+ * Errors that pass: no primary, a primary stepping down, shutdown, a lost connection, an index build (12586, 12587), which
+ * goes on when the process that asked for it has died, and in the way of which are `collMod`, `convertToCapped` and renames.
+ */
 const transientCodes = new Set<number>([
   6, 7, 18, 24, 63, 64, 89, 91, 112, 133, 134, 189, 262, 317, 358, 384, 9001, 10058, 10107, 11600,
-  11602, 13435, 13436,
+  11602, 12586, 12587, 13435, 13436,
 ]);
 
 /** The server's code of an error, where it has one; also of an answer whose numbers keep their BSON types. */

@@ -13,8 +13,11 @@ const infos = [
 /** What a process that has not read its stored state yet may answer. */
 const bootErrors = /^(NotStarted|ClusterUnreachable|AuthenticationFailed)\b/;
 
-/** An answer later than this is none; only a syncer that is itself disturbed may be silent. */
-const answerDeadlineMs = 5_000;
+/**
+ * An answer later than this is none; only a syncer that is itself disturbed may be silent. It may take some seconds on a
+ * machine that is busy with other things.
+ */
+const answerDeadlineMs = 10_000;
 
 const pollMs = 40;
 

@@ -15,53 +15,112 @@ export interface Stage {
   readonly limitSeconds: number;
   /** When it fails, no later stage is run. */
   readonly isRequired?: boolean;
+  /** It begins together with the stage before it, where there is one, and its output is shown when it has ended. */
+  readonly isBeside?: boolean;
 }
 
 /**
  * `check`: the command passes or fails as one. `mocha`: the command takes mocha's options as additional arguments, and
  * every test counts. `mocha files`: it is run once for each file that the pattern names, `jobs` of them side by side,
- * and the output of each is shown when it has ended.
+ * and the output of each is shown when it has ended. The files whose paths end with those in `first` begin before the
+ * others, in that order: what takes longest must not be left to the end.
  */
 export type Work =
   | { readonly kind: 'check' }
   | { readonly kind: 'mocha' }
-  | { readonly kind: 'mocha files'; readonly pattern: string; readonly jobs: number };
+  | {
+      readonly kind: 'mocha files';
+      readonly pattern: string;
+      readonly jobs: number;
+      readonly first?: readonly string[];
+    };
 
 /** Mocha cannot see the terminal that its output comes to in the end. */
 const colour = process.stdout.isTTY ? ['--color'] : [];
 const reporter = 'e2e/runner/tally-reporter.ts';
 
-/** Runs the stages one after the other, prints headings and times, and returns what came out of all. */
+type Print = (line: string) => void;
+
+/** Runs the stages one after the other or side by side, prints headings and times, and returns what came out of all. */
 export async function runStages(
   stages: readonly Stage[],
-  print: (line: string) => void,
+  print: Print,
   signal: AbortSignal,
 ): Promise<Tally> {
   let total = emptyTally;
   let obstacle: string | undefined;
-  for (const stage of stages) {
+  for (const group of groupsOf(stages)) {
     obstacle = signal.aborted ? 'interrupted' : obstacle;
     if (obstacle !== undefined) {
-      print(`\n=== ${stage.name}: not run (${obstacle})`);
+      for (const { name } of group) print(`\n=== ${name}: not run (${obstacle})`);
       continue;
     }
-    print(`\n=== ${stage.name}`);
-    const startedAt = performance.now();
-    const tally = await runStage(stage, signal);
-    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-    const result = tally.failed.length === 0 ? 'passed' : 'FAILED';
-    print(`=== ${stage.name}: ${result} in ${seconds} s`);
-    total = addTallies(total, tally);
-    if (stage.isRequired === true && tally.failed.length > 0) obstacle = `${stage.name} failed`;
+    await forEachConcurrently(group.entries(), group.length, async ([index, stage]) => {
+      const run = index === 0 ? runAndPrint : runAndPrintLater;
+      const tally = await run(stage, print, signal);
+      total = addTallies(total, tally);
+      if (stage.isRequired === true && tally.failed.length > 0) obstacle = `${stage.name} failed`;
+    });
   }
   return total;
 }
 
-async function runStage(stage: Stage, signal: AbortSignal): Promise<Tally> {
+/** The stages that run side by side. */
+function groupsOf(stages: readonly Stage[]): readonly (readonly Stage[])[] {
+  const groups: Stage[][] = [];
+  for (const stage of stages) {
+    const last = groups.at(-1);
+    if (stage.isBeside === true && last !== undefined) last.push(stage);
+    else groups.push([stage]);
+  }
+  return groups;
+}
+
+async function runAndPrint(stage: Stage, print: Print, signal: AbortSignal): Promise<Tally> {
+  const startedAt = performance.now();
+  print(headingOf(stage));
+  const tally = await runStage(stage, signal);
+  print(resultOf(stage, tally, startedAt));
+  return tally;
+}
+
+async function runAndPrintLater(stage: Stage, print: Print, signal: AbortSignal): Promise<Tally> {
+  const startedAt = performance.now();
+  const { result, text } = await keepingOutput(
+    async (output) => await runStage(stage, signal, output),
+  );
+  // At once, so that nothing comes between.
+  print(`${headingOf(stage)}\n${text}${resultOf(stage, result, startedAt)}`);
+  return result;
+}
+
+function headingOf({ name }: Stage): string {
+  return `\n=== ${name}`;
+}
+
+function resultOf({ name }: Stage, tally: Tally, startedAt: number): string {
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  const result = tally.failed.length === 0 ? 'passed' : 'FAILED';
+  return `=== ${name}: ${result} in ${seconds} s`;
+}
+
+/** Runs something that writes to a file, and gives what it wrote, in whole lines. */
+async function keepingOutput<T>(
+  run: (output: number) => Promise<T>,
+): Promise<{ readonly result: T; readonly text: string }> {
+  await using folder = await createGuardedFolder();
+  const path = join(folder.path, 'output');
+  await using output = await open(path, 'w');
+  const result = await run(output.fd);
+  const text = await readFile(path, 'utf8');
+  return { result, text: text === '' || text.endsWith('\n') ? text : `${text}\n` };
+}
+
+async function runStage(stage: Stage, signal: AbortSignal, stageOutput?: number): Promise<Tally> {
   const limit = AbortSignal.timeout(stage.limitSeconds * 1000);
   const ended = AbortSignal.any([signal, limit]);
   const { work, name, command } = stage;
-  const run: RunCommand = async (args, output) => {
+  const run: RunCommand = async (args, output = stageOutput) => {
     const end = await runCommand([...command, ...args], ended, output);
     return limit.aborted && end !== okExit ? `over ${stage.limitSeconds} s` : end;
   };
@@ -73,7 +132,7 @@ async function runStage(stage: Stage, signal: AbortSignal): Promise<Tally> {
         : { ...emptyTally, failed: [`${name} (${exit})`] };
     }
     case 'mocha':
-      return await runMocha(name, run, []);
+      return await runMocha(name, run, stageOutput === undefined ? [] : colour);
     case 'mocha files':
       return await runFiles(stage, work, run, ended);
   }
@@ -98,22 +157,29 @@ async function runMocha(
 
 async function runFiles(
   { name }: Stage,
-  { pattern, jobs }: Extract<Work, { readonly kind: 'mocha files' }>,
+  { pattern, jobs, first = [] }: Extract<Work, { readonly kind: 'mocha files' }>,
   run: RunCommand,
   signal: AbortSignal,
 ): Promise<Tally> {
-  const files = globSync(pattern).sort();
+  const files = sortedFiles(globSync(pattern), first);
   if (files.length === 0) return { ...emptyTally, failed: [`${name}: no file is ${pattern}`] };
-  await using folder = await createGuardedFolder();
   let total = emptyTally;
-  await forEachConcurrently(files.entries(), jobs, async ([index, file]) => {
+  await forEachConcurrently(files, jobs, async (file) => {
     if (signal.aborted) return;
-    const path = join(folder.path, `output-${index}`);
-    await using output = await open(path, 'w');
-    const tally = await runMocha(`${name}: ${file}`, run, [...colour, '--spec', file], output.fd);
-    // Whole, so that the outputs do not mix.
-    process.stdout.write(await readFile(path));
-    total = addTallies(total, tally);
+    const { result, text } = await keepingOutput(
+      async (output) =>
+        await runMocha(`${name}: ${file}`, run, [...colour, '--spec', file], output),
+    );
+    process.stdout.write(text);
+    total = addTallies(total, result);
   });
   return total;
+}
+
+function sortedFiles(files: readonly string[], first: readonly string[]): readonly string[] {
+  const rank = (file: string): number => {
+    const index = first.findIndex((end) => file.endsWith(end));
+    return index === -1 ? first.length : index;
+  };
+  return files.toSorted().sort((left, right) => rank(left) - rank(right));
 }

@@ -154,6 +154,46 @@ describe('the test runner', () => {
       assert.match(output, new RegExp(`${own} 1\\n((?!(one|two) [12]).*\\n)*${own} 2`));
   });
 
+  it('begins with the files that it is told to begin with', async () => {
+    const files = join(folder, 'ordered');
+    await mkdir(files);
+    for (const name of ['1', '2', '3', '4']) {
+      const spec = `it("test ${name}", () => { console.log("output of ${name}"); });`;
+      await writeFile(join(files, `${name}.mjs`), spec);
+    }
+    const first = ['ordered/4.mjs', '2.mjs'];
+    const pattern = join(files, '*.mjs');
+    const work: Stage['work'] = { kind: 'mocha files', pattern, jobs: 1, first };
+    const { lastLine, output } = await run([{ ...mochaStage(), work }]);
+    assert.equal(lastLine, '4 passed, 0 failed');
+    const begun = Array.from(output.matchAll(/output of (\d)/g), ([, name]) => name);
+    assert.deepEqual(begun, ['4', '2', '1', '3']);
+  });
+
+  it('runs stages beside each other, shows their output one after the other, and heeds all', async () => {
+    // Each waits for what the other one writes.
+    const meeting = (own: string, other: string, code: number): Stage => {
+      const script = `
+        const { existsSync, writeFileSync } = require('node:fs');
+        console.log('${own} 1');
+        writeFileSync(${JSON.stringify(join(folder, own))}, '');
+        const timer = setInterval(() => {
+          if (!existsSync(${JSON.stringify(join(folder, other))})) return;
+          clearInterval(timer);
+          console.log('${own} 2');
+          process.exitCode = ${code};
+        }, 10);`;
+      return check(own, script);
+    };
+    const [left, right] = [meeting('left', 'right', 0), meeting('right', 'left', 1)];
+    const stages = [left, { ...right, isBeside: true, isRequired: true }, pass];
+    const { lastLine, output } = await run(stages);
+    assert.equal(lastLine, '1 passed, 1 failed');
+    assert.match(output, /=== left\n(.*\n)*left 1\n(.*\n)*left 2\n/);
+    assert.match(output, /\n=== right\nright 1\nright 2\n=== right: FAILED/);
+    assert.match(output, /=== pass: not run \(right failed\)/);
+  });
+
   it('fails when no file has the name it looks for', async () => {
     const work: Stage['work'] = { kind: 'mocha files', pattern: join(folder, '*.none'), jobs: 2 };
     const { lastLine } = await run([{ ...mochaStage(), work }]);

@@ -63,6 +63,11 @@ export interface MemberOptions {
   /** Addresses that it listens on besides 127.0.0.1. */
   readonly bindIp?: readonly string[] | undefined;
   readonly oplogSizeMB: number;
+  /**
+   * It is its set's only member. A majority has what its journal has; by default that is written every 100 ms where no
+   * write asks for it, and index builds and change streams wait for that.
+   */
+  readonly isAlone: boolean;
   readonly parameters?: Readonly<Record<string, string | number | boolean>> | undefined;
 }
 
@@ -78,6 +83,7 @@ export function memberArguments(options: MemberOptions): readonly string[] {
   return [
     ...['--auth', '--keyFile', options.keyFile, '--replSet', options.setName],
     ...['--bind_ip', ['127.0.0.1', ...(options.bindIp ?? [])].join(','), '--nounixsocket'],
+    ...(options.isAlone ? ['--journalCommitInterval', '40'] : []),
     ...['--oplogSize', String(options.oplogSizeMB), '--wiredTigerCacheSizeGB', '0.25'],
     ...Object.entries(parameters).flatMap(([name, value]) => [
       '--setParameter',

@@ -89,6 +89,7 @@ export async function startReplicaSet(options: ReplicaSetOptions): Promise<Repli
         setName: options.name ?? 'rs0',
         bindIp: options.bindIp,
         oplogSizeMB: options.oplogSizeMB ?? 512,
+        isAlone: options.members === 1,
         parameters: options.parameters,
       }),
       ...(options.args ?? []),

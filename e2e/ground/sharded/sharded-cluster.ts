@@ -177,7 +177,7 @@ class LocalShardedCluster implements ShardedCluster {
     const args = [
       role,
       ...memberArguments({
-        ...{ keyFile, setName: id, oplogSizeMB: 256 },
+        ...{ keyFile, setName: id, oplogSizeMB: 256, isAlone: true },
         parameters: {
           periodicNoopIntervalSecs: 1,
           orphanCleanupDelaySecs: 0,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { forward, useClusterPair } from './cluster-pair.ts';
-import { canBeSlow, slowCommands } from './slow-commands.ts';
+import { canBeSlow, holdCommands, slowCommands } from './slow-commands.ts';
 
 /** A moment at which the syncer is killed. */
 interface Moment {
@@ -111,6 +111,28 @@ describe('state: the syncer is killed, started again, and goes on', () => {
       });
     }
   }
+
+  it('an index build that has outlived its process is waited for, where it is in the way', async () => {
+    const { source, destination } = pair;
+    await source.client.db('shop').collection('items').insertOne({ n: 1 });
+    await using syncer = await pair.syncing();
+    const shop = destination.client.db('shop');
+    await using held = await holdCommands(destination, 'createIndexes');
+    const built = shop.command({
+      createIndexes: 'items',
+      indexes: [{ key: { n: 1 }, name: 'left_behind' }],
+    });
+    await held.reached(1);
+    await source.client.db('shop').command({ collMod: 'items', validator: { n: { $gt: 0 } } });
+    await inLog(syncer, 'trying again');
+    await held[Symbol.asyncDispose]();
+    await built;
+    await shop.command({ dropIndexes: 'items', index: 'left_behind' });
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await syncer.commit();
+    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    await pair.assertEqual();
+  });
 
   it('SIGTERM ends the process in an orderly way, with exit code 0', async () => {
     await prepare();

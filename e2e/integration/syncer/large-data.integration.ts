@@ -4,7 +4,7 @@ import { commitAndWait, forward, useClusterPair, type ClusterPair } from './clus
 import { byId, type Row } from './every-id.ts';
 import { insertRaw, raw, RawText, updateRaw } from './raw-documents.ts';
 import { peakResidentBytes } from './resident-memory.ts';
-import { canBeSlow, slowCommands } from './slow-commands.ts';
+import { canBeSlow, holdCommands } from './slow-commands.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -27,13 +27,13 @@ describe('large documents', () => {
     const db = pair.source.client.db('data');
     for (const n of [1, 2, 3]) await insertOfSize(db, n, maxDocumentBytes - 64);
     await using syncer = await pair.syncer();
-    const slow = await slowCommands(pair.destination, ['insert'], 300);
+    await using held = await holdCommands(pair.destination, 'insert', 'data.rows');
     await syncer.start(forward);
-    await syncer.waitFor(({ collectionCopy }) => (collectionCopy?.estimatedTotalBytes ?? 0) > 0);
+    await held.reached(1);
     await insertOfSize(db, 4, maxDocumentBytes - 64);
     await updateRaw(db, 'rows', 1, raw(['$set', raw(['filler', 'u'.repeat(15 * mebibyte)])]));
     assert.equal((await syncer.progress()).canCommit, false);
-    await slow[Symbol.asyncDispose]();
+    await held[Symbol.asyncDispose]();
     await syncer.waitFor(({ canCommit }) => canCommit);
     await insertOfSize(db, 5, maxDocumentBytes - 64);
     await db.collection<Row>('rows').replaceOne(byId(2), { filler: 'r'.repeat(15.9e6) });

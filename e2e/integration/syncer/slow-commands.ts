@@ -30,8 +30,9 @@ export async function slowCommands(
   });
 }
 
-/** Where commands of a server can be held, before they read or change anything. */
+/** Where commands of a server can be held, before they read or change anything but begin an index build. */
 const holdingPoints = {
+  createIndexes: 'hangAfterStartingIndexBuild',
   insert: 'hangDuringBatchInsert',
   delete: 'hangDuringBatchRemove',
   listIndexes: 'hangBeforeListIndexes',

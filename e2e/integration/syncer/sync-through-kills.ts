@@ -1,5 +1,6 @@
 import { sleep } from '../../../service/sleep.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
+import { until } from '../../ground/until.ts';
 import { instancesOf, startInstances } from './instances.ts';
 import type { ShardedPair } from './sharded-pair.ts';
 
@@ -20,11 +21,14 @@ export async function syncThroughKills(
   seed: number,
   {
     write,
+    hasWritten,
     isShared = false,
     body = () => Promise.resolve({}),
   }: {
     /** Writes to the source until the signal is aborted. */
     readonly write: (signal: AbortSignal) => Promise<unknown>;
+    /** Whether that is enough: on a busy machine it takes longer. */
+    readonly hasWritten: () => boolean;
     /** One instance for each shard of the source, in place of one for all. */
     readonly isShared?: boolean;
     /** What the start asks for besides, when writing has begun. */
@@ -53,6 +57,7 @@ export async function syncThroughKills(
     await killAndRestart(3_000);
     await instances.waitFor(({ canCommit }) => canCommit, { deadlineMs });
     await sleep(workloadMs, never);
+    await until('enough was written', hasWritten, deadlineMs);
     await killAndRestart(1);
   } finally {
     writing.abort();
