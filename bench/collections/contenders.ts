@@ -24,7 +24,7 @@ export interface ProgressDelays {
 
 /** Creates all collections on the empty destination. */
 export type Contender = (
-  ground: CopyGround,
+  ground: Pick<CopyGround, 'source' | 'destination'>,
   count: number,
 ) => Promise<Omit<CollectionsResult, 'contender'>>;
 

@@ -17,6 +17,9 @@ import type { SyncContext } from '../sync-context.ts';
 /** What changes of the destination's catalog need. */
 export type Destination = Pick<SyncContext, 'destination' | 'signal' | 'logger' | 'options'>;
 
+/** Small changes of the catalog that are under way together: with more, a server takes longer in all (decision 0017). */
+export const catalogSideBySide = 8;
+
 const majority: WriteConcernSettings = { w: 'majority' };
 
 /** Creates a tracked collection in its replicated form, without its indexes. May be repeated. */

@@ -1,7 +1,7 @@
 import { namespaceText } from '../../mongo/namespace.ts';
 import { isIdIndex } from '../../mongo/replicated-form.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
-import { createIndexes } from '../catalog/destination-catalog.ts';
+import { catalogSideBySide, createIndexes } from '../catalog/destination-catalog.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import type { Partition, TrackedCollection } from '../state/records.ts';
 import { locateCollection } from '../catalog/locate-collection.ts';
@@ -116,13 +116,17 @@ async function buildAllIndexes(context: SyncContext): Promise<void> {
   const total = collections.reduce((sum, collection) => sum + countOf(collection), 0);
   monitor.beginIndexBuilding(collections.length, total);
   try {
-    await forEachConcurrently(collections, tuning.copyWorkers, async (collection) => {
+    const build = async (collection: TrackedCollection): Promise<void> => {
       await retrying(context, 'index build', async () => {
         await createIndexes(context, collection.namespace, collection.indexes);
       });
       monitor.addIndexesBuilt(countOf(collection));
       logger.debug({ namespace: namespaceText(collection.namespace) }, 'indexes built');
-    });
+    };
+    const isSmall = ({ sizeBytes }: TrackedCollection): boolean => sizeBytes < smallBytes;
+    const large = collections.filter((collection) => !isSmall(collection));
+    await forEachConcurrently(large, tuning.copyWorkers, build);
+    await forEachConcurrently(collections.filter(isSmall), catalogSideBySide, build);
   } finally {
     monitor.indexBuilding = null;
   }
