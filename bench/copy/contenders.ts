@@ -59,7 +59,7 @@ function syncer(buildIndexes: 'beforeDataCopy' | 'afterDataCopy'): Contender['pr
       pids: () => [process.pid],
       run: async () => {
         await process.start({ source: 'cluster0', destination: 'cluster1', buildIndexes });
-        await process.waitFor(({ canCommit }) => canCommit, { deadlineMs: 1_800_000 });
+        await process.waitFor(({ canCommit }) => canCommit, { deadlineMs: 1_800_000, pollMs: 100 });
       },
       [Symbol.asyncDispose]: async () => {
         await process[Symbol.asyncDispose]();

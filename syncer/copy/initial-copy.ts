@@ -7,6 +7,7 @@ import type { Partition, TrackedCollection } from '../state/records.ts';
 import { locateCollection } from '../catalog/locate-collection.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { copyRange, copyTogether } from './copy-range.ts';
+import { collectingRarely } from './rare-collection.ts';
 import { canPartition, partitionCount, splitCollection } from './split-points.ts';
 
 /** Collections that are smaller than this are copied many at a time, and recorded as copied together. */
@@ -48,7 +49,7 @@ export async function copyCollections(context: SyncContext): Promise<void> {
     partition === 'all' && bytes < smallBytes;
   const small = tasks.filter(isSmall);
   const large = tasks.filter((task) => !isSmall(task));
-  await forEachConcurrently(large, tuning.copyWorkers, async ({ collection, partition }) => {
+  const copyLarge = async ({ collection, partition }: CopyTask): Promise<void> => {
     const bytes = await copyRange(context, collection, partition);
     if (partition === 'all') {
       await complete([collection], bytes);
@@ -61,6 +62,9 @@ export async function copyCollections(context: SyncContext): Promise<void> {
     const open = (openPartitions.get(key) ?? 1) - 1;
     openPartitions.set(key, open);
     if (open === 0) await complete([collection], 0);
+  };
+  await collectingRarely(async () => {
+    await forEachConcurrently(large, tuning.copyWorkers, copyLarge);
   });
   for (let first = 0; first < small.length; first += smallTogether) {
     const group = small.slice(first, first + smallTogether).map(({ collection }) => collection);
