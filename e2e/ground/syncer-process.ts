@@ -60,7 +60,7 @@ export interface SyncerProcessOptions {
 }
 
 /** How a state of progress is waited for. */
-export interface WaitForOptions {
+interface WaitForOptions {
   /** Default 60,000. */
   readonly deadlineMs?: number;
   /** Between two questions. Default 15. */
