@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CopyGround } from '../copy/measure.ts';
 import { startSyncerProcess } from '../../e2e/ground/syncer-process.ts';
 import { usageOf, type Usage } from '../process-usage.ts';
@@ -22,9 +23,12 @@ export interface ProgressDelays {
   readonly max: number;
 }
 
+/** To ask all the time would keep the tool busy. */
+const askEveryMs = 20;
+
 /** Creates all collections on the empty destination. */
 export type Contender = (
-  ground: CopyGround,
+  ground: Pick<CopyGround, 'source' | 'destination'>,
   count: number,
 ) => Promise<Omit<CollectionsResult, 'contender'>>;
 
@@ -76,6 +80,7 @@ function syncer(buildIndexes: 'beforeDataCopy' | 'afterDataCopy'): Contender {
         const startedAt = performance.now();
         await process.start({ source: 'cluster0', destination: 'cluster1', buildIndexes });
         for (let isReached = false; !isReached;) {
+          await sleep(askEveryMs);
           const askedAt = performance.now();
           isReached = (await process.progress()).info === 'change event application';
           delays.push(performance.now() - askedAt);

@@ -19,7 +19,7 @@ export interface DataSet {
   readonly indexes: readonly Readonly<Record<string, 1 | -1>>[];
 }
 
-/** The data sets, by what is hard about them: secondary indexes, many small documents, large documents, many collections. */
+/** The data sets, by what is hard about them: secondary indexes, many small documents, large documents. */
 export const dataSets: readonly DataSet[] = [
   {
     name: 'indexed',
@@ -36,18 +36,16 @@ export const dataSets: readonly DataSet[] = [
     indexes: [{ number: 1 }],
   },
   { name: 'large', collections: 1, documents: 20_000, documentBytes: 51_200, indexes: [] },
-  { name: 'collections', collections: 10_000, documents: 1, documentBytes: 300, indexes: [] },
 ];
 
 /** Names of the collections of a set. */
-export function namespacesOf({ collections }: DataSet, size: number): string[] {
-  const count = collections >= 1_000 ? Math.ceil(collections * size) : collections;
-  return Array.from({ length: count }, (_, index) => `${database}.c${index}`);
+export function namespacesOf({ collections }: DataSet): string[] {
+  return Array.from({ length: collections }, (_, index) => `${database}.c${index}`);
 }
 
 /** Documents in each collection. */
 export function documentsIn({ documents }: DataSet, size: number): number {
-  return documents === 1 ? 1 : Math.ceil(documents * size);
+  return Math.ceil(documents * size);
 }
 
 /** Fills the source with a set, in place of whatever was there; majority-acknowledged. Returns the bytes of documents. */
@@ -61,7 +59,7 @@ export async function loadDataSet(
   const perInsert = Math.max(1, Math.floor(insertBytes / set.documentBytes));
   let bytes = 0;
   const count = documentsIn(set, size);
-  const tasks = namespacesOf(set, size).flatMap((namespace, number) =>
+  const tasks = namespacesOf(set).flatMap((namespace, number) =>
     Array.from({ length: Math.ceil(count / perInsert) }, (_, index) => ({
       collection: db.collection(namespace.slice(database.length + 1)),
       seed: number * 100_003 + index,
@@ -79,7 +77,7 @@ export async function loadDataSet(
   });
   if (set.indexes.length > 0) {
     const specs = set.indexes.map((key) => ({ key }));
-    for (const namespace of namespacesOf(set, size))
+    for (const namespace of namespacesOf(set))
       await db.collection(namespace.slice(database.length + 1)).createIndexes(specs);
   }
   return bytes;

@@ -3,10 +3,9 @@ import { loadavg, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { createGuardedFolder } from '../../e2e/ground/guarded-folder.ts';
 import { buildFloor } from '../build-floor.ts';
-import { tooManyFiles } from '../open-files.ts';
 import { machineText, writeResults } from '../results.ts';
 import { findContenders } from './contenders.ts';
-import { dataSets, loadDataSet, namespacesOf } from './data-sets.ts';
+import { dataSets, loadDataSet } from './data-sets.ts';
 import { measureCopy, startCopyGround, type CopyResult } from './measure.ts';
 import { plotOf, rowsOf, tableOf } from './report.ts';
 
@@ -35,11 +34,6 @@ const loadBefore = loadOf();
 await using ground = await startCopyGround();
 const results: CopyResult[] = [];
 for (const set of dataSets.filter(({ name }) => values.sets.split(',').includes(name))) {
-  const obstacle = tooManyFiles(namespacesOf(set, size).length, 2 + set.indexes.length);
-  if (obstacle !== undefined) {
-    console.log(`not measured: ${set.name}: ${obstacle}`);
-    continue;
-  }
   console.log(`loading ${set.name}`);
   const megabytes = (await loadDataSet(ground.clients.source, set, size)) / 1e6;
   for (let round = 1; round <= Number(values.rounds); round++) {

@@ -73,7 +73,7 @@ export async function measureCopy(
 ): Promise<CopyResult> {
   const { source, destination, clients } = ground;
   await emptyDestination(clients.destination);
-  const namespaces = namespacesOf(set, size);
+  const namespaces = namespacesOf(set);
   const task: CopyTask = { source, destination, namespaces };
   await using copy = await contender.prepare(task);
   const servers = [source, destination].flatMap(({ members }) => members.map(({ pid }) => pid));

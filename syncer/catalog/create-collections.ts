@@ -6,6 +6,7 @@ import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import {
+  catalogSideBySide,
   collectionAt,
   createIndexes,
   createUnlessThere,
@@ -31,9 +32,6 @@ export async function createCollection(
   return { ...tracked, destinationUuid: created.uuid };
 }
 
-/** More of them do not help: the server makes files one after the other. */
-const sideBySide = 8;
-
 /**
  * Creates tracked collections, many at a time, and their indexes where `withIndexes` is set: as `createCollection`, but
  * with one wait for a majority, and their UUIDs are listed together. May be repeated where nobody else creates
@@ -47,7 +45,7 @@ export async function createCollections(
 ): Promise<TrackedCollection[]> {
   const { destination, signal } = context;
   return await acknowledgedTogether(destination, signal, async (concern) => {
-    await forEachConcurrently(tracked, sideBySide, async (collection) => {
+    await forEachConcurrently(tracked, catalogSideBySide, async (collection) => {
       await createUnlessThere(context, collection, concern);
       if (withIndexes)
         await createIndexes(context, collection.namespace, collection.indexes, concern);
@@ -73,7 +71,7 @@ export async function dropNamespaces(
 ): Promise<void> {
   if (namespaces.length === 0) return;
   await acknowledgedTogether(context.destination, context.signal, async (concern) => {
-    await forEachConcurrently(namespaces, sideBySide, async (namespace) => {
+    await forEachConcurrently(namespaces, catalogSideBySide, async (namespace) => {
       await dropNamespace(context, namespace, concern);
     });
   });

@@ -23,6 +23,9 @@ export type Destination = Pick<
 /** What changing the catalog of the destination needs. */
 export type Changing = Pick<SyncContext, 'destination' | 'signal' | 'requireLease'>;
 
+/** Small changes of the catalog that are under way together: with more, a server takes longer in all (decision 0017). */
+export const catalogSideBySide = 8;
+
 const majority: WriteConcernSettings = { w: 'majority' };
 
 /** Creates a tracked collection in its replicated form, without its indexes. May be repeated. */

@@ -1,12 +1,13 @@
 import { namespaceText } from '../../mongo/namespace.ts';
 import { isIdIndex } from '../../mongo/replicated-form.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
-import { createIndexes } from '../catalog/destination-catalog.ts';
+import { catalogSideBySide, createIndexes } from '../catalog/destination-catalog.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import type { Partition, TrackedCollection } from '../state/records.ts';
 import { isCopiedBy } from '../coordination/share.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { copyRange, copyTogether } from './copy-range.ts';
+import { collectingRarely } from './rare-collection.ts';
 import { partitionBytes, partitionCount } from './split-points.ts';
 
 /** Collections that are smaller than this are copied many at a time, and recorded as copied together. */
@@ -32,7 +33,7 @@ export async function copyCollections(context: SyncContext): Promise<void> {
     partition === 'all' && bytes < smallBytes;
   const small = tasks.filter(isSmall);
   const large = tasks.filter((task) => !isSmall(task));
-  await forEachConcurrently(large, tuning.copyWorkers, async ({ collection, partition }) => {
+  const copyLarge = async ({ collection, partition }: CopyTask): Promise<void> => {
     const bytes = await copyRange(context, collection, partition);
     if (partition === 'all') {
       await complete(context, [collection], bytes);
@@ -43,6 +44,9 @@ export async function copyCollections(context: SyncContext): Promise<void> {
     });
     const { namespace } = collection;
     logger.debug({ namespace: namespaceText(namespace), bytes }, 'partition copied');
+  };
+  await collectingRarely(async () => {
+    await forEachConcurrently(large, tuning.copyWorkers, copyLarge);
   });
   for (let first = 0; first < small.length; first += smallTogether) {
     const group = small.slice(first, first + smallTogether).map(({ collection }) => collection);
@@ -114,13 +118,17 @@ async function buildAllIndexes(context: SyncContext): Promise<void> {
   const total = collections.reduce((sum, collection) => sum + countOf(collection), 0);
   monitor.beginIndexBuilding(collections.length, total);
   try {
-    await forEachConcurrently(collections, tuning.copyWorkers, async (collection) => {
+    const build = async (collection: TrackedCollection): Promise<void> => {
       await retrying(context, 'index build', async () => {
         await createIndexes(context, collection.namespace, collection.indexes);
       });
       monitor.addIndexesBuilt(countOf(collection));
       logger.debug({ namespace: namespaceText(collection.namespace) }, 'indexes built');
-    });
+    };
+    const isSmall = ({ sizeBytes }: TrackedCollection): boolean => sizeBytes < smallBytes;
+    const large = collections.filter((collection) => !isSmall(collection));
+    await forEachConcurrently(large, tuning.copyWorkers, build);
+    await forEachConcurrently(collections.filter(isSmall), catalogSideBySide, build);
   } finally {
     monitor.indexBuilding = null;
   }

@@ -3,6 +3,7 @@ import { performance } from 'node:perf_hooks';
 import type { Db } from 'mongodb';
 import { forEachConcurrently } from '../../../service/concurrency.ts';
 import { sleep } from '../../../service/sleep.ts';
+import { fewOpenFiles } from '../../ground/mongod/few-open-files.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { forward, useClusterPair } from './cluster-pair.ts';
 import { peakResidentBytes } from './resident-memory.ts';
@@ -21,14 +22,13 @@ const maxResidentBytes = 350 * 1024 * 1024;
 
 describe(`a source with ${collections} collections, and a database with ${indexes} indexes`, function () {
   this.timeout(deadlineMs * 4);
-  const pair = useClusterPair();
+  const pair = useClusterPair({ args: fewOpenFiles });
 
   it('is synced in bounded memory, while collections are written to, made and dropped', async () => {
     await pair.reset();
     const db = pair.source.client.db('many');
     const numbers = Array.from({ length: collections }, (_, n) => n);
     await forEachConcurrently(numbers, 8, async (n) => {
-      // A clustered one is one file in place of two: a machine may allow a server no more than 20,000.
       const clusteredIndex = { key: { _id: 1 }, unique: true } as const;
       await db.createCollection(`c${n}`, n % 2 > 0 ? { clusteredIndex } : {});
       // Every fourth one stays empty.
