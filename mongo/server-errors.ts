@@ -42,10 +42,11 @@ export const serverCode = {
 
 /**
  * Errors that pass: no primary, a primary stepping down, shutdown, a lost connection, an index build (12586, 12587), which
- * goes on when the process that asked for it has died, and in the way of which are `collMod`, `convertToCapped` and renames.
+ * goes on when the process that asked for it has died, and in the way of which are `collMod`, `convertToCapped` and renames;
+ * a snapshot that a server does not have, or not any more, as a collection was made or renamed just now (239, 246).
  */
 const transientCodes = new Set<number>([
-  6, 7, 18, 24, 63, 64, 89, 91, 112, 133, 134, 189, 262, 317, 358, 384, 9001, 10058, 10107, 11600,
+  6, 7, 18, 24, 63, 64, 89, 91, 112, 133, 134, 189, 239, 246, 262, 317, 358, 384, 9001, 10058, 10107, 11600,
   11602, 12586, 12587, 13435, 13436,
 ]);
 

@@ -231,7 +231,7 @@ class LocalSyncer implements SyncerProcess {
   async #pause(deadline: AbortSignal): Promise<void> {
     if (!this.#isRunning()) throw await this.#error('the syncer has ended');
     if (deadline.aborted) throw await this.#error('the syncer does not start');
-    await sleep(defaultPollMs, deadline).catch(() => undefined);
+    await sleep(pollMs, deadline).catch(() => undefined);
   }
 
   async #command(command: string, body: object): Promise<void> {
