@@ -6,6 +6,7 @@ import { timeOfAllShards } from '../../../mongo/router-time.ts';
 import { isTimeNotHeardOf } from '../../../mongo/server-errors.ts';
 import { codeOf } from '../../../mongo/server-errors.ts';
 import { readRange } from '../../../verifier/compare/read-documents.ts';
+import { RateLimit } from '../../../verifier/compare/rate-limit.ts';
 import { splitRanges } from '../../../verifier/compare/split-ranges.ts';
 import type { MismatchView } from '../../../verifier/compare/mismatch.ts';
 import { collectionOf, type Item } from '../../ground/sharded/use-sharded-cluster.ts';
@@ -60,14 +61,22 @@ describe('the verifier with sharded clusters', function () {
     const { signal } = new AbortController();
     const namespace = { db: 'shop', coll: 'rows' };
     const { size } = await client.db('shop').command({ collStats: 'rows' });
-    const ranges = await splitRanges(cluster, namespace, signal, Math.ceil(Number(size) / 10));
+    const ranges = await splitRanges(
+      cluster,
+      namespace,
+      Number(size),
+      signal,
+      Math.ceil(Number(size) / 10),
+    );
     assert.equal(ranges.length, 10);
     const readAfter = await timeOfAllShards(cluster, signal);
     const side = { cluster, isSharded: true, readAfter };
+    const rateLimit = new RateLimit(undefined);
+    const reading = { signal, rateLimit, readPreference: 'primary' } as const;
     const ids: unknown[] = [];
     for (const range of ranges) {
       const before = ids.length;
-      for await (const { documents } of readRange(side, namespace, range, signal))
+      for await (const { documents } of readRange(reading, side, namespace, range))
         for (const document of documents) ids.push(BSON.deserialize(document)['_id']);
       assert.ok(ids.length - before > rowCount / 40, `${ids.length - before} documents`);
     }

@@ -114,7 +114,7 @@ const faults: readonly Fault[] = [
       await db.collection('items').updateOne({ name: 'lamp' }, { $unset: { price: 1 } });
       await db.collection('items').updateOne({ name: 'lamp' }, { $set: { price: new Int32(1) } });
     },
-    expected: { kind: 'differentDocument', id: { $numberInt: '1' }, field: 'price' },
+    expected: { kind: 'fieldOrder', id: { $numberInt: '1' }, field: 'price' },
   },
   {
     name: 'a field too many',
