@@ -1,5 +1,6 @@
 import { UUID } from 'mongodb';
 import type { ClusterClient } from '../mongo/cluster-client.ts';
+import { verifierDatabase } from '../mongo/namespace.ts';
 import { retrying } from '../mongo/retrying.ts';
 import { runCommand } from '../mongo/run-command.ts';
 import { codeOf, isTransient, serverCode } from '../mongo/server-errors.ts';
@@ -155,7 +156,7 @@ export class Verifier {
       if (codeOf(error) !== serverCode.unauthorized) throw error;
       throw new SyncError(
         'MissingPrivileges',
-        `the user of the metadata store needs the role readWrite on the database clustersync_verifier there: ${messageOf(error)}`,
+        `the user of the metadata store needs the role readWrite on the database ${verifierDatabase} there`,
         { cause: error },
       );
     }

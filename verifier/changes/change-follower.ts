@@ -93,25 +93,12 @@ export class ChangeFollower {
 
   async #open(token: RawDocument | undefined): Promise<RawCursor> {
     const { cluster, from, signal } = this.#options;
-    const start =
+    return await openStream(
+      cluster,
       token === undefined
         ? { startAtOperationTime: from }
-        : { resumeAfter: BSON.deserialize(token) };
-    const changeStream: Document = {
-      allChangesForCluster: true,
-      showExpandedEvents: true,
-      ...start,
-    };
-    const pipeline = [
-      { $changeStream: changeStream },
-      { $match: { 'ns.db': { $nin: [syncDatabase, verifierDatabase] } } },
-      { $project: neededFields },
-    ];
-    return await RawCursor.open(
-      cluster.raw,
-      'admin',
-      { aggregate: 1, pipeline, cursor: { batchSize: 0 }, readConcern: { level: 'majority' } },
-      { signal, batchSize, maxAwaitMs },
+        : { resumeAfter: BSON.deserialize(token) },
+      signal,
     );
   }
 
@@ -164,6 +151,38 @@ export class ChangeFollower {
         return change;
     }
   }
+}
+
+/**
+ * Makes sure that all changes of a cluster may be read, for which all its data has to be readable: who may read some databases
+ * alone is shown those alone.
+ */
+export async function checkRights(
+  cluster: ClusterClient,
+  from: Timestamp,
+  signal: AbortSignal,
+): Promise<void> {
+  const cursor = await openStream(cluster, { startAtOperationTime: from }, signal);
+  await cursor[Symbol.asyncDispose]();
+}
+
+async function openStream(
+  cluster: ClusterClient,
+  start: Document,
+  signal: AbortSignal,
+): Promise<RawCursor> {
+  const changeStream = { allChangesForCluster: true, showExpandedEvents: true, ...start };
+  const pipeline = [
+    { $changeStream: changeStream },
+    { $match: { 'ns.db': { $nin: [syncDatabase, verifierDatabase] } } },
+    { $project: neededFields },
+  ];
+  return await RawCursor.open(
+    cluster.raw,
+    'admin',
+    { aggregate: 1, pipeline, cursor: { batchSize: 0 }, readConcern: { level: 'majority' } },
+    { signal, batchSize, maxAwaitMs },
+  );
 }
 
 /** Changes cannot be read any more: what they were is not known, so that all would have to be compared again. */

@@ -4,7 +4,7 @@ import { latestWriteTime, majorityTime } from '../../mongo/cluster-time.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { isSharded, timeOfAllShards } from '../../mongo/router-time.ts';
 import { sleep } from '../../service/sleep.ts';
-import { ChangeFollower } from '../changes/change-follower.ts';
+import { ChangeFollower, checkRights } from '../changes/change-follower.ts';
 import type { VerifierMonitor } from '../monitor.ts';
 import { readScope, scopeOf, type ScopeOptions } from '../scope.ts';
 import type {
@@ -134,13 +134,15 @@ class Lead {
     const { scope, starts } = this.#record;
     if (scope && starts) return { scope, starts };
     const { source, destination, signal } = this.#context;
-    const begun = await retrying(this.#context, 'start', async () => ({
-      scope: await readScope(this.#context.scope, destination, signal),
-      starts: {
+    const begun = await retrying(this.#context, 'start', async () => {
+      const starts = {
         source: await startOf(source, signal),
         destination: await startOf(destination, signal),
-      },
-    }));
+      };
+      await checkRights(source, starts.source.from, signal);
+      await checkRights(destination, starts.destination.from, signal);
+      return { scope: await readScope(this.#context.scope, destination, signal), starts };
+    });
     await this.#update(begun);
     return begun;
   }

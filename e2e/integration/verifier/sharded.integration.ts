@@ -18,6 +18,7 @@ import {
   rowCount,
   rows,
   uriOfUser,
+  urisOf,
   useDeployments,
   type Deployment,
   type ShardedDeployment,
@@ -39,8 +40,9 @@ describe('the verifier with sharded clusters', function () {
     const reader = ['readAnyDatabase'];
     const source = { uri: await uriOfUser(set, 'reader', reader) };
     const destination = await uriOfUser(wide, 'monitor', [...reader, 'clusterMonitor']);
-    await assertEqual(source, { uri: destination });
-    const options = { srcURI: source.uri, destURI: await uriOfUser(wide, 'reader', reader) };
+    const { metaURI } = wide;
+    await assertEqual(source, { uri: destination, metaURI });
+    const options = urisOf(source, { uri: await uriOfUser(wide, 'reader', reader), metaURI });
     await using session = await openSession(options);
     await session.post('check');
     await until('it is known that the rights are not enough', async () => {
@@ -133,6 +135,7 @@ describe('the verifier with sharded clusters', function () {
       {
         ...{ namespace, kind: 'differentDocument', id: '{"$numberInt":"8"}' },
         ...{ field: 'text', detail: 'another value' },
+        ...{ sourceType: 'string', destinationType: 'string' },
       },
       { namespace, kind: 'extraDocument', id: '"more"' },
       {
@@ -318,7 +321,7 @@ describe('the verifier with sharded clusters', function () {
       destination: Deployment,
       seed: number,
     ): Promise<readonly MismatchView[]> {
-      await using session = await openSession({ srcURI: source.uri, destURI: destination.uri });
+      await using session = await openSession(urisOf(source, destination));
       await session.post('check');
       const isWritten = new AbortController();
       const write = async (): Promise<void> => {
@@ -343,7 +346,7 @@ describe('the verifier with sharded clusters', function () {
 
     it('goes on when the routers are killed and started again', async () => {
       const { set, wide } = deployments;
-      await using session = await openSession({ srcURI: set.uri, destURI: wide.uri });
+      await using session = await openSession(urisOf(set, wide));
       await session.post('check');
       await until('the first pass is over', async () => {
         const { totalTasks, completedTasks } = (await session.progress()).verificationStatus;
