@@ -68,6 +68,7 @@ export async function openVerifier(
       excludeNamespaces: options.excludeNamespaces,
     },
     workers: options.workers,
+    rangeBytes: options.partitionMebibytes * 1024 * 1024,
     reportValues: options.reportValues,
     readPreference: options.readPreference,
     rateLimit: new RateLimit(options.maxBytesPerSecond),

@@ -77,6 +77,12 @@ export const verifierOptionTable = {
     range: [1, 100],
     description: 'collections and ranges of _id compared side by side',
   },
+  partitionMebibytes: {
+    type: 'number',
+    default: 64,
+    range: [0.001, 1_048_576],
+    description: 'size in MiB above which a collection is compared in partitions',
+  },
   maxBytesPerSecond: {
     type: 'integer',
     range: [1, Number.MAX_SAFE_INTEGER],

@@ -17,7 +17,7 @@ import { CatalogCache } from './work/catalog-cache.ts';
 import { workOff } from './work/worker.ts';
 
 /** How often a process says that it lives, and looks for what others have done. */
-const heartbeatMs = 4_000;
+const heartbeatMs = 3_000;
 const pollMs = 500;
 
 /** What a process of a verification works with. */
@@ -26,6 +26,7 @@ export interface ParticipantContext extends RetryContext {
   readonly destination: ClusterClient;
   readonly scope: ScopeOptions;
   readonly workers: number;
+  readonly rangeBytes: number;
   readonly reportValues: boolean;
   readonly readPreference: CompareContext['readPreference'];
   readonly rateLimit: RateLimit;

@@ -17,6 +17,8 @@ export interface CompareContext {
   readonly source: Side;
   readonly destination: Side;
   readonly monitor: VerifierMonitor;
+  /** Above this size a collection is compared in ranges of about this size. */
+  readonly rangeBytes: number;
   /** Which members documents are read from. */
   readonly readPreference: ReadPreferenceMode;
   readonly rateLimit: RateLimit;

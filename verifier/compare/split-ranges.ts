@@ -10,8 +10,6 @@ import { boundDocument, idKey } from './id-key.ts';
 import type { IdRange } from '../../mongo/id-range.ts';
 import { wholeRange } from './read-documents.ts';
 
-/** Collections above this size are compared in ranges of about this size. */
-const defaultRangeBytes = 64 * 1024 * 1024;
 const maxRanges = 1000;
 /** Sampled ids for each range: more of them make the ranges more equal. */
 const samplesPerRange = 20;
@@ -25,13 +23,13 @@ export interface Sample {
 /**
  * Splits a collection in ranges of `_id` of about equal bytes: the first is open below, the last one above.
  * @param sizeBytes - of all its documents.
+ * @param rangeBytes - of a range.
  */
 export async function splitRanges(
   cluster: ClusterClient,
   namespace: Namespace,
-  sizeBytes: number,
+  { sizeBytes, rangeBytes }: { readonly sizeBytes: number; readonly rangeBytes: number },
   signal: AbortSignal,
-  rangeBytes = defaultRangeBytes,
 ): Promise<IdRange[]> {
   const count = Math.min(maxRanges, Math.ceil(sizeBytes / rangeBytes));
   if (count <= 1) return [wholeRange];

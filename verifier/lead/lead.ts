@@ -27,7 +27,7 @@ const minPauseMs = 1000;
 const maxPauseMs = 30_000;
 
 /** How often the lead is prolonged, and what other processes have done is looked for. */
-const renewMs = 4_000;
+const renewMs = 3_000;
 const pollMs = 500;
 
 /** What a lead works with. */

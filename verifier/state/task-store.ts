@@ -42,6 +42,8 @@ export interface TaskCounts {
   readonly metadataMismatch: number;
   readonly compared: Amount;
   readonly expected: Amount;
+  /** True where there were more differences than are kept. */
+  readonly isOverflowing: boolean;
 }
 
 /** The tasks of a pass in one namespace. */
@@ -203,7 +205,7 @@ export class TaskStore {
     const { signal } = this.#store;
     const pipeline = [
       { $match: { ...plan } },
-      { $group: { _id: '$state', count: { $sum: 1 }, ...sums, metadata: isMetadataSum } },
+      { $group: { _id: '$state', count: { $sum: 1 }, ...sums, ...flags } },
     ];
     const rows = await this.#tasks.aggregate(pipeline, { signal }).toArray();
     const of = (state: string): number =>
@@ -216,6 +218,7 @@ export class TaskStore {
       failed: of('failed'),
       completed: of('completed'),
       metadataMismatch: total('metadata'),
+      isOverflowing: total('overflowing') > 0,
       compared: { documents: total('documents'), bytes: total('bytes') },
       expected: { documents: total('expectedDocuments'), bytes: total('expectedBytes') },
     };
@@ -295,7 +298,10 @@ const sums = {
   expectedBytes: { $sum: '$expected.bytes' },
 };
 
-const isMetadataSum = { $sum: { $cond: [{ $eq: ['$isMetadataMismatch', true] }, 1, 0] } };
+const flags = {
+  metadata: { $sum: { $cond: ['$isMetadataMismatch', 1, 0] } },
+  overflowing: { $sum: { $cond: ['$isOverflowing', 1, 0] } },
+};
 
 /** Inserts what is not there yet: the same may have been inserted by an attempt whose answer was lost. */
 export async function insertNew<T extends Document & { _id: unknown }>(

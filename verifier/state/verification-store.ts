@@ -7,7 +7,7 @@ import { SyncError } from '../../service/errors.ts';
 import { formatVersion, type ErrorRecord, type VerificationRecord } from './records.ts';
 
 /** How long a lead, or a process, counts as alive after it was last heard of, by the clock of the metadata store. */
-const leaseMs = 15_000;
+const leaseMs = 10_000;
 
 interface Stored<T> extends Document {
   _id: T;

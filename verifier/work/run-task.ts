@@ -125,9 +125,9 @@ async function readState(
 async function compareCollection(
   context: TaskContext,
   pair: NamespacePair,
-  bytes: number,
+  sizeBytes: number,
 ): Promise<Outcome> {
-  const { source, signal, kind } = context;
+  const { source, signal, kind, rangeBytes } = context;
   if (isCapped(pair)) {
     const comparison = await compareWhole(context, pair, wholeRange);
     const isQuiet = kind === 'last' && comparison.found.length === 0;
@@ -137,7 +137,12 @@ async function compareCollection(
       comparison: order ? { ...comparison, found: [order] } : comparison,
     };
   }
-  const ranges = await splitRanges(source.cluster, pair.namespace, bytes, signal);
+  const ranges = await splitRanges(
+    source.cluster,
+    pair.namespace,
+    { sizeBytes, rangeBytes },
+    signal,
+  );
   const [only] = ranges;
   if (ranges.length === 1 && only) {
     return { kind: 'documents', comparison: await compareWhole(context, pair, only) };

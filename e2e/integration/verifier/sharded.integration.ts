@@ -63,13 +63,8 @@ describe('the verifier with sharded clusters', function () {
     const { signal } = new AbortController();
     const namespace = { db: 'shop', coll: 'rows' };
     const { size } = await client.db('shop').command({ collStats: 'rows' });
-    const ranges = await splitRanges(
-      cluster,
-      namespace,
-      Number(size),
-      signal,
-      Math.ceil(Number(size) / 10),
-    );
+    const sizes = { sizeBytes: Number(size), rangeBytes: Math.ceil(Number(size) / 10) };
+    const ranges = await splitRanges(cluster, namespace, sizes, signal);
     assert.equal(ranges.length, 10);
     const readAfter = await timeOfAllShards(cluster, signal);
     const side = { cluster, isSharded: true, readAfter };

@@ -41,6 +41,7 @@ export async function openSession(
       id: 'verifier',
       clean: true,
       reportValues: false,
+      partitionMebibytes: 64,
       maxBytesPerSecond: undefined,
       readPreference: 'primary',
       port: 0,
