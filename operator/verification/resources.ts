@@ -48,6 +48,8 @@ export function verifierObjects(
         `--srcURIFile=${secretPath(source)}`,
         `--destURIFile=${secretPath(destination)}`,
         `--metaURIFile=${secretPath(destination)}`,
+        // What others have found on the same clusters is not its own.
+        `--verification=${verification.metadata.uid ?? verifierName(verification)}`,
       ],
       secrets,
       options: verification.spec.verifier,
