@@ -83,10 +83,13 @@ tools: prerequisites ## Get what the tests need besides npm packages: mongod, Ku
 	@e2e/ground/tools.sh
 
 .PHONY: chaos
-chaos: prerequisites node_modules/.installed ## Sync under faults of up to a minute: make chaos SEEDS=500, or SEED=17 for one
+chaos: prerequisites node_modules/.installed ## Sync and verify under faults of up to a minute: make chaos SEEDS=500, or SEED=17 for one
 	@LENGTH=$(or $(LENGTH),long) SEEDS=$(or $(SEEDS),30) $(if $(SEED),SEED=$(SEED)) \
 	  $(npm) mocha:integration -- --spec e2e/integration/syncer/chaos.integration.ts \
 	    --spec e2e/integration/syncer/silent-commands.integration.ts
+	@VERIFIER_KILLS=$(or $(SEEDS),30) VERIFIER_RUNS=$(or $(SEEDS),30) \
+	  $(npm) mocha:integration -- --spec e2e/integration/verifier/killed.integration.ts \
+	    --spec e2e/integration/verifier/concurrent-writes.integration.ts
 
 test test-integration test-e2e chaos: tools
 

@@ -89,8 +89,14 @@ describe('verifier, killed', function () {
     await verifier.restart();
   }
 
+  /** Lets the primary of a side step down; it is elected again after a second. */
+  async function stepDown(side: number): Promise<void> {
+    const command = { replSetStepDown: 1, secondaryCatchUpPeriodSecs: 0, force: true };
+    await clients[side]?.db('admin').command(command);
+  }
+
   for (let seed = 1; seed <= runs; seed++) {
-    it(`ends with the same differences, killed again and again, seed ${seed}`, async () => {
+    it(`ends with the same differences, killed again and again while primaries step down, seed ${seed}`, async () => {
       const random = new SeededRandom(seed);
       await makeFaults();
       const calm = await verifyOnce({ ...uris(), verification: 'calm' });
@@ -99,7 +105,10 @@ describe('verifier, killed', function () {
         options: { ...slowly, clean: 'false', verification: `killed${seed}` },
       });
       assert.deepEqual(await verifier.post('check'), { success: true });
-      for (let kill = 0; kill < 2; kill++) await killAndRestart(verifier, random.below(900));
+      for (let kill = 0; kill < 2; kill++) {
+        await killAndRestart(verifier, random.below(900));
+        await stepDown(random.below(2));
+      }
       // A fault made while it is dead, and one that is repaired.
       await verifier.kill();
       await destination.collection<Row>('few5').deleteOne({ _id: 2 });
