@@ -76,6 +76,10 @@ bench-changes: prerequisites node_modules/.installed tools
 bench-collections: prerequisites node_modules/.installed tools ## Measure how fast many small collections are made and copied; writes bench/results (COLLECTIONS=10000 ROUNDS=1)
 	@node_modules/.bin/node bench/collections/main.ts --collections $(or $(COLLECTIONS),10000) --rounds $(or $(ROUNDS),1) $(if $(CONTENDERS),--contenders '$(CONTENDERS)')
 
+.PHONY: bench-verify
+bench-verify: prerequisites node_modules/.installed tools ## Measure how fast the verifier compares, beside a plain comparison; writes bench/results (SIZE=0.1 ROUNDS=3 SETS=indexed,large)
+	@node_modules/.bin/node bench/verify/main.ts --size $(or $(SIZE),1) --rounds $(or $(ROUNDS),1) $(if $(SETS),--sets $(SETS))
+
 ##@ Cluster (E2E_CLUSTER=local: in namespaces of this machine, as root; kind: in Docker; default kind where Docker answers)
 
 .PHONY: tools
