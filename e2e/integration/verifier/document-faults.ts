@@ -120,7 +120,7 @@ export const documentFaults: readonly Fault[] = [
     expected: { kind: 'differentDocument', field: 'blob', sourceType: 'binData' },
   },
   {
-    name: 'the order of fields of an _id',
+    name: 'a type in an _id',
     inject: async (db) => {
       await db.collection('items').deleteOne({ name: 'sofa' });
       await db.collection<Row>('items').insertOne({ _id: { a: new Double(1) }, name: 'sofa' });
