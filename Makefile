@@ -76,6 +76,10 @@ bench-changes: prerequisites node_modules/.installed tools
 bench-collections: prerequisites node_modules/.installed tools ## Measure how fast many small collections are made and copied; writes bench/results (COLLECTIONS=10000 ROUNDS=1)
 	@node_modules/.bin/node bench/collections/main.ts --collections $(or $(COLLECTIONS),10000) --rounds $(or $(ROUNDS),1) $(if $(CONTENDERS),--contenders '$(CONTENDERS)')
 
+.PHONY: bench-verify
+bench-verify: prerequisites node_modules/.installed tools ## Measure how fast the verifier compares, beside a plain comparison; writes bench/results (SIZE=0.1 ROUNDS=3 SETS=indexed,large)
+	@node_modules/.bin/node bench/verify/main.ts --size $(or $(SIZE),1) --rounds $(or $(ROUNDS),1) $(if $(SETS),--sets $(SETS))
+
 ##@ Cluster (E2E_CLUSTER=local: in namespaces of this machine, as root; kind: in Docker; default kind where Docker answers)
 
 .PHONY: tools
@@ -83,10 +87,13 @@ tools: prerequisites ## Get what the tests need besides npm packages: mongod, Ku
 	@e2e/ground/tools.sh
 
 .PHONY: chaos
-chaos: prerequisites node_modules/.installed ## Sync under faults of up to a minute: make chaos SEEDS=500, or SEED=17 for one
+chaos: prerequisites node_modules/.installed ## Sync and verify under faults of up to a minute: make chaos SEEDS=500, or SEED=17 for one
 	@LENGTH=$(or $(LENGTH),long) SEEDS=$(or $(SEEDS),30) $(if $(SEED),SEED=$(SEED)) \
 	  $(npm) mocha:integration -- --spec e2e/integration/syncer/chaos.integration.ts \
 	    --spec e2e/integration/syncer/silent-commands.integration.ts
+	@VERIFIER_KILLS=$(or $(SEEDS),30) VERIFIER_RUNS=$(or $(SEEDS),30) \
+	  $(npm) mocha:integration -- --spec e2e/integration/verifier/killed.integration.ts \
+	    --spec e2e/integration/verifier/concurrent-writes.integration.ts
 
 test test-integration test-e2e chaos: tools
 

@@ -4,7 +4,8 @@ import { Command } from 'commander';
 import { operatorOptionTable } from '../operator/options.ts';
 import { syncerOptionTable } from '../syncer/options.ts';
 import { verifierOptionTable } from '../verifier/options.ts';
-import { programCommand, reportError } from './program-command.ts';
+import { reportOptionTable } from '../verifier/report/options.ts';
+import { oneOffCommand, programCommand, reportError } from './program-command.ts';
 
 const program = new Command('clustersync')
   .description('Moves a live MongoDB deployment to another one and proves that nothing was lost.')
@@ -24,7 +25,15 @@ const program = new Command('clustersync')
       description: 'the verifier: compares documents, options, views and indexes of two clusters',
       options: verifierOptionTable,
       load: async () => (await import('../verifier/main.ts')).startVerifier,
-    }),
+    }).addCommand(
+      oneOffCommand({
+        name: 'report',
+        description:
+          'tells what a verification has found; exits with 0 for equal, 1 for different, 3 when that is not known',
+        options: reportOptionTable,
+        load: async () => (await import('../verifier/report/main.ts')).writeReport,
+      }),
+    ),
   )
   .addCommand(
     programCommand({

@@ -28,8 +28,58 @@ type Start<T extends OptionTable> = (
 
 /** The subcommand that runs a program; its flags and help come from the table of its options. */
 export function programCommand<T extends OptionTable>(program: Program<T>): Command {
-  const command = new Command(program.name).description(program.description);
-  for (const [name, row] of Object.entries(program.options)) {
+  const command = commandOf(program);
+  return command.action(async (flags: Record<string, unknown>) => {
+    const options = compileOptions(program.options, { flags, env: process.env });
+    const { logLevel } = options as { readonly logLevel?: LogLevel };
+    const logger = createLogger(program.name, logLevel ?? 'info');
+    const start = await program.load();
+    await runUntilSignal(logger, async (signal) => {
+      await start(options, logger, signal);
+    });
+  });
+}
+
+/** A command that does one thing and ends. */
+export interface OneOff<T extends OptionTable> {
+  readonly name: string;
+  readonly description: string;
+  readonly options: T;
+  /** Gives the exit code of the process. Its log goes where errors go. */
+  readonly load: () => Promise<
+    (options: Options<T>, logger: Logger, signal: AbortSignal) => Promise<number>
+  >;
+}
+
+/** The subcommand of something that ends by itself. */
+export function oneOffCommand<T extends OptionTable>(oneOff: OneOff<T>): Command {
+  // What has flags of the same names as its parent is given them all the same.
+  return commandOf(oneOff).action(async (_flags: unknown, command: Command) => {
+    const options = compileOptions(oneOff.options, {
+      flags: command.optsWithGlobals(),
+      env: process.env,
+    });
+    const logger = createLogger(oneOff.name, 'warn', (line) => process.stderr.write(line));
+    const run = await oneOff.load();
+    await runUntilSignal(logger, async (signal) => {
+      try {
+        process.exitCode = await run(options, logger, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        reportError(error);
+        process.exitCode = 2;
+      }
+    });
+  });
+}
+
+function commandOf({
+  name: title,
+  description,
+  options,
+}: Pick<Program<OptionTable>, 'name' | 'description' | 'options'>): Command {
+  const command = new Command(title).description(description);
+  for (const [name, row] of Object.entries(options)) {
     command.addOption(flagOf(name, row));
     if (row.secret) {
       command.addOption(
@@ -40,15 +90,7 @@ export function programCommand<T extends OptionTable>(program: Program<T>): Comm
       );
     }
   }
-  return command.action(async (flags: Record<string, unknown>) => {
-    const options = compileOptions(program.options, { flags, env: process.env });
-    const { logLevel } = options as { readonly logLevel?: LogLevel };
-    const logger = createLogger(program.name, logLevel ?? 'info');
-    const start = await program.load();
-    await runUntilSignal(logger, async (signal) => {
-      await start(options, logger, signal);
-    });
-  });
+  return command;
 }
 
 function flagOf(name: string, row: OptionRow): Option {

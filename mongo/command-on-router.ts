@@ -1,5 +1,6 @@
 // Internal to the driver: its version is exact, and a test on two routers shows what this is for.
-import type { ClientSession, Document, MongoClient } from 'mongodb';
+import { ReadPreference } from 'mongodb';
+import type { ClientSession, Document, MongoClient, ReadPreferenceMode } from 'mongodb';
 import { executeOperation } from 'mongodb/lib/operations/execute_operation.js';
 import { Aspect } from 'mongodb/lib/operations/operation.js';
 import { RunCommandOperation, type Server } from 'mongodb/lib/operations/run_command.js';
@@ -9,19 +10,28 @@ import { MongoDBNamespace } from 'mongodb/lib/utils.js';
 export interface CommandOptions {
   readonly session: ClientSession;
   readonly signal: AbortSignal;
-  /** The router that it has to go to. */
+  /** The router, or member of a replica set, that it has to go to. */
   readonly router?: Server | undefined;
+  /** Default: the primary. */
+  readonly readPreference?: ReadPreferenceMode;
 }
 
-/** What was answered to a command, and by which router: undefined for a member of a replica set. */
+/** What was answered to a command, and by which router: undefined for the primary of a replica set. */
 export interface Answer {
   readonly answer: Document;
   readonly router: Server | undefined;
 }
 
 class CommandOnRouter extends RunCommandOperation {
-  constructor(db: string, command: Document, { session, signal, router }: CommandOptions) {
-    super(new MongoDBNamespace(db), command, { session, signal, raw: true, useBigInt64: true });
+  constructor(db: string, command: Document, options: CommandOptions) {
+    const { session, signal, router, readPreference } = options;
+    super(new MongoDBNamespace(db), command, {
+      session,
+      signal,
+      raw: true,
+      useBigInt64: true,
+      ...(readPreference && { readPreference: ReadPreference.fromString(readPreference) }),
+    });
     if (router) this.server = router;
   }
 
@@ -45,5 +55,7 @@ export async function runOnRouter(
   const operation = new CommandOnRouter(db, command, options);
   const answer = await executeOperation(client, operation);
   const { server } = operation;
-  return { answer, router: server?.description.type === 'Mongos' ? server : undefined };
+  const isChosenAnew =
+    server?.description.type === 'Mongos' || (options.readPreference ?? 'primary') !== 'primary';
+  return { answer, router: isChosenAnew ? server : undefined };
 }

@@ -1,4 +1,4 @@
-import type { ClientSession, Document, MongoClient } from 'mongodb';
+import type { ClientSession, Document, MongoClient, ReadPreferenceMode } from 'mongodb';
 import { runOnRouter, type Answer } from './command-on-router.ts';
 import { connectionError } from './server-errors.ts';
 import {
@@ -43,6 +43,8 @@ export interface RawCursorOptions {
   readonly signal: AbortSignal;
   /** Documents for each round trip; the server ends a batch at 16 MiB anyhow. */
   readonly batchSize?: number;
+  /** Which members of a replica set may be asked; the primary where it is not given. */
+  readonly readPreference?: ReadPreferenceMode;
   /** For change streams: how long the server waits for something new. */
   readonly maxAwaitMs?: number;
 }
@@ -56,7 +58,7 @@ export class RawCursor implements AsyncDisposable {
   readonly #database: string;
   readonly #options: RawCursorOptions;
   readonly #session: ClientSession;
-  /** The one that has opened the cursor. */
+  /** The server that has opened the cursor, where another one may be chosen for the next command. */
   #router: Answer['router'];
   #collection = '';
   #id = 0n;
@@ -139,7 +141,13 @@ export class RawCursor implements AsyncDisposable {
   }
 
   async #send(command: Document, signal: AbortSignal): Promise<Document> {
-    const options = { session: this.#session, signal, router: this.#router };
+    const { readPreference } = this.#options;
+    const options = {
+      session: this.#session,
+      signal,
+      router: this.#router,
+      ...(readPreference && { readPreference }),
+    };
     const { answer, router } = await runOnRouter(this.#client, this.#database, command, options);
     this.#router = router;
     return answer;

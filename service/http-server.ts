@@ -13,8 +13,11 @@ export const maxBodyBytes = 1024 * 1024;
 export interface Route {
   readonly method: 'GET' | 'POST';
   readonly path: string;
-  /** Answers with the JSON body of a 200. `body` is the parsed JSON object of a POST, undefined for a GET. */
-  readonly handle: (body: unknown) => Promise<object> | object;
+  /**
+   * Answers with the JSON body of a 200. `body` is the parsed JSON object of a POST, undefined for a GET; `query` what follows
+   * the question mark.
+   */
+  readonly handle: (body: unknown, query: URLSearchParams) => Promise<object> | object;
   /** The JSON body of an answer that carries an error. */
   readonly errorBody: (error: SyncError) => object;
 }
@@ -134,7 +137,8 @@ function serveRoutes({ routes, apiToken, logger }: HttpServerOptions): Koa.Middl
       }
       requireToken(ctx, apiToken);
       refuseOtherOrigins(ctx);
-      ctx.body = await route.handle(route.method === 'POST' ? await readJson(ctx) : undefined);
+      const body = route.method === 'POST' ? await readJson(ctx) : undefined;
+      ctx.body = await route.handle(body, ctx.URL.searchParams);
     } catch (thrown) {
       const error = toSyncError(thrown);
       if (error.name === 'InternalError')

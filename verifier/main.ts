@@ -1,12 +1,18 @@
 import { once } from 'node:events';
+import { hostname } from 'node:os';
 import { createClusterClient } from '../mongo/cluster-client.ts';
 import { SyncError } from '../service/errors.ts';
 import { startHttpServer } from '../service/http-server.ts';
 import type { Logger } from '../service/logger.ts';
 import { verifierRoutes } from './api/routes.ts';
+import { RateLimit } from './compare/rate-limit.ts';
 import { VerifierMonitor } from './monitor.ts';
 import type { VerifierOptions } from './options.ts';
-import { Verifier } from './verifier.ts';
+import { filterOf } from './scope.ts';
+import { storesOf } from './state/stores.ts';
+import { metadataDb } from './state/verification-store.ts';
+import { identityOf, Verifier } from './verifier.ts';
+import { Wakeup } from './wakeup.ts';
 
 const appName = 'clustersync verifier';
 
@@ -37,35 +43,49 @@ export async function openVerifier(
   if (!Number.isInteger(options.workers) || options.workers < 1) {
     throw new SyncError('InvalidOption', '--workers: a whole number from 1 is expected');
   }
+  filterOf(options);
   await using resources = new AsyncDisposableStack();
   const cluster = (option: 'srcURI' | 'destURI' | 'metaURI', uri: string) =>
     resources.use(createClusterClient({ uri, option, appName }));
   const source = cluster('srcURI', options.srcURI);
   const destination = cluster('destURI', options.destURI);
-  // Read for errors only: no state is kept there yet.
-  if (options.metaURI !== undefined) cluster('metaURI', options.metaURI);
+  const metadata =
+    options.metaURI === undefined ? destination : cluster('metaURI', options.metaURI);
   const monitor = new VerifierMonitor();
   const stop = new AbortController();
   const { signal } = stop;
-  const { verifyAll, workers } = options;
+  const identity = identityOf(options.verification, options.id ?? hostname());
+  const retries = { signal, logger, monitor };
   const verifier = new Verifier({
+    ...retries,
     source,
     destination,
-    verifyAll,
-    workers,
-    monitor,
-    logger,
-    signal,
+    metadata,
+    clean: options.clean,
+    scope: {
+      verifyAll: options.verifyAll,
+      includeNamespaces: options.includeNamespaces,
+      excludeNamespaces: options.excludeNamespaces,
+    },
+    workers: options.workers,
+    rangeBytes: options.partitionMebibytes * 1024 * 1024,
+    reportValues: options.reportValues,
+    readPreference: options.readPreference,
+    rateLimit: new RateLimit(options.maxBytesPerSecond),
+    identity,
+    stores: storesOf({ ...retries, db: metadataDb(metadata) }, identity),
+    wakeup: new Wakeup(),
   });
   resources.defer(async () => {
     stop.abort(new Error('the verifier stops'));
     await verifier.ended();
+    await verifier.release();
   });
   const server = resources.use(
     await startHttpServer({
       host: options.host,
       port: options.port,
-      routes: verifierRoutes(verifier, monitor),
+      routes: verifierRoutes(verifier),
       logger,
       metrics: monitor.registry,
       isReady: () => verifier.isReady,

@@ -28,6 +28,36 @@ export const verifierOptionTable = {
     default: false,
     description: 'compare all user databases; otherwise what the sync on the destination selects',
   },
+  includeNamespaces: {
+    type: 'string',
+    valueName: 'json',
+    description: "namespaces to compare, in the form of the syncer's includeNamespaces",
+  },
+  excludeNamespaces: {
+    type: 'string',
+    valueName: 'json',
+    description: "namespaces to leave out, in the form of the syncer's excludeNamespaces",
+  },
+  verification: {
+    type: 'string',
+    default: 'verification',
+    description: 'name of the verification in the metadata store',
+  },
+  id: {
+    type: 'string',
+    description:
+      'name of this process among those that work on the verification; the name of the host when absent',
+  },
+  clean: {
+    type: 'boolean',
+    default: false,
+    description: 'forget what the metadata store holds of the verification, and begin anew',
+  },
+  reportValues: {
+    type: 'boolean',
+    default: false,
+    description: 'tell the values that differ, in the API and in reports',
+  },
   port: {
     type: 'integer',
     default: 27020,
@@ -46,6 +76,24 @@ export const verifierOptionTable = {
     default: 4,
     range: [1, 100],
     description: 'collections and ranges of _id compared side by side',
+  },
+  partitionMebibytes: {
+    type: 'number',
+    default: 64,
+    range: [0.001, 1_048_576],
+    description: 'size in MiB above which a collection is compared in partitions',
+  },
+  maxBytesPerSecond: {
+    type: 'integer',
+    range: [1, Number.MAX_SAFE_INTEGER],
+    description:
+      'documents read by this process, both sides together; as fast as it can when absent',
+  },
+  readPreference: {
+    type: 'string',
+    default: 'primary',
+    choices: ['primary', 'primaryPreferred', 'secondary', 'secondaryPreferred', 'nearest'],
+    description: 'members that documents are read from',
   },
   logLevel: {
     type: 'string',

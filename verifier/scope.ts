@@ -8,40 +8,101 @@ import {
   type NamespaceFilterEntry,
 } from '../mongo/namespace-filter.ts';
 import { codeOf, serverCode } from '../mongo/server-errors.ts';
-import { SyncError } from '../service/errors.ts';
+import { messageOf, SyncError } from '../service/errors.ts';
+import type { ScopeRecord } from './state/records.ts';
 
-/** What a verification is about. */
+/** What is to be compared, as the options say. */
+export interface ScopeOptions {
+  readonly verifyAll: boolean;
+  /** JSON, in the form of the syncer's. */
+  readonly includeNamespaces: string | undefined;
+  readonly excludeNamespaces: string | undefined;
+}
+
+/** Which namespaces are compared. */
 export interface Scope {
   readonly selects: (namespace: Namespace) => Promise<boolean>;
-  /** True where the sync leaves out what indexes it can (`buildIndexes: never`). */
-  readonly mayLackIndexes: boolean;
+}
+
+/** The namespaces that a record selects; a server of the destination decides about patterns. */
+export function scopeOf(
+  { includeNamespaces, excludeNamespaces }: ScopeRecord,
+  destination: ClusterClient,
+  signal: AbortSignal,
+): Scope {
+  const filter = new NamespaceFilter(
+    {
+      ...(includeNamespaces ? { includeNamespaces } : {}),
+      ...(excludeNamespaces ? { excludeNamespaces } : {}),
+    },
+    serverMatcher(destination, signal),
+  );
+  return { selects: async (namespace) => await filter.selects(namespace) };
 }
 
 /**
- * Finds out what is to be compared: with `verifyAll` all user databases, otherwise what the sync selects that is recorded
- * on the destination.
+ * Finds out what is to be compared: what the options select, with `verifyAll` all user databases, otherwise what the sync
+ * selects that is recorded on the destination.
  * @throws SyncError CheckFailed where there is neither.
  */
 export async function readScope(
-  verifyAll: boolean,
+  options: ScopeOptions,
   destination: ClusterClient,
   signal: AbortSignal,
-): Promise<Scope> {
-  const options = await readSyncOptions(destination, signal);
-  if (!verifyAll && options === undefined) {
+): Promise<ScopeRecord> {
+  const sync = await readSyncOptions(destination, signal);
+  const given = filterOf(options);
+  const mayLackIndexes = sync?.['buildIndexes'] === 'never';
+  if (given) return { ...given, mayLackIndexes };
+  if (options.verifyAll) {
+    return { includeNamespaces: null, excludeNamespaces: null, mayLackIndexes };
+  }
+  if (sync === undefined) {
     throw new SyncError(
       'CheckFailed',
-      `what to compare is not known: no sync is recorded in the destination's database ${syncDatabase}; start the verifier with --verifyAll to compare all user databases`,
+      `what to compare is not known: no sync is recorded in the destination's database ${syncDatabase}; start the verifier with --verifyAll to compare all user databases, or with --includeNamespaces`,
     );
   }
-  const filter = new NamespaceFilter(
-    verifyAll ? {} : filterEntries(options),
-    serverMatcher(destination, signal),
-  );
+  try {
+    return {
+      includeNamespaces: entries(sync['includeNamespaces']),
+      excludeNamespaces: entries(sync['excludeNamespaces']),
+      mayLackIndexes,
+    };
+  } catch (error) {
+    const reason = `the namespace filter of the sync recorded on the destination cannot be read: it is of another version of clustersync`;
+    throw new SyncError('CheckFailed', reason, { cause: error });
+  }
+}
+
+/**
+ * The filter that the options give; undefined where they give none.
+ * @throws SyncError InvalidOption, naming the option.
+ */
+export function filterOf({
+  verifyAll,
+  includeNamespaces,
+  excludeNamespaces,
+}: ScopeOptions): Pick<ScopeRecord, 'includeNamespaces' | 'excludeNamespaces'> | undefined {
+  if (includeNamespaces === undefined && excludeNamespaces === undefined) return undefined;
+  if (verifyAll) {
+    throw new SyncError('InvalidOption', '--verifyAll and a namespace filter exclude each other');
+  }
   return {
-    selects: async (namespace) => await filter.selects(namespace),
-    mayLackIndexes: options?.['buildIndexes'] === 'never',
+    includeNamespaces: parsed('includeNamespaces', includeNamespaces),
+    excludeNamespaces: parsed('excludeNamespaces', excludeNamespaces),
   };
+}
+
+function parsed(option: string, text: string | undefined): NamespaceFilterEntry[] | null {
+  if (text === undefined) return null;
+  try {
+    const list = entries(JSON.parse(text));
+    if (list === null || list.length === 0) throw new Error('an array of entries is expected');
+    return list;
+  } catch (error) {
+    throw new SyncError('InvalidOption', `--${option}: ${messageOf(error)}`, { cause: error });
+  }
 }
 
 async function readSyncOptions(
@@ -61,28 +122,24 @@ async function readSyncOptions(
   }
 }
 
-function filterEntries(options: Document | undefined): {
-  includeNamespaces?: NamespaceFilterEntry[];
-  excludeNamespaces?: NamespaceFilterEntry[];
-} {
-  const include = entries(options?.['includeNamespaces']);
-  const exclude = entries(options?.['excludeNamespaces']);
-  return {
-    ...(include ? { includeNamespaces: include } : {}),
-    ...(exclude ? { excludeNamespaces: exclude } : {}),
-  };
-}
-
-function entries(value: unknown): NamespaceFilterEntry[] | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (!Array.isArray(value)) throw unreadable();
+function entries(value: unknown): NamespaceFilterEntry[] | null {
+  if (value === undefined || value === null) return null;
+  if (!Array.isArray(value)) throw new Error('an array of entries is expected');
   return value.map(filterEntry);
 }
 
 function filterEntry(value: unknown): NamespaceFilterEntry {
-  if (!isObject(value)) throw unreadable();
-  const { database, databaseRegex, collections, collectionsRegex } = withoutNulls(value);
-  if (database !== undefined && typeof database !== 'string') throw unreadable();
+  if (!isObject(value)) throw new Error('an entry is an object');
+  const { database, databaseRegex, collections, collectionsRegex, ...others } = withoutNulls(value);
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw new Error(`an entry has no field ${JSON.stringify(other)}`);
+  if (database !== undefined && typeof database !== 'string') throw notText('database');
+  if ((database === undefined) === (databaseRegex === undefined)) {
+    throw new Error('an entry has either database or databaseRegex');
+  }
+  if (collections !== undefined && collectionsRegex !== undefined) {
+    throw new Error('an entry has collections or collectionsRegex, not both');
+  }
   return {
     ...(database === undefined ? {} : { database }),
     ...(databaseRegex === undefined ? {} : { databaseRegex: namePattern(databaseRegex) }),
@@ -92,18 +149,20 @@ function filterEntry(value: unknown): NamespaceFilterEntry {
 }
 
 function names(value: unknown): string[] {
-  if (!Array.isArray(value)) throw unreadable();
+  if (!Array.isArray(value)) throw new Error('collections is an array of names');
   return value.map((name) => {
-    if (typeof name !== 'string') throw unreadable();
+    if (typeof name !== 'string') throw notText('a name of collections');
     return name;
   });
 }
 
 function namePattern(value: unknown): NamePattern {
-  if (!isObject(value)) throw unreadable();
-  const { pattern, options } = withoutNulls(value);
-  if (typeof pattern !== 'string') throw unreadable();
-  if (options !== undefined && typeof options !== 'string') throw unreadable();
+  if (!isObject(value)) throw new Error('a regex is an object with pattern and options');
+  const { pattern, options, ...others } = withoutNulls(value);
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw new Error(`a regex has no field ${JSON.stringify(other)}`);
+  if (typeof pattern !== 'string') throw notText('pattern');
+  if (options !== undefined && typeof options !== 'string') throw notText('options');
   return options === undefined ? { pattern } : { pattern, options };
 }
 
@@ -116,9 +175,6 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function unreadable(): SyncError {
-  return new SyncError(
-    'CheckFailed',
-    `the namespace filter of the sync recorded on the destination cannot be read: it is of another version of clustersync`,
-  );
+function notText(what: string): Error {
+  return new Error(`${what} is a text`);
 }

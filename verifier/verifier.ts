@@ -1,123 +1,237 @@
+import { UUID } from 'mongodb';
 import type { ClusterClient } from '../mongo/cluster-client.ts';
-import { runCommand } from '../mongo/run-command.ts';
-import { codeOf, connectionError, isTransient, serverCode } from '../mongo/server-errors.ts';
-import { messageOf, SyncError, toSyncError } from '../service/errors.ts';
-import { MongoServerError } from 'mongodb';
-import type { Logger } from '../service/logger.ts';
-import type { VerifierMonitor } from './monitor.ts';
+import { verifierDatabase } from '../mongo/namespace.ts';
 import { retrying } from '../mongo/retrying.ts';
-import { VerificationState } from './verification-state.ts';
-import { verify } from './verify.ts';
+import { runCommand } from '../mongo/run-command.ts';
+import { codeOf, isTransient, serverCode } from '../mongo/server-errors.ts';
+import { readTopology } from '../mongo/topology.ts';
+import { messageOf, SyncError } from '../service/errors.ts';
+import { orAborted } from '../service/or-aborted.ts';
+import { namedError } from './named-error.ts';
+import { participate, type ParticipantContext } from './participate.ts';
+import { readSummary, type Summary } from './summary.ts';
+import { planKey } from './lead/lead.ts';
+import type { NamespaceCounts } from './state/task-store.ts';
+import type { MismatchPage } from './state/mismatch-store.ts';
 
-/** What the verifier works with. */
-export interface VerifierContext {
-  readonly source: ClusterClient;
-  readonly destination: ClusterClient;
-  readonly verifyAll: boolean;
-  readonly workers: number;
-  readonly monitor: VerifierMonitor;
-  readonly logger: Logger;
-  /** Aborted when the program is to end. */
-  readonly signal: AbortSignal;
+/** How long a request may wait for the metadata store. */
+const requestMs = 20_000;
+const progressMs = 5_000;
+const idlePollMs = 1_000;
+
+/** What a verifier works with. Its signal is aborted when the program is to end. */
+export interface VerifierContext extends ParticipantContext {
+  readonly metadata: ClusterClient;
+  /** Forgets what is on record before anything else. */
+  readonly clean: boolean;
 }
 
-/** The verifier behind its API: takes the commands and holds the state of the verification. */
+/** One process of a verification, behind its API. All that it knows of the verification is in the metadata store. */
 export class Verifier {
   readonly #context: VerifierContext;
-  readonly #connecting: Promise<void>;
-  readonly #writesOff = Promise.withResolvers<undefined>();
-  #isWritesOff = false;
+  readonly #running: Promise<void>;
+  readonly #connected = Promise.withResolvers<undefined>();
   #isConnected = false;
-  #connectionError: SyncError | undefined;
-  #state: VerificationState;
-  #running: Promise<void> | undefined;
+  /** Why this process cannot work at all. */
+  #error: SyncError | undefined;
+  #summary: Summary | undefined;
 
   constructor(context: VerifierContext) {
     this.#context = context;
-    this.#state = new VerificationState(context.monitor);
-    this.#connecting = this.#connect();
+    this.#running = this.#run();
   }
 
-  /** True once both sides have been reached, or it is known why they cannot be. */
+  /** True once both sides and the metadata store have been reached, or it is known why they cannot be. */
   get isReady(): boolean {
-    return this.#isConnected || this.#connectionError !== undefined;
+    return this.#isConnected || this.#error !== undefined;
   }
 
-  /**
-   * How far the verification is.
-   * @throws SyncError AuthenticationFailed (and others that do not pass) when a side cannot be used.
-   */
-  get state(): VerificationState {
-    if (this.#connectionError) throw this.#connectionError;
-    return this.#state;
-  }
-
-  /** Begins the verification. Does nothing while it runs and when it is complete; one that failed begins anew. */
-  check(): void {
-    if (this.#connectionError) throw this.#connectionError;
-    const hasFailed = this.#state.error !== null;
-    if (this.#running && !hasFailed) return;
-    if (hasFailed) this.#state = new VerificationState(this.#context.monitor);
-    this.#state.phase = 'check';
-    const before = this.#running;
-    this.#running = this.#run(this.#state, before);
+  /** Begins the verification. Does nothing while it runs and when it is complete; one that failed goes on. */
+  async check(): Promise<void> {
+    await this.#request(async () => {
+      await this.#context.stores.verifications.begin();
+    });
+    this.#context.wakeup.wake();
   }
 
   /** Notes that writes have stopped. @returns false when that was known. */
-  setWritesOff(): boolean {
-    if (this.#isWritesOff) return false;
-    this.#isWritesOff = true;
-    this.#writesOff.resolve(undefined);
-    this.#context.logger.info('writes are off');
-    return true;
+  async setWritesOff(): Promise<boolean> {
+    const isNew = await this.#request(
+      async () => await this.#context.stores.verifications.setWritesOff(),
+    );
+    if (isNew) this.#context.logger.info('writes are off');
+    this.#context.wakeup.wake();
+    return isNew;
+  }
+
+  /**
+   * How far the verification is. While the metadata store cannot be reached: how far it was when it last could.
+   * @throws SyncError AuthenticationFailed (and others that do not pass) when a cluster cannot be used.
+   */
+  async summary(): Promise<Summary> {
+    if (this.#error) throw this.#error;
+    try {
+      const { stores, identity } = this.#context;
+      this.#summary = await this.#request(
+        async () => await readSummary(stores, identity),
+        progressMs,
+      );
+    } catch (error) {
+      if (!this.#summary) throw error;
+      this.#context.logger.warn({ reason: messageOf(error) }, 'progress is not the latest');
+    }
+    return this.#summary;
+  }
+
+  /** Differences that the current pass has found, or the last one. @param after - `next` of the page before. */
+  async mismatches(limit: number, after: string | undefined): Promise<MismatchPage> {
+    return await this.#request(async () => {
+      const { verifications, mismatches } = this.#context.stores;
+      const record = await verifications.read();
+      if (!record?.generation) return { mismatches: [], next: null };
+      const { run, generation } = record;
+      return await mismatches.page({ run, generation: generation.number }, limit, after);
+    });
+  }
+
+  /** What the current pass, or the last one, has compared of each namespace. */
+  async namespaces(limit: number, after: string): Promise<readonly NamespaceCounts[]> {
+    return await this.#request(async () => {
+      const { verifications, tasks } = this.#context.stores;
+      const record = await verifications.read();
+      if (!record?.generation) return [];
+      return await tasks.countsByNamespace(planKey(record.run, record.generation), {
+        after,
+        limit,
+      });
+    });
   }
 
   /** Resolves when nothing is under way any more, after the signal was aborted. */
   async ended(): Promise<void> {
-    await this.#connecting;
     await this.#running;
   }
 
-  async #connect(): Promise<void> {
-    const { source, destination, signal, logger } = this.#context;
+  async #run(): Promise<void> {
+    const { signal, logger } = this.#context;
     try {
-      const connect = async (): Promise<void> => {
-        await runCommand(source.admin, { hello: 1 }, { signal });
-        await runCommand(destination.admin, { hello: 1 }, { signal });
-      };
-      await retrying(this.#context, 'connect', connect, (error) => {
-        const isRefusedLogin = error instanceof SyncError && error.name === 'AuthenticationFailed';
-        return !isRefusedLogin && isTransient(error);
-      });
+      await this.#connect();
       this.#isConnected = true;
-      logger.info('both sides can be reached');
+      this.#connected.resolve(undefined);
+      logger.info('both sides and the metadata store can be reached');
+      await this.#work();
     } catch (error) {
-      if (signal.aborted) return;
-      this.#connectionError = namedError(error);
-      logger.error({ err: error }, 'a side cannot be used');
+      if (!signal.aborted) {
+        this.#error = namedError(error);
+        logger.error({ err: error }, 'this process cannot work');
+      }
+    } finally {
+      this.#connected.resolve(undefined);
     }
   }
 
-  async #run(state: VerificationState, before: Promise<void> | undefined): Promise<void> {
-    const { logger, signal } = this.#context;
-    await before;
+  async #connect(): Promise<void> {
+    const { source, destination, metadata, signal, stores, clean } = this.#context;
+    const connect = async (): Promise<string> => {
+      await runCommand(metadata.admin, { hello: 1 }, { signal });
+      return JSON.stringify({
+        source: await nameOf(source, signal),
+        destination: await nameOf(destination, signal),
+        scope: this.#context.scope,
+      });
+    };
+    const subject = await retrying(this.#context, 'connect', connect, (error) => {
+      const isRefusedLogin = error instanceof SyncError && error.name === 'AuthenticationFailed';
+      return !isRefusedLogin && isTransient(error);
+    });
     try {
-      await verify({ ...this.#context, state, writesOff: this.#writesOff.promise });
-      const verdict = state.finish();
-      logger.info({ verdict, mismatches: state.mismatches }, 'the verification is complete');
+      await stores.tasks.createIndexes();
+      await stores.rechecks.createIndexes();
+      if (clean) await stores.verifications.clean();
+      const recorded = await stores.verifications.claimSubject(subject);
+      if (recorded !== subject) throw this.#otherSubject();
+      await stores.verifications.register();
+      await this.#forgetOtherRuns();
     } catch (error) {
-      if (signal.aborted) return;
-      state.error = namedError(error);
-      logger.error({ err: error }, 'the verification cannot go on');
+      if (codeOf(error) !== serverCode.unauthorized) throw error;
+      throw new SyncError(
+        'MissingPrivileges',
+        `the user of the metadata store needs the role readWrite on the database ${verifierDatabase} there`,
+        { cause: error },
+      );
+    }
+  }
+
+  #otherSubject(): SyncError {
+    const { verification } = this.#context.identity;
+    return new SyncError(
+      'CheckFailed',
+      `the metadata store holds, as the verification ${verification}, one of other clusters or namespaces; start with --clean to forget it, or with another --verification`,
+    );
+  }
+
+  async #forgetOtherRuns(): Promise<void> {
+    const { verifications, tasks, rechecks, mismatches } = this.#context.stores;
+    const runs = await verifications.runs();
+    await tasks.forgetRuns(runs);
+    await rechecks.forgetRuns(runs);
+    await mismatches.forgetRuns(runs);
+  }
+
+  async #work(): Promise<void> {
+    const { signal, stores, wakeup, logger } = this.#context;
+    for (;;) {
+      const { count } = wakeup;
+      const record = await stores.verifications.read();
+      if (record?.status === 'running' && !record.error) {
+        logger.info({ generation: record.generation?.number ?? null }, 'takes part');
+        await participate(this.#context, record);
+      }
+      await wakeup.since(count, idlePollMs, signal);
+    }
+  }
+
+  /** Carries out a request, for which this process has to be connected. */
+  async #request<T>(run: () => Promise<T>, deadlineMs = requestMs): Promise<T> {
+    const deadline = AbortSignal.timeout(deadlineMs);
+    const signal = AbortSignal.any([this.#context.signal, deadline]);
+    try {
+      await orAborted(this.#connected.promise, signal);
+      if (this.#error) throw this.#error;
+      return await orAborted(run(), signal);
+    } catch (error) {
+      if (!deadline.aborted) throw namedError(error);
+      throw new SyncError('ClusterUnreachable', 'the metadata store does not answer', {
+        cause: error,
+      });
+    }
+  }
+
+  /** Gives back what this process holds, so that another one need not wait for the end of a lease. */
+  async release(): Promise<void> {
+    if (!this.#isConnected) return;
+    const { verifications } = this.#context.stores;
+    try {
+      await verifications.releaseLead();
+      await verifications.unregister();
+    } catch (error) {
+      this.#context.logger.warn({ reason: messageOf(error) }, 'the lead ends by itself');
     }
   }
 }
 
-/** An error under a name that tells a person what to do. */
-function namedError(error: unknown): SyncError {
-  const ofConnection = connectionError(error);
-  if (ofConnection) return ofConnection;
-  if (!(error instanceof MongoServerError)) return toSyncError(error);
-  const name = codeOf(error) === serverCode.unauthorized ? 'MissingPrivileges' : 'CheckFailed';
-  return new SyncError(name, messageOf(error), { cause: error });
+/** What a cluster is known by. Users who may not ask for its id know it by its name. */
+async function nameOf(cluster: ClusterClient, signal: AbortSignal): Promise<string> {
+  try {
+    return (await readTopology(cluster, signal)).clusterId;
+  } catch (error) {
+    if (codeOf(error) !== serverCode.unauthorized) throw error;
+    const { setName } = await runCommand(cluster.admin, { hello: 1 }, { signal });
+    return String(setName ?? 'sharded');
+  }
+}
+
+/** The identity of a process: its name, and a name for this life of it. */
+export function identityOf(verification: string, id: string): ParticipantContext['identity'] {
+  return { verification, id, incarnation: new UUID().toHexString() };
 }

@@ -1,10 +1,18 @@
+import { sleep } from '../service/sleep.ts';
 import { orAborted } from '../service/or-aborted.ts';
 
-/** Lets any number of waiters know that something has happened. What happened before they waited is not kept. */
+/** Lets any number of waiters know that something has happened. */
 export class Wakeup {
   #next = Promise.withResolvers<undefined>();
+  #count = 0;
+
+  /** How often something has happened: what is given to `since`, taken before looking at what may have changed. */
+  get count(): number {
+    return this.#count;
+  }
 
   wake(): void {
+    this.#count += 1;
     this.#next.resolve(undefined);
     this.#next = Promise.withResolvers();
   }
@@ -12,5 +20,17 @@ export class Wakeup {
   /** Resolves at the next `wake`. Rejects with the signal's reason when it is aborted. */
   async next(signal: AbortSignal): Promise<void> {
     await orAborted(this.#next.promise, signal);
+  }
+
+  /** Resolves when `wake` has been called since a count was taken, and after `ms` milliseconds at the latest. */
+  async since(count: number, ms: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (count !== this.#count) return;
+    const over = new AbortController();
+    const either = AbortSignal.any([signal, over.signal]);
+    const waits = [this.next(either), sleep(ms, either)];
+    await Promise.race(waits.map(async (wait) => await wait.catch(() => undefined)));
+    over.abort();
+    signal.throwIfAborted();
   }
 }

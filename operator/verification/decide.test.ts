@@ -27,7 +27,11 @@ function verification(status?: SyncVerificationStatus): SyncVerification {
     apiVersion: 'clustersync.dev/v1alpha1',
     kind: 'SyncVerification',
     metadata: { name: 'check', namespace: 'shop', uid: 'check-uid', generation: 1 },
-    spec: { clusterSyncRef: { name: 'orders' }, verifier: { resources: {}, logLevel: 'info' } },
+    spec: {
+      clusterSyncRef: { name: 'orders' },
+      parallelism: 3,
+      verifier: { resources: {}, logLevel: 'info' },
+    },
     ...(status && { status }),
   };
 }
@@ -135,12 +139,14 @@ describe('a SyncVerification', () => {
   it('starts the verifier with the connection strings of the sync', () => {
     const { objects, token } = decide(verification(), world({ token: undefined }));
     const [container] = objects?.statefulSet.spec?.template?.spec?.containers ?? [];
-    assert.deepEqual(container?.args?.slice(0, 5), [
+    assert.equal(objects?.statefulSet.spec?.replicas, 3);
+    assert.deepEqual(container?.args?.slice(0, 6), [
       'verifier',
       '--verifyAll',
       '--srcURIFile=/etc/clustersync/source/uri',
       '--destURIFile=/etc/clustersync/destination/uri',
       '--metaURIFile=/etc/clustersync/destination/uri',
+      '--verification=check-uid',
     ]);
     assert.ok(token);
   });

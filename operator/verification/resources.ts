@@ -17,7 +17,7 @@ export function verifierName({ metadata }: Pick<SyncVerification, 'metadata'>): 
   return operandName(metadata.name, 'verifier');
 }
 
-/** The name of the verifier's pod. */
+/** The name of the pod that is asked and told: what one knows and is told, all know, where several share the work. */
 export function verifierPodName(verification: Pick<SyncVerification, 'metadata'>): string {
   return `${verifierName(verification)}-0`;
 }
@@ -41,13 +41,15 @@ export function verifierObjects(
       owner: verification,
       name: verifierName(verification),
       kind: 'verifier',
-      replicas: 1,
+      replicas: verification.spec.parallelism,
       port: verifierPort,
       args: [
         ...(isFiltered ? [] : ['--verifyAll']),
         `--srcURIFile=${secretPath(source)}`,
         `--destURIFile=${secretPath(destination)}`,
         `--metaURIFile=${secretPath(destination)}`,
+        // What others have found on the same clusters is not its own.
+        `--verification=${verification.metadata.uid ?? verifierName(verification)}`,
       ],
       secrets,
       options: verification.spec.verifier,

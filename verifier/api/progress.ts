@@ -1,15 +1,15 @@
 import type { MismatchView } from '../compare/mismatch.ts';
-import { totalTasks } from '../generation/generation-status.ts';
-import type { VerifierMonitor } from '../monitor.ts';
-import type { Phase, Verdict, VerificationState } from '../verification-state.ts';
+import type { GenerationKind } from '../state/records.ts';
+import type { KindCount } from '../state/mismatch-store.ts';
+import type { Summary } from '../summary.ts';
+
+/** `idle` before the check and when it is complete, `check` in the first pass, `recheck` in all others. */
+export type Phase = 'idle' | 'check' | 'recheck';
 
 /** The body of GET /api/v1/progress. All counters are those of the current pass and start afresh with each. */
 export interface ProgressBody {
   readonly progress: {
-    /**
-     * `idle` before the check and when it is complete, `check` in the first pass, `recheck` in later ones. A verification
-     * that cannot go on keeps the phase in which it failed.
-     */
+    /** A verification that cannot go on keeps the phase in which it failed. */
     readonly phase: Phase;
     /** `Name: description` of what keeps the verification from going on. */
     readonly error: string | null;
@@ -28,37 +28,105 @@ export interface ProgressBody {
       readonly recheckTasks: number;
     };
     /** Null until the verification is complete. */
-    readonly verdict: Verdict | null;
+    readonly verdict: 'equal' | 'different' | null;
+    /** Whether it knows that writes have stopped. */
+    readonly writesOff: boolean;
     /** Number of the pass; 0 is the first. */
     readonly generation: number;
+    /** What the pass compares: everything (`first`), what changed or differed (`recheck`), or what decides (`last`). */
+    readonly generationKind: GenerationKind | null;
     /** Number of differences that the pass has found; before there is a verdict they are looked at again. */
     readonly mismatchCount: number;
+    readonly mismatchKinds: readonly KindCount[];
     /** The first of them. */
     readonly mismatches: readonly MismatchView[];
+    /** By all passes together. */
     readonly documentsCompared: number;
     readonly bytesCompared: number;
+    /** What the current pass has compared, and what it has to, as far as that is known. */
+    readonly generationStats: {
+      readonly documentsCompared: number;
+      readonly documentsTotal: number;
+      readonly bytesCompared: number;
+      readonly bytesTotal: number;
+      readonly documentsPerSecond: number;
+      readonly bytesPerSecond: number;
+      /** Until the end of the pass; null where it cannot be told. */
+      readonly secondsLeft: number | null;
+    };
+    /** Ids of the processes that work on it. */
+    readonly processes: readonly string[];
+    /** ISO times; null until then. */
+    readonly startedAt: string | null;
+    readonly completedAt: string | null;
   };
 }
 
 /** How far a verification is, for the API. */
-export function progressBody(state: VerificationState, monitor: VerifierMonitor): ProgressBody {
-  const { phase, error, status, verdict, generation, mismatches, mismatchCount } = state;
-  const { documentsCompared, bytesCompared } = monitor;
+export function progressBody(summary: Summary): ProgressBody {
+  const { record, counts, mismatchCount, mismatchKinds, mismatches, compared } = summary;
+  const { added = 0, processing = 0, failed = 0, completed = 0 } = counts ?? {};
+  const error = record?.error;
   return {
     progress: {
-      phase,
+      phase: phaseOf(summary),
       error: error ? `${error.name}: ${error.message}` : null,
       verificationStatus: {
-        totalTasks: totalTasks(status),
-        ...status,
-        recheckTasks: verdict === null ? state.pendingCount() : 0,
+        totalTasks: added + processing + failed + completed,
+        addedTasks: added,
+        processingTasks: processing,
+        failedTasks: failed,
+        completedTasks: completed,
+        metadataMismatchTasks: counts?.metadataMismatch ?? 0,
+        recheckTasks: summary.waiting,
       },
-      verdict,
-      generation,
+      verdict: record?.verdict ?? null,
+      writesOff: record?.writesOff ?? false,
+      generation: record?.generation?.number ?? 0,
+      generationKind: record?.generation?.kind ?? null,
       mismatchCount,
+      mismatchKinds,
       mismatches,
-      documentsCompared,
-      bytesCompared,
+      documentsCompared: compared.documents,
+      bytesCompared: compared.bytes,
+      generationStats: generationStats(summary),
+      processes: summary.processes,
+      startedAt: record?.startedAt?.toISOString() ?? null,
+      completedAt: record?.completedAt?.toISOString() ?? null,
     },
+  };
+}
+
+function phaseOf({ record }: Summary): Phase {
+  if (record?.status !== 'running') return 'idle';
+  return (record.generation?.number ?? 0) === 0 ? 'check' : 'recheck';
+}
+
+function generationStats({
+  record,
+  counts,
+  atMs,
+}: Summary): ProgressBody['progress']['generationStats'] {
+  const { documents = 0, bytes = 0 } = counts?.compared ?? {};
+  // A collection grows while it is compared.
+  const documentsTotal = Math.max(documents, counts?.expected.documents ?? 0);
+  const bytesTotal = Math.max(bytes, counts?.expected.bytes ?? 0);
+  const startedAtMs = record?.generation?.startedAt.getTime() ?? atMs;
+  const endedAtMs = record?.completedAt?.getTime() ?? atMs;
+  const seconds = Math.max(0, endedAtMs - startedAtMs) / 1000;
+  const perSecond = (amount: number): number => (seconds > 0 ? Math.round(amount / seconds) : 0);
+  // Of single documents the sizes are not known before.
+  const isBySize = (counts?.expected.bytes ?? 0) > 0;
+  const done = isBySize ? bytes / bytesTotal : documents / Math.max(1, documentsTotal);
+  const isOver = (counts?.added ?? 0) + (counts?.processing ?? 0) === 0;
+  const left = isOver ? 0 : done > 0 ? Math.ceil((seconds * (1 - done)) / done) : null;
+  return {
+    documentsCompared: documents,
+    documentsTotal,
+    bytesCompared: bytes,
+    bytesTotal,
+    documentsPerSecond: perSecond(documents),
+    bytesPerSecond: perSecond(bytes),
+    secondsLeft: record?.generation ? left : null,
   };
 }

@@ -1,19 +1,22 @@
 import { SyncError } from '../../service/errors.ts';
 import { genericErrorBody, progressErrorBody, type Route } from '../../service/http-server.ts';
-import type { VerifierMonitor } from '../monitor.ts';
 import type { Verifier } from '../verifier.ts';
 import { progressBody } from './progress.ts';
 
+/** Rows of a page: how many when nothing is said, and at most. */
+const defaultLimit = 100;
+const maxLimit = 1000;
+
 /** The endpoints of the verifier. */
-export function verifierRoutes(verifier: Verifier, monitor: VerifierMonitor): Route[] {
+export function verifierRoutes(verifier: Verifier): Route[] {
   return [
     {
       method: 'POST',
       path: '/api/v1/check',
       errorBody: genericErrorBody,
-      handle: (body) => {
+      handle: async (body) => {
         requireEmpty(body);
-        verifier.check();
+        await verifier.check();
         return { success: true };
       },
     },
@@ -21,18 +24,57 @@ export function verifierRoutes(verifier: Verifier, monitor: VerifierMonitor): Ro
       method: 'POST',
       path: '/api/v1/writesOff',
       errorBody: genericErrorBody,
-      handle: (body) => {
+      handle: async (body) => {
         requireEmpty(body);
-        return verifier.setWritesOff() ? { success: true } : { error: 'writesOff already set' };
+        const isNew = await verifier.setWritesOff();
+        return isNew ? { success: true } : { error: 'writesOff already set' };
       },
     },
     {
       method: 'GET',
       path: '/api/v1/progress',
       errorBody: progressErrorBody,
-      handle: () => progressBody(verifier.state, monitor),
+      handle: async () => progressBody(await verifier.summary()),
+    },
+    {
+      method: 'GET',
+      path: '/api/v1/mismatches',
+      errorBody: genericErrorBody,
+      handle: async (_body, query) => {
+        const { limit, after } = pageOf(query);
+        return await verifier.mismatches(limit, after);
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/v1/namespaces',
+      errorBody: genericErrorBody,
+      handle: async (_body, query) => {
+        const { limit, after = '' } = pageOf(query);
+        const namespaces = await verifier.namespaces(limit + 1, after);
+        const shown = namespaces.slice(0, limit);
+        const next = namespaces.length > limit ? (shown.at(-1)?.namespace ?? null) : null;
+        return { namespaces: shown, next };
+      },
     },
   ];
+}
+
+function pageOf(query: URLSearchParams): {
+  readonly limit: number;
+  readonly after: string | undefined;
+} {
+  for (const name of query.keys()) {
+    if (name !== 'limit' && name !== 'after') {
+      throw new SyncError('InvalidBody', `there is no parameter ${JSON.stringify(name)}`);
+    }
+  }
+  const text = query.get('limit') ?? String(defaultLimit);
+  const limit = Number(text);
+  if (!/^\d+$/.test(text) || limit < 1 || limit > maxLimit) {
+    throw new SyncError('InvalidBody', `limit is a whole number from 1 to ${maxLimit}`);
+  }
+  return { limit, after: query.get('after') ?? undefined };
 }
 
 function requireEmpty(body: unknown): void {

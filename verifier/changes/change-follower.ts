@@ -9,13 +9,17 @@ import type { RetryContext } from '../../mongo/retrying.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
 import type { VerifierMonitor } from '../monitor.ts';
-import type { PendingChecks } from '../pending-checks.ts';
+import type { ChangeLog } from '../lead/change-log.ts';
+import type { Position } from '../state/records.ts';
 import { Wakeup } from '../wakeup.ts';
 import { neededFields, observedChange, type ObservedChange } from './observed-change.ts';
 
 /** How long the server waits for an event before it answers with none. */
 const maxAwaitMs = 500;
 const batchSize = 10_000;
+/** How long changes may wait to be stored while others keep coming, and a position while none come. */
+const maxChangesWaitMs = 250;
+const maxPositionWaitMs = 10_000;
 
 /** What a follower works with. */
 export interface ChangeFollowerOptions extends RetryContext {
@@ -27,8 +31,12 @@ export interface ChangeFollowerOptions extends RetryContext {
   /** Changes after this cluster time are followed. */
   readonly from: Timestamp;
   readonly selects: (namespace: Namespace) => Promise<boolean>;
+  /** How far a former lead has come. */
+  readonly reached: Position | null;
   /** Where everything that changed is put. */
-  readonly pending: PendingChecks;
+  readonly log: ChangeLog;
+  /** Called when changes have been stored. */
+  readonly onStored: () => void;
 }
 
 /** Follows the change stream of one side and notes what has changed. */
@@ -38,15 +46,11 @@ export class ChangeFollower {
   /** True when all events up to the position have been read, also those of the very same time. */
   #isAtEnd = false;
   readonly #advanced = new Wakeup();
+  #storedAtMs = performance.now();
 
   constructor(options: ChangeFollowerOptions) {
     this.#options = options;
-    this.#position = options.from;
-  }
-
-  /** Every change up to this cluster time has been noted, or was before the start. */
-  get position(): Timestamp {
-    return this.#position;
+    this.#position = options.reached?.time ?? options.from;
   }
 
   /**
@@ -54,8 +58,8 @@ export class ChangeFollower {
    * @throws SyncError CheckFailed when the server has forgotten changes that were not read yet.
    */
   async run(): Promise<never> {
-    const { signal, logger, monitor, side } = this.#options;
-    let token: RawDocument | undefined;
+    const { signal, logger, monitor, side, reached } = this.#options;
+    let token: RawDocument | undefined = reached?.token.buffer;
     for (let attempt = 0; ; attempt++) {
       try {
         await using cursor = await this.#open(token);
@@ -76,7 +80,7 @@ export class ChangeFollower {
     }
   }
 
-  /** Resolves when every change up to a cluster time has been noted. */
+  /** Resolves when every change up to a cluster time has been given to the log. */
   async passed(time: Timestamp): Promise<void> {
     while (!this.#hasPassed(time)) await this.#advanced.next(this.#options.signal);
   }
@@ -89,25 +93,12 @@ export class ChangeFollower {
 
   async #open(token: RawDocument | undefined): Promise<RawCursor> {
     const { cluster, from, signal } = this.#options;
-    const start =
+    return await openStream(
+      cluster,
       token === undefined
         ? { startAtOperationTime: from }
-        : { resumeAfter: BSON.deserialize(token) };
-    const changeStream: Document = {
-      allChangesForCluster: true,
-      showExpandedEvents: true,
-      ...start,
-    };
-    const pipeline = [
-      { $changeStream: changeStream },
-      { $match: { 'ns.db': { $nin: [syncDatabase, verifierDatabase] } } },
-      { $project: neededFields },
-    ];
-    return await RawCursor.open(
-      cluster.raw,
-      'admin',
-      { aggregate: 1, pipeline, cursor: { batchSize: 0 }, readConcern: { level: 'majority' } },
-      { signal, batchSize, maxAwaitMs },
+        : { resumeAfter: BSON.deserialize(token) },
+      signal,
     );
   }
 
@@ -116,19 +107,31 @@ export class ChangeFollower {
     isFirst: boolean,
   ): Promise<RawDocument> {
     if (!token) throw new Error('a batch of the change stream without a resume token');
-    const { pending, monitor } = this.#options;
+    const { log, monitor, side } = this.#options;
     const changes: ObservedChange[] = [];
     for (const event of documents) {
       const change = await this.#selected(observedChange(event));
       if (change) changes.push(change);
     }
-    // Without a pause from here on: whoever takes what is pending finds the position that belongs to it.
-    for (const change of changes) note(change, pending);
+    const time = resumeTokenTime(token);
+    log.take(side, changes, { token, time });
     monitor.changesSeen += changes.length;
-    this.#position = resumeTokenTime(token);
+    this.#position = time;
     this.#isAtEnd = !isFirst && documents.length === 0;
     this.#advanced.wake();
+    await this.#store(documents.length === 0);
     return token;
+  }
+
+  /** Stores what has been noted: at once when nothing else comes, otherwise together with what comes next. */
+  async #store(isQuiet: boolean): Promise<void> {
+    const { log, onStored } = this.#options;
+    const waitedMs = performance.now() - this.#storedAtMs;
+    const hasWaited = log.isEmpty ? waitedMs > maxPositionWaitMs : waitedMs > maxChangesWaitMs;
+    if (!log.isFull && !hasWaited && (log.isEmpty || !isQuiet)) return;
+    await log.flush();
+    this.#storedAtMs = performance.now();
+    onStored();
   }
 
   async #selected(change: ObservedChange): Promise<ObservedChange | undefined> {
@@ -150,20 +153,42 @@ export class ChangeFollower {
   }
 }
 
-function note(change: ObservedChange, pending: PendingChecks): void {
-  switch (change.kind) {
-    case 'document':
-      pending.addId(change.namespace, change.id);
-      break;
-    case 'metadata':
-      pending.addMetadata(change.namespace);
-      break;
-    case 'whole':
-      for (const namespace of change.namespaces) pending.addWhole(namespace);
-      break;
-    case 'database':
-      pending.addDatabase(change.db);
-      break;
+/**
+ * Makes sure that all changes of a cluster may be read, for which all its data has to be readable: who may read some databases
+ * alone is shown those alone.
+ */
+export async function checkRights(
+  cluster: ClusterClient,
+  from: Timestamp,
+  signal: AbortSignal,
+): Promise<void> {
+  const cursor = await openStream(cluster, { startAtOperationTime: from }, signal);
+  await cursor[Symbol.asyncDispose]();
+}
+
+async function openStream(
+  cluster: ClusterClient,
+  start: Document,
+  signal: AbortSignal,
+): Promise<RawCursor> {
+  const changeStream = { allChangesForCluster: true, showExpandedEvents: true, ...start };
+  const pipeline = [
+    { $changeStream: changeStream },
+    { $match: { 'ns.db': { $nin: [syncDatabase, verifierDatabase] } } },
+    { $project: neededFields },
+  ];
+  return await RawCursor.open(
+    cluster.raw,
+    'admin',
+    { aggregate: 1, pipeline, cursor: { batchSize: 0 }, readConcern: { level: 'majority' } },
+    { signal, batchSize, maxAwaitMs },
+  );
+}
+
+/** Changes cannot be read any more: what they were is not known, so that all would have to be compared again. */
+export class ChangesLost extends SyncError {
+  constructor(description: string, options: { readonly cause: unknown }) {
+    super('CheckFailed', description, options);
   }
 }
 
@@ -177,5 +202,5 @@ const streamErrorCodes: readonly number[] = [
 function streamError(error: unknown, side: string): unknown {
   const description = `the change stream of the ${side} cannot be followed: ${messageOf(error)}`;
   const isOfStream = streamErrorCodes.some((code) => code === codeOf(error));
-  return isOfStream ? new SyncError('CheckFailed', description, { cause: error }) : error;
+  return isOfStream ? new ChangesLost(description, { cause: error }) : error;
 }

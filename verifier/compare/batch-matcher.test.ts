@@ -12,7 +12,7 @@ function compare(
   const isExcused = excuse && ((bytes: Uint8Array) => excuse(BSON.deserialize(bytes)));
   const matcher = new BatchMatcher(
     source.map((each) => BSON.serialize(each)),
-    isExcused,
+    { excuse: isExcused },
   );
   matcher.take(destination.slice(0, 2).map((each) => BSON.serialize(each)));
   matcher.take(destination.slice(2).map((each) => BSON.serialize(each)));

@@ -34,6 +34,7 @@ export class BatchMatcher {
   readonly #expected: readonly RawDocument[];
   readonly #isMatched: Uint8Array;
   readonly #excuse: Excuse | undefined;
+  readonly #showValues: boolean;
   readonly #found: DocumentDifference[] = [];
   readonly #extra = new Map<IdKey, { readonly isExcused: boolean }>();
   readonly #surplus = new Map<IdKey, Surplus>();
@@ -41,10 +42,18 @@ export class BatchMatcher {
   #position = 0;
   #isOverflowing = false;
 
-  constructor(expected: readonly RawDocument[], excuse?: Excuse) {
+  /** @param showValues - whether differences tell the two values. */
+  constructor(
+    expected: readonly RawDocument[],
+    {
+      excuse,
+      showValues = false,
+    }: { readonly excuse?: Excuse | undefined; readonly showValues?: boolean } = {},
+  ) {
     this.#expected = expected;
     this.#isMatched = new Uint8Array(expected.length);
     this.#excuse = excuse;
+    this.#showValues = showValues;
   }
 
   /** Takes the next documents of the destination. */
@@ -105,7 +114,7 @@ export class BatchMatcher {
     const surplus = this.#surplus.get(key) ?? {
       count: 0,
       excused: 0,
-      difference: expected && firstDifference(expected, document),
+      difference: expected && firstDifference(expected, document, this.#showValues),
     };
     surplus.count += 1;
     if (this.#excuse?.(document) === true) surplus.excused += 1;
@@ -117,13 +126,20 @@ export class BatchMatcher {
     const surplus = this.#surplus.get(id);
     if (surplus && surplus.count > 0) {
       surplus.count -= 1;
-      this.#add({ kind: 'differentDocument', id, ...surplus.difference });
+      const { isOrder, ...difference } = surplus.difference ?? {};
+      this.#add({ kind: isOrder ? 'fieldOrder' : 'differentDocument', id, ...difference });
       return;
     }
     const destinationId = extraByCanonical.get(canonicalKey(idElementOfKey(id)));
     const difference = destinationId === undefined ? undefined : idDifference(id, destinationId);
     if (destinationId !== undefined && difference && this.#extra.delete(destinationId)) {
-      this.#add({ kind: 'differentDocument', id, destinationId, ...difference });
+      const { isOrder, ...rest } = difference;
+      this.#add({
+        kind: isOrder ? 'fieldOrder' : 'differentDocument',
+        id,
+        destinationId,
+        ...rest,
+      });
     } else if (!this.#excuse?.(document)) {
       this.#add({ kind: 'missingDocument', id });
     }

@@ -1,6 +1,7 @@
-import type { Timestamp } from 'mongodb';
+import type { ReadPreferenceMode, Timestamp } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import type { VerifierMonitor } from '../monitor.ts';
+import type { RateLimit } from './rate-limit.ts';
 
 /** One side of a comparison. */
 export interface Side {
@@ -16,5 +17,12 @@ export interface CompareContext {
   readonly source: Side;
   readonly destination: Side;
   readonly monitor: VerifierMonitor;
+  /** Above this size a collection is compared in ranges of about this size. */
+  readonly rangeBytes: number;
+  /** Which members documents are read from. */
+  readonly readPreference: ReadPreferenceMode;
+  readonly rateLimit: RateLimit;
+  /** Whether differences tell the two values. */
+  readonly reportValues: boolean;
   readonly signal: AbortSignal;
 }

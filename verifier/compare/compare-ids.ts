@@ -1,17 +1,13 @@
 import type { Document } from 'mongodb';
 import type { Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
-import {
-  BatchMatcher,
-  maxDifferences,
-  type DocumentDifferences,
-  type Excuse,
-} from './batch-matcher.ts';
+import { BatchMatcher, maxDifferences, type Excuse } from './batch-matcher.ts';
+import { AmountCounter, type Comparison } from './comparison.ts';
 import type { CompareContext } from './compare-context.ts';
 import { idDocument, idKey, type IdKey } from './id-key.ts';
 import type { DocumentDifference } from './mismatch.ts';
 import { partsOf } from './range-parts.ts';
-import { inOrder, readDocuments, wholeRange } from './read-documents.ts';
+import { inOrder, readBatches, wholeRange } from './read-documents.ts';
 
 /** How many ids are looked up at once, and how many bytes they may have together. */
 const maxIds = 1000;
@@ -42,8 +38,9 @@ export async function compareIds(
   namespace: Namespace,
   ids: readonly IdKey[],
   excuse?: Excuse,
-): Promise<DocumentDifferences> {
-  const { source, destination, monitor, signal } = context;
+): Promise<Comparison> {
+  const { source, destination, monitor } = context;
+  const amount = new AmountCounter();
   const found: DocumentDifference[] = [];
   let isOverflowing = false;
   const seen = new Set<IdKey>();
@@ -52,20 +49,21 @@ export async function compareIds(
     keys: readonly IdKey[],
     counts: (copy: RawDocument) => boolean,
   ): Promise<void> => {
-    const matcher = new BatchMatcher(documents, excuse);
+    const matcher = new BatchMatcher(documents, { excuse, showValues: context.reportValues });
     const query = inOrder(destination, idQuery(keys));
-    await using copies = await readDocuments(destination, namespace, query, signal);
-    for await (const batch of copies.batches()) matcher.take(batch.documents.filter(counts));
+    for await (const { documents: copies } of readBatches(context, destination, namespace, query))
+      matcher.take(copies.filter(counts));
     const differences = matcher.finish();
     found.push(...differences.found);
     isOverflowing ||= differences.isOverflowing || found.length > maxDifferences;
   };
   const query = inOrder(source, idQuery(ids));
-  await using cursor = await readDocuments(source, namespace, query, signal);
-  for await (const { documents } of partsOf(cursor.batches(), wholeRange)) {
+  const batches = readBatches(context, source, namespace, query);
+  for await (const { documents } of partsOf(batches, wholeRange)) {
     const keys = new Set(documents.map(idKey));
     for (const key of keys) seen.add(key);
     if (keys.size > 0) await match(documents, [...keys], () => true);
+    amount.add(documents);
     monitor.addCompared(documents);
   }
   const rest = ids.filter((id) => !seen.has(id));
@@ -74,7 +72,7 @@ export async function compareIds(
     // A look-up of 1.0 finds 1 as well, which has had its turn.
     await match([], rest, (copy) => !seen.has(idKey(copy)));
   }
-  return { found, isOverflowing };
+  return { found, isOverflowing, compared: amount.total };
 }
 
 function idQuery(ids: readonly IdKey[]): Document {

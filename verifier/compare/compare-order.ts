@@ -1,23 +1,22 @@
 import type { Namespace } from '../../mongo/namespace.ts';
-import type { RawCursor } from '../../mongo/raw-cursor.ts';
+import type { RawBatch } from '../../mongo/raw-cursor.ts';
 import type { CompareContext } from './compare-context.ts';
 import { idKey, type IdKey } from './id-key.ts';
 import type { DocumentDifference } from './mismatch.ts';
-import { readDocuments } from './read-documents.ts';
+import { readBatches } from './read-documents.ts';
 
 /**
  * Compares the natural order of a capped collection, by `_id`, where both sides hold the same documents. The first
  * document that is at another place is the difference.
  */
 export async function compareOrder(
-  { source, destination, signal }: CompareContext,
+  context: CompareContext,
   namespace: Namespace,
 ): Promise<DocumentDifference | undefined> {
+  const { source, destination } = context;
   const query = { hint: { $natural: 1 } };
-  await using expected = await readDocuments(source, namespace, query, signal);
-  await using actual = await readDocuments(destination, namespace, query, signal);
-  const left = idsOf(expected);
-  const right = idsOf(actual);
+  await using left = idsOf(readBatches(context, source, namespace, query));
+  await using right = idsOf(readBatches(context, destination, namespace, query));
   for (;;) {
     const [a, b] = [await left.next(), await right.next()];
     if (a.done === true) return undefined;
@@ -27,8 +26,8 @@ export async function compareOrder(
   }
 }
 
-async function* idsOf(cursor: RawCursor): AsyncGenerator<IdKey, undefined> {
-  for await (const { documents } of cursor.batches()) {
+async function* idsOf(batches: AsyncIterable<RawBatch>): AsyncGenerator<IdKey, undefined> {
+  for await (const { documents } of batches) {
     for (const document of documents) yield idKey(document);
   }
 }

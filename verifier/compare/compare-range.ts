@@ -1,11 +1,7 @@
 import type { IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
-import {
-  BatchMatcher,
-  maxDifferences,
-  type DocumentDifferences,
-  type Excuse,
-} from './batch-matcher.ts';
+import { BatchMatcher, maxDifferences, type Excuse } from './batch-matcher.ts';
+import { AmountCounter, type Comparison } from './comparison.ts';
 import type { CompareContext } from './compare-context.ts';
 import type { DocumentDifference } from './mismatch.ts';
 import { partsOf } from './range-parts.ts';
@@ -21,20 +17,22 @@ export async function compareRange(
   namespace: Namespace,
   range: IdRange,
   excuse?: Excuse,
-): Promise<DocumentDifferences> {
-  const { source, destination, monitor, signal } = context;
+): Promise<Comparison> {
+  const { source, destination, monitor } = context;
   const found: DocumentDifference[] = [];
-  const batches = readRange(source, namespace, range, signal);
+  const amount = new AmountCounter();
+  const batches = readRange(context, source, namespace, range);
   for await (const { documents, part } of partsOf(batches, range)) {
-    const matcher = new BatchMatcher(documents, excuse);
-    for await (const batch of readRange(destination, namespace, part, signal))
+    const matcher = new BatchMatcher(documents, { excuse, showValues: context.reportValues });
+    for await (const batch of readRange(context, destination, namespace, part))
       matcher.take(batch.documents);
+    amount.add(documents);
     monitor.addCompared(documents);
     const differences = matcher.finish();
     found.push(...differences.found);
     if (differences.isOverflowing || found.length > maxDifferences) {
-      return { found, isOverflowing: true };
+      return { found, isOverflowing: true, compared: amount.total };
     }
   }
-  return { found, isOverflowing: false };
+  return { found, isOverflowing: false, compared: amount.total };
 }

@@ -52,6 +52,38 @@ describe('firstDifference', () => {
     });
   }
 
+  it('tells another order only where nothing else differs', () => {
+    const of = (source: Document, destination: Document) =>
+      firstDifference(BSON.serialize(source), BSON.serialize(destination));
+    assert.equal(of({ a: 1, b: 2 }, { b: 2, a: 1 })?.isOrder, true);
+    assert.deepEqual(of({ a: { x: 1, y: 2 } }, { a: { y: 2, x: 1 } }), {
+      field: 'a.x',
+      detail: 'fields in another order',
+      isOrder: true,
+    });
+    const both = of({ a: 1, b: 2, c: 3 }, { b: 2, a: 1, c: 4 });
+    assert.deepEqual([both?.field, both?.isOrder], ['c', undefined]);
+    const array = of({ a: [1, 2] }, { a: [2, 1] });
+    assert.deepEqual([array?.field, array?.isOrder], ['a.0', undefined]);
+  });
+
+  it('names both types, and values only where they are asked for', () => {
+    const [left, right] = [{ a: { b: 'secret' } }, { a: { b: Long.ONE } }].map((each) =>
+      BSON.serialize(each),
+    );
+    assert.ok(left && right);
+    const types = { sourceType: 'string', destinationType: 'long' };
+    const detail = 'string on the source, long on the destination';
+    assert.deepEqual(firstDifference(left, right), { field: 'a.b', detail, ...types });
+    assert.deepEqual(firstDifference(left, right, true), {
+      field: 'a.b',
+      detail,
+      ...types,
+      sourceValue: '"secret"',
+      destinationValue: '{"$numberLong":"1"}',
+    });
+  });
+
   const value = fc.letrec((tie) => ({
     value: fc.oneof(
       { depthSize: 'small' },

@@ -1,3 +1,4 @@
+import { BSON } from 'mongodb';
 import {
   asBuffer,
   bsonType,
@@ -5,17 +6,31 @@ import {
   type RawDocument,
   type RawElement,
 } from '../../mongo/raw-bson.ts';
+import { decodeElement } from '../../mongo/raw-value.ts';
 
-/** The first place where two documents differ. It tells no values. */
+const { EJSON } = BSON;
+
+/** The first place where two documents differ. */
 export interface FieldDifference {
   /** The field's path, its parts joined by dots. */
   readonly field: string;
   /** How they differ there, in words. */
   readonly detail: string;
+  /** True where the fields are the same, in another order. */
+  readonly isOrder?: true;
+  /** The types of the two values, as `$type` names them; absent where there is none. */
+  readonly sourceType?: string;
+  readonly destinationType?: string;
+  /** The two values in canonical EJSON, cut off where they are long; only where they were asked for. */
+  readonly sourceValue?: string;
+  readonly destinationValue?: string;
 }
 
 /** The detail of values that differ in nothing but themselves. */
 export const otherValue = 'another value';
+
+/** Longest text of a value that is shown. */
+const maxValueLength = 1024;
 
 /** Names of BSON types, as `$type` of the server's query language has them. */
 const typeNames: Readonly<Record<number, string>> = {
@@ -47,87 +62,119 @@ export function typeName(type: number): string {
   return typeNames[type] ?? `type ${type}`;
 }
 
-/** The first field in which a document differs from its copy; undefined when their bytes are equal. */
+/**
+ * The first field in which a document differs from its copy; undefined when their bytes are equal. Another order of fields is
+ * the difference only where there is no other one.
+ */
 export function firstDifference(
   source: RawDocument,
   destination: RawDocument,
+  showValues = false,
 ): FieldDifference | undefined {
   if (asBuffer(source).equals(destination)) return undefined;
+  const [left, right] = [elementsOf(source), elementsOf(destination)];
   return (
-    differenceOfElements(elementsOf(source), elementsOf(destination), '') ?? {
-      field: '',
-      detail: 'other bytes',
-    }
+    differenceOfFields(left, right, { path: '', showValues }) ??
+    differenceOfOrder(left, right, '') ?? { field: '', detail: 'other bytes' }
   );
 }
 
-function differenceOfElements(
-  source: readonly RawElement[],
-  destination: readonly RawElement[],
-  path: string,
-): FieldDifference | undefined {
-  const length = Math.max(source.length, destination.length);
-  for (let index = 0; index < length; index++) {
-    const left = source[index];
-    const right = destination[index];
-    if (left === undefined) {
-      return right && { field: path + right.name, detail: 'not on the source' };
-    }
-    if (right === undefined) {
-      return { field: path + left.name, detail: 'missing on the destination' };
-    }
-    const difference =
-      left.name === right.name
-        ? differenceOfValues(left, right, path + left.name)
-        : differenceOfNames(left, right, { source, destination, path });
-    if (difference) return difference;
-  }
-  return undefined;
+interface Where {
+  readonly path: string;
+  readonly showValues: boolean;
 }
 
-function differenceOfNames(
-  left: RawElement,
-  right: RawElement,
-  {
-    source,
-    destination,
-    path,
-  }: {
-    readonly source: readonly RawElement[];
-    readonly destination: readonly RawElement[];
-    readonly path: string;
-  },
-): FieldDifference {
-  if (!destination.some(({ name }) => name === left.name)) {
-    return { field: path + left.name, detail: 'missing on the destination' };
+/** Matches fields by their names, the nth of a name with the nth of that name. */
+function differenceOfFields(
+  source: readonly RawElement[],
+  destination: readonly RawElement[],
+  where: Where,
+): FieldDifference | undefined {
+  const rest = new Map<string, RawElement[]>();
+  for (const element of destination) {
+    const same = rest.get(element.name);
+    if (same) same.push(element);
+    else rest.set(element.name, [element]);
   }
-  if (!source.some(({ name }) => name === right.name)) {
-    return { field: path + right.name, detail: 'not on the source' };
+  for (const left of source) {
+    const right = rest.get(left.name)?.shift();
+    const difference = differenceOfValues(left, right, where);
+    if (difference) return difference;
   }
-  return { field: path + left.name, detail: 'fields in another order' };
+  const [extra] = destination.filter((element) => rest.get(element.name)?.includes(element));
+  return extra && differenceAt(undefined, extra, where, 'not on the source');
 }
 
 function differenceOfValues(
   left: RawElement,
-  right: RawElement,
-  field: string,
+  right: RawElement | undefined,
+  where: Where,
 ): FieldDifference | undefined {
+  if (right === undefined) return differenceAt(left, right, where, 'missing on the destination');
   if (left.type !== right.type) {
-    return {
-      field,
-      detail: `${typeName(left.type)} on the source, ${typeName(right.type)} on the destination`,
-    };
+    const detail = `${typeName(left.type)} on the source, ${typeName(right.type)} on the destination`;
+    return differenceAt(left, right, where, detail);
   }
   if (areSameBytes(left, right)) return undefined;
-  if (left.type === bsonType.document || left.type === bsonType.array) {
-    const inner = differenceOfElements(
-      elementsOf(left.bytes, left.offset),
-      elementsOf(right.bytes, right.offset),
-      `${field}.`,
+  if (!isNested(left)) return differenceAt(left, right, where, otherValue);
+  const inner = { ...where, path: `${where.path}${left.name}.` };
+  const [fields, copies] = [innerElements(left), innerElements(right)];
+  const difference = differenceOfFields(fields, copies, inner);
+  if (difference) return difference;
+  const isReordered = differenceOfOrder(fields, copies, inner.path) !== undefined;
+  return isReordered ? undefined : differenceAt(left, right, where, 'other bytes');
+}
+
+/** The first field that is at another place, among fields that are otherwise the same. */
+function differenceOfOrder(
+  source: readonly RawElement[],
+  destination: readonly RawElement[],
+  path: string,
+): FieldDifference | undefined {
+  for (const [index, left] of source.entries()) {
+    const right = destination[index];
+    if (right === undefined) return undefined;
+    if (left.name !== right.name) {
+      return { field: path + left.name, detail: 'fields in another order', isOrder: true };
+    }
+    if (!isNested(left) || left.type !== right.type || areSameBytes(left, right)) continue;
+    const inner = differenceOfOrder(
+      innerElements(left),
+      innerElements(right),
+      `${path}${left.name}.`,
     );
     if (inner) return inner;
   }
-  return { field, detail: otherValue };
+  return undefined;
+}
+
+function differenceAt(
+  left: RawElement | undefined,
+  right: RawElement | undefined,
+  { path, showValues }: Where,
+  detail: string,
+): FieldDifference {
+  return {
+    field: path + ((left ?? right)?.name ?? ''),
+    detail,
+    ...(left && { sourceType: typeName(left.type) }),
+    ...(right && { destinationType: typeName(right.type) }),
+    ...(left && showValues && { sourceValue: valueText(left) }),
+    ...(right && showValues && { destinationValue: valueText(right) }),
+  };
+}
+
+function valueText(element: RawElement): string {
+  const text = EJSON.stringify(decodeElement(element), { relaxed: false });
+  return text.length <= maxValueLength ? text : `${text.slice(0, maxValueLength)}...`;
+}
+
+function isNested({ type }: RawElement): boolean {
+  return type === bsonType.document || type === bsonType.array;
+}
+
+function innerElements({ bytes, offset }: RawElement): RawElement[] {
+  return elementsOf(bytes, offset);
 }
 
 function areSameBytes(left: RawElement, right: RawElement): boolean {

@@ -57,6 +57,21 @@ export function idDocument(key: IdKey): Document | undefined {
   return bytes.equals(BSON.serialize(document)) ? document : undefined;
 }
 
+/** True where an id can be looked up. */
+export function isLookable(key: IdKey): boolean {
+  return idDocument(key) !== undefined;
+}
+
+/** A key as bytes, to be stored. */
+export function keyBytes(key: IdKey): Uint8Array {
+  return Buffer.from(key, 'latin1');
+}
+
+/** The key that was stored as bytes. */
+export function keyOfBytes(bytes: Uint8Array): IdKey {
+  return asBuffer(bytes).toString('latin1');
+}
+
 /** `{_id: ...}` as the bound of a range, undefined where the id cannot be one. */
 export function boundDocument(key: IdKey): Document | undefined {
   return idBound(idBytes(key));

@@ -3,13 +3,24 @@ import { idText, type IdKey } from './id-key.ts';
 
 /** A document that differs between the two sides. */
 export interface DocumentDifference {
-  readonly kind: 'missingDocument' | 'extraDocument' | 'differentDocument' | 'documentOrder';
+  readonly kind:
+    | 'missingDocument'
+    | 'extraDocument'
+    | 'differentDocument'
+    /** The same fields and values, in another order. */
+    | 'fieldOrder'
+    /** At another place in a capped collection. */
+    | 'documentOrder';
   readonly id: IdKey;
   /** The `_id` on the destination, where the two are one key to the server but not the same bytes (1 and 1.0). */
   readonly destinationId?: IdKey;
   /** Path of the first field that differs. */
   readonly field?: string;
   readonly detail?: string;
+  readonly sourceType?: string;
+  readonly destinationType?: string;
+  readonly sourceValue?: string;
+  readonly destinationValue?: string;
 }
 
 /** A namespace whose existence, kind, options, indexes or shard key differ between the two sides. */
@@ -31,29 +42,60 @@ export interface MetadataDifference {
   readonly detail?: string;
 }
 
-/** A difference as the API shows it. Of a document's values it tells the `_id` alone. */
+/** A difference as the API shows it. Of a document's values it tells the `_id` alone, unless more was asked for. */
 export interface MismatchView {
   readonly namespace: string;
   readonly kind: DocumentDifference['kind'] | MetadataDifference['kind'];
   /** The document's `_id` in canonical EJSON. */
   readonly id?: string;
   readonly index?: string;
+  /** Path of the first field that differs. */
   readonly field?: string;
   readonly detail?: string;
+  /** The types of the two values there, as `$type` names them. */
+  readonly sourceType?: string;
+  readonly destinationType?: string;
+  /** The two values there in canonical EJSON: with `reportValues` alone. */
+  readonly sourceValue?: string;
+  readonly destinationValue?: string;
 }
 
-/** Makes a difference fit to be shown. */
-export function mismatchView(
+/** A difference as it is kept. */
+export interface Mismatch {
+  readonly view: MismatchView;
+  /** What it is about: the same whenever it is found again. */
+  readonly subject: string;
+}
+
+/** Makes a difference fit to be kept and shown. */
+export function mismatchOf(
   namespace: Namespace,
   difference: DocumentDifference | MetadataDifference,
-): MismatchView {
+): Mismatch {
   const { kind, field, detail } = difference;
-  return {
+  const common = {
     namespace: namespaceText(namespace),
     kind,
-    ...('id' in difference ? { id: idText(difference.id) } : {}),
-    ...('index' in difference ? { index: difference.index } : {}),
     ...(field === undefined ? {} : { field }),
     ...(detail === undefined ? {} : { detail }),
+  };
+  if (!('id' in difference)) {
+    const { index } = difference;
+    return {
+      view: { ...common, ...(index === undefined ? {} : { index }) },
+      subject: JSON.stringify([kind, index, field]),
+    };
+  }
+  const { id, sourceType, destinationType, sourceValue, destinationValue } = difference;
+  return {
+    view: {
+      ...common,
+      id: idText(id),
+      ...(sourceType === undefined ? {} : { sourceType }),
+      ...(destinationType === undefined ? {} : { destinationType }),
+      ...(sourceValue === undefined ? {} : { sourceValue }),
+      ...(destinationValue === undefined ? {} : { destinationValue }),
+    },
+    subject: JSON.stringify([kind, id]),
   };
 }

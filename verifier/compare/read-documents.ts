@@ -2,7 +2,10 @@ import type { Document } from 'mongodb';
 import { idRangeQueries, type IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
-import type { Side } from './compare-context.ts';
+import type { CompareContext, Side } from './compare-context.ts';
+
+/** How documents are read. */
+type ReadContext = Pick<CompareContext, 'signal' | 'readPreference' | 'rateLimit'>;
 
 /** Documents for each round trip; the server ends a batch at 16 MiB anyhow. */
 const batchSize = 5000;
@@ -12,14 +15,28 @@ export const wholeRange: IdRange = { min: null, max: null };
 
 /** Batches of a range's documents of one side, in the order of `_id`. One `_id` may be there twice, on two shards. */
 export async function* readRange(
+  context: ReadContext,
   side: Side,
   namespace: Namespace,
   range: IdRange,
-  signal: AbortSignal,
 ): AsyncGenerator<RawBatch, void> {
   for (const query of idRangeQueries(range)) {
-    await using cursor = await readDocuments(side, namespace, inOrder(side, query), signal);
-    yield* cursor.batches();
+    yield* readBatches(context, side, namespace, inOrder(side, query));
+  }
+}
+
+/** Batches of the documents that a query finds. A collection that is not there has none. */
+export async function* readBatches(
+  context: ReadContext,
+  side: Side,
+  namespace: Namespace,
+  query: Document,
+): AsyncGenerator<RawBatch, void> {
+  const { rateLimit, signal } = context;
+  await using cursor = await openDocuments(context, side, namespace, query);
+  for await (const batch of cursor.batches()) {
+    await rateLimit.after(batch.bytes, signal);
+    yield batch;
   }
 }
 
@@ -28,18 +45,17 @@ export function inOrder({ isSharded }: Side, query: Document): Document {
   return isSharded ? { ...query, sort: { _id: 1 } } : query;
 }
 
-/** Opens a cursor over documents of one side. A collection that is not there has none. */
-export async function readDocuments(
+async function openDocuments(
+  { signal, readPreference }: ReadContext,
   { cluster, readAfter }: Side,
   { db, coll }: Namespace,
   query: Document,
-  signal: AbortSignal,
 ): Promise<RawCursor> {
   const readConcern = { level: 'majority', afterClusterTime: readAfter };
   return await RawCursor.open(
     cluster.raw,
     db,
     { find: coll, ...query, batchSize, readConcern },
-    { signal, batchSize },
+    { signal, batchSize, readPreference },
   );
 }

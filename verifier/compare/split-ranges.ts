@@ -2,31 +2,41 @@ import { BSON, type Document } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
-import { codeOf, serverCode } from '../../mongo/server-errors.ts';
+import { isNoCollection } from '../../mongo/catalog.ts';
+import { elementsOf } from '../../mongo/raw-bson.ts';
+import { decodeElement } from '../../mongo/raw-value.ts';
+import type { Amount } from '../state/records.ts';
 import { boundDocument, idKey } from './id-key.ts';
 import type { IdRange } from '../../mongo/id-range.ts';
 import { wholeRange } from './read-documents.ts';
 
-/** Collections above this size are compared in ranges of about this size. */
-const defaultRangeBytes = 64 * 1024 * 1024;
 const maxRanges = 1000;
 /** Sampled ids for each range: more of them make the ranges more equal. */
 const samplesPerRange = 20;
 
-/** Splits a collection in ranges of `_id` of about equal bytes: the first is open below, the last one above. */
+/** A place in the order of `_id`, and what the document there weighs. */
+export interface Sample {
+  readonly bound: Document;
+  readonly bytes: number;
+}
+
+/**
+ * Splits a collection in ranges of `_id` of about equal bytes: the first is open below, the last one above.
+ * @param sizeBytes - of all its documents.
+ * @param rangeBytes - of a range.
+ */
 export async function splitRanges(
   cluster: ClusterClient,
   namespace: Namespace,
+  { sizeBytes, rangeBytes }: { readonly sizeBytes: number; readonly rangeBytes: number },
   signal: AbortSignal,
-  rangeBytes = defaultRangeBytes,
 ): Promise<IdRange[]> {
-  const sizeBytes = await collectionBytes(cluster, namespace, signal);
   const count = Math.min(maxRanges, Math.ceil(sizeBytes / rangeBytes));
   if (count <= 1) return [wholeRange];
-  const sample: Document[] = [];
+  const samples: Sample[] = [];
   const pipeline = [
     { $sample: { size: count * samplesPerRange } },
-    { $project: { _id: 1 } },
+    { $project: { _id: 1, bytes: { $bsonSize: '$$ROOT' } } },
     { $sort: { _id: 1 } },
   ];
   await using cursor = await RawCursor.open(
@@ -38,18 +48,25 @@ export async function splitRanges(
   for await (const { documents } of cursor.batches()) {
     for (const document of documents) {
       const bound = boundDocument(idKey(document));
-      if (bound) sample.push(bound);
+      const bytes = elementsOf(document).find(({ name }) => name === 'bytes');
+      if (bound && bytes) samples.push({ bound, bytes: Number(decodeElement(bytes)) });
     }
   }
-  return rangesBetween(boundsOf(sample, count));
+  return rangesBetween(boundsOf(samples, count));
 }
 
-/** Every n-th of the sorted samples, so that `count` ranges come of them; none twice. */
-export function boundsOf(sorted: readonly Document[], count: number): Document[] {
+/** Bounds between which the sorted samples weigh about the same, so that `count` ranges come of them; none twice. */
+export function boundsOf(sorted: readonly Sample[], count: number): Document[] {
+  const total = sorted.reduce((sum, { bytes }) => sum + bytes, 0);
   const bounds = new Map<string, Document>();
-  for (let number = 1; number < count; number++) {
-    const bound = sorted[Math.floor((number * sorted.length) / count)];
-    if (bound) bounds.set(Buffer.from(BSON.serialize(bound)).toString('latin1'), bound);
+  let number = 1;
+  let weight = 0;
+  for (const { bound, bytes } of sorted) {
+    if (number < count && weight >= (total * number) / count) {
+      bounds.set(Buffer.from(BSON.serialize(bound)).toString('latin1'), bound);
+      while (number < count && weight >= (total * number) / count) number += 1;
+    }
+    weight += bytes;
   }
   return [...bounds.values()];
 }
@@ -58,25 +75,29 @@ function rangesBetween(bounds: readonly Document[]): IdRange[] {
   return [null, ...bounds].map((min, index) => ({ min, max: bounds[index] ?? null }));
 }
 
-async function collectionBytes(
+/** What a collection holds, as its statistics have it; nothing where there is none. */
+export async function collectionAmount(
   cluster: ClusterClient,
   { db, coll }: Namespace,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<Amount> {
+  const pipeline = [
+    { $collStats: { storageStats: {} } },
+    { $group: { _id: null, ...sumsOf('count', 'size') } },
+  ];
   try {
-    const ofShards = await cluster.decoded
+    const [row] = await cluster.decoded
       .db(db)
       .collection(coll)
-      .aggregate([{ $collStats: { storageStats: {} } }], { signal })
+      .aggregate(pipeline, { signal })
       .toArray();
-    return ofShards.reduce((total, stats) => total + sizeIn(stats), 0);
+    return { documents: Number(row?.['count'] ?? 0), bytes: Number(row?.['size'] ?? 0) };
   } catch (error) {
-    if (codeOf(error) === serverCode.namespaceNotFound) return 0;
+    if (isNoCollection(error)) return { documents: 0, bytes: 0 };
     throw error;
   }
 }
 
-function sizeIn(stats: Document): number {
-  const { size } = (stats['storageStats'] ?? {}) as { size?: unknown };
-  return typeof size === 'number' ? size : 0;
+function sumsOf(...names: string[]): Document {
+  return Object.fromEntries(names.map((name) => [name, { $sum: `$storageStats.${name}` }]));
 }

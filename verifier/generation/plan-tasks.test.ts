@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { BSON, UUID, type Document } from 'mongodb';
+import { Binary, BSON, UUID, type Document } from 'mongodb';
 import type { NamespaceInfo } from '../../mongo/catalog.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
-import { idKey } from '../compare/id-key.ts';
-import { PendingChecks } from '../pending-checks.ts';
+import { idKey, keyBytes } from '../compare/id-key.ts';
+import type { GenerationKind, Recheck } from '../state/records.ts';
 import type { NamespacePair } from './namespace-pairs.ts';
-import { databasesOf, planTasks, type GenerationKind } from './plan-tasks.ts';
+import { databasesOf, planIdTasks, planTasks, readPending } from './plan-tasks.ts';
 
 function info(coll: string, options: Document = {}): NamespaceInfo {
   return { kind: 'collection', namespace: { db: 'shop', coll }, uuid: new UUID(), options };
@@ -16,82 +16,102 @@ function pair(coll: string, { capped = false, isAlone = false } = {}): Namespace
   return { namespace: there.namespace, source: there, destination: isAlone ? undefined : there };
 }
 
-function plan(
+async function plan(
   kind: GenerationKind,
   pairs: readonly NamespacePair[],
-  fill: (pending: PendingChecks) => void = () => undefined,
-): string[] {
-  const pending = new PendingChecks();
-  fill(pending);
+  rechecks: readonly Recheck[] = [],
+  isOfAll = false,
+): Promise<string[]> {
   const named = new Map(pairs.map((each) => [namespaceText(each.namespace), each]));
-  return [...planTasks(kind, pending.take(), named)].map(
-    (task) => `${task.kind} ${task.pair.namespace.coll}`,
+  const scope = { kind, isOfAll };
+  const pending = await readPending(stream(rechecks));
+  const tasks = Array.from(
+    planTasks(scope, pending, named),
+    (task) => `${task.work.kind} ${task.pair.namespace.coll}`,
   );
+  for await (const { namespace, ids } of planIdTasks(scope, pending, named, stream(rechecks))) {
+    tasks.push(`${ids.length} ids ${namespace.coll}`);
+  }
+  return tasks;
+}
+
+async function* stream(rechecks: readonly Recheck[]): AsyncGenerator<Recheck, void> {
+  for (const recheck of rechecks) yield await Promise.resolve(recheck);
+}
+
+function ids(coll: string, ...values: number[]): Recheck {
+  const namespace = { db: 'shop', coll };
+  const keys = values.map((_id) => new Binary(keyBytes(idKey(BSON.serialize({ _id })))));
+  return { kind: 'ids', namespace, ids: keys };
 }
 
 const a = { db: 'shop', coll: 'a' };
 
 describe('planTasks', () => {
-  it('compares everything in the first pass; no documents of what is on one side', () => {
-    assert.deepEqual(plan('first', [pair('a'), pair('b', { isAlone: true })]), [
+  it('compares everything in the first pass; no documents of what is on one side', async () => {
+    assert.deepEqual(await plan('first', [pair('a'), pair('b', { isAlone: true })]), [
       'metadata a',
       'collection a',
       'metadata b',
     ]);
   });
 
-  it('compares what is pending in later ones', () => {
+  it('compares what is pending in later ones', async () => {
     const pairs = [pair('a'), pair('b')];
-    assert.deepEqual(plan('recheck', pairs), []);
-    const id = (pending: PendingChecks): void => {
-      pending.addId(a, idKey(BSON.serialize({ _id: 1 })));
-    };
-    assert.deepEqual(plan('recheck', pairs, id), ['ids a']);
-    assert.deepEqual(
-      plan('recheck', pairs, (pending) => {
-        pending.addMetadata(a);
-      }),
-      ['metadata a'],
-    );
-    assert.deepEqual(
-      plan('recheck', pairs, (pending) => {
-        pending.addWhole(a);
-      }),
-      ['metadata a', 'collection a'],
-    );
-    assert.deepEqual(
-      plan('recheck', pairs, (pending) => {
-        pending.addDatabase('shop');
-      }),
-      ['metadata a', 'collection a', 'metadata b', 'collection b'],
-    );
-    assert.deepEqual(plan('recheck', [pair('a', { isAlone: true })], id), ['metadata a']);
-  });
-
-  it('compares all options and indexes, and the order of capped collections, in the last one', () => {
-    assert.deepEqual(plan('last', [pair('a'), pair('b', { capped: true })]), [
+    const all = ['metadata a', 'collection a'];
+    assert.deepEqual(await plan('recheck', pairs), []);
+    assert.deepEqual(await plan('recheck', pairs, [ids('a', 1)]), ['1 ids a']);
+    assert.deepEqual(await plan('recheck', pairs, [{ kind: 'metadata', namespace: a }]), [
       'metadata a',
+    ]);
+    const whole: Recheck = { kind: 'whole', namespace: a };
+    assert.deepEqual(await plan('recheck', pairs, [ids('a', 1), whole]), all);
+    assert.deepEqual(await plan('recheck', pairs, [{ kind: 'database', db: 'shop' }]), [
+      ...all,
       'metadata b',
       'collection b',
     ]);
+    const alone = [pair('a', { isAlone: true })];
+    assert.deepEqual(await plan('recheck', alone, [ids('a', 1)]), ['metadata a']);
   });
 
-  it('looks up at most 1000 ids at a time', () => {
-    const many = (pending: PendingChecks): void => {
-      for (let _id = 0; _id < 2500; _id++) pending.addId(a, idKey(BSON.serialize({ _id })));
-    };
-    assert.equal(plan('recheck', [pair('a')], many).length, 3);
+  it('compares all options and indexes, and the order of capped collections, in the last one', async () => {
+    const pairs = [pair('a'), pair('b', { capped: true })];
+    assert.deepEqual(await plan('last', pairs, [ids('a', 1), ids('b', 2)]), [
+      'metadata a',
+      'metadata b',
+      'collection b',
+      '1 ids a',
+    ]);
+  });
+
+  it('compares everything in a last pass that is the first as well', async () => {
+    assert.deepEqual(await plan('last', [pair('a')], [], true), ['metadata a', 'collection a']);
+  });
+
+  it('compares ids once that were noted several times, at most 1000 together', async () => {
+    const many = Array.from({ length: 50 }, (_, block) =>
+      ids('a', ...Array.from({ length: 100 }, (__, n) => (block % 25) * 100 + n)),
+    );
+    assert.deepEqual(await plan('recheck', [pair('a')], many), [
+      '1000 ids a',
+      '1000 ids a',
+      '500 ids a',
+    ]);
   });
 });
 
 describe('databasesOf', () => {
-  it('is all in the first and the last pass, and those that wait in others', () => {
-    const pending = new PendingChecks();
-    pending.addMetadata(a);
-    pending.addDatabase('old');
-    const taken = pending.take();
-    assert.equal(databasesOf('first', taken), 'all');
-    assert.equal(databasesOf('last', taken), 'all');
-    assert.deepEqual(databasesOf('recheck', taken), new Set(['old', 'shop']));
+  it('is all in the first and the last pass, and those that wait in others', async () => {
+    const pending = await readPending(
+      stream([
+        { kind: 'metadata', namespace: a },
+        { kind: 'database', db: 'old' },
+      ]),
+    );
+    const of = (kind: GenerationKind) => databasesOf({ kind, isOfAll: false }, pending);
+    assert.equal(of('first'), 'all');
+    assert.equal(of('last'), 'all');
+    assert.deepEqual(of('recheck'), new Set(['old', 'shop']));
   });
 });

@@ -1,51 +1,138 @@
-import { namespaceText } from '../../mongo/namespace.ts';
-import { idLists } from '../compare/compare-ids.ts';
-import type { Pending, PendingNamespace } from '../pending-checks.ts';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { keyOfBytes, type IdKey } from '../compare/id-key.ts';
+import { bundles } from '../lead/change-log.ts';
+import type { GenerationKind, Recheck, TaskWork } from '../state/records.ts';
 import { isCapped, isCollectionPair, type NamespacePair } from './namespace-pairs.ts';
-import type { Task } from './task.ts';
 
-/** Which pass it is: everything; what is pending; or what is pending and all that has no change events of its own. */
-export type GenerationKind = 'first' | 'recheck' | 'last';
+/** What is to be compared again of one namespace, beside the documents of single ids. */
+export interface PendingNamespace {
+  readonly namespace: Namespace;
+  isMetadata: boolean;
+  isWhole: boolean;
+}
+
+/** What is to be compared again, without the ids. */
+export interface Pending {
+  /** By name. */
+  readonly namespaces: ReadonlyMap<string, PendingNamespace>;
+  readonly databases: ReadonlySet<string>;
+}
+
+/** What a pass compares. */
+export interface PassScope {
+  readonly kind: GenerationKind;
+  /** True where everything is compared, whatever is pending. */
+  readonly isOfAll: boolean;
+}
+
+/** A task of a pass, of which the ids are not known yet. */
+export interface PlannedTask {
+  readonly pair: NamespacePair;
+  readonly work: TaskWork & { readonly kind: 'metadata' | 'collection' };
+}
+
+/** Sums up what is pending. It holds as much as there are namespaces. */
+export async function readPending(rechecks: AsyncIterable<Recheck>): Promise<Pending> {
+  const namespaces = new Map<string, PendingNamespace>();
+  const databases = new Set<string>();
+  for await (const recheck of rechecks) {
+    if (recheck.kind === 'database') {
+      databases.add(recheck.db);
+      continue;
+    }
+    const { namespace, kind } = recheck;
+    const name = namespaceText(namespace);
+    const entry = namespaces.get(name) ?? { namespace, isMetadata: false, isWhole: false };
+    namespaces.set(name, entry);
+    if (kind === 'metadata') entry.isMetadata = true;
+    else if (kind === 'whole') entry.isWhole = true;
+  }
+  return { namespaces, databases };
+}
 
 /** The databases whose catalogs a pass has to read. */
-export function databasesOf(kind: GenerationKind, pending: Pending): ReadonlySet<string> | 'all' {
-  if (kind !== 'recheck') return 'all';
+export function databasesOf(
+  { kind, isOfAll }: PassScope,
+  pending: Pending,
+): ReadonlySet<string> | 'all' {
+  if (kind !== 'recheck' || isOfAll) return 'all';
   return new Set([
     ...pending.databases,
-    ...pending.namespaces.map(({ namespace }) => namespace.db),
+    ...Array.from(pending.namespaces.values(), ({ namespace }) => namespace.db),
   ]);
 }
 
-/** The tasks of a pass. */
+/** The tasks of a pass but those of single ids. */
 export function* planTasks(
-  kind: GenerationKind,
+  scope: PassScope,
   pending: Pending,
   pairs: ReadonlyMap<string, NamespacePair>,
-): Generator<Task, void> {
-  const waiting = new Map(pending.namespaces.map((each) => [namespaceText(each.namespace), each]));
-  for (const [name, pair] of pairs) {
-    const check = waiting.get(name);
-    const isWhole =
-      kind === 'first' || check?.whole === true || pending.databases.has(pair.namespace.db);
-    yield* tasksOf(kind, pair, { isWhole, check });
+): Generator<PlannedTask, void> {
+  for (const pair of pairs.values()) {
+    const check = pending.namespaces.get(namespaceText(pair.namespace));
+    const isWhole = isComparedWhole(scope, pending, pair);
+    const isPair = isCollectionPair(pair);
+    const isTouched = check !== undefined || isWhole;
+    const isMetadata = isWhole || check?.isMetadata === true || (isTouched && !isPair);
+    if (isMetadata || scope.kind === 'last') yield { pair, work: { kind: 'metadata' } };
+    if (isPair && (isWhole || hasOrder(scope, pair))) yield { pair, work: { kind: 'collection' } };
   }
 }
 
-function* tasksOf(
-  kind: GenerationKind,
-  pair: NamespacePair,
-  { isWhole, check }: { readonly isWhole: boolean; readonly check: PendingNamespace | undefined },
-): Generator<Task, void> {
-  const isPair = isCollectionPair(pair);
-  const isTouched = check !== undefined || isWhole;
-  if (kind === 'last' || isWhole || check?.metadata === true || (isTouched && !isPair)) {
-    yield { kind: 'metadata', pair };
+/**
+ * The tasks of single ids, out of rechecks in the order of namespaces. Ids that were noted more than once are compared once,
+ * other than where there are very many.
+ * @param maxLength - characters of ids that are held at a time.
+ */
+export async function* planIdTasks(
+  scope: PassScope,
+  pending: Pending,
+  pairs: ReadonlyMap<string, NamespacePair>,
+  rechecks: AsyncIterable<Recheck>,
+  maxLength = 16 * 1024 * 1024,
+): AsyncGenerator<Recheck & { readonly kind: 'ids' }, void> {
+  let current: NamespacePair | undefined;
+  let ids = new Set<IdKey>();
+  let length = 0;
+  const take = function* (): Generator<Recheck & { readonly kind: 'ids' }, void> {
+    if (current) yield* bundles(current.namespace, [...ids].sort());
+    ids = new Set();
+    length = 0;
+  };
+  for await (const recheck of rechecks) {
+    if (recheck.kind !== 'ids') continue;
+    const pair = pairs.get(namespaceText(recheck.namespace));
+    const isOfIds =
+      pair &&
+      isCollectionPair(pair) &&
+      !isComparedWhole(scope, pending, pair) &&
+      !hasOrder(scope, pair);
+    if (!isOfIds) continue;
+    if (pair !== current || length > maxLength) yield* take();
+    current = pair;
+    for (const id of recheck.ids) {
+      const key = keyOfBytes(id.buffer);
+      ids.add(key);
+      length += key.length;
+    }
   }
-  if (!isPair) return;
-  const hasOrder = kind === 'last' && isCapped(pair);
-  if (isWhole || hasOrder) {
-    yield { kind: 'collection', pair };
-  } else if (check) {
-    for (const ids of idLists(check.ids)) yield { kind: 'ids', pair, ids };
-  }
+  yield* take();
+}
+
+function isComparedWhole(
+  { kind, isOfAll }: PassScope,
+  pending: Pending,
+  { namespace }: NamespacePair,
+): boolean {
+  return (
+    kind === 'first' ||
+    isOfAll ||
+    pending.namespaces.get(namespaceText(namespace))?.isWhole === true ||
+    pending.databases.has(namespace.db)
+  );
+}
+
+/** True where the natural order is compared, for which all documents have to be. */
+function hasOrder({ kind }: PassScope, pair: NamespacePair): boolean {
+  return kind === 'last' && isCapped(pair);
 }

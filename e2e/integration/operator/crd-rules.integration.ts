@@ -284,6 +284,7 @@ describe('the rules of the custom resources, on a real API server', function () 
       const { spec } = await create(syncVerifications, { clusterSyncRef: { name: 'sync' } });
       assert.deepEqual(spec, {
         clusterSyncRef: { name: 'sync' },
+        parallelism: 1,
         verifier: { logLevel: 'info', resources: { requests: { cpu: '100m', memory: '256Mi' } } },
       });
     });

@@ -53,11 +53,26 @@ describe('verifier API', function () {
           recheckTasks: 0,
         },
         verdict: null,
+        writesOff: false,
         generation: 0,
+        generationKind: null,
         mismatchCount: 0,
+        mismatchKinds: [],
         mismatches: [],
         documentsCompared: 0,
         bytesCompared: 0,
+        generationStats: {
+          documentsCompared: 0,
+          documentsTotal: 0,
+          bytesCompared: 0,
+          bytesTotal: 0,
+          documentsPerSecond: 0,
+          bytesPerSecond: 0,
+          secondsLeft: null,
+        },
+        processes: ['verifier'],
+        startedAt: null,
+        completedAt: null,
       },
     });
   });
@@ -155,10 +170,11 @@ describe('verifier API', function () {
     assert.equal(verdict, null);
   });
 
-  it('can be used by users who may only read', async () => {
+  it('can be used by users who may read, and write the metadata store', async () => {
     await withClients(async (clients) => {
       for (const client of clients) {
-        const roles = ['readAnyDatabase'];
+        const store = { role: 'readWrite', db: 'clustersync_verifier' };
+        const roles = ['readAnyDatabase', store];
         const mechanisms = ['SCRAM-SHA-256'];
         await client
           .db('admin')

@@ -78,6 +78,8 @@ describe('verifier, while both sides are written to', function () {
         id: '{"$numberInt":"77"}',
         field: 'value',
         detail: 'another value',
+        sourceType: 'int',
+        destinationType: 'int',
       },
     ]);
   });

@@ -16,6 +16,8 @@ export interface Deployment {
   readonly client: MongoClient;
   /** A connection string of the user `syncer`. */
   readonly uri: string;
+  /** One of a user who may write the metadata store. */
+  readonly metaURI: string;
 }
 
 /** A sharded cluster under verification. */
@@ -68,12 +70,14 @@ export function useDeployments(): Deployments {
   };
   let started: { readonly set: ReplicaSet; readonly client: MongoClient } | undefined;
   const sharded = (ground: ShardedGround): ShardedDeployment => {
-    return { ground, client: ground.client, uri: ground.cluster.uri('syncer') };
+    const { client, cluster } = ground;
+    return { ground, client, uri: cluster.uri('syncer'), metaURI: cluster.uri('admin') };
   };
   const deployments: Deployments = {
     get set() {
       if (!started) throw new Error('the deployments are started by the hooks of their suite');
-      return { client: started.client, uri: started.set.uri('syncer') };
+      const { client, set } = started;
+      return { client, uri: set.uri('syncer'), metaURI: set.uri('admin') };
     },
     get wide() {
       return sharded(grounds.wide);
@@ -149,12 +153,20 @@ export async function uriOfUser(
   return uri.replace('//syncer:', `//${user}:`);
 }
 
+/** The options that tell a verifier of its two sides. */
+export function urisOf(
+  source: Pick<Deployment, 'uri'>,
+  { uri, metaURI }: Pick<Deployment, 'uri' | 'metaURI'>,
+): { readonly srcURI: string; readonly destURI: string; readonly metaURI: string } {
+  return { srcURI: source.uri, destURI: uri, metaURI };
+}
+
 /** Rejects unless a verification finds two deployments equal. */
 export async function assertEqual(
   source: Pick<Deployment, 'uri'>,
-  destination: Pick<Deployment, 'uri'>,
+  destination: Pick<Deployment, 'uri' | 'metaURI'>,
 ): Promise<void> {
-  const { progress } = await verifyOnce({ srcURI: source.uri, destURI: destination.uri });
+  const { progress } = await verifyOnce(urisOf(source, destination));
   assert.deepEqual(progress.mismatches, []);
   assert.equal(progress.verdict, 'equal');
   assert.ok(progress.documentsCompared > rowCount);
@@ -168,7 +180,7 @@ export async function found(
 ): Promise<readonly MismatchView[]> {
   await change();
   try {
-    const { progress } = await verifyOnce({ srcURI: source.uri, destURI: destination.uri });
+    const { progress } = await verifyOnce(urisOf(source, destination));
     assert.equal(progress.verdict, 'different');
     const text = ({ namespace, kind, id, index }: MismatchView): string =>
       [namespace, kind, id ?? index ?? ''].join(' ');

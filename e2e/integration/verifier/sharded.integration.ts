@@ -6,6 +6,7 @@ import { timeOfAllShards } from '../../../mongo/router-time.ts';
 import { isTimeNotHeardOf } from '../../../mongo/server-errors.ts';
 import { codeOf } from '../../../mongo/server-errors.ts';
 import { readRange } from '../../../verifier/compare/read-documents.ts';
+import { RateLimit } from '../../../verifier/compare/rate-limit.ts';
 import { splitRanges } from '../../../verifier/compare/split-ranges.ts';
 import type { MismatchView } from '../../../verifier/compare/mismatch.ts';
 import { collectionOf, type Item } from '../../ground/sharded/use-sharded-cluster.ts';
@@ -17,6 +18,7 @@ import {
   rowCount,
   rows,
   uriOfUser,
+  urisOf,
   useDeployments,
   type Deployment,
   type ShardedDeployment,
@@ -38,8 +40,9 @@ describe('the verifier with sharded clusters', function () {
     const reader = ['readAnyDatabase'];
     const source = { uri: await uriOfUser(set, 'reader', reader) };
     const destination = await uriOfUser(wide, 'monitor', [...reader, 'clusterMonitor']);
-    await assertEqual(source, { uri: destination });
-    const options = { srcURI: source.uri, destURI: await uriOfUser(wide, 'reader', reader) };
+    const { metaURI } = wide;
+    await assertEqual(source, { uri: destination, metaURI });
+    const options = urisOf(source, { uri: await uriOfUser(wide, 'reader', reader), metaURI });
     await using session = await openSession(options);
     await session.post('check');
     await until('it is known that the rights are not enough', async () => {
@@ -60,14 +63,17 @@ describe('the verifier with sharded clusters', function () {
     const { signal } = new AbortController();
     const namespace = { db: 'shop', coll: 'rows' };
     const { size } = await client.db('shop').command({ collStats: 'rows' });
-    const ranges = await splitRanges(cluster, namespace, signal, Math.ceil(Number(size) / 10));
+    const sizes = { sizeBytes: Number(size), rangeBytes: Math.ceil(Number(size) / 10) };
+    const ranges = await splitRanges(cluster, namespace, sizes, signal);
     assert.equal(ranges.length, 10);
     const readAfter = await timeOfAllShards(cluster, signal);
     const side = { cluster, isSharded: true, readAfter };
+    const rateLimit = new RateLimit(undefined);
+    const reading = { signal, rateLimit, readPreference: 'primary' } as const;
     const ids: unknown[] = [];
     for (const range of ranges) {
       const before = ids.length;
-      for await (const { documents } of readRange(side, namespace, range, signal))
+      for await (const { documents } of readRange(reading, side, namespace, range))
         for (const document of documents) ids.push(BSON.deserialize(document)['_id']);
       assert.ok(ids.length - before > rowCount / 40, `${ids.length - before} documents`);
     }
@@ -124,6 +130,7 @@ describe('the verifier with sharded clusters', function () {
       {
         ...{ namespace, kind: 'differentDocument', id: '{"$numberInt":"8"}' },
         ...{ field: 'text', detail: 'another value' },
+        ...{ sourceType: 'string', destinationType: 'string' },
       },
       { namespace, kind: 'extraDocument', id: '"more"' },
       {
@@ -309,7 +316,7 @@ describe('the verifier with sharded clusters', function () {
       destination: Deployment,
       seed: number,
     ): Promise<readonly MismatchView[]> {
-      await using session = await openSession({ srcURI: source.uri, destURI: destination.uri });
+      await using session = await openSession(urisOf(source, destination));
       await session.post('check');
       const isWritten = new AbortController();
       const write = async (): Promise<void> => {
@@ -334,7 +341,7 @@ describe('the verifier with sharded clusters', function () {
 
     it('goes on when the routers are killed and started again', async () => {
       const { set, wide } = deployments;
-      await using session = await openSession({ srcURI: set.uri, destURI: wide.uri });
+      await using session = await openSession(urisOf(set, wide));
       await session.post('check');
       await until('the first pass is over', async () => {
         const { totalTasks, completedTasks } = (await session.progress()).verificationStatus;

@@ -21,6 +21,10 @@ export interface SyncVerificationSpec {
      */
     name: string;
   };
+  /**
+   * Pods that share the comparing.
+   */
+  parallelism: number;
   verifier: OperandOptions;
 }
 /**

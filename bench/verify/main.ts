@@ -1,0 +1,179 @@
+// Measures how fast two replica sets are compared, beside a plain comparison by two cursors, and what comparing again costs when
+// one document in a hundred has changed. Writes bench/results/verify.*.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { parseArgs } from 'node:util';
+import type { Document } from 'mongodb';
+import { fileURLToPath } from 'node:url';
+import { until } from '../../e2e/ground/until.ts';
+import { VerifierProcess } from '../../e2e/ground/verifier-process.ts';
+import {
+  dataSets,
+  documentsIn,
+  loadDataSet,
+  namespacesOf,
+  type DataSet,
+} from '../copy/data-sets.ts';
+import { startCopyGround, type CopyGround } from '../copy/measure.ts';
+import { usageOf, type Usage } from '../process-usage.ts';
+import { machineText, markdownTable, writeResults } from '../results.ts';
+import { median } from '../statistics.ts';
+
+/** What one contender took for a data set. */
+interface VerifyResult {
+  readonly set: string;
+  readonly contender: string;
+  readonly seconds: number;
+  readonly documentsPerSecond: number;
+  readonly tool: Usage;
+}
+
+const floorProgram = fileURLToPath(new URL('floor.ts', import.meta.url));
+const deadlineMs = 3_600_000;
+const ours = 'clustersync';
+const again = 'clustersync, 1 % changed';
+
+const { values } = parseArgs({
+  options: {
+    size: { type: 'string', default: '1' },
+    rounds: { type: 'string', default: '1' },
+    sets: { type: 'string', default: 'indexed,small,large' },
+  },
+});
+const size = Number(values.size);
+const names = values.sets.split(',');
+const results: VerifyResult[] = [];
+for (const set of dataSets.filter(({ name }) => names.includes(name))) {
+  await using ground = await startCopyGround();
+  console.log(`loading ${set.name}`);
+  await loadDataSet(ground.clients.source, set, size);
+  await copySet(ground, set);
+  for (let round = 1; round <= Number(values.rounds); round++) {
+    const found = [await runFloor(ground, set), ...(await runVerifier(ground, set))];
+    for (const result of found) console.log(JSON.stringify(result));
+    results.push(...found);
+  }
+}
+const at = new Date().toISOString();
+const machine = machineText();
+const intro = `# Verifying\n\n${at}, size ${size}, ${values.rounds} round(s), ${machine}. Both servers and the contender share the machine. The metadata store is the destination.\n\n`;
+const table = tableOf();
+await writeResults('verify', {
+  md: `${intro}${table}`,
+  json: `${JSON.stringify({ at, size, machine, results }, undefined, 2)}\n`,
+});
+console.log(`\n${table}`);
+
+/** Puts the same documents and indexes on the destination. */
+async function copySet({ clients }: CopyGround, set: DataSet): Promise<void> {
+  for (const namespace of namespacesOf(set, size)) {
+    const [db = '', coll = ''] = namespace.split('.');
+    const copies = clients.destination.db(db).collection(coll);
+    let batch: Document[] = [];
+    for await (const document of clients.source.db(db).collection(coll).find()) {
+      batch.push(document);
+      if (batch.length < 1000) continue;
+      await copies.insertMany(batch);
+      batch = [];
+    }
+    if (batch.length > 0) await copies.insertMany(batch);
+    if (set.indexes.length > 0) await copies.createIndexes(set.indexes.map((key) => ({ key })));
+  }
+}
+
+function result(set: DataSet, contender: string, seconds: number, tool: Usage): VerifyResult {
+  const documents = namespacesOf(set, size).length * documentsIn(set, size);
+  const documentsPerSecond = Math.round(documents / seconds);
+  return { set: set.name, contender, seconds, documentsPerSecond, tool };
+}
+
+async function runFloor({ source, destination }: CopyGround, set: DataSet): Promise<VerifyResult> {
+  const env = {
+    ...process.env,
+    FLOOR_SOURCE: source.uri('admin'),
+    FLOOR_DESTINATION: destination.uri('admin'),
+    FLOOR_NAMESPACES: namespacesOf(set, size).join(','),
+  };
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [floorProgram], { env, stdio: 'inherit' });
+  const tool = await usageOf(
+    () => [child.pid],
+    async () => {
+      await once(child, 'exit');
+    },
+  );
+  if (child.exitCode !== 0) throw new Error(`the floor ended with ${String(child.exitCode)}`);
+  return result(set, 'floor', (performance.now() - startedAt) / 1000, tool);
+}
+
+/** The first pass, and the one after it when one document in a hundred has changed on both sides. */
+async function runVerifier(ground: CopyGround, set: DataSet): Promise<VerifyResult[]> {
+  const { source, destination, clients } = ground;
+  await using verifier = await VerifierProcess.start({
+    uris: { srcURI: source.uri('syncer'), destURI: destination.uri('admin') },
+    options: { logLevel: 'info', clean: 'true' },
+  });
+  const pass = async (contender: string, number: number): Promise<VerifyResult> => {
+    let seconds = 0;
+    const tool = await usageOf(
+      () => [verifier.pid],
+      async () => {
+        await until(
+          contender,
+          async () => {
+            seconds = passSeconds(await verifier.log(), number) ?? 0;
+            return seconds > 0;
+          },
+          deadlineMs,
+        );
+      },
+    );
+    return result(set, contender, seconds, tool);
+  };
+  await verifier.post('check');
+  const first = await pass(ours, 0);
+  for (const namespace of namespacesOf(set, size)) {
+    const [db = '', coll = ''] = namespace.split('.');
+    const filter = { $expr: { $eq: [{ $mod: ['$number', 100] }, 0] } };
+    for (const client of Object.values(clients)) {
+      await client
+        .db(db)
+        .collection(coll)
+        .updateMany(filter, { $inc: { changed: 1 } });
+    }
+  }
+  const second = await pass(again, 1);
+  return [first, second];
+}
+
+/** How long a pass took, as the log has it; undefined while it is not over. */
+function passSeconds(log: string, generation: number): number | undefined {
+  for (const line of log.split('\n')) {
+    if (!line.includes('"msg":"pass ended"') || !line.endsWith('}')) continue;
+    const entry = JSON.parse(line) as { generation: number; tookMs: number };
+    if (entry.generation === generation) return Math.max(1, entry.tookMs) / 1000;
+  }
+  return undefined;
+}
+
+function tableOf(): string {
+  const rows = [...new Set(results.map(({ set }) => set))].flatMap((set) =>
+    ['floor', ours, again].map((contender) => {
+      const of = (name: string): VerifyResult[] =>
+        results.filter((each) => each.set === set && each.contender === name);
+      const seconds = (name: string): number => median(of(name).map((each) => each.seconds));
+      const own = of(contender);
+      return [
+        set,
+        contender,
+        seconds(contender).toFixed(2),
+        (seconds(contender) / seconds('floor')).toFixed(2),
+        median(own.map(({ documentsPerSecond }) => documentsPerSecond)).toFixed(0),
+        median(own.map(({ tool }) => tool.cpuSeconds)).toFixed(1),
+        Math.max(...own.map(({ tool }) => tool.peakMebibytes)).toFixed(0),
+      ];
+    }),
+  );
+  const head = ['set', 'contender', 's', 'over floor', 'documents/s', 'tool CPU s', 'tool MiB'];
+  return markdownTable(head, rows, 2);
+}

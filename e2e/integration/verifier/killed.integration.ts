@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import { MongoClient, type Db, type Document } from 'mongodb';
+import type { MismatchView } from '../../../verifier/compare/mismatch.ts';
+import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+import { until } from '../../ground/until.ts';
+import { VerifierProcess } from '../../ground/verifier-process.ts';
+import { SeededRandom } from '../../ground/workload/seeded-random.ts';
+import { writeToBoth } from './mirrored-writer.ts';
+import { verifyOnce } from './verifier-session.ts';
+
+/** How many random runs there are. More: VERIFIER_KILLS=50. */
+const runs = Number(process.env['VERIFIER_KILLS'] ?? 1);
+
+interface Row extends Document {
+  _id: number;
+}
+
+/** Small ranges and a low limit, so that there is much to be killed in. */
+const slowly = { partitionMebibytes: 0.05, maxBytesPerSecond: 1_500_000, workers: 2 };
+
+describe('verifier, killed', function () {
+  this.timeout(180_000);
+  let sets: readonly ReplicaSet[] = [];
+  let clients: readonly MongoClient[] = [];
+  let source: Db;
+  let destination: Db;
+
+  before(async () => {
+    const names = ['source', 'destination'] as const;
+    sets = await Promise.all(
+      names.map(async (syncerRoles) => await startReplicaSet({ members: 1, syncerRoles })),
+    );
+    clients = sets.map((set) => new MongoClient(set.uri('admin')));
+    [source, destination] = clients.map((client) => client.db('shop')) as [Db, Db];
+  });
+
+  after(async () => {
+    for (const client of clients) await client.close();
+    for (const set of sets) await set.stop();
+  });
+
+  beforeEach(async () => {
+    for (const db of [source, destination]) {
+      await db.dropDatabase();
+      const rows = Array.from({ length: 4000 }, (_, _id): Row => ({ _id, text: 'x'.repeat(150) }));
+      await db.collection<Row>('many').insertMany(rows);
+      await db.collection('many').createIndexes([{ key: { text: 1 }, name: 'by_text' }]);
+      for (let number = 0; number < 8; number++) {
+        await db.collection<Row>(`few${number}`).insertMany([{ _id: 1 }, { _id: 2 }]);
+      }
+    }
+  });
+
+  function uris(): { readonly srcURI: string; readonly destURI: string; readonly metaURI: string } {
+    const [srcURI = '', destURI = ''] = sets.map((set) => set.uri('syncer'));
+    return { srcURI, destURI, metaURI: destURI };
+  }
+
+  async function makeFaults(): Promise<void> {
+    const many = destination.collection<Row>('many');
+    await many.deleteMany({ _id: { $in: [3, 1999, 3999] } });
+    await many.updateMany({ _id: { $in: [700, 2100] } }, { $set: { text: 'y' } });
+    await many.insertOne({ _id: 10_000 });
+    await many.dropIndex('by_text');
+    await destination.collection('few3').drop();
+    await destination.createCollection('more');
+  }
+
+  function short({ namespace, kind, id, index }: MismatchView): string {
+    return [namespace, kind, id ?? index ?? ''].join(' ').trim();
+  }
+
+  async function mismatchesOf(verifier: VerifierProcess): Promise<string[]> {
+    const found: MismatchView[] = [];
+    let next: string | null = '';
+    while (next !== null) {
+      const query = new URLSearchParams({ limit: '3', after: next });
+      const page = await verifier.get(`/api/v1/mismatches?${query.toString()}`);
+      found.push(...(page['mismatches'] as MismatchView[]));
+      next = page['next'] as string | null;
+    }
+    return found.map(short).sort();
+  }
+
+  async function killAndRestart(verifier: VerifierProcess, withinMs: number): Promise<void> {
+    await delay(withinMs);
+    await verifier.kill();
+    await verifier.restart();
+  }
+
+  /** Lets the primary of a side step down; it is elected again after a second. */
+  async function stepDown(side: number): Promise<void> {
+    const command = { replSetStepDown: 1, secondaryCatchUpPeriodSecs: 0, force: true };
+    await clients[side]?.db('admin').command(command);
+  }
+
+  for (let seed = 1; seed <= runs; seed++) {
+    it(`ends with the same differences, killed again and again while primaries step down, seed ${seed}`, async () => {
+      const random = new SeededRandom(seed);
+      await makeFaults();
+      const calm = await verifyOnce({ ...uris(), verification: 'calm' });
+      await using verifier = await VerifierProcess.start({
+        uris: uris(),
+        options: { ...slowly, clean: 'false', verification: `killed${seed}` },
+      });
+      assert.deepEqual(await verifier.post('check'), { success: true });
+      for (let kill = 0; kill < 2; kill++) {
+        await killAndRestart(verifier, random.below(900));
+        await stepDown(random.below(2));
+      }
+      // A fault made while it is dead, and one that is repaired.
+      await verifier.kill();
+      await destination.collection<Row>('few5').deleteOne({ _id: 2 });
+      await destination.collection<Row>('few6').deleteOne({ _id: 2 });
+      await verifier.restart();
+      await until('both are seen, or the first pass is not over', async () => {
+        const { generation, mismatchCount } = await verifier.progress();
+        return generation > 0 && mismatchCount > 0;
+      });
+      await killAndRestart(verifier, random.below(300));
+      await destination.collection<Row>('few6').insertOne({ _id: 2 });
+      await verifier.post('writesOff');
+      for (let kill = 0; kill < 2; kill++) await killAndRestart(verifier, random.below(400));
+      const { verdict, mismatchCount } = await verifier.untilComplete();
+      assert.equal(verdict, 'different');
+      const wanted = calm.progress.mismatches.map(short);
+      wanted.push('shop.few5 missingDocument {"$numberInt":"2"}');
+      assert.deepEqual(await mismatchesOf(verifier), wanted.sort());
+      assert.equal(mismatchCount, wanted.length);
+
+      await killAndRestart(verifier, 0);
+      assert.deepEqual(await verifier.post('check'), { success: true });
+      assert.equal((await verifier.untilComplete()).verdict, 'different');
+      assert.deepEqual(await mismatchesOf(verifier), wanted);
+    });
+
+    it(`raises no false alarm, killed while both sides are written to, seed ${seed}`, async () => {
+      const random = new SeededRandom(seed + 100);
+      for (const db of [source, destination]) {
+        await db.createCollection('capped', { capped: true, size: 4096 });
+      }
+      await using verifier = await VerifierProcess.start({
+        uris: uris(),
+        options: { ...slowly, verification: `written${seed}` },
+      });
+      await verifier.post('check');
+      const written = new AbortController();
+      const writing = writeToBoth(source, destination, { seed, operations: 500 }).finally(() => {
+        written.abort();
+      });
+      while (!written.signal.aborted) await killAndRestart(verifier, random.below(2000));
+      await writing;
+      await verifier.post('writesOff');
+      await killAndRestart(verifier, random.below(500));
+      const { verdict, mismatches } = await verifier.untilComplete();
+      assert.deepEqual(mismatches, []);
+      assert.equal(verdict, 'equal');
+    });
+  }
+
+  it('shares the work of several processes, and goes on when the one that leads is killed', async () => {
+    await makeFaults();
+    const calm = await verifyOnce({ ...uris(), verification: 'calm' });
+    const start = async (id: string) =>
+      await VerifierProcess.start({
+        uris: uris(),
+        options: { ...slowly, maxBytesPerSecond: 200_000, verification: 'shared', id },
+      });
+    await using first = await start('first');
+    await first.post('check');
+    await until('it works', async () => (await first.progress()).documentsCompared > 0);
+    await using second = await start('second');
+    await until('both work', async () => {
+      const { processes } = await second.progress();
+      return processes.length === 2 && (await second.log()).includes('takes part');
+    });
+    await delay(300);
+    await first.kill();
+    await second.post('writesOff');
+    const { verdict } = await second.untilComplete();
+    assert.equal(verdict, 'different');
+    const wanted = calm.progress.mismatches.map(short).sort();
+    assert.deepEqual(await mismatchesOf(second), wanted);
+  });
+
+  it('is reported as text, JSON and JUnit XML, without values', async () => {
+    await makeFaults();
+    const { progress } = await verifyOnce({ ...uris(), verification: 'told', reportValues: true });
+    await using verifier = await VerifierProcess.start({ uris: uris() });
+    const told = { verification: 'told' };
+    const text = await verifier.report(told);
+    assert.equal(text.exitCode, 1);
+    assert.match(text.output, /^verdict: {6}different$/m);
+    assert.match(text.output, /^shop.many differentDocument _id {"\$numberInt":"700"} at text \(/m);
+    assert.doesNotMatch(text.output, /"y"|xxx/);
+
+    const json = await verifier.report({ ...told, format: 'json', reportValues: 'true' });
+    const parsed = JSON.parse(json.output) as Record<string, unknown>;
+    assert.equal(parsed['verdict'], 'different');
+    assert.equal((parsed['mismatches'] as unknown[]).length, progress.mismatchCount);
+    assert.equal((parsed['namespaces'] as unknown[]).length, 10);
+    assert.match(json.output, /"destinationValue":"\\"y\\""/);
+
+    const junit = await verifier.report({ ...told, format: 'junit' });
+    assert.match(junit.output, /<testcase classname="told" name="shop.few1"\/>/);
+    assert.match(junit.output, /name="shop.many">\s*<failure message="shop.many /);
+    assert.equal(junit.output.match(/<failure/g)?.length, 4);
+
+    assert.equal((await verifier.report({ verification: 'verification' })).exitCode, 3);
+  });
+});

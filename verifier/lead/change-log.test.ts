@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { BSON, Timestamp } from 'mongodb';
+import { idKey, keyOfBytes } from '../compare/id-key.ts';
+import type { ObservedChange } from '../changes/observed-change.ts';
+import type { OfSides, Position, Recheck } from '../state/records.ts';
+import { ChangeLog, type LogLimits } from './change-log.ts';
+
+const items = { db: 'shop', coll: 'items' };
+
+const roomy: LogLimits = {
+  waitingIds: 100,
+  waitingLength: 10_000,
+  knownLength: 10_000,
+  bundleIds: 2,
+  bundleLength: 1000,
+};
+
+function changed(...ids: unknown[]): ObservedChange[] {
+  return ids.map((_id) => ({
+    kind: 'document',
+    namespace: items,
+    id: idKey(BSON.serialize({ _id })),
+  }));
+}
+
+function at(t: number): { token: Uint8Array; time: Timestamp } {
+  return { token: Uint8Array.of(t), time: new Timestamp({ t, i: 1 }) };
+}
+
+/** A log, and what it has stored, in order. */
+function logOf(limits = roomy): { log: ChangeLog; stored: string[] } {
+  const stored: string[] = [];
+  const text = (recheck: Recheck): string => {
+    if (recheck.kind === 'database') return `database ${recheck.db}`;
+    const ids = recheck.kind === 'ids' ? recheck.ids.map((id) => keyOfBytes(id.buffer).length) : [];
+    return [recheck.kind, recheck.namespace.coll, ...ids].join(' ');
+  };
+  const time = (position: Position | null): string => String(position?.time.t ?? '-');
+  const store = {
+    add: async (generation: number, rechecks: readonly Recheck[]) => {
+      await Promise.resolve();
+      stored.push(...rechecks.map((recheck) => `${generation}: ${text(recheck)}`));
+    },
+    setPositions: async ({ source, destination }: OfSides<Position | null>) => {
+      await Promise.resolve();
+      stored.push(`at ${time(source)} ${time(destination)}`);
+    },
+  };
+  const positions = { source: null, destination: null };
+  return { log: new ChangeLog(store, { generation: 1, positions }, limits), stored };
+}
+
+describe('ChangeLog', () => {
+  it('stores changes before the position that is after them', async () => {
+    const { log, stored } = logOf();
+    log.take('source', changed(1, 2, 3), at(10));
+    log.take('destination', [{ kind: 'database', db: 'old' }], at(20));
+    await log.flush();
+    assert.deepEqual(stored, ['1: database old', '1: ids items 5 5', '1: ids items 5', 'at 10 20']);
+    assert.equal(log.isEmpty, true);
+  });
+
+  it('stores an id once for a pass, and again for the next', async () => {
+    const { log, stored } = logOf();
+    log.take('source', changed(1), at(10));
+    await log.flush();
+    log.take('destination', changed(1), at(11));
+    await log.close();
+    log.take('source', changed(1), at(12));
+    await log.flush();
+    assert.deepEqual(
+      stored.filter((line) => !line.startsWith('at')),
+      ['1: ids items 5', '2: ids items 5'],
+    );
+  });
+
+  it('notes what comes while a pass is closed for the next one', async () => {
+    const { log, stored } = logOf();
+    log.take('source', changed(1), at(10));
+    const closing = log.close();
+    await Promise.resolve();
+    log.take('source', changed(1, 2), at(11));
+    const positions = await closing;
+    await log.flush();
+    assert.deepEqual(stored, ['1: ids items 5', 'at 10 -', '2: ids items 5 5', 'at 11 -']);
+    assert.equal(positions.source?.time.t, 10);
+  });
+
+  it('compares a collection as a whole where an id is too long or cannot be looked up', async () => {
+    const { log, stored } = logOf();
+    log.take('source', changed('x'.repeat(2000), 1), at(10));
+    await log.flush();
+    assert.deepEqual(stored, ['1: whole items', 'at 10 -']);
+  });
+
+  it('says when it is full, and forgets what it knows when that is too much', async () => {
+    const { log, stored } = logOf({ ...roomy, waitingIds: 3, knownLength: 30 });
+    log.take('source', changed(1, 2), at(10));
+    assert.equal(log.isFull, false);
+    log.take('source', changed(3, 4), at(11));
+    assert.equal(log.isFull, true);
+    await log.flush();
+    assert.equal(log.isFull, false);
+    log.take('source', changed(1), at(12));
+    await log.flush();
+    assert.equal(stored.filter((line) => line.includes('ids')).length, 3);
+  });
+});

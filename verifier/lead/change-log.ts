@@ -1,0 +1,207 @@
+import { Binary, type Timestamp } from 'mongodb';
+import { Mutex } from '../../service/mutex.ts';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import type { RawDocument } from '../../mongo/raw-bson.ts';
+import { isLookable, keyBytes, type IdKey } from '../compare/id-key.ts';
+import type { ObservedChange } from '../changes/observed-change.ts';
+import type { OfSides, Position, Recheck, SideName } from '../state/records.ts';
+
+/** Bounds of what is held in memory. */
+export interface LogLimits {
+  /** Ids, and characters of them, that wait to be stored. */
+  readonly waitingIds: number;
+  readonly waitingLength: number;
+  /** Characters of the ids that are known to be stored for the coming pass: beyond that, some are stored twice. */
+  readonly knownLength: number;
+  /** Ids, and characters of them, that are stored as one. */
+  readonly bundleIds: number;
+  readonly bundleLength: number;
+}
+
+const defaultLimits: LogLimits = {
+  waitingIds: 20_000,
+  waitingLength: 4 * 1024 * 1024,
+  knownLength: 16 * 1024 * 1024,
+  bundleIds: 1000,
+  bundleLength: 1024 * 1024,
+};
+
+/** What a log writes to. */
+export interface LogStore {
+  /** Notes rechecks for a pass. */
+  readonly add: (generation: number, rechecks: readonly Recheck[]) => Promise<void>;
+  /** Notes how far the streams have been read. */
+  readonly setPositions: (positions: OfSides<Position | null>) => Promise<void>;
+}
+
+interface Waiting {
+  readonly namespace: Namespace;
+  readonly ids: Set<IdKey>;
+  isMetadata: boolean;
+  isWhole: boolean;
+}
+
+/**
+ * What the change streams of both sides tell, on its way to the metadata store. A position is stored only when all changes
+ * before it are: who goes on from a stored position misses none.
+ */
+export class ChangeLog {
+  readonly #store: LogStore;
+  readonly #limits: LogLimits;
+  readonly #mutex = new Mutex();
+  readonly #positions: Record<SideName, Position | null>;
+  #waiting = new Map<string, Waiting>();
+  #databases = new Set<string>();
+  #waitingIds = 0;
+  #waitingLength = 0;
+  #known = new Set<string>();
+  #knownLength = 0;
+  /** The pass that changes are noted for. */
+  #generation: number;
+
+  /** @param generation - the pass that changes are noted for. */
+  constructor(
+    store: LogStore,
+    start: { readonly generation: number; readonly positions: OfSides<Position | null> },
+    limits = defaultLimits,
+  ) {
+    this.#store = store;
+    this.#limits = limits;
+    this.#generation = start.generation;
+    this.#positions = { ...start.positions };
+  }
+
+  /** True where what waits should be stored before more is read. */
+  get isFull(): boolean {
+    const { waitingIds, waitingLength } = this.#limits;
+    return this.#waitingIds >= waitingIds || this.#waitingLength >= waitingLength;
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0 && this.#databases.size === 0;
+  }
+
+  /** Takes the next changes of a side, after which its stream has come to a position. */
+  take(
+    side: SideName,
+    changes: readonly ObservedChange[],
+    { token, time }: { readonly token: RawDocument; readonly time: Timestamp },
+  ): void {
+    for (const change of changes) this.#note(change);
+    this.#positions[side] = { token: new Binary(Uint8Array.from(token)), time };
+  }
+
+  /** Stores what waits, and the positions that belong to it. */
+  async flush(): Promise<void> {
+    await this.#mutex.run(async () => {
+      await this.#storeWaiting();
+    });
+  }
+
+  /**
+   * Stores what waits; what comes from now on is noted for the next pass.
+   * @returns how far the streams were read when the pass was closed.
+   */
+  async close(): Promise<OfSides<Position | null>> {
+    return await this.#mutex.run(async () => {
+      const positions = { ...this.#positions };
+      const stored = this.#storeWaiting();
+      this.#generation += 1;
+      this.#forgetKnown();
+      await stored;
+      return positions;
+    });
+  }
+
+  async #storeWaiting(): Promise<void> {
+    const rechecks = this.#takeWaiting();
+    const positions = { ...this.#positions };
+    const generation = this.#generation;
+    await this.#store.add(generation, rechecks);
+    await this.#store.setPositions(positions);
+  }
+
+  #note(change: ObservedChange): void {
+    switch (change.kind) {
+      case 'document':
+        this.#noteId(change.namespace, change.id);
+        break;
+      case 'metadata':
+        this.#of(change.namespace).isMetadata = true;
+        break;
+      case 'whole':
+        for (const namespace of change.namespaces) this.#of(namespace).isWhole = true;
+        break;
+      case 'database':
+        this.#databases.add(change.db);
+        break;
+    }
+  }
+
+  #noteId(namespace: Namespace, id: IdKey): void {
+    const known = `${namespaceText(namespace)}\0${id}`;
+    if (this.#known.has(known)) return;
+    const waiting = this.#of(namespace);
+    if (!isLookable(id) || id.length > this.#limits.bundleLength) {
+      waiting.isWhole = true;
+      return;
+    }
+    waiting.ids.add(id);
+    this.#waitingIds += 1;
+    this.#waitingLength += id.length;
+    if (this.#knownLength > this.#limits.knownLength) this.#forgetKnown();
+    this.#known.add(known);
+    this.#knownLength += known.length;
+  }
+
+  #forgetKnown(): void {
+    this.#known = new Set();
+    this.#knownLength = 0;
+  }
+
+  #of(namespace: Namespace): Waiting {
+    const name = namespaceText(namespace);
+    let waiting = this.#waiting.get(name);
+    if (!waiting) {
+      waiting = { namespace, ids: new Set(), isMetadata: false, isWhole: false };
+      this.#waiting.set(name, waiting);
+    }
+    return waiting;
+  }
+
+  #takeWaiting(): Recheck[] {
+    const rechecks: Recheck[] = [];
+    for (const db of this.#databases) rechecks.push({ kind: 'database', db });
+    for (const { namespace, ids, isMetadata, isWhole } of this.#waiting.values()) {
+      if (isWhole) rechecks.push({ kind: 'whole', namespace });
+      else if (isMetadata) rechecks.push({ kind: 'metadata', namespace });
+      if (!isWhole) rechecks.push(...bundles(namespace, ids, this.#limits));
+    }
+    this.#databases = new Set();
+    this.#waiting = new Map();
+    this.#waitingIds = 0;
+    this.#waitingLength = 0;
+    return rechecks;
+  }
+}
+
+/** Ids in bundles that can be stored, and looked up, as one. */
+export function* bundles(
+  namespace: Namespace,
+  ids: Iterable<IdKey>,
+  { bundleIds, bundleLength }: Pick<LogLimits, 'bundleIds' | 'bundleLength'> = defaultLimits,
+): Generator<Recheck & { readonly kind: 'ids' }, void> {
+  let bundle: Binary[] = [];
+  let length = 0;
+  for (const id of ids) {
+    const isFull = bundle.length >= bundleIds || length + id.length > bundleLength;
+    if (isFull && bundle.length > 0) {
+      yield { kind: 'ids', namespace, ids: bundle };
+      bundle = [];
+      length = 0;
+    }
+    bundle.push(new Binary(keyBytes(id)));
+    length += id.length;
+  }
+  if (bundle.length > 0) yield { kind: 'ids', namespace, ids: bundle };
+}

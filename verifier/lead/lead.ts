@@ -1,0 +1,371 @@
+import type { Timestamp } from 'mongodb';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { latestWriteTime, majorityTime } from '../../mongo/cluster-time.ts';
+import { retrying, type RetryContext } from '../../mongo/retrying.ts';
+import { isSharded, timeOfAllShards } from '../../mongo/router-time.ts';
+import { sleep } from '../../service/sleep.ts';
+import { ChangeFollower, checkRights } from '../changes/change-follower.ts';
+import type { VerifierMonitor } from '../monitor.ts';
+import { readScope, scopeOf, type ScopeOptions } from '../scope.ts';
+import type {
+  GenerationKind,
+  GenerationRecord,
+  OfSides,
+  ScopeRecord,
+  SideName,
+  Start,
+  VerificationRecord,
+} from '../state/records.ts';
+import type { Stores } from '../state/stores.ts';
+import type { PlanKey } from '../state/task-store.ts';
+import type { Wakeup } from '../wakeup.ts';
+import { ChangeLog } from './change-log.ts';
+import { planGeneration } from './plan-generation.ts';
+
+/** Bounds of the pause between two passes, which is as long as the last pass took. */
+const minPauseMs = 1000;
+const maxPauseMs = 30_000;
+
+/** How often the lead is prolonged, and what other processes have done is looked for. */
+const renewMs = 3_000;
+const pollMs = 500;
+
+/** What a lead works with. */
+export interface LeadContext extends RetryContext {
+  readonly source: ClusterClient;
+  readonly destination: ClusterClient;
+  readonly scope: ScopeOptions;
+  readonly stores: Stores;
+  readonly monitor: VerifierMonitor;
+  /** Of this process. */
+  readonly incarnation: string;
+  /** Woken by what happens in this process: commands, passes that are worked off, changes that are noted. */
+  readonly wakeup: Wakeup;
+  /** What is on record, as it was last read. */
+  readonly latest: () => VerificationRecord | undefined;
+}
+
+/** The part of a verification that was begun, without which no pass can be. */
+interface Begun {
+  readonly scope: ScopeRecord;
+  readonly starts: OfSides<Start>;
+}
+
+/**
+ * Leads a verification: follows the changes of both sides, plans the passes and gives the verdict. The first pass compares
+ * everything, those that follow what has changed or differed; after writesOff a last one decides. Changes are followed from before
+ * the first pass, and every read sees at least what has been followed, so that no change falls between two passes.
+ * What is on record after each step is enough for another process to go on.
+ * @throws LeadLost where another process has taken over.
+ */
+export async function lead(
+  context: LeadContext,
+  record: VerificationRecord,
+  epoch: number,
+): Promise<void> {
+  const failure = new AbortController();
+  const signal = AbortSignal.any([context.signal, failure.signal]);
+  const inner = { ...context, signal };
+  const background: Promise<void>[] = [];
+  const inBackground = (work: Promise<unknown>): void => {
+    background.push(
+      work.then(
+        () => undefined,
+        (error: unknown) => {
+          failure.abort(error);
+        },
+      ),
+    );
+  };
+  try {
+    const leader = new Lead(inner, record, epoch);
+    inBackground(leader.renew());
+    await leader.run(inBackground);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    throw failure.signal.aborted ? failure.signal.reason : error;
+  } finally {
+    failure.abort(new Error('the lead has ended'));
+    await Promise.all(background);
+  }
+}
+
+class Lead {
+  readonly #context: LeadContext;
+  readonly #run: string;
+  readonly #epoch: number;
+  #record: VerificationRecord;
+  #log: ChangeLog | undefined;
+  /** True when every change made before writesOff has been noted. */
+  #isAtEnd = false;
+
+  constructor(context: LeadContext, record: VerificationRecord, epoch: number) {
+    this.#context = context;
+    this.#record = record;
+    this.#run = record.run;
+    this.#epoch = epoch;
+  }
+
+  /** Keeps the lead, and gives back what processes have taken that are gone. */
+  async renew(): Promise<never> {
+    const { signal, stores } = this.#context;
+    for (;;) {
+      const living = await stores.verifications.living();
+      const incarnations = living.map(({ incarnation }) => incarnation);
+      await stores.tasks.releaseOthers(this.#run, [this.#context.incarnation, ...incarnations]);
+      await sleep(renewMs, signal);
+      await this.#update({});
+    }
+  }
+
+  async run(inBackground: (work: Promise<unknown>) => void): Promise<void> {
+    const begun = await this.#begin();
+    if (this.#record.generation === null && this.#isWritesOff()) {
+      // Nothing changes any more: one pass is the first and the last.
+      await this.#plan('last', { isOfAll: true, readAfter: await this.#endTimes(begun), begun });
+    }
+    if (this.#record.generation?.kind !== 'last') await this.#followToEnd(begun, inBackground);
+    await this.#over();
+    await this.#finish();
+  }
+
+  /** What the verification is about and where it begins: from the record, or on record from now on. */
+  async #begin(): Promise<Begun> {
+    const { scope, starts } = this.#record;
+    if (scope && starts) return { scope, starts };
+    const { source, destination, signal } = this.#context;
+    const begun = await retrying(this.#context, 'start', async () => {
+      const starts = {
+        source: await startOf(source, signal),
+        destination: await startOf(destination, signal),
+      };
+      await checkRights(source, starts.source.from, signal);
+      await checkRights(destination, starts.destination.from, signal);
+      return { scope: await readScope(this.#context.scope, destination, signal), starts };
+    });
+    await this.#update(begun);
+    return begun;
+  }
+
+  async #followToEnd(begun: Begun, inBackground: (work: Promise<unknown>) => void): Promise<void> {
+    const stop = new AbortController();
+    const signal = AbortSignal.any([this.#context.signal, stop.signal]);
+    const { wakeup, stores } = this.#context;
+    const { positions, generation } = this.#record;
+    const log = new ChangeLog(
+      {
+        add: async (number, rechecks) => {
+          await stores.rechecks.add(this.#run, number, rechecks);
+        },
+        setPositions: async (reached) => {
+          await this.#update({ positions: reached });
+        },
+      },
+      { generation: (generation?.number ?? -1) + 1, positions },
+    );
+    this.#log = log;
+    const { selects } = scopeOf(begun.scope, this.#context.destination, signal);
+    const follower = (side: SideName): ChangeFollower =>
+      new ChangeFollower({
+        ...this.#context,
+        ...begun.starts[side],
+        signal,
+        selects,
+        side,
+        cluster: this.#context[side],
+        reached: positions[side],
+        log,
+        onStored: () => {
+          wakeup.wake();
+        },
+      });
+    const followers = { source: follower('source'), destination: follower('destination') };
+    const untilStopped = async (work: Promise<unknown>): Promise<void> => {
+      try {
+        await work;
+      } catch (error) {
+        if (!stop.signal.aborted) throw error;
+      }
+    };
+    const background = [
+      untilStopped(followers.source.run()),
+      untilStopped(followers.destination.run()),
+      untilStopped(this.#awaitEnd(followers, begun, signal)),
+    ];
+    for (const work of background) inBackground(work);
+    try {
+      await this.#passes(begun);
+    } finally {
+      stop.abort(new Error('changes are followed no more'));
+      await Promise.allSettled(background);
+    }
+  }
+
+  async #passes(begun: Begun): Promise<void> {
+    let pauseMs = minPauseMs;
+    const timed = async (pass: () => Promise<void>): Promise<void> => {
+      const startedAtMs = performance.now();
+      await pass();
+      const tookMs = performance.now() - startedAtMs;
+      pauseMs = Math.min(maxPauseMs, Math.max(minPauseMs, tookMs));
+    };
+    await timed(async () => {
+      if (this.#record.generation === null) await this.#plan('first', { begun });
+      await this.#over();
+    });
+    while (await this.#hasMoreToFollow(pauseMs)) {
+      await timed(async () => {
+        await this.#plan('recheck', { begun });
+        await this.#over();
+      });
+    }
+    await this.#plan('last', { begun });
+  }
+
+  /** Waits until something is to be compared again, and for the pause. @returns false after writesOff. */
+  async #hasMoreToFollow(pauseMs: number): Promise<boolean> {
+    const { stores } = this.#context;
+    await this.#until(async () => this.#isAtEnd || (await stores.rechecks.isWaiting(this.#run)));
+    const untilMs = performance.now() + pauseMs;
+    await this.#until(() => this.#isAtEnd || performance.now() >= untilMs);
+    return !this.#isAtEnd;
+  }
+
+  /** After writesOff: waits until every change that was made before it has been noted on both sides. */
+  async #awaitEnd(
+    followers: OfSides<ChangeFollower>,
+    begun: Begun,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await this.#until(() => this.#isWritesOff(), signal);
+    const times = await this.#endTimes(begun);
+    await Promise.all([
+      followers.source.passed(times.source),
+      followers.destination.passed(times.destination),
+    ]);
+    this.#isAtEnd = true;
+    this.#context.wakeup.wake();
+  }
+
+  async #plan(
+    kind: GenerationKind,
+    {
+      begun,
+      isOfAll = false,
+      readAfter,
+    }: {
+      readonly begun: Begun;
+      readonly isOfAll?: boolean;
+      /** Undefined: what has been followed. */
+      readonly readAfter?: OfSides<Timestamp>;
+    },
+  ): Promise<void> {
+    const { stores, source, destination, signal, logger, wakeup } = this.#context;
+    const { tasks, rechecks, mismatches } = stores;
+    const former = this.#record.generation;
+    const followed = (await this.#log?.close()) ?? this.#record.positions;
+    const times = readAfter ?? {
+      source: followed.source?.time ?? begun.starts.source.from,
+      destination: followed.destination?.time ?? begun.starts.destination.from,
+    };
+    const key = { run: this.#run, generation: (former?.number ?? -1) + 1, epoch: this.#epoch };
+    const { selects } = scopeOf(begun.scope, destination, signal);
+    const count = await planGeneration(
+      { ...this.#context, tasks, rechecks, catalog: { source, destination, selects, signal } },
+      { kind, isOfAll, key, readAfter: times },
+    );
+    const { compared } = former
+      ? await tasks.counts(planKey(this.#run, former))
+      : { compared: { documents: 0, bytes: 0 } };
+    const { totals } = this.#record;
+    const { generation: number, epoch } = key;
+    await this.#update({
+      generation: { number, epoch, kind, readAfter: times, startedAt: new Date() },
+      totals: {
+        documents: totals.documents + compared.documents,
+        bytes: totals.bytes + compared.bytes,
+      },
+    });
+    logger.info({ generation: number, kind, tasks: count }, 'pass begins');
+    wakeup.wake();
+    await rechecks.forgetUpTo(this.#run, number);
+    await tasks.forgetOthers(key);
+    await mismatches.forgetBefore(key);
+  }
+
+  /** Waits until all tasks of the current pass have ended. */
+  async #over(): Promise<void> {
+    const { generation } = this.#record;
+    if (!generation) return;
+    const key = planKey(this.#run, generation);
+    const { tasks } = this.#context.stores;
+    await this.#until(async () => await tasks.isOver(key));
+    const { failed, completed, metadataMismatch } = await tasks.counts(key);
+    const { number, kind, startedAt } = generation;
+    const tookMs = Date.now() - startedAt.getTime();
+    this.#context.logger.info(
+      { generation: number, kind, tookMs, failed, completed, metadataMismatch },
+      'pass ended',
+    );
+  }
+
+  /** The verdict is that of the last pass: equal only if none of its tasks found a difference. */
+  async #finish(): Promise<void> {
+    const { generation } = this.#record;
+    if (generation?.kind !== 'last') throw new Error('a verdict without a last pass');
+    const { tasks } = this.#context.stores;
+    const { failed } = await tasks.counts(planKey(this.#run, generation));
+    const verdict = failed === 0 ? 'equal' : 'different';
+    await this.#update({ status: 'complete', verdict, completedAt: new Date() });
+    this.#context.logger.info({ verdict, failed }, 'the verification is complete');
+    this.#context.wakeup.wake();
+  }
+
+  async #update(change: Partial<VerificationRecord>): Promise<void> {
+    await this.#context.stores.verifications.updateAsLead(this.#run, this.#epoch, change);
+    this.#record = { ...this.#record, ...change };
+  }
+
+  #isWritesOff(): boolean {
+    return this.#record.writesOff || this.#context.latest()?.writesOff === true;
+  }
+
+  /** Waits until a condition holds; it may come to hold by what happens here, or in another process. */
+  async #until(
+    condition: () => Promise<boolean> | boolean,
+    signal = this.#context.signal,
+  ): Promise<void> {
+    const { wakeup } = this.#context;
+    for (;;) {
+      const { count } = wakeup;
+      if (await condition()) return;
+      await wakeup.since(count, pollMs, signal);
+    }
+  }
+
+  /** Cluster times that no write acknowledged before the call is later than. Needs no right to write. */
+  async #endTimes({ starts }: Begun): Promise<OfSides<Timestamp>> {
+    const of = async (side: SideName): Promise<Timestamp> => {
+      const { signal } = this.#context;
+      const cluster = this.#context[side];
+      return await retrying(this.#context, 'end', async () => {
+        return starts[side].isSharded
+          ? await timeOfAllShards(cluster, signal)
+          : await latestWriteTime(cluster, signal);
+      });
+    };
+    const [source, destination] = await Promise.all([of('source'), of('destination')]);
+    return { source, destination };
+  }
+}
+
+/** The tasks of a pass. */
+export function planKey(run: string, { number, epoch }: GenerationRecord): PlanKey {
+  return { run, generation: number, epoch };
+}
+
+async function startOf(cluster: ClusterClient, signal: AbortSignal): Promise<Start> {
+  return (await isSharded(cluster, signal))
+    ? { isSharded: true, from: await timeOfAllShards(cluster, signal) }
+    : { isSharded: false, from: await majorityTime(cluster, signal) };
+}

@@ -1,0 +1,181 @@
+import type { ClusterClient } from '../mongo/cluster-client.ts';
+import type { RetryContext } from '../mongo/retrying.ts';
+import { SyncError } from '../service/errors.ts';
+import { sleep } from '../service/sleep.ts';
+import { ChangesLost } from './changes/change-follower.ts';
+import type { CompareContext, Side } from './compare/compare-context.ts';
+import type { RateLimit } from './compare/rate-limit.ts';
+import { lead, planKey } from './lead/lead.ts';
+import type { VerifierMonitor } from './monitor.ts';
+import { namedError } from './named-error.ts';
+import { scopeOf, type ScopeOptions } from './scope.ts';
+import type { SideName, VerificationRecord } from './state/records.ts';
+import type { Stores } from './state/stores.ts';
+import { LeadLost, type ProcessIdentity } from './state/verification-store.ts';
+import type { Wakeup } from './wakeup.ts';
+import { CatalogCache } from './work/catalog-cache.ts';
+import { workOff } from './work/worker.ts';
+
+/** How often a process says that it lives, and looks for what others have done. */
+const heartbeatMs = 3_000;
+const pollMs = 500;
+
+/** What a process of a verification works with. */
+export interface ParticipantContext extends RetryContext {
+  readonly source: ClusterClient;
+  readonly destination: ClusterClient;
+  readonly scope: ScopeOptions;
+  readonly workers: number;
+  readonly rangeBytes: number;
+  readonly reportValues: boolean;
+  readonly readPreference: CompareContext['readPreference'];
+  readonly rateLimit: RateLimit;
+  readonly stores: Stores;
+  readonly identity: ProcessIdentity;
+  readonly monitor: VerifierMonitor;
+  readonly wakeup: Wakeup;
+}
+
+/** Ends the work of a participant, which is over. */
+class Ended extends Error {}
+
+/**
+ * Takes part in a verification that runs: works off tasks, and leads it where no other process does. Resolves when the
+ * verification is complete, was begun anew, or cannot go on, which is on record then.
+ * @throws SyncError SupersededByOtherInstance
+ */
+export async function participate(
+  context: ParticipantContext,
+  record: VerificationRecord,
+): Promise<void> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([context.signal, stop.signal]);
+  const participant = new Participant({ ...context, signal }, record);
+  const works = [
+    participant.heartbeat(),
+    participant.watch(),
+    participant.lead(),
+    participant.work(),
+  ].map(async (work) => {
+    try {
+      await work;
+    } catch (error) {
+      stop.abort(error);
+    }
+  });
+  await Promise.all(works);
+  context.signal.throwIfAborted();
+  const { reason } = stop.signal as { reason: unknown };
+  if (reason instanceof Ended) return;
+  if (reason instanceof SyncError && reason.name === 'SupersededByOtherInstance') throw reason;
+  const error = namedError(reason);
+  context.logger.error({ err: reason }, 'the verification cannot go on');
+  const { name, message } = error;
+  const isFinal = reason instanceof ChangesLost;
+  await context.stores.verifications.fail(record.run, { name, message, isFinal });
+}
+
+class Participant {
+  readonly #context: ParticipantContext;
+  readonly #run: string;
+  #latest: VerificationRecord;
+
+  constructor(context: ParticipantContext, record: VerificationRecord) {
+    this.#context = context;
+    this.#run = record.run;
+    this.#latest = record;
+  }
+
+  async heartbeat(): Promise<never> {
+    const { signal, stores, identity } = this.#context;
+    for (;;) {
+      if (!(await stores.verifications.heartbeat())) {
+        throw new SyncError(
+          'SupersededByOtherInstance',
+          `another process works on this verification as --id ${identity.id}`,
+        );
+      }
+      await sleep(heartbeatMs, signal);
+    }
+  }
+
+  async watch(): Promise<never> {
+    const { signal, wakeup } = this.#context;
+    for (;;) {
+      const { count } = wakeup;
+      await this.#read();
+      await wakeup.since(count, pollMs, signal);
+    }
+  }
+
+  async lead(): Promise<never> {
+    const { signal, stores, wakeup, logger, identity } = this.#context;
+    const { incarnation } = identity;
+    for (;;) {
+      const epoch = await stores.verifications.takeLead(this.#run);
+      if (epoch === undefined) {
+        await sleep(pollMs, signal);
+        continue;
+      }
+      logger.info({ epoch }, 'leads the verification');
+      try {
+        const record = await this.#read();
+        await lead(
+          { ...this.#context, incarnation, wakeup, latest: () => this.#latest },
+          record,
+          epoch,
+        );
+        await this.#read();
+      } catch (error) {
+        if (!(error instanceof LeadLost)) throw error;
+        logger.warn('another process leads the verification');
+      }
+    }
+  }
+
+  async work(): Promise<never> {
+    const { signal, wakeup, stores, identity, source, destination, workers } = this.#context;
+    for (;;) {
+      const { count } = wakeup;
+      const { generation, scope, starts } = await this.#read();
+      if (generation && scope && starts) {
+        const { selects } = scopeOf(scope, destination, signal);
+        const side = (name: SideName): Side => ({
+          cluster: this.#context[name],
+          isSharded: starts[name].isSharded,
+          readAfter: generation.readAfter[name],
+        });
+        this.#context.monitor.generation = generation.number;
+        await workOff({
+          stores,
+          plan: planKey(this.#run, generation),
+          kind: generation.kind,
+          owner: identity.incarnation,
+          workers,
+          task: {
+            ...this.#context,
+            source: side('source'),
+            destination: side('destination'),
+            kind: generation.kind,
+            mayLackIndexes: scope.mayLackIndexes,
+            catalog: new CatalogCache({ source, destination, selects, signal }),
+          },
+          onWorkedOff: () => {
+            wakeup.wake();
+          },
+        });
+      }
+      await wakeup.since(count, pollMs, signal);
+    }
+  }
+
+  /** @throws Ended where this run is over. */
+  async #read(): Promise<VerificationRecord> {
+    const record = await this.#context.stores.verifications.read();
+    if (record?.run !== this.#run || record.status !== 'running' || record.error) {
+      throw new Ended('the verification is over');
+    }
+    this.#latest = record;
+    return record;
+  }
+}

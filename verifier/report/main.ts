@@ -1,0 +1,132 @@
+import { open } from 'node:fs/promises';
+import { createClusterClient } from '../../mongo/cluster-client.ts';
+import { runCommand } from '../../mongo/run-command.ts';
+import { SyncError } from '../../service/errors.ts';
+import type { Logger } from '../../service/logger.ts';
+import type { MismatchView } from '../compare/mismatch.ts';
+import { planKey } from '../lead/lead.ts';
+import { VerifierMonitor } from '../monitor.ts';
+import type { VerificationRecord } from '../state/records.ts';
+import { storesOf, type Stores } from '../state/stores.ts';
+import type { NamespaceCounts } from '../state/task-store.ts';
+import { metadataDb } from '../state/verification-store.ts';
+import { readSummary } from '../summary.ts';
+import type { ReportOptions } from './options.ts';
+import { formatReport, type Report } from './report.ts';
+
+/** What a report says by its exit code. */
+export const reportExitCode = { equal: 0, different: 1, unknown: 3 } as const;
+
+const pageLength = 1000;
+
+/**
+ * Writes the report of a verification that is on record.
+ * @returns the exit code: 0 equal, 1 different, 3 not known.
+ * @throws SyncError NotFound where there is no such verification.
+ */
+export async function writeReport(
+  options: ReportOptions,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<number> {
+  const { metaURI, verification, format, reportValues } = options;
+  await using cluster = createClusterClient({
+    uri: metaURI,
+    option: 'metaURI',
+    appName: 'clustersync verifier report',
+  });
+  const identity = { verification, id: 'report', incarnation: 'report' };
+  const store = { signal, logger, monitor: new VerifierMonitor(), db: metadataDb(cluster) };
+  const stores = storesOf(store, identity);
+  // Where it cannot be reached, that is said at once.
+  await runCommand(cluster.admin, { hello: 1 }, { signal });
+  const summary = await readSummary(stores, identity);
+  const { record } = summary;
+  if (!record) {
+    throw new SyncError('NotFound', `the metadata store holds no verification ${verification}`);
+  }
+  const report: Report = {
+    head: {
+      verification,
+      status: record.status,
+      verdict: record.verdict,
+      error: record.error ? `${record.error.name}: ${record.error.message}` : null,
+      generation: record.generation?.number ?? 0,
+      startedAt: record.startedAt?.toISOString() ?? null,
+      completedAt: record.completedAt?.toISOString() ?? null,
+      documentsCompared: summary.compared.documents,
+      bytesCompared: summary.compared.bytes,
+      mismatchKinds: summary.mismatchKinds,
+      isOverflowing: summary.counts?.isOverflowing ?? false,
+    },
+    mismatches: mismatchesOf(stores, record, reportValues),
+    namespaces: namespacesOf(stores, record),
+  };
+  const pieces = formatReport(report, format);
+  if (options.output === undefined) await writeOut(pieces);
+  else await writeFile(options.output, pieces);
+  return reportExitCode[record.verdict ?? 'unknown'];
+}
+
+async function* mismatchesOf(
+  { mismatches }: Stores,
+  { run, generation }: VerificationRecord,
+  reportValues: boolean,
+): AsyncGenerator<MismatchView, void> {
+  if (!generation) return;
+  let after: string | null | undefined;
+  do {
+    const pass = { run, generation: generation.number };
+    const page = await mismatches.page(pass, pageLength, after ?? undefined);
+    for (const { sourceValue, destinationValue, ...mismatch } of page.mismatches) {
+      yield {
+        ...mismatch,
+        ...(reportValues && sourceValue !== undefined && { sourceValue }),
+        ...(reportValues && destinationValue !== undefined && { destinationValue }),
+      };
+    }
+    after = page.next;
+  } while (after !== null);
+}
+
+async function* namespacesOf(
+  { tasks }: Stores,
+  { run, generation }: VerificationRecord,
+): AsyncGenerator<NamespaceCounts, void> {
+  if (!generation) return;
+  let after = '';
+  for (;;) {
+    const rows = await tasks.countsByNamespace(planKey(run, generation), {
+      after,
+      limit: pageLength,
+    });
+    yield* rows;
+    const last = rows.at(-1);
+    if (!last || rows.length < pageLength) return;
+    after = last.namespace;
+  }
+}
+
+async function writeFile(path: string, pieces: AsyncIterable<string>): Promise<void> {
+  let file;
+  try {
+    file = await open(path, 'w');
+  } catch (error) {
+    throw new SyncError('InvalidOption', `--output: the file ${path} cannot be written`, {
+      cause: error,
+    });
+  }
+  await using held = file;
+  for await (const piece of pieces) await held.write(piece);
+}
+
+async function writeOut(pieces: AsyncIterable<string>): Promise<void> {
+  for await (const piece of pieces) {
+    await new Promise<void>((resolve, reject) => {
+      process.stdout.write(piece, (error) => {
+        if (error) reject(error);
+        else resolve();
+      });
+    });
+  }
+}

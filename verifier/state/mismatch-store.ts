@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+import type { AnyBulkWriteOperation, Collection, Document } from 'mongodb';
+import type { Mismatch, MismatchView } from '../compare/mismatch.ts';
+import { onStore, type MetadataStore } from './verification-store.ts';
+
+interface StoredMismatch extends Document {
+  _id: string;
+}
+
+/** A pass of a run. */
+export interface PassKey {
+  readonly run: string;
+  readonly generation: number;
+}
+
+/** Some differences, and where the next ones begin; `next` is null at the end. */
+export interface MismatchPage {
+  readonly mismatches: readonly MismatchView[];
+  readonly next: string | null;
+}
+
+/** Mismatches of one kind. */
+export interface KindCount {
+  readonly kind: string;
+  readonly count: number;
+}
+
+/** The differences that passes have found, by namespace. One that is found twice is there once. */
+export class MismatchStore {
+  readonly #store: MetadataStore;
+  readonly #mismatches: Collection<StoredMismatch>;
+
+  constructor(store: MetadataStore) {
+    this.#store = store;
+    this.#mismatches = store.db.collection('mismatches');
+  }
+
+  async add(pass: PassKey, mismatches: readonly Mismatch[]): Promise<void> {
+    for (let first = 0; first < mismatches.length; first += 500) {
+      const writes = mismatches
+        .slice(first, first + 500)
+        .map((mismatch): AnyBulkWriteOperation<StoredMismatch> => ({
+          replaceOne: {
+            filter: { _id: keyOf(pass, mismatch) },
+            replacement: { ...pass, mismatch: mismatch.view },
+            upsert: true,
+          },
+        }));
+      await onStore(this.#store, async () => {
+        await this.#mismatches.bulkWrite(writes, { ordered: false });
+      });
+    }
+  }
+
+  /** @param after - `next` of the page before; undefined for the first one. */
+  async page(pass: PassKey, limit: number, after?: string): Promise<MismatchPage> {
+    const { signal } = this.#store;
+    const prefix = passText(pass);
+    const from = after === undefined ? prefix : prefix + after;
+    const found = await this.#mismatches
+      .find({ _id: { $gt: from, $lt: `${prefix}\u{10ffff}` } }, { signal })
+      .sort({ _id: 1 })
+      .limit(limit + 1)
+      .toArray();
+    const shown = found.slice(0, limit);
+    const last = shown.at(-1);
+    return {
+      mismatches: shown.map(({ mismatch }) => mismatch as MismatchView),
+      next: found.length > limit && last ? last._id.slice(prefix.length) : null,
+    };
+  }
+
+  async count(pass: PassKey): Promise<number> {
+    const { signal } = this.#store;
+    return await this.#mismatches.countDocuments(range(pass), { signal });
+  }
+
+  async countsByKind(pass: PassKey): Promise<KindCount[]> {
+    const { signal } = this.#store;
+    const rows = await this.#mismatches
+      .aggregate(
+        [
+          { $match: range(pass) },
+          { $group: { _id: '$mismatch.kind', count: { $sum: 1 } } },
+          { $sort: { _id: 1 } },
+        ],
+        { signal },
+      )
+      .toArray();
+    return rows.map(({ _id, count }) => ({ kind: String(_id), count: Number(count) }));
+  }
+
+  /** Forgets what earlier passes have found. */
+  async forgetBefore({ run, generation }: PassKey): Promise<void> {
+    await onStore(this.#store, async () => {
+      const pass = { run, generation };
+      await this.#mismatches.deleteMany({ _id: { $gte: `${run}:`, $lt: passText(pass) } });
+    });
+  }
+
+  async forgetRuns(living: readonly string[]): Promise<void> {
+    await onStore(this.#store, async () => {
+      await this.#mismatches.deleteMany({ run: { $nin: [...living] } });
+    });
+  }
+}
+
+function range(pass: PassKey): Document {
+  const prefix = passText(pass);
+  return { _id: { $gt: prefix, $lt: `${prefix}\u{10ffff}` } };
+}
+
+function passText({ run, generation }: PassKey): string {
+  return `${run}:${String(generation).padStart(8, '0')}:`;
+}
+
+/** In the order of namespaces. */
+function keyOf(pass: PassKey, { view, subject }: Mismatch): string {
+  const hash = createHash('sha256').update(subject).digest('hex');
+  return `${passText(pass)}${view.namespace}:${hash.slice(0, 32)}`;
+}

@@ -1,0 +1,89 @@
+import type { Binary } from 'mongodb';
+import { UUID, type Collection, type Document } from 'mongodb';
+import type { Recheck } from './records.ts';
+import { insertNew } from './task-store.ts';
+import { onStore, type MetadataStore } from './verification-store.ts';
+
+interface StoredRecheck extends Document {
+  _id: Binary | UUID;
+}
+
+/** Rechecks inserted by one command. */
+const batchLength = 200;
+
+/** What is to be compared again, noted for the pass that has to do it. What is noted twice is compared once or twice. */
+export class RecheckStore {
+  readonly #store: MetadataStore;
+  readonly #rechecks: Collection<StoredRecheck>;
+
+  constructor(store: MetadataStore) {
+    this.#store = store;
+    this.#rechecks = store.db.collection('rechecks');
+  }
+
+  async createIndexes(): Promise<void> {
+    await onStore(this.#store, async () => {
+      const key = { run: 1, generation: 1, 'namespace.db': 1, 'namespace.coll': 1 };
+      await this.#rechecks.createIndexes([{ key, name: 'by_namespace' }]);
+    });
+  }
+
+  /** Notes rechecks for a pass. */
+  async add(run: string, generation: number, rechecks: readonly Recheck[]): Promise<void> {
+    for (let first = 0; first < rechecks.length; first += batchLength) {
+      const documents = rechecks.slice(first, first + batchLength).map((recheck) => ({
+        _id: new UUID(),
+        run,
+        generation,
+        count: recheck.kind === 'ids' ? recheck.ids.length : 1,
+        ...recheck,
+      }));
+      await onStore(this.#store, async () => {
+        await insertNew(this.#rechecks, documents);
+      });
+    }
+  }
+
+  /** What is noted for a pass, or was for an earlier one that never came; by namespace, databases first. */
+  async *upTo(run: string, generation: number): AsyncGenerator<Recheck, void> {
+    const { signal } = this.#store;
+    const filter = { run, generation: { $lte: generation } };
+    const cursor = this.#rechecks
+      .find(filter, { signal, batchSize: 100 })
+      .sort({ 'namespace.db': 1, 'namespace.coll': 1 })
+      .allowDiskUse(true);
+    for await (const stored of cursor) yield stored as unknown as Recheck;
+  }
+
+  /** True where something is noted. */
+  async isWaiting(run: string): Promise<boolean> {
+    const { signal } = this.#store;
+    return await onStore(this.#store, async () => {
+      return (await this.#rechecks.findOne({ run }, { signal, projection: { _id: 1 } })) !== null;
+    });
+  }
+
+  /** How many documents, namespaces and databases are noted for passes after this one. */
+  async count(run: string, after: number): Promise<number> {
+    const { signal } = this.#store;
+    const pipeline = [
+      { $match: { run, generation: { $gt: after } } },
+      { $group: { _id: null, count: { $sum: '$count' } } },
+    ];
+    const [row] = await this.#rechecks.aggregate(pipeline, { signal }).toArray();
+    return Number(row?.['count'] ?? 0);
+  }
+
+  /** Forgets what a pass, all of whose tasks are stored, was planned from. */
+  async forgetUpTo(run: string, generation: number): Promise<void> {
+    await onStore(this.#store, async () => {
+      await this.#rechecks.deleteMany({ run, generation: { $lte: generation } });
+    });
+  }
+
+  async forgetRuns(living: readonly string[]): Promise<void> {
+    await onStore(this.#store, async () => {
+      await this.#rechecks.deleteMany({ run: { $nin: [...living] } });
+    });
+  }
+}

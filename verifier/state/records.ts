@@ -1,0 +1,118 @@
+import type { Binary, Timestamp } from 'mongodb';
+import type { Namespace } from '../../mongo/namespace.ts';
+import type { NamespaceFilterEntry } from '../../mongo/namespace-filter.ts';
+import type { ErrorName } from '../../service/error-table.ts';
+
+/** Version of what is stored: another one is refused. */
+export const formatVersion = 1;
+
+/** The two sides of a comparison. */
+export type SideName = 'source' | 'destination';
+
+/** One of something for each side. */
+export type OfSides<T> = Readonly<Record<SideName, T>>;
+
+/** Which pass it is: everything; what is pending; or the one that decides. */
+export type GenerationKind = 'first' | 'recheck' | 'last';
+
+/** What a verification is about, as it was when it began. */
+export interface ScopeRecord {
+  readonly includeNamespaces: readonly NamespaceFilterEntry[] | null;
+  readonly excludeNamespaces: readonly NamespaceFilterEntry[] | null;
+  /** True where the sync leaves out what indexes it can (`buildIndexes: never`). */
+  readonly mayLackIndexes: boolean;
+}
+
+/** Where the verification of one side begins. */
+export interface Start {
+  readonly isSharded: boolean;
+  /** Changes after this cluster time are followed. */
+  readonly from: Timestamp;
+}
+
+/** How far the changes of a side have been noted. */
+export interface Position {
+  readonly token: Binary;
+  readonly time: Timestamp;
+}
+
+/** A pass whose tasks are all stored. */
+export interface GenerationRecord {
+  /** 0 is the first pass. */
+  readonly number: number;
+  /** Of the lead that has planned it: tasks of any other are those of a plan that was never finished. */
+  readonly epoch: number;
+  readonly kind: GenerationKind;
+  /** Reads of this pass see every write up to these times. */
+  readonly readAfter: OfSides<Timestamp>;
+  readonly startedAt: Date;
+}
+
+/** Sums over all passes that are over. */
+export interface Totals {
+  readonly documents: number;
+  readonly bytes: number;
+}
+
+/** Why a verification cannot go on. */
+export interface ErrorRecord {
+  readonly name: ErrorName;
+  readonly message: string;
+  /** True where changes are lost, so that only a new verification can give a verdict. */
+  readonly isFinal: boolean;
+}
+
+/** A verification. It is written by the lead alone, apart from what the API's commands change. */
+export interface VerificationRecord {
+  readonly formatVersion: number;
+  /** Names this attempt: everything else that is stored carries it. */
+  readonly run: string;
+  readonly status: 'idle' | 'running' | 'complete';
+  readonly writesOff: boolean;
+  /** The clusters and the filter, so that nobody takes the state of others for that of his own. */
+  readonly subject: string | null;
+  readonly scope: ScopeRecord | null;
+  readonly starts: OfSides<Start> | null;
+  readonly positions: OfSides<Position | null>;
+  readonly generation: GenerationRecord | null;
+  readonly totals: Totals;
+  readonly verdict: 'equal' | 'different' | null;
+  readonly error: ErrorRecord | null;
+  readonly startedAt: Date | null;
+  readonly completedAt: Date | null;
+}
+
+/** One piece of comparing, as it is stored. Pure data. */
+export type TaskWork =
+  /** Existence, kind, options, indexes and placement of a namespace. */
+  | { readonly kind: 'metadata' }
+  /** Every document of a collection; a large one is split in ranges. */
+  | { readonly kind: 'collection' }
+  /** Bounds are `{_id: ...}`. */
+  | { readonly kind: 'range'; readonly min: Binary | null; readonly max: Binary | null }
+  /** The documents of these ids, as keys are written in bytes. */
+  | { readonly kind: 'ids'; readonly ids: readonly Binary[] };
+
+/** Documents and bytes of the source. */
+export interface Amount {
+  readonly documents: number;
+  readonly bytes: number;
+}
+
+/** A task of a pass. */
+export interface Task {
+  readonly namespace: Namespace;
+  readonly work: TaskWork;
+  /** What it has to compare, as far as that is known. */
+  readonly expected: Amount;
+}
+
+/** What is to be compared again in a later pass. */
+export type Recheck =
+  | { readonly kind: 'ids'; readonly namespace: Namespace; readonly ids: readonly Binary[] }
+  /** Options, indexes and placement. */
+  | { readonly kind: 'metadata'; readonly namespace: Namespace }
+  /** Every document, and metadata. */
+  | { readonly kind: 'whole'; readonly namespace: Namespace }
+  /** Each namespace of a database that was dropped. */
+  | { readonly kind: 'database'; readonly db: string };

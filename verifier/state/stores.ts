@@ -1,0 +1,25 @@
+import { MismatchStore } from './mismatch-store.ts';
+import { RecheckStore } from './recheck-store.ts';
+import { TaskStore } from './task-store.ts';
+import {
+  VerificationStore,
+  type MetadataStore,
+  type ProcessIdentity,
+} from './verification-store.ts';
+
+/** Everything that a verification keeps in the metadata store. */
+export interface Stores {
+  readonly verifications: VerificationStore;
+  readonly tasks: TaskStore;
+  readonly rechecks: RecheckStore;
+  readonly mismatches: MismatchStore;
+}
+
+export function storesOf(store: MetadataStore, identity: ProcessIdentity): Stores {
+  return {
+    verifications: new VerificationStore(store, identity),
+    tasks: new TaskStore(store),
+    rechecks: new RecheckStore(store),
+    mismatches: new MismatchStore(store),
+  };
+}

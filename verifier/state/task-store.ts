@@ -1,0 +1,330 @@
+import {
+  MongoBulkWriteError,
+  UUID,
+  type AnyBulkWriteOperation,
+  type Collection,
+  type Document,
+} from 'mongodb';
+import { serverCode } from '../../mongo/server-errors.ts';
+import type { Amount, Task, TaskWork } from './records.ts';
+import { onStore, type MetadataStore } from './verification-store.ts';
+
+/** A pass of a run, as one plan has made it. */
+export interface PlanKey {
+  readonly run: string;
+  readonly generation: number;
+  readonly epoch: number;
+}
+
+/** A task that a process has taken. */
+export interface ClaimedTask extends Task {
+  readonly key: string;
+  /** Names this taking of it: what another one writes of it counts no more. */
+  readonly claim: string;
+}
+
+/** How a task ended. */
+export interface TaskEnd {
+  readonly task: ClaimedTask;
+  readonly isFailed: boolean;
+  readonly isMetadata: boolean;
+  readonly compared: Amount;
+  /** Differences beyond those that are kept. */
+  readonly isOverflowing: boolean;
+}
+
+/** The tasks of a pass, summed up. */
+export interface TaskCounts {
+  readonly added: number;
+  readonly processing: number;
+  readonly failed: number;
+  readonly completed: number;
+  readonly metadataMismatch: number;
+  readonly compared: Amount;
+  readonly expected: Amount;
+  /** True where there were more differences than are kept. */
+  readonly isOverflowing: boolean;
+}
+
+/** The tasks of a pass in one namespace. */
+export interface NamespaceCounts {
+  readonly namespace: string;
+  readonly tasks: number;
+  readonly endedTasks: number;
+  readonly failedTasks: number;
+  readonly compared: Amount;
+  readonly expected: Amount;
+}
+
+interface StoredTask extends Document {
+  _id: string;
+}
+
+/** Parts of a collection come first: other processes have something to do as soon as a large one is split. */
+const partSeq = -1;
+
+/** How much more there is to do for a range than for a small task. */
+const rangeWeight = 4;
+
+/** Tasks inserted or ended by one command. */
+const batchLength = 200;
+
+/**
+ * The tasks of all passes. A task goes from `added` to `processing` to `completed` or `failed`; one that was taken by a process
+ * that is gone goes back to `added`. It ends only for the claim that holds it.
+ */
+export class TaskStore {
+  readonly #store: MetadataStore;
+  readonly #tasks: Collection<StoredTask>;
+
+  constructor(store: MetadataStore) {
+    this.#store = store;
+    this.#tasks = store.db.collection('tasks');
+  }
+
+  async createIndexes(): Promise<void> {
+    await onStore(this.#store, async () => {
+      const key = { run: 1, generation: 1, epoch: 1, state: 1, seq: 1 };
+      await this.#tasks.createIndexes([{ key, name: 'by_state' }]);
+    });
+  }
+
+  /** Stores tasks of a plan that nobody takes yet, to be taken in the order of `seq`. */
+  async add(plan: PlanKey, tasks: readonly Task[], seq: number): Promise<void> {
+    await this.#insert(
+      tasks.map((task) => {
+        const _id = new UUID().toHexString();
+        return { _id, ...plan, ...storedTask(task), seq };
+      }),
+    );
+  }
+
+  /** Forgets what an attempt at a plan has left that nobody takes yet. */
+  async drop(plan: PlanKey): Promise<void> {
+    await onStore(this.#store, async () => {
+      await this.#tasks.deleteMany({ ...plan });
+    });
+  }
+
+  /**
+   * Splits a task: its parts are stored, and take its place. Parts of an earlier claim that came to nothing are removed when
+   * a task is taken again.
+   */
+  async split(plan: PlanKey, parent: ClaimedTask, parts: readonly Task[]): Promise<void> {
+    await this.#insert(
+      parts.map((task, index) => ({
+        _id: `${parent.claim}:${index}`,
+        ...plan,
+        ...storedTask(task),
+        seq: partSeq,
+        parent: parent.key,
+      })),
+    );
+  }
+
+  /** Takes tasks of a pass: so many small ones, or a quarter of that of ranges. @param claim - a new name. */
+  async claim(
+    plan: PlanKey,
+    weight: number,
+    { owner, claim }: { readonly owner: string; readonly claim: string },
+  ): Promise<ClaimedTask[]> {
+    const { signal } = this.#store;
+    return await onStore(this.#store, async () => {
+      const free = await this.#tasks
+        .find({ ...plan, state: 'added' }, { signal, projection: { 'work.kind': 1 } })
+        .sort({ seq: 1 })
+        .limit(weight)
+        .toArray();
+      if (free.length === 0) return [];
+      let room = weight;
+      const isWithin = ({ work }: Document): boolean => {
+        const hasRoom = room > 0;
+        room -= (work as TaskWork).kind === 'range' ? rangeWeight : 1;
+        return hasRoom;
+      };
+      const keys = free.filter(isWithin).map(({ _id }) => _id);
+      await this.#tasks.updateMany(
+        { _id: { $in: keys }, state: 'added' },
+        { $set: { state: 'processing', owner, claim }, $inc: { claims: 1 } },
+      );
+      const taken = await this.#tasks.find({ _id: { $in: keys }, claim }, { signal }).toArray();
+      const again = taken.filter(({ claims }) => Number(claims) > 1).map(({ _id }) => _id);
+      if (again.length > 0) await this.#tasks.deleteMany({ ...plan, parent: { $in: again } });
+      return taken.map((task) => claimedTask(task, claim));
+    });
+  }
+
+  /** Records how tasks ended, all that they found having been stored before. */
+  async end(ends: readonly TaskEnd[]): Promise<void> {
+    const writes = ends.map(
+      ({
+        task,
+        isFailed,
+        isMetadata,
+        isOverflowing,
+        compared,
+      }): AnyBulkWriteOperation<StoredTask> => ({
+        updateOne: {
+          filter: { _id: task.key, claim: task.claim, state: 'processing' },
+          update: {
+            $set: {
+              state: isFailed ? 'failed' : 'completed',
+              isMetadataMismatch: isFailed && isMetadata,
+              isOverflowing,
+              compared,
+            },
+          },
+        },
+      }),
+    );
+    await onStore(this.#store, async () => {
+      await this.#tasks.bulkWrite(writes, { ordered: false });
+    });
+  }
+
+  /** Gives back what processes have taken that are gone. */
+  async releaseOthers(run: string, living: readonly string[]): Promise<void> {
+    await onStore(this.#store, async () => {
+      await this.#tasks.updateMany(
+        { run, state: 'processing', owner: { $nin: [...living] } },
+        { $set: { state: 'added' }, $unset: { owner: 1, claim: 1 } },
+      );
+    });
+  }
+
+  /** True when all tasks of a pass have ended. */
+  async isOver(plan: PlanKey): Promise<boolean> {
+    const { signal } = this.#store;
+    return await onStore(this.#store, async () => {
+      const open = { ...plan, state: { $in: ['added', 'processing'] } };
+      return (await this.#tasks.findOne(open, { signal, projection: { _id: 1 } })) === null;
+    });
+  }
+
+  async counts(plan: PlanKey): Promise<TaskCounts> {
+    const { signal } = this.#store;
+    const pipeline = [
+      { $match: { ...plan } },
+      { $group: { _id: '$state', count: { $sum: 1 }, ...sums, ...flags } },
+    ];
+    const rows = await this.#tasks.aggregate(pipeline, { signal }).toArray();
+    const of = (state: string): number =>
+      Number(rows.find(({ _id }) => _id === state)?.['count'] ?? 0);
+    const total = (field: string): number =>
+      rows.reduce((sum, row) => sum + Number(row[field] ?? 0), 0);
+    return {
+      added: of('added'),
+      processing: of('processing'),
+      failed: of('failed'),
+      completed: of('completed'),
+      metadataMismatch: total('metadata'),
+      isOverflowing: total('overflowing') > 0,
+      compared: { documents: total('documents'), bytes: total('bytes') },
+      expected: { documents: total('expectedDocuments'), bytes: total('expectedBytes') },
+    };
+  }
+
+  /** Counts by namespace, in the order of their names. @param after - the namespace to begin after. */
+  async countsByNamespace(
+    plan: PlanKey,
+    { after, limit }: { readonly after: string; readonly limit: number },
+  ): Promise<NamespaceCounts[]> {
+    const { signal } = this.#store;
+    const isIn = (...states: string[]): Document => ({
+      $sum: { $cond: [{ $in: ['$state', states] }, 1, 0] },
+    });
+    const rows = await this.#tasks
+      .aggregate(
+        [
+          { $match: { ...plan } },
+          { $set: { name: { $concat: ['$namespace.db', '.', '$namespace.coll'] } } },
+          { $match: { name: { $gt: after } } },
+          {
+            $group: {
+              _id: '$name',
+              tasks: { $sum: 1 },
+              ended: isIn('failed', 'completed'),
+              failed: isIn('failed'),
+              ...sums,
+            },
+          },
+          { $sort: { _id: 1 } },
+          { $limit: limit },
+        ],
+        { signal },
+      )
+      .toArray();
+    return rows.map((row) => ({
+      namespace: String(row['_id']),
+      tasks: Number(row['tasks']),
+      endedTasks: Number(row['ended']),
+      failedTasks: Number(row['failed']),
+      compared: { documents: Number(row['documents']), bytes: Number(row['bytes']) },
+      expected: {
+        documents: Number(row['expectedDocuments']),
+        bytes: Number(row['expectedBytes']),
+      },
+    }));
+  }
+
+  /** Forgets the tasks of a run but those of one pass. */
+  async forgetOthers({ run, generation, epoch }: PlanKey): Promise<void> {
+    await onStore(this.#store, async () => {
+      await this.#tasks.deleteMany({ run, generation: { $lt: generation } });
+      await this.#tasks.deleteMany({ run, generation, epoch: { $lt: epoch } });
+    });
+  }
+
+  async forgetRuns(living: readonly string[]): Promise<void> {
+    await onStore(this.#store, async () => {
+      await this.#tasks.deleteMany({ run: { $nin: [...living] } });
+    });
+  }
+
+  async #insert(tasks: readonly StoredTask[]): Promise<void> {
+    for (let first = 0; first < tasks.length; first += batchLength) {
+      const part = tasks.slice(first, first + batchLength);
+      await onStore(this.#store, async () => {
+        await insertNew(this.#tasks, part);
+      });
+    }
+  }
+}
+
+const sums = {
+  documents: { $sum: '$compared.documents' },
+  bytes: { $sum: '$compared.bytes' },
+  expectedDocuments: { $sum: '$expected.documents' },
+  expectedBytes: { $sum: '$expected.bytes' },
+};
+
+const flags = {
+  metadata: { $sum: { $cond: ['$isMetadataMismatch', 1, 0] } },
+  overflowing: { $sum: { $cond: ['$isOverflowing', 1, 0] } },
+};
+
+/** Inserts what is not there yet: the same may have been inserted by an attempt whose answer was lost. */
+export async function insertNew<T extends Document & { _id: unknown }>(
+  collection: Collection<T>,
+  documents: readonly T[],
+): Promise<void> {
+  if (documents.length === 0) return;
+  try {
+    await collection.insertMany(documents as never, { ordered: false });
+  } catch (error) {
+    const isThere =
+      error instanceof MongoBulkWriteError &&
+      error.result.getWriteConcernError() === undefined &&
+      [error.writeErrors].flat().every(({ code }) => code === serverCode.duplicateKey);
+    if (!isThere || [error.writeErrors].flat().length === 0) throw error;
+  }
+}
+
+function storedTask({ namespace, work, expected }: Task): Document {
+  return { namespace, work, expected, state: 'added', claims: 0 };
+}
+
+function claimedTask(stored: StoredTask, claim: string): ClaimedTask {
+  const { namespace, work, expected } = stored as unknown as Task;
+  return { namespace, work: work satisfies TaskWork, expected, key: stored._id, claim };
+}

@@ -1,0 +1,324 @@
+import { UUID, type Collection, type Db, type Document } from 'mongodb';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { verifierDatabase } from '../../mongo/namespace.ts';
+import { retrying, type RetryContext } from '../../mongo/retrying.ts';
+import { connectionError, isTransient } from '../../mongo/server-errors.ts';
+import { SyncError } from '../../service/errors.ts';
+import { formatVersion, type ErrorRecord, type VerificationRecord } from './records.ts';
+
+/** How long a lead, or a process, counts as alive after it was last heard of, by the clock of the metadata store. */
+const leaseMs = 10_000;
+
+interface Stored<T> extends Document {
+  _id: T;
+}
+
+interface ProcessId {
+  readonly verification: string;
+  readonly id: string;
+}
+
+/** Another process leads the verification now, or it was begun anew: what this one would write counts no more. */
+export class LeadLost extends Error {
+  override readonly name = 'LeadLost';
+}
+
+/** Who a process is. */
+export interface ProcessIdentity {
+  /** Name of the verification. */
+  readonly verification: string;
+  /** The name that it has in every life. */
+  readonly id: string;
+  /** Of this life. */
+  readonly incarnation: string;
+}
+
+/** How the collections of the metadata store are reached. */
+export interface MetadataStore extends RetryContext {
+  readonly db: Db;
+}
+
+/** The database of the metadata store: every write is acknowledged by a majority. */
+export function metadataDb(cluster: ClusterClient): Db {
+  return cluster.decoded.db(verifierDatabase, { writeConcern: { w: 'majority', journal: true } });
+}
+
+/** Runs work on the metadata store, which may be repeated, until it succeeds. */
+export async function onStore<T>(store: MetadataStore, run: () => Promise<T>): Promise<T> {
+  const named = async (): Promise<T> => {
+    try {
+      return await run();
+    } catch (error) {
+      store.signal.throwIfAborted();
+      throw connectionError(error) ?? error;
+    }
+  };
+  return await retrying(store, 'metadata store', named, isTransient);
+}
+
+/** What is stored of one verification as a whole, who leads it, and which processes work on it. */
+export class VerificationStore {
+  readonly #store: MetadataStore;
+  readonly #verifications: Collection<Stored<string>>;
+  readonly #processes: Collection<Stored<ProcessId>>;
+  readonly #identity: ProcessIdentity;
+
+  constructor(store: MetadataStore, identity: ProcessIdentity) {
+    this.#store = store;
+    this.#identity = identity;
+    this.#verifications = store.db.collection('verifications');
+    this.#processes = store.db.collection('processes');
+  }
+
+  /** @throws SyncError CheckFailed where it was written by another version. */
+  async read(): Promise<VerificationRecord | undefined> {
+    const { signal } = this.#store;
+    const found = await onStore(this.#store, async () => {
+      return await this.#verifications.findOne(this.#key(), { signal });
+    });
+    if (!found) return undefined;
+    if (found['formatVersion'] === formatVersion) return found as unknown as VerificationRecord;
+    throw new SyncError(
+      'CheckFailed',
+      `the metadata store holds the verification ${this.#identity.verification} of another version of clustersync; start with --clean, or under another name`,
+    );
+  }
+
+  /** The runs of all verifications that are on record. */
+  async runs(): Promise<string[]> {
+    return await onStore(this.#store, async () => {
+      const found = await this.#verifications.find({}, { projection: { run: 1 } }).toArray();
+      return found.map(({ run }) => String(run));
+    });
+  }
+
+  /** Forgets the verification: its run is replaced by one that has not begun. */
+  async clean(): Promise<void> {
+    const { verification } = this.#identity;
+    const record: VerificationRecord = { ...freshRecord(), status: 'idle', writesOff: false };
+    await onStore(this.#store, async () => {
+      await this.#verifications.replaceOne({ _id: verification }, { ...record }, { upsert: true });
+    });
+  }
+
+  /**
+   * Lets the verification begin, where it has not; lets one that failed go on, or begin anew where changes are lost. Does
+   * nothing while it runs and when it is complete.
+   */
+  async begin(): Promise<void> {
+    const startedAt = new Date();
+    const { subject: _subject, writesOff: _writesOff, ...fresh } = freshRecord();
+    await this.#create();
+    const lost = { ...this.#key(), 'error.isFinal': true };
+    const idle = { ...this.#key(), status: 'idle' };
+    await onStore(this.#store, async () => {
+      const anew = { $set: { ...fresh, status: 'running', startedAt } };
+      await this.#verifications.updateOne(lost, anew);
+      await this.#verifications.updateOne(idle, { $set: { status: 'running', startedAt } });
+      await this.#verifications.updateOne(
+        { ...this.#key(), status: 'running', 'error.isFinal': false },
+        { $set: { error: null } },
+      );
+    });
+  }
+
+  /** @returns false when that was known. */
+  async setWritesOff(): Promise<boolean> {
+    await this.#create();
+    let attempts = 0;
+    return await onStore(this.#store, async () => {
+      const unset = { ...this.#key(), writesOff: false };
+      const { modifiedCount } = await this.#verifications.updateOne(unset, {
+        $set: { writesOff: true },
+      });
+      // The answer to an attempt may have been lost.
+      return modifiedCount > 0 || attempts++ > 0;
+    });
+  }
+
+  /** Records what a verification is about, where that is not on record. @returns what is on record. */
+  async claimSubject(subject: string): Promise<string> {
+    await this.#create();
+    return await onStore(this.#store, async () => {
+      const isFree = { $or: [{ subject: null }, { status: 'idle' }] };
+      await this.#verifications.updateOne({ ...this.#key(), ...isFree }, { $set: { subject } });
+      const found = await this.#verifications.findOne(this.#key());
+      return String(found?.['subject']);
+    });
+  }
+
+  /** Records why a run cannot go on. The first reason stays. */
+  async fail(run: string, error: ErrorRecord): Promise<void> {
+    const filter = { ...this.#key(), run, status: 'running', error: null };
+    await onStore(this.#store, async () => {
+      await this.#verifications.updateOne(filter, { $set: { error } });
+    });
+  }
+
+  /** Takes the lead of a run where nobody has it, or its lease has ended. @returns the lead's epoch. */
+  async takeLead(run: string): Promise<number | undefined> {
+    const { incarnation } = this.#identity;
+    return await onStore(this.#store, async () => {
+      const mine = await this.#verifications.findOne({
+        ...this.#key(),
+        run,
+        'lead.holder': incarnation,
+      });
+      const isFree = { $lte: [{ $ifNull: ['$lead.until', new Date(0)] }, '$$NOW'] };
+      const taken = await this.#verifications.findOneAndUpdate(
+        mine
+          ? { ...this.#key(), run, 'lead.holder': incarnation }
+          : { ...this.#key(), run, $expr: isFree },
+        [
+          {
+            $set: {
+              lead: {
+                holder: incarnation,
+                until: { $add: ['$$NOW', leaseMs] },
+                epoch: { $add: [{ $ifNull: ['$lead.epoch', 0] }, 1] },
+              },
+            },
+          },
+        ],
+        { returnDocument: 'after' },
+      );
+      return taken ? Number((taken['lead'] as Document)['epoch']) : undefined;
+    });
+  }
+
+  /** Prolongs the lead and writes a change. @throws LeadLost */
+  async updateAsLead(
+    run: string,
+    epoch: number,
+    change: Partial<VerificationRecord> = {},
+  ): Promise<void> {
+    const { incarnation } = this.#identity;
+    await onStore(this.#store, async () => {
+      const { matchedCount } = await this.#verifications.updateOne(
+        { ...this.#key(), run, 'lead.holder': incarnation, 'lead.epoch': epoch },
+        [
+          {
+            $set: {
+              ...literals(change),
+              'lead.until': { $add: ['$$NOW', leaseMs] },
+            },
+          },
+        ],
+      );
+      if (matchedCount === 0) throw new LeadLost('another process leads the verification');
+    });
+  }
+
+  /** Gives the lead back, so that another process need not wait for the end of its lease. */
+  async releaseLead(): Promise<void> {
+    const { incarnation } = this.#identity;
+    await this.#verifications.updateOne(
+      { ...this.#key(), 'lead.holder': incarnation },
+      { $set: { 'lead.until': new Date(0) } },
+    );
+  }
+
+  /**
+   * Says that this process lives, in place of any former one of the same id, whose lead ends.
+   * @returns the former one's incarnation.
+   */
+  async register(): Promise<string | undefined> {
+    const { incarnation } = this.#identity;
+    return await onStore(this.#store, async () => {
+      const former = await this.#processes.findOneAndUpdate(this.#process(), this.#alive(), {
+        upsert: true,
+        returnDocument: 'before',
+      });
+      const before: unknown = former?.['incarnation'];
+      if (typeof before !== 'string' || before === incarnation) return undefined;
+      await this.#verifications.updateOne(
+        { ...this.#key(), 'lead.holder': before },
+        { $set: { 'lead.until': new Date(0) } },
+      );
+      return before;
+    });
+  }
+
+  /** Says that this process still lives. @returns false where another one goes by its id now. */
+  async heartbeat(): Promise<boolean> {
+    const { incarnation } = this.#identity;
+    return await onStore(this.#store, async () => {
+      const filter = { ...this.#process(), incarnation };
+      const { matchedCount } = await this.#processes.updateOne(filter, this.#alive());
+      if (matchedCount > 0) return true;
+      const other = await this.#processes.findOne(this.#process());
+      if (other) return false;
+      await this.#processes.updateOne(this.#process(), this.#alive(), { upsert: true });
+      return true;
+    });
+  }
+
+  /** Ids of the processes that live, and the incarnations of all those. */
+  async living(): Promise<readonly { readonly id: string; readonly incarnation: string }[]> {
+    return await onStore(this.#store, async () => {
+      const { verification } = this.#identity;
+      const found = await this.#processes
+        .find({ '_id.verification': verification, $expr: { $gt: ['$until', '$$NOW'] } })
+        .toArray();
+      return found.map(({ _id, incarnation }) => ({
+        id: _id.id,
+        incarnation: String(incarnation),
+      }));
+    });
+  }
+
+  async unregister(): Promise<void> {
+    const { incarnation } = this.#identity;
+    await this.#processes.deleteOne({ ...this.#process(), incarnation });
+  }
+
+  async #create(): Promise<void> {
+    await onStore(this.#store, async () => {
+      await this.#verifications.updateOne(
+        this.#key(),
+        { $setOnInsert: { ...freshRecord() } },
+        { upsert: true },
+      );
+    });
+  }
+
+  #key(): { _id: string } {
+    return { _id: this.#identity.verification };
+  }
+
+  #process(): { _id: ProcessId } {
+    const { verification, id } = this.#identity;
+    return { _id: { verification, id } };
+  }
+
+  #alive(): Document[] {
+    const { incarnation } = this.#identity;
+    return [{ $set: { incarnation, until: { $add: ['$$NOW', leaseMs] } } }];
+  }
+}
+
+function freshRecord(): VerificationRecord {
+  return {
+    formatVersion,
+    run: new UUID().toHexString(),
+    status: 'idle',
+    writesOff: false,
+    subject: null,
+    scope: null,
+    starts: null,
+    positions: { source: null, destination: null },
+    generation: null,
+    totals: { documents: 0, bytes: 0 },
+    verdict: null,
+    error: null,
+    startedAt: null,
+    completedAt: null,
+  };
+}
+
+/** Values as a pipeline takes them for themselves. */
+function literals(change: Partial<VerificationRecord>): Document {
+  return Object.fromEntries(
+    Object.entries(change).map(([name, value]) => [name, { $literal: value }]),
+  );
+}

@@ -1,0 +1,55 @@
+import type { Stores } from './state/stores.ts';
+import type { Amount, VerificationRecord } from './state/records.ts';
+import type { TaskCounts } from './state/task-store.ts';
+import type { KindCount } from './state/mismatch-store.ts';
+import type { MismatchView } from './compare/mismatch.ts';
+import type { ProcessIdentity } from './state/verification-store.ts';
+import { planKey } from './lead/lead.ts';
+
+/** How many differences progress shows. */
+const maxShown = 20;
+
+/** A verification, summed up from what is on record. */
+export interface Summary {
+  readonly identity: Pick<ProcessIdentity, 'verification' | 'id'>;
+  readonly record: VerificationRecord | undefined;
+  /** Of the current pass, or the last one. */
+  readonly counts: TaskCounts | undefined;
+  readonly waiting: number;
+  readonly mismatchCount: number;
+  readonly mismatchKinds: readonly KindCount[];
+  readonly mismatches: readonly MismatchView[];
+  /** Compared by all passes together. */
+  readonly compared: Amount;
+  /** Ids of the processes that work on it. */
+  readonly processes: readonly string[];
+  readonly atMs: number;
+}
+
+/** Reads everything that progress and reports tell. */
+export async function readSummary(stores: Stores, identity: Summary['identity']): Promise<Summary> {
+  const record = await stores.verifications.read();
+  const processes = await stores.verifications.living();
+  const generation = record?.generation ?? undefined;
+  const pass = record && generation && { run: record.run, generation: generation.number };
+  const counts =
+    record && generation && (await stores.tasks.counts(planKey(record.run, generation)));
+  const mismatchKinds = pass ? await stores.mismatches.countsByKind(pass) : [];
+  const page = pass ? await stores.mismatches.page(pass, maxShown) : undefined;
+  const waits = record?.status === 'running' && record.verdict === null;
+  return {
+    identity,
+    record,
+    counts,
+    waiting: waits ? await stores.rechecks.count(record.run, generation?.number ?? -1) : 0,
+    mismatchCount: mismatchKinds.reduce((sum, { count }) => sum + count, 0),
+    mismatchKinds,
+    mismatches: page?.mismatches ?? [],
+    compared: {
+      documents: (record?.totals.documents ?? 0) + (counts?.compared.documents ?? 0),
+      bytes: (record?.totals.bytes ?? 0) + (counts?.compared.bytes ?? 0),
+    },
+    processes: processes.map(({ id }) => id).sort(),
+    atMs: Date.now(),
+  };
+}

@@ -1,0 +1,204 @@
+import { MongoServerError } from 'mongodb';
+import { listIndexes, type NamespaceInfo } from '../../mongo/catalog.ts';
+import { idBound, type IdRange } from '../../mongo/id-range.ts';
+import { namespaceText } from '../../mongo/namespace.ts';
+import { retrying, type RetryContext } from '../../mongo/retrying.ts';
+import { codeOf, isReadRepeatable, serverCode } from '../../mongo/server-errors.ts';
+import { encodeSpec } from '../../mongo/specification.ts';
+import { messageOf } from '../../service/errors.ts';
+import { Binary } from 'mongodb';
+import type { Excuse } from '../compare/batch-matcher.ts';
+import type { CompareContext, Side } from '../compare/compare-context.ts';
+import { compareIds, idLists } from '../compare/compare-ids.ts';
+import { compareOrder } from '../compare/compare-order.ts';
+import { compareRange } from '../compare/compare-range.ts';
+import type { Comparison } from '../compare/comparison.ts';
+import { expiryExcuse } from '../compare/expiry.ts';
+import { idDocument, keyOfBytes } from '../compare/id-key.ts';
+import { metadataDifferences, type NamespaceState } from '../compare/metadata-difference.ts';
+import type { DocumentDifference, MetadataDifference } from '../compare/mismatch.ts';
+import { wholeRange } from '../compare/read-documents.ts';
+import { readPlacement } from '../compare/read-placement.ts';
+import { readShardIndexes } from '../compare/read-shard-indexes.ts';
+import { splitRanges } from '../compare/split-ranges.ts';
+import {
+  isCapped,
+  isCollectionPair,
+  sourceCollection,
+  type NamespacePair,
+} from '../generation/namespace-pairs.ts';
+import type { GenerationKind, Task, TaskWork } from '../state/records.ts';
+import type { CatalogCache } from './catalog-cache.ts';
+
+/** What a task works with. */
+export interface TaskContext extends CompareContext, RetryContext {
+  readonly monitor: CompareContext['monitor'] & RetryContext['monitor'];
+  readonly kind: GenerationKind;
+  readonly mayLackIndexes: boolean;
+  readonly catalog: CatalogCache;
+}
+
+/** What a task came to. */
+export type Outcome =
+  /** Its parts take its place. */
+  | { readonly kind: 'split'; readonly parts: readonly Task[] }
+  | { readonly kind: 'metadata'; readonly differences: readonly MetadataDifference[] }
+  | { readonly kind: 'documents'; readonly comparison: Comparison }
+  /** It was changed while it was read: to be compared again as a whole. Never in the last pass. */
+  | { readonly kind: 'disturbed' };
+
+/** Carries out a task, again and again while servers cannot be reached. */
+export async function runTask(context: TaskContext, task: Task): Promise<Outcome> {
+  try {
+    return await retrying(
+      context,
+      task.work.kind,
+      async () => await attemptTask(context, task),
+      isReadRepeatable,
+    );
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (context.kind === 'last' || !isOfNamespace(error)) throw error;
+    const namespace = namespaceText(task.namespace);
+    context.logger.warn({ namespace, reason: messageOf(error) }, 'comparing it again later');
+    return { kind: 'disturbed' };
+  }
+}
+
+/** True for errors that may come of changes to a namespace while it was read: they do not end a verification yet. */
+function isOfNamespace(error: unknown): boolean {
+  return error instanceof MongoServerError && codeOf(error) !== serverCode.unauthorized;
+}
+
+async function attemptTask(
+  context: TaskContext,
+  { namespace, work, expected }: Task,
+): Promise<Outcome> {
+  const pair = await context.catalog.pair(namespace);
+  if (work.kind !== 'metadata' && !isCollectionPair(pair)) {
+    // It was one when the pass was planned.
+    if (context.kind !== 'last') return { kind: 'disturbed' };
+    return { kind: 'metadata', differences: await compareMetadata(context, pair) };
+  }
+  switch (work.kind) {
+    case 'metadata':
+      return { kind: 'metadata', differences: await compareMetadata(context, pair) };
+    case 'collection':
+      return await compareCollection(context, pair, expected.bytes);
+    case 'range':
+      return { kind: 'documents', comparison: await compareWhole(context, pair, rangeOf(work)) };
+    case 'ids': {
+      const excuse = await excuseOf(context, pair);
+      const ids = work.ids.map((id) => keyOfBytes(id.buffer));
+      return { kind: 'documents', comparison: await compareIds(context, namespace, ids, excuse) };
+    }
+  }
+}
+
+async function compareMetadata(
+  { source, destination, signal, kind, mayLackIndexes }: TaskContext,
+  pair: NamespacePair,
+): Promise<MetadataDifference[]> {
+  const [expected, actual] = await Promise.all([
+    readState(source, pair.source, signal),
+    readState(destination, pair.destination, signal),
+  ]);
+  const rules = { isReplicatedFormRight: kind !== 'last', mayLackIndexes };
+  if (!actual?.placement?.shardKey) return metadataDifferences(expected, actual, rules);
+  const shardIndexes = await readShardIndexes(destination, pair.namespace, actual.indexes, signal);
+  return metadataDifferences(expected, { ...actual, shardIndexes }, rules);
+}
+
+async function readState(
+  side: Side,
+  info: NamespaceInfo | undefined,
+  signal: AbortSignal,
+): Promise<NamespaceState | undefined> {
+  if (!info) return undefined;
+  if (info.kind !== 'collection') return { info, indexes: [], placement: undefined };
+  const { namespace } = info;
+  const indexes = (await listIndexes(side.cluster, namespace, signal)) ?? [];
+  const placement = side.isSharded ? await readPlacement(side, namespace, signal) : undefined;
+  return { info, indexes, placement };
+}
+
+async function compareCollection(
+  context: TaskContext,
+  pair: NamespacePair,
+  sizeBytes: number,
+): Promise<Outcome> {
+  const { source, signal, kind, rangeBytes } = context;
+  if (isCapped(pair)) {
+    const comparison = await compareWhole(context, pair, wholeRange);
+    const isQuiet = kind === 'last' && comparison.found.length === 0;
+    const order = isQuiet ? await compareOrder(context, pair.namespace) : undefined;
+    return {
+      kind: 'documents',
+      comparison: order ? { ...comparison, found: [order] } : comparison,
+    };
+  }
+  const ranges = await splitRanges(
+    source.cluster,
+    pair.namespace,
+    { sizeBytes, rangeBytes },
+    signal,
+  );
+  const [only] = ranges;
+  if (ranges.length === 1 && only) {
+    return { kind: 'documents', comparison: await compareWhole(context, pair, only) };
+  }
+  const { namespace } = pair;
+  // What is expected is on record with the collection.
+  const expected = { documents: 0, bytes: 0 };
+  const parts = ranges.map((range): Task => ({ namespace, work: workOf(range), expected }));
+  return { kind: 'split', parts };
+}
+
+/** Bounds are kept as bytes, so that none is changed on its way. */
+function workOf({ min, max }: IdRange): TaskWork {
+  const stored = (bound: IdRange['min']): Binary | null =>
+    bound === null ? null : new Binary(encodeSpec(bound));
+  return { kind: 'range', min: stored(min), max: stored(max) };
+}
+
+function rangeOf({ min, max }: TaskWork & { readonly kind: 'range' }): IdRange {
+  const bound = (stored: Binary | null): IdRange['min'] =>
+    stored === null ? null : (idBound(stored.buffer) ?? null);
+  return { min: bound(min), max: bound(max) };
+}
+
+/**
+ * Compares a range. What differs in the last pass is looked up once more by its `_id`: that needs no common order of the
+ * two sides, which collections of different collations do not have.
+ */
+async function compareWhole(
+  context: TaskContext,
+  pair: NamespacePair,
+  range: IdRange,
+): Promise<Comparison> {
+  const { namespace } = pair;
+  const excuse = await excuseOf(context, pair);
+  const comparison = await compareRange(context, namespace, range, excuse);
+  const ids = new Set(comparison.found.map(({ id }) => id));
+  if (context.kind !== 'last' || comparison.isOverflowing) return comparison;
+  if ([...ids].some((id) => idDocument(id) === undefined)) return comparison;
+  const found: DocumentDifference[] = [];
+  let isOverflowing = false;
+  for (const list of idLists(ids)) {
+    const confirmed = await compareIds(context, namespace, list, excuse);
+    found.push(...confirmed.found);
+    isOverflowing ||= confirmed.isOverflowing;
+  }
+  return { ...comparison, found, isOverflowing };
+}
+
+/** Before the last pass nothing needs an excuse: what has expired on one side is looked at again. */
+async function excuseOf(
+  { kind, source, signal }: TaskContext,
+  pair: NamespacePair,
+): Promise<Excuse | undefined> {
+  const collection = sourceCollection(pair);
+  if (kind !== 'last' || !collection) return undefined;
+  const indexes = await listIndexes(source.cluster, pair.namespace, signal);
+  return expiryExcuse(collection.options, indexes ?? []);
+}
