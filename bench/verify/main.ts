@@ -66,7 +66,7 @@ console.log(`\n${table}`);
 
 /** Puts the same documents and indexes on the destination. */
 async function copySet({ clients }: CopyGround, set: DataSet): Promise<void> {
-  for (const namespace of namespacesOf(set, size)) {
+  for (const namespace of namespacesOf(set)) {
     const [db = '', coll = ''] = namespace.split('.');
     const copies = clients.destination.db(db).collection(coll);
     let batch: Document[] = [];
@@ -82,7 +82,7 @@ async function copySet({ clients }: CopyGround, set: DataSet): Promise<void> {
 }
 
 function result(set: DataSet, contender: string, seconds: number, tool: Usage): VerifyResult {
-  const documents = namespacesOf(set, size).length * documentsIn(set, size);
+  const documents = namespacesOf(set).length * documentsIn(set, size);
   const documentsPerSecond = Math.round(documents / seconds);
   return { set: set.name, contender, seconds, documentsPerSecond, tool };
 }
@@ -92,7 +92,7 @@ async function runFloor({ source, destination }: CopyGround, set: DataSet): Prom
     ...process.env,
     FLOOR_SOURCE: source.uri('admin'),
     FLOOR_DESTINATION: destination.uri('admin'),
-    FLOOR_NAMESPACES: namespacesOf(set, size).join(','),
+    FLOOR_NAMESPACES: namespacesOf(set).join(','),
   };
   const startedAt = performance.now();
   const child = spawn(process.execPath, [floorProgram], { env, stdio: 'inherit' });
@@ -132,7 +132,7 @@ async function runVerifier(ground: CopyGround, set: DataSet): Promise<VerifyResu
   };
   await verifier.post('check');
   const first = await pass(ours, 0);
-  for (const namespace of namespacesOf(set, size)) {
+  for (const namespace of namespacesOf(set)) {
     const [db = '', coll = ''] = namespace.split('.');
     const filter = { $expr: { $eq: [{ $mod: ['$number', 100] }, 0] } };
     for (const client of Object.values(clients)) {
