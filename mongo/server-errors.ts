@@ -30,6 +30,7 @@ export const serverCode = {
   cappedPositionLost: 136,
   commandNotSupportedOnView: 166,
   queryPlanKilled: 175,
+  snapshotUnavailable: 246,
   changeStreamFatalError: 280,
   changeStreamHistoryLost: 286,
   cannotConvertIndexToUnique: 359,
@@ -46,8 +47,8 @@ export const serverCode = {
  * a snapshot that a server does not have, or not any more, as a collection was made or renamed just now (239, 246).
  */
 const transientCodes = new Set<number>([
-  6, 7, 18, 24, 63, 64, 89, 91, 112, 133, 134, 189, 239, 246, 262, 317, 358, 384, 9001, 10058, 10107, 11600,
-  11602, 12586, 12587, 13435, 13436,
+  6, 7, 18, 24, 63, 64, 89, 91, 112, 133, 134, 189, 239, 246, 262, 317, 358, 384, 9001, 10058,
+  10107, 11600, 11602, 12586, 12587, 13435, 13436,
 ]);
 
 /** The server's code of an error, where it has one; also of an answer whose numbers keep their BSON types. */
@@ -85,6 +86,11 @@ export function isTimeNotHeardOf(error: unknown): boolean {
   return (
     isInvalid && /afterClusterTime .* greater than the current clusterTime/.test(messageOf(error))
   );
+}
+
+/** True where a collection at one time was to be read, which a capped one cannot be (6.0.5). */
+export function isCappedSnapshot(error: unknown): boolean {
+  return codeOf(error) === serverCode.snapshotUnavailable && messageOf(error).includes('capped');
 }
 
 /** The name of an error for metrics: one of a set that is bounded. */

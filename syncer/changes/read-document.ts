@@ -1,8 +1,8 @@
-import type { UUID } from 'mongodb';
+import type { Document, UUID } from 'mongodb';
 import type { Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
-import { codeOf, serverCode } from '../../mongo/server-errors.ts';
+import { codeOf, isCappedSnapshot, serverCode } from '../../mongo/server-errors.ts';
 import { anyOf } from '../copy/check-duplicate-ids.ts';
 import { readConcernNow } from './read-concern.ts';
 import { locateCollection } from '../catalog/locate-collection.ts';
@@ -14,16 +14,23 @@ export async function* readDocuments(
   collection: UUID,
   ids: readonly RawElement[],
 ): AsyncGenerator<readonly RawDocument[]> {
-  let namespace = context.catalog.collection(collection.toHexString(false))?.namespace;
+  const tracked = context.catalog.collection(collection.toHexString(false));
+  let namespace = tracked?.namespace;
+  const readConcern = readConcernNow(context, tracked?.shardKey ?? null);
   for (;;) {
     namespace ??= (await locateCollection(context, collection))?.namespace;
     if (namespace === undefined) return;
     try {
-      yield* findDocuments(context, namespace, collection, ids);
+      yield* findDocuments(context, namespace, {
+        filter: anyOf(ids),
+        collectionUUID: collection,
+        readConcern,
+      });
       return;
     } catch (error) {
-      if (codeOf(error) !== serverCode.collectionUuidMismatch) throw error;
-      // It has another name by now, or is gone.
+      // It has another name by now, or is gone. That another one is capped a server says before it looks at the UUID.
+      if (codeOf(error) !== serverCode.collectionUuidMismatch && !isCappedSnapshot(error))
+        throw error;
       namespace = undefined;
     }
   }
@@ -40,21 +47,10 @@ export async function readDocument(
 }
 
 async function* findDocuments(
-  context: SyncContext,
+  { source, signal }: SyncContext,
   { db, coll }: Namespace,
-  collectionUUID: UUID,
-  ids: readonly RawElement[],
+  query: Document,
 ): AsyncGenerator<readonly RawDocument[]> {
-  await using cursor = await RawCursor.open(
-    context.source.raw,
-    db,
-    {
-      find: coll,
-      filter: anyOf(ids),
-      collectionUUID,
-      readConcern: readConcernNow(context),
-    },
-    { signal: context.signal },
-  );
+  await using cursor = await RawCursor.open(source.raw, db, { find: coll, ...query }, { signal });
   for await (const { documents } of cursor.batches()) yield documents;
 }

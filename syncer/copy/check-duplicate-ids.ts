@@ -26,11 +26,12 @@ export function anyOf(ids: readonly RawElement[]): Document {
  */
 export async function checkDuplicateIds(
   context: Pick<SyncContext, 'source' | 'sourceShards' | 'monitor' | 'signal'>,
-  collection: Pick<TrackedCollection, 'uuid' | 'namespace'>,
+  collection: Pick<TrackedCollection, 'uuid' | 'namespace' | 'shardKey'>,
   ids: readonly RawElement[],
 ): Promise<void> {
   const { source, signal } = context;
-  if (ids.length === 0) return;
+  // A shard has each of its own once.
+  if (ids.length === 0 || collection.shardKey === null) return;
   const now = await locateCollection(context, collection.uuid);
   if (!now) return;
   const { db, coll } = now.namespace;
@@ -43,7 +44,12 @@ export async function checkDuplicateIds(
   await using cursor = await RawCursor.open(
     source.raw,
     db,
-    { aggregate: coll, pipeline, cursor: {}, readConcern: readConcernNow(context) },
+    {
+      aggregate: coll,
+      pipeline,
+      cursor: {},
+      readConcern: readConcernNow(context, collection.shardKey),
+    },
     { signal },
   );
   for await (const { documents } of cursor.batches()) {

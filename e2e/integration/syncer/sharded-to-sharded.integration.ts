@@ -185,6 +185,22 @@ describe('a sharded cluster synced into one with another number of shards', func
     await pair.assertEqual();
   });
 
+  it('passes over documents whose collection has given its name to a capped one', async () => {
+    await halves('shop.items', 2100);
+    await source().insertMany(items(20));
+    await using syncer = await pair.syncing({});
+    assert.equal((await syncer.post('pause', {})).status, 200);
+    // An update of a shard key, which is replaced by the document as it is now: it is gone.
+    await source().updateOne({ _id: 5, k: 35 }, { $set: { k: 36 } });
+    await source().drop();
+    await shop().createCollection('items', { capped: true, size: 4096 });
+    await source().insertMany(items(3));
+    assert.equal((await syncer.post('resume', {})).status, 200);
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
   it('follows the catalog on all shards', async () => {
     await halves('shop.items', 350);
     await source().insertMany(items(100));
