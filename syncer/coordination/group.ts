@@ -102,7 +102,7 @@ export class Group implements Coordination {
         await this.#look();
         const { state, commitTime } = live.stored;
         if (state !== 'COMMITTING' || commitTime !== null || !this.#lease.isHeld) return;
-        if (live.hasEveryInstanceCommand) await fixCommitTime();
+        if (live.hasEveryInstanceCommand) await whileCoordinator(fixCommitTime);
       });
       await sleep(watchMs, signal);
     }
@@ -118,13 +118,11 @@ export class Group implements Coordination {
     const { term } = this.#lease;
     if (term === undefined)
       return `the coordinator, ${live.coordinator ?? 'which none is yet'}, has not done its part`;
-    try {
+    await whileCoordinator(async () => {
       if (this.#takenOver !== term) await takeOver();
       this.#takenOver = term;
       await run();
-    } catch (error) {
-      if (!(error instanceof LeaseLost)) throw error;
-    }
+    });
     return 'this instance, which coordinates, is not done';
   }
 
@@ -154,5 +152,14 @@ export class Group implements Coordination {
 
   async #retrying<T>(run: () => Promise<T>): Promise<T> {
     return await retrying(this.#parts, 'coordination', run);
+  }
+}
+
+/** Runs work that only the coordinator does: it is left to another where that is the coordinator by now. */
+async function whileCoordinator(run: () => Promise<void>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    if (!(error instanceof LeaseLost)) throw error;
   }
 }

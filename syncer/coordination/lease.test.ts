@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { Lease, LeaseLost, type LeaseStore } from './lease.ts';
+
+describe('Lease', () => {
+  /** A store that others may have the lease in, and the clocks of the process: one stops while the machine does. */
+  function ground() {
+    const world = { running: 0, wall: 1_000_000, isFree: true, asked: 0 };
+    const grant = (): Promise<boolean> => {
+      world.asked++;
+      return Promise.resolve(world.isFree);
+    };
+    const store: LeaseStore = {
+      takeLease: async (_, mayBeFirst) => (await grant()) && mayBeFirst,
+      renewLease: grant,
+    };
+    const pass = (ms: number): void => {
+      world.running += ms;
+      world.wall += ms;
+    };
+    const leaseOf = (isPreferred: boolean): Lease =>
+      new Lease(store, isPreferred, () => [world.running, world.wall]);
+    return { world, pass, leaseOf };
+  }
+
+  it('is taken at once by whoever is preferred, by others after a while', async () => {
+    const { pass, leaseOf } = ground();
+    const [preferred, other] = [leaseOf(true), leaseOf(false)];
+    await preferred.keep();
+    await other.keep();
+    assert.deepEqual([preferred.isHeld, other.isHeld], [true, false]);
+    pass(2_000);
+    await other.keep();
+    assert.equal(other.isHeld, true);
+  });
+
+  it('is relied on for less time than it lasts, by either clock', async () => {
+    const { world, pass, leaseOf } = ground();
+    const lease = leaseOf(true);
+    await lease.keep();
+    pass(8_999);
+    lease.require();
+    pass(1);
+    assert.throws(() => {
+      lease.require();
+    }, LeaseLost);
+    await lease.keep();
+    lease.require();
+    world.wall += 9_000;
+    assert.equal(lease.isHeld, false);
+  });
+
+  it('counts from when it was asked for, not from the answer', async () => {
+    const { world, pass } = ground();
+    const store: LeaseStore = {
+      takeLease: () => {
+        pass(9_000);
+        return Promise.resolve(true);
+      },
+      renewLease: () => Promise.resolve(true),
+    };
+    const lease = new Lease(store, true, () => [world.running, world.wall]);
+    await lease.keep();
+    assert.equal(lease.isHeld, false);
+  });
+
+  it('has another term when it was lost and taken again, and the same one when it was renewed', async () => {
+    const { world, pass, leaseOf } = ground();
+    const lease = leaseOf(true);
+    await lease.keep();
+    const { term } = lease;
+    pass(3_000);
+    await lease.keep();
+    assert.equal(lease.term, term);
+    world.isFree = false;
+    pass(3_000);
+    await lease.keep();
+    assert.equal(lease.term, undefined);
+    world.isFree = true;
+    pass(3_000);
+    await lease.keep();
+    assert.notEqual(lease.term, term);
+    assert.equal(lease.isHeld, true);
+  });
+
+  it('is asked for now and then, however often it is kept', async () => {
+    const { world, pass, leaseOf } = ground();
+    const lease = leaseOf(true);
+    for (let at = 0; at < 9_000; at += 25) {
+      await lease.keep();
+      pass(25);
+    }
+    assert.equal(world.asked, 3);
+  });
+});
