@@ -4,11 +4,10 @@ import { forEachConcurrently } from '../../service/concurrency.ts';
 import { catalogSideBySide, createIndexes } from '../catalog/destination-catalog.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import type { Partition, TrackedCollection } from '../state/records.ts';
-import { isCopiedBy } from '../coordination/share.ts';
+import { isCopiedBy, type Share } from '../coordination/share.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { copyRange, copyTogether } from './copy-range.ts';
 import { collectingRarely } from './rare-collection.ts';
-import { partitionBytes, partitionCount } from './split-points.ts';
 
 /** Collections that are smaller than this are copied many at a time, and recorded as copied together. */
 const smallBytes = 256 * 1024;
@@ -25,9 +24,16 @@ interface CopyTask {
  * largest first. What was completed before a crash is not copied again.
  */
 export async function copyCollections(context: SyncContext): Promise<void> {
-  const { catalog, store, tuning, logger } = context;
+  const { catalog, store, tuning, logger, coordination } = context;
   const pending = catalog.collections().filter(({ isCopied }) => !isCopied);
-  const tasks = (await Promise.all(pending.map(async (one) => await tasksOf(context, one)))).flat();
+  const partitions = await retrying(
+    context,
+    'copy state',
+    async () => await store.readPartitions(),
+  );
+  const tasks = pending.flatMap((one) =>
+    tasksOf(coordination.share, one, partitions.get(one.uuid.toHexString(false))),
+  );
   tasks.sort((left, right) => right.bytes - left.bytes);
   const isSmall = ({ partition, bytes }: CopyTask): boolean =>
     partition === 'all' && bytes < smallBytes;
@@ -90,24 +96,18 @@ export async function copyCollection(
 }
 
 /** What this instance copies of a collection: of one that is not partitioned, all or nothing. */
-async function tasksOf(context: SyncContext, collection: TrackedCollection): Promise<CopyTask[]> {
-  const { store, coordination, tuning } = context;
+function tasksOf(
+  share: Share,
+  collection: TrackedCollection,
+  partitions: readonly Partition[] | undefined,
+): CopyTask[] {
   const { sizeBytes } = collection;
-  const count = partitionCount(sizeBytes, partitionBytes(tuning));
-  const stored =
-    count === 1
-      ? undefined
-      : await retrying(
-          context,
-          'partitioning',
-          async () => await store.readPartitions(collection.uuid),
-        );
-  const tasks: CopyTask[] = stored?.map((partition) => ({
+  const tasks: CopyTask[] = partitions?.map((partition) => ({
     collection,
     partition,
-    bytes: sizeBytes / count,
+    bytes: sizeBytes / partitions.length,
   })) ?? [{ collection, partition: 'all', bytes: sizeBytes }];
-  return tasks.filter(({ partition }) => isCopiedBy(coordination.share, collection, partition));
+  return tasks.filter(({ partition }) => isCopiedBy(share, collection, partition));
 }
 
 async function buildAllIndexes(context: SyncContext): Promise<void> {

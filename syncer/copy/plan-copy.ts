@@ -3,7 +3,12 @@ import { retrying } from '../../mongo/retrying.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
-import { canPartition, partitionBytes, partitionCount, splitCollection } from './split-points.ts';
+import {
+  canPartition,
+  partitionCount,
+  splitCollection,
+  type PartitionSettings,
+} from './split-points.ts';
 
 /** Collections that are split at once: each sample is read and sorted by the source. */
 const sideBySide = 8;
@@ -13,12 +18,10 @@ const sideBySide = 8;
  * ones. A collection that is gone by now stays in one piece.
  */
 export async function planCopy(context: SyncContext): Promise<void> {
-  const { catalog, tuning } = context;
-  const large = catalog
+  const settings = partitionSettings(context);
+  const large = context.catalog
     .collections()
-    .filter(
-      (one) => partitionCount(one.sizeBytes, partitionBytes(tuning)) > 1 && canPartition(one),
-    );
+    .filter((one) => partitionCount(one.sizeBytes, settings) > 1 && canPartition(one));
   await forEachConcurrently(large, sideBySide, async (collection) => {
     await retrying(context, 'partitioning', async () => {
       await planCollection(context, collection);
@@ -30,7 +33,16 @@ async function planCollection(context: SyncContext, collection: TrackedCollectio
   // The name may be another collection's by now: its ids would split this one badly, though never wrongly.
   const now = await locateCollection(context, collection.uuid);
   if (!now) return;
-  const partitions = await splitCollection(context, { ...collection, namespace: now.namespace });
+  const count = partitionCount(collection.sizeBytes, partitionSettings(context));
+  const named = { ...collection, namespace: now.namespace };
+  const partitions = await splitCollection(context, named, count);
   context.requireLease();
   await context.store.putPartitions(collection.uuid, partitions);
+}
+
+function partitionSettings({
+  tuning: { partitionMebibytes },
+  coordination: { share },
+}: SyncContext): PartitionSettings {
+  return { partitionMebibytes, instances: share.count };
 }

@@ -24,10 +24,13 @@ describe('splitPoints', () => {
 
 describe('partitionCount', () => {
   it('is at least one and bounded', () => {
-    assert.equal(partitionCount(0, 64), 1);
-    assert.equal(partitionCount(64, 64), 1);
-    assert.equal(partitionCount(65, 64), 2);
-    assert.equal(partitionCount(1e15, 64), 512);
+    const settings = { partitionMebibytes: 64, instances: 2 };
+    const bytes = 64 * 1024 * 1024;
+    assert.equal(partitionCount(0, settings), 1);
+    assert.equal(partitionCount(bytes, settings), 1);
+    assert.equal(partitionCount(bytes + 1, settings), 2);
+    assert.equal(partitionCount(1e15, settings), 512);
+    assert.equal(partitionCount(1e15, { ...settings, instances: 1_000 }), 4_000);
   });
 });
 

@@ -9,6 +9,7 @@ import type { SyncContext } from '../sync-context.ts';
 /** Sampled ids for each partition: more of them make the partitions more equal. */
 const samplesPerPartition = 20;
 const maxPartitions = 512;
+const partitionsPerInstance = 4;
 
 /**
  * True where a collection may be read in ranges of `_id`: a capped one has to keep its order. A clustered one takes bounds
@@ -18,25 +19,31 @@ export function canPartition({ options }: Pick<TrackedCollection, 'options'>): b
   return !isTrue(options['capped']);
 }
 
-/** The size of a partition. */
-export function partitionBytes({ partitionMebibytes }: SyncContext['tuning']): number {
-  return partitionMebibytes * 1024 * 1024;
+/** What the number of partitions goes by, besides the size. */
+export interface PartitionSettings {
+  readonly partitionMebibytes: number;
+  /** How many instances copy them. */
+  readonly instances: number;
 }
 
-/** Into how many partitions a collection is split. */
-export function partitionCount(sizeBytes: number, bytesOfOne: number): number {
-  return Math.min(maxPartitions, Math.max(1, Math.ceil(sizeBytes / bytesOfOne)));
+/** Into how many partitions a collection is split: enough for all instances to have some where there are many. */
+export function partitionCount(
+  sizeBytes: number,
+  { partitionMebibytes, instances }: PartitionSettings,
+): number {
+  const most = Math.max(maxPartitions, instances * partitionsPerInstance);
+  return Math.min(most, Math.max(1, Math.ceil(sizeBytes / (partitionMebibytes * 1024 * 1024))));
 }
 
 /**
- * Splits a collection in ranges of `_id` of about the same number of documents, by a sample that the server sorts: its
+ * Splits a collection in `count` ranges of `_id` of about the same number of documents, by a sample that the server sorts: its
  * order goes across types. The first range is open below and the last one above.
  */
 export async function splitCollection(
-  { source, signal, tuning }: Pick<SyncContext, 'source' | 'signal' | 'tuning'>,
+  { source, signal }: Pick<SyncContext, 'source' | 'signal'>,
   collection: TrackedCollection,
+  count: number,
 ): Promise<Partition[]> {
-  const count = partitionCount(collection.sizeBytes, partitionBytes(tuning));
   const { db, coll } = collection.namespace;
   const pipeline = [
     { $sample: { size: count * samplesPerPartition } },
@@ -74,7 +81,11 @@ export function splitPoints<T>(sorted: readonly T[], count: number): T[] {
   return points;
 }
 
-function rangesBetween({ uuid }: TrackedCollection, points: readonly Document[]): Partition[] {
+/** The ranges that some points split a collection in. */
+export function rangesBetween(
+  { uuid }: Pick<TrackedCollection, 'uuid'>,
+  points: readonly Document[],
+): Partition[] {
   return [null, ...points].map((min, index) => ({
     collection: uuid,
     index,

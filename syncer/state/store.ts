@@ -317,20 +317,22 @@ export class SyncStore {
     await this.#collections.deleteMany({});
   }
 
-  /** The partitions of a collection that are not copied yet; undefined when it was not partitioned to the end. */
-  async readPartitions(collection: UUID): Promise<Partition[] | undefined> {
-    const stored = await this.#partitions
-      .find({ '_id.collection': collection }, { signal: this.#signal })
-      .toArray();
-    if (!stored.some(({ _id }) => _id.index === partitionsEnd)) return undefined;
-    return stored
-      .filter(({ _id, isCopied }) => _id.index !== partitionsEnd && isCopied !== true)
-      .map(({ _id, min, max }) => ({
-        collection: _id.collection,
-        index: _id.index,
-        min: boundOf(min),
-        max: boundOf(max),
-      }));
+  /**
+   * The partitions that are not copied yet, of each collection that was partitioned to the end, by its UUID as 32 hexadecimal
+   * digits.
+   */
+  async readPartitions(): Promise<ReadonlyMap<string, readonly Partition[]>> {
+    const partitions = new Map<string, Partition[]>();
+    const whole = this.#partitions.find({ '_id.index': partitionsEnd }, { signal: this.#signal });
+    for await (const { _id } of whole) partitions.set(_id.collection.toHexString(false), []);
+    const pending = this.#partitions.find({ isCopied: false }, { signal: this.#signal });
+    for await (const { _id, min, max } of pending) {
+      const { collection, index } = _id;
+      partitions
+        .get(collection.toHexString(false))
+        ?.push({ collection, index, min: boundOf(min), max: boundOf(max) });
+    }
+    return partitions;
   }
 
   /** Stores all partitions of a collection, in place of what a broken-off attempt may have left. */
