@@ -62,7 +62,7 @@ test-e2e: prerequisites node_modules/.installed ## Run the end-to-end tests: eve
 ##@ Benchmarks
 
 .PHONY: bench
-bench: bench-copy bench-changes ## Measure how fast data is copied and changes are applied; writes bench/results (SIZE=0.1 ROUNDS=3 SETS=indexed,small EVENTS=20000)
+bench: bench-copy bench-changes bench-shards ## Measure how fast data is copied and changes are applied; writes bench/results (SIZE=0.1 ROUNDS=3 SETS=indexed,small EVENTS=20000)
 
 .PHONY: bench-copy
 bench-copy: prerequisites node_modules/.installed tools
@@ -75,6 +75,10 @@ bench-changes: prerequisites node_modules/.installed tools
 .PHONY: bench-collections
 bench-collections: prerequisites node_modules/.installed tools ## Measure how fast many small collections are made and copied; writes bench/results (COLLECTIONS=10000 ROUNDS=1)
 	@node_modules/.bin/node bench/collections/main.ts --collections $(or $(COLLECTIONS),10000) --rounds $(or $(ROUNDS),1) $(if $(CONTENDERS),--contenders '$(CONTENDERS)')
+
+.PHONY: bench-shards
+bench-shards: prerequisites node_modules/.installed tools ## Measure how fast two shards are copied by one instance and by two; writes bench/results (SHARDS_SIZE=0.3 ROUNDS=3)
+	@node_modules/.bin/node bench/shards/main.ts --size $(or $(SHARDS_SIZE),0.3) --rounds $(or $(ROUNDS),3)
 
 .PHONY: bench-verify
 bench-verify: prerequisites node_modules/.installed tools ## Measure how fast the verifier compares, beside a plain comparison; writes bench/results (SIZE=0.1 ROUNDS=3 SETS=indexed,large)

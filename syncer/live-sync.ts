@@ -111,7 +111,7 @@ export class LiveSync {
   async refresh(): Promise<void> {
     const version = this.#version;
     const stored = await this.#store.readSync();
-    if (this.isShared) this.#coordinator = await this.#store.readCoordinator();
+    if (this.isShared) this.#coordinator = await this.#store.lease.read();
     if (!stored) throw new SyncError('SupersededByOtherInstance', 'the stored state is gone');
     if (version === this.#version) this.#stored = stored;
   }

@@ -48,14 +48,19 @@ export function documentsIn({ documents }: DataSet, size: number): number {
   return Math.ceil(documents * size);
 }
 
-/** Fills the source with a set, in place of whatever was there; majority-acknowledged. Returns the bytes of documents. */
+/**
+ * Fills the source with a set, in place of whatever was there; majority-acknowledged. Returns the bytes of documents.
+ * @param prepare - called when nothing is there.
+ */
 export async function loadDataSet(
   source: MongoClient,
   set: DataSet,
   size: number,
+  prepare: () => Promise<void> = () => Promise.resolve(),
 ): Promise<number> {
   const db = source.db(database);
   await db.dropDatabase();
+  await prepare();
   const perInsert = Math.max(1, Math.floor(insertBytes / set.documentBytes));
   let bytes = 0;
   const count = documentsIn(set, size);

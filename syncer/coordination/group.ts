@@ -46,7 +46,7 @@ export class Group implements Coordination {
 
   constructor(parts: GroupParts) {
     this.#parts = parts;
-    this.#lease = new Lease(parts.store, parts.isPreferred);
+    this.#lease = new Lease(parts.store.lease, parts.isPreferred);
     const { instances } = parts.live.current;
     this.share = { index: instances.indexOf(parts.id), count: instances.length };
   }

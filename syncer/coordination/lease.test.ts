@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { Lease, LeaseLost, type LeaseStore } from './lease.ts';
+import { Lease, LeaseLost } from './lease.ts';
+
+type LeaseStore = ConstructorParameters<typeof Lease>[0];
 
 describe('Lease', () => {
   /** A store that others may have the lease in, and the clocks of the process: one stops while the machine does. */
@@ -10,8 +12,8 @@ describe('Lease', () => {
       return Promise.resolve(world.isFree);
     };
     const store: LeaseStore = {
-      takeLease: async (_, mayBeFirst) => (await grant()) && mayBeFirst,
-      renewLease: grant,
+      take: async (_, mayBeFirst) => (await grant()) && mayBeFirst,
+      renew: grant,
     };
     const pass = (ms: number): void => {
       world.running += ms;
@@ -52,11 +54,11 @@ describe('Lease', () => {
   it('counts from when it was asked for, not from the answer', async () => {
     const { world, pass } = ground();
     const store: LeaseStore = {
-      takeLease: () => {
+      take: () => {
         pass(9_000);
         return Promise.resolve(true);
       },
-      renewLease: () => Promise.resolve(true),
+      renew: () => Promise.resolve(true),
     };
     const lease = new Lease(store, true, () => [world.running, world.wall]);
     await lease.keep();

@@ -1,4 +1,4 @@
-import type { SyncStore } from '../state/store.ts';
+import type { LeaseStore } from '../state/lease-store.ts';
 
 /** How long a coordinator is one after its last word. */
 const leaseMs = 15_000;
@@ -19,15 +19,12 @@ export class LeaseLost extends Error {
   }
 }
 
-/** The part of the state store that keeps the lease. */
-export type LeaseStore = Pick<SyncStore, 'takeLease' | 'renewLease'>;
-
 /**
  * The right to coordinate: one instance has it at a time. It has it for a time by the server's clock, and relies on it for a
  * shorter one by two clocks of its own: one that goes on while the process is stopped, one while the machine is.
  */
 export class Lease {
-  readonly #store: LeaseStore;
+  readonly #store: Pick<LeaseStore, 'take' | 'renew'>;
   readonly #isPreferred: boolean;
   readonly #now: () => readonly number[];
   readonly #begunAt: readonly number[];
@@ -37,7 +34,7 @@ export class Lease {
   #term = 0;
 
   constructor(
-    store: LeaseStore,
+    store: Pick<LeaseStore, 'take' | 'renew'>,
     isPreferred: boolean,
     now: () => readonly number[] = () => [performance.now(), Date.now()],
   ) {
@@ -70,8 +67,8 @@ export class Lease {
     const mayBeFirst = this.#isPreferred || this.#since(this.#begunAt) >= courtesyMs;
     const wasGranted = this.#grantedAt !== undefined;
     const isGranted = wasGranted
-      ? await this.#store.renewLease(leaseMs)
-      : await this.#store.takeLease(leaseMs, mayBeFirst);
+      ? await this.#store.renew(leaseMs)
+      : await this.#store.take(leaseMs, mayBeFirst);
     if (isGranted && !wasGranted) this.#term++;
     this.#grantedAt = isGranted ? at : undefined;
   }

@@ -1,10 +1,20 @@
 import { Binary, UUID, type Collection, type Db, type Document, type Timestamp } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
-import { idBound } from '../../mongo/id-range.ts';
 import { namespaceText, syncDatabase, type Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
-import { decodeIndexSpec, decodeSpec, encodeSpec } from '../../mongo/specification.ts';
+import { decodeSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
+import {
+  boundOf,
+  bytesOf,
+  decodeCollection,
+  encodeCollection,
+  stored,
+  storedBound,
+  withoutId,
+  type Stored,
+} from './encoding.ts';
+import { LeaseStore } from './lease-store.ts';
 import type {
   InstanceRecord,
   Partition,
@@ -32,10 +42,6 @@ const nothingDone = {
 /** Index of the record that says that all partitions of a collection are stored. */
 const partitionsEnd = -1;
 
-interface Stored<T> extends Document {
-  _id: T;
-}
-
 /** A checkpoint of an instance: what a restarted process needs to go on. */
 export interface Checkpoint {
   readonly resumeToken: RawDocument;
@@ -50,6 +56,7 @@ const collectionNames = ['sync', 'instances', 'collections', 'views', 'partition
  * Every write is acknowledged by a majority before the promise resolves.
  */
 export class SyncStore {
+  readonly lease: LeaseStore;
   readonly #sync: Collection<Stored<string>>;
   readonly #instances: Collection<Stored<string>>;
   readonly #collections: Collection<Stored<UUID>>;
@@ -72,6 +79,8 @@ export class SyncStore {
     this.#partitions = db.collection('partitions');
     this.#instanceId = instanceId;
     this.#signal = signal;
+    const instance = { id: instanceId, incarnation: this.#incarnation };
+    this.lease = new LeaseStore(this.#sync, instance, signal);
   }
 
   /** The store of the same instance on another cluster. */
@@ -149,47 +158,6 @@ export class SyncStore {
       { _id: 'sync', commandCount },
       { $set: { ...first, ...received, commandCount: number } },
     );
-    return result.matchedCount > 0;
-  }
-
-  /** Who coordinates, also when that was a while ago; null where nobody has yet. */
-  async readCoordinator(): Promise<string | null> {
-    const found = await this.#sync.findOne({ _id: 'coordinator' }, { signal: this.#signal });
-    return (found?.['holder'] as string | null | undefined) ?? null;
-  }
-
-  /**
-   * Makes this process the coordinator for some time, by the server's clock: where it is, or nobody is any more.
-   * @param mayBeFirst - false where it does not become the first one there is.
-   * @returns false where another one is.
-   */
-  async takeLease(leaseMs: number, mayBeFirst: boolean): Promise<boolean> {
-    const nobody = { holder: null, incarnation: null, until: new Date(0) };
-    await this.#sync.updateOne({ _id: 'coordinator' }, { $setOnInsert: nobody }, { upsert: true });
-    const isOver = { $and: [{ $ne: ['$holder', null] }, { $lt: ['$until', '$$NOW'] }] };
-    const isFree = [
-      isOver,
-      { $eq: ['$holder', this.#instanceId] },
-      ...(mayBeFirst ? [{ $eq: ['$holder', null] }] : []),
-    ];
-    return await this.#setLease(leaseMs, { $or: isFree });
-  }
-
-  /** Goes on being the coordinator. @returns false where another process is by now. */
-  async renewLease(leaseMs: number): Promise<boolean> {
-    return await this.#setLease(leaseMs, { $eq: ['$incarnation', this.#incarnation] });
-  }
-
-  async #setLease(leaseMs: number, condition: Document): Promise<boolean> {
-    const result = await this.#sync.updateOne({ _id: 'coordinator', $expr: condition }, [
-      {
-        $set: {
-          holder: { $literal: this.#instanceId },
-          incarnation: this.#incarnation,
-          until: { $add: ['$$NOW', leaseMs] },
-        },
-      },
-    ]);
     return result.matchedCount > 0;
   }
 
@@ -360,40 +328,4 @@ export class SyncStore {
     await this.#collections.updateMany({ _id: { $in: [...uuids] } }, { $set: { isCopied: true } });
     if (bytes > 0) await this.#updateInstance({ $inc: { copiedBytes: bytes } });
   }
-}
-
-function withoutId({ _id, ...rest }: Document): Document {
-  return rest;
-}
-
-/** Specifications are kept as bytes: they contain names with dots and dollars, which the server treats as its own. */
-function stored(spec: Document): Binary {
-  return new Binary(encodeSpec(spec));
-}
-
-function bytesOf(value: unknown): RawDocument {
-  return (value as Binary).buffer;
-}
-
-function encodeCollection({ uuid, options, indexes, ...rest }: TrackedCollection): Stored<UUID> {
-  return { _id: uuid, ...rest, options: stored(options), indexes: indexes.map(stored) };
-}
-
-function decodeCollection({ _id, options, indexes, ...rest }: Stored<UUID>): TrackedCollection {
-  const known = rest as unknown as Omit<TrackedCollection, 'uuid' | 'options' | 'indexes'>;
-  return {
-    ...known,
-    uuid: _id,
-    options: decodeSpec(bytesOf(options)),
-    indexes: (indexes as unknown[]).map((index) => decodeIndexSpec(bytesOf(index))),
-  };
-}
-
-/** A bound is `{_id: ...}`. */
-function storedBound(bound: Document | null): Binary | null {
-  return bound === null ? null : stored(bound);
-}
-
-function boundOf(value: unknown): Document | null {
-  return value === null ? null : (idBound(bytesOf(value)) ?? null);
 }

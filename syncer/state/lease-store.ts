@@ -1,0 +1,66 @@
+import type { Collection, Document } from 'mongodb';
+import type { Stored } from './encoding.ts';
+
+/** The lease of the coordinator: one document, `_id: 'coordinator'`, in the collection `sync`. */
+export class LeaseStore {
+  readonly #collection: Collection<Stored<string>>;
+  readonly #instanceId: string;
+  readonly #incarnation: string;
+  readonly #signal: AbortSignal;
+
+  constructor(
+    collection: Collection<Stored<string>>,
+    instance: { readonly id: string; readonly incarnation: string },
+    signal: AbortSignal,
+  ) {
+    this.#collection = collection;
+    this.#instanceId = instance.id;
+    this.#incarnation = instance.incarnation;
+    this.#signal = signal;
+  }
+
+  /** Who coordinates, also when that was a while ago; null where nobody has yet. */
+  async read(): Promise<string | null> {
+    const found = await this.#collection.findOne({ _id: 'coordinator' }, { signal: this.#signal });
+    return (found?.['holder'] as string | null | undefined) ?? null;
+  }
+
+  /**
+   * Makes this process the coordinator for some time, by the server's clock: where it is, or nobody is any more.
+   * @param mayBeFirst - false where it does not become the first one there is.
+   * @returns false where another one is.
+   */
+  async take(leaseMs: number, mayBeFirst: boolean): Promise<boolean> {
+    const nobody = { holder: null, incarnation: null, until: new Date(0) };
+    await this.#collection.updateOne(
+      { _id: 'coordinator' },
+      { $setOnInsert: nobody },
+      { upsert: true },
+    );
+    const isOver = { $and: [{ $ne: ['$holder', null] }, { $lt: ['$until', '$$NOW'] }] };
+    const isFree = [
+      isOver,
+      { $eq: ['$holder', { $literal: this.#instanceId }] },
+      ...(mayBeFirst ? [{ $eq: ['$holder', null] }] : []),
+    ];
+    return await this.#set(leaseMs, { $or: isFree });
+  }
+
+  /** Goes on being the coordinator. @returns false where another process is by now. */
+  async renew(leaseMs: number): Promise<boolean> {
+    return await this.#set(leaseMs, { $eq: ['$incarnation', this.#incarnation] });
+  }
+
+  async #set(leaseMs: number, condition: Document): Promise<boolean> {
+    const result = await this.#collection.updateOne({ _id: 'coordinator', $expr: condition }, [
+      {
+        $set: {
+          holder: { $literal: this.#instanceId },
+          incarnation: this.#incarnation,
+          until: { $add: ['$$NOW', leaseMs] },
+        },
+      },
+    ]);
+    return result.matchedCount > 0;
+  }
+}
