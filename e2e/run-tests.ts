@@ -7,9 +7,14 @@ import type { Stage } from './runner/run-stages.ts';
 /** The files that take a minute and more, the longest first. */
 const longFiles = [
   'syncer/chaos.integration.ts',
+  'syncer/random-sharded.integration.ts',
+  'syncer/random-reverse-sharded.integration.ts',
+  'verifier/single-faults.integration.ts',
+  'verifier/killed.integration.ts',
+  'verifier/concurrent-writes.integration.ts',
+  'syncer/several-instances.integration.ts',
   'syncer/random-into-sharded.integration.ts',
   'syncer/random-workload.integration.ts',
-  'syncer/random-sharded.integration.ts',
   'syncer/silent-commands.integration.ts',
   'syncer/catalog-changes.integration.ts',
   'syncer/random-reverse.integration.ts',

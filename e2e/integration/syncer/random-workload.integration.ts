@@ -12,7 +12,7 @@ import { SeededRandom } from '../../ground/workload/seeded-random.ts';
 /** One seed by its number with SEED=17, the first 100 with SEEDS=100. */
 const seeds =
   process.env['SEED'] === undefined
-    ? Array.from({ length: Number(process.env['SEEDS'] ?? 10) }, (_, index) => index + 1)
+    ? Array.from({ length: Number(process.env['SEEDS'] ?? 8) }, (_, index) => index + 1)
     : [Number(process.env['SEED'])];
 
 /** How long writers go on while change events are applied. */
