@@ -110,7 +110,7 @@ export class LiveSync {
    */
   async refresh(): Promise<void> {
     const version = this.#version;
-    const stored = await this.#store.readSync();
+    const stored = await this.#find(this.stored);
     if (this.isShared) this.#coordinator = await this.#store.lease.read();
     if (!stored) throw new SyncError('SupersededByOtherInstance', 'the stored state is gone');
     if (version === this.#version) this.#stored = stored;
@@ -129,6 +129,15 @@ export class LiveSync {
       'SupersededByOtherInstance',
       `the stored state is ${now}, not ${state}: something else has changed it`,
     );
+  }
+
+  /** A reversal moves the record to the other cluster; it is removed from this one when all instances have found it there. */
+  async #find(known: SyncRecord): Promise<SyncRecord | undefined> {
+    const stored = await this.#store.readSync();
+    if (stored && stored.phase !== 'handover') return stored;
+    const moved = await this.#storeOf({ ...known, destination: known.source }).readSync();
+    const isMoved = moved?.startedAt.getTime() === known.startedAt.getTime();
+    return isMoved && moved.reversals > known.reversals ? moved : stored;
   }
 
   get #store(): SyncStore {

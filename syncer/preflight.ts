@@ -20,8 +20,6 @@ export interface PreflightSubject {
   readonly sourceTopology: Topology;
   readonly destinationTopology: Topology;
   readonly options: StartOptions;
-  /** How many instances are to work on the sync. */
-  readonly instances: number;
   readonly filter: NamespaceFilter;
   readonly signal: AbortSignal;
 }
@@ -67,14 +65,7 @@ export async function checkClusters(subject: PreflightSubject): Promise<void> {
 }
 
 /** What a reversal needs beyond: the clusters change places. */
-function checkReversible({
-  options,
-  instances,
-  sourceTopology,
-  destinationTopology,
-}: PreflightSubject): void {
-  if (options.reversible && instances > 1)
-    throw new SyncError('ReversibleNotSupported', `${instances} instances work on the sync`);
+function checkReversible({ options, sourceTopology, destinationTopology }: PreflightSubject): void {
   const [from, to] = [sourceTopology.version, destinationTopology.version];
   if (options.reversible && majorVersion(from) !== majorVersion(to)) {
     throw new SyncError(

@@ -66,13 +66,12 @@ export function idleProgress(): object {
 /** The body of a progress answer of a sync. */
 export function syncProgress(record: SyncView, source: ProgressSource): object {
   const { monitor } = source;
-  const isWaiting = record.state === 'COMMITTING';
   return {
     progress: {
       state: record.state,
       canCommit: source.isWorking && canCommit(record),
       canWrite: record.canWrite,
-      info: isWaiting ? infoOf.restoring : infoOf[record.phase],
+      info: infoText(record),
       lagTimeSeconds: lagOf(record, monitor),
       collectionCopy: {
         estimatedTotalBytes: record.estimatedTotalBytes ?? 0,
@@ -95,6 +94,19 @@ export function syncProgress(record: SyncView, source: ProgressSource): object {
       ],
     },
   };
+}
+
+/** What `info` says. An instance that has not been given a command yet is not where the others are. */
+function infoText({ state, phase }: SyncView): string {
+  switch (state) {
+    case 'COMMITTING':
+      return infoOf.restoring;
+    case 'COMMITTED':
+      return infoOf.done;
+    case 'RUNNING':
+    case 'PAUSED':
+      return infoOf[phase];
+  }
 }
 
 /** Warnings of how things are, there for as long as they are so; those of what happened are kept in the record. */

@@ -104,21 +104,29 @@ export async function runSync(
           },
         });
         break;
-      case 'handover': {
-        const to = context.store.on(source);
-        await retrying(context, 'reverse', async () => {
-          await handOver(context, live, to);
+      case 'handover':
+        await coordination.lead({
+          phase,
+          waitsFor: commandWaitsFor,
+          run: async () => {
+            const to = context.store.on(source);
+            await retrying(context, 'reverse', async () => {
+              await handOver(context, live, to);
+            });
+          },
         });
         // What follows works in the other direction.
         return;
-      }
       case 'loosening':
-        await retrying(context, 'reverse', async () => {
-          await clearFormerState(context, live);
-          await setWriteBlocking(context.destination, true, context.signal);
+        await coordination.lead({
+          phase,
+          // Whoever has not would look for the state where it was.
+          waitsFor: (assembly) => workWaitsFor(assembly, 'found the state moved', () => true),
+          run: async () => {
+            await loosen(context, live);
+            await advance({ phase: 'changes' });
+          },
         });
-        await loosenCollections(context);
-        await advance({ phase: 'changes' });
         break;
       case 'done':
         logger.info(
@@ -152,6 +160,15 @@ async function prepare(context: SyncContext, live: LiveSync): Promise<Partial<Sy
   const catalog = await retryingWrites(context, 'catalog', async () => await buildCatalog(context));
   await planCopy(context);
   return catalog;
+}
+
+async function loosen(context: SyncContext, live: LiveSync): Promise<void> {
+  await retrying(context, 'reverse', async () => {
+    context.requireLease();
+    await clearFormerState(context, live);
+    await setWriteBlocking(context.destination, true, context.signal);
+  });
+  await loosenCollections(context);
 }
 
 async function restore(context: SyncContext, live: LiveSync): Promise<void> {

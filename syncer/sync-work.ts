@@ -103,8 +103,11 @@ export class SyncWork {
   async #run(): Promise<SyncError | undefined> {
     const { live } = this.#parts;
     try {
-      do await this.#work();
-      while (live.current.phase === 'loosening' && !this.#isPausing);
+      let reversals: number;
+      do {
+        ({ reversals } = live.stored);
+        await this.#work();
+      } while (live.stored.reversals !== reversals && !this.#isPausing);
       return undefined;
     } catch (error) {
       // What fails because it was told to stop has not failed.

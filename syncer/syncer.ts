@@ -137,7 +137,6 @@ export class Syncer {
         sourceTopology: topologies[options.source],
         destinationTopology: topologies[options.destination],
         options,
-        instances: record.instances.length,
         filter: this.#filterOf(options),
         signal: this.#signal,
       });

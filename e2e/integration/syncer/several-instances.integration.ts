@@ -140,6 +140,35 @@ describe('several instances on one sync', function () {
     await pair.assertEqual();
   });
 
+  it('reverses when all have been given that, also where one is killed meanwhile', async () => {
+    await using instances = await startInstances(pair);
+    await instances.start({ reversible: true, enableUserWriteBlocking: true });
+    await instances.waitFor(({ canCommit }) => canCommit);
+    await commit(instances);
+    await instances.waitFor(({ canWrite }) => canWrite === true);
+    const fresh = pair.destination.client.db('shop');
+    await fresh.collection<Row>('items').insertMany(rows(7_000, 200));
+    await fresh.collection<Row>('items').deleteMany({ _id: { $lt: 100 } });
+    await fresh.collection('plain').rename('renamed');
+    const [one, other] = instances.all;
+    assert.ok(one && other);
+    assert.equal((await other.post('reverse', {})).status, 200);
+    await other.waitFor(({ warnings }) =>
+      hasWarning(warnings, `${first} has not been given reverse`),
+    );
+    const waiting = await one.progress();
+    assert.deepEqual([waiting.state, waiting.info], ['COMMITTED', 'commit completed']);
+    assert.equal((await one.post('reverse', {})).status, 200);
+    await other.kill();
+    await other.restart();
+    await instances.waitFor(({ canCommit }) => canCommit);
+    await fresh.collection<Row>('renamed').insertMany(rows(8_000, 50));
+    await commit(instances);
+    await pair.assertEqual();
+    const { directionMapping } = await one.progress();
+    assert.match(directionMapping?.Source ?? '', /^cluster1: /);
+  });
+
   it('goes on when the coordinator is killed or stopped before a change of the catalog', async () => {
     await using instances = await syncing();
     const [{ coordinatorID } = { coordinatorID: null }] = await instances.waitFor(
