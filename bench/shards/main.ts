@@ -5,7 +5,6 @@ import { MongoClient } from 'mongodb';
 import { startShardedCluster } from '../../e2e/ground/sharded/sharded-cluster.ts';
 import { startSyncerProcess } from '../../e2e/ground/syncer-process.ts';
 import { database, dataSets, documentsIn, loadDataSet } from '../copy/data-sets.ts';
-import { emptyDestination } from '../copy/measure.ts';
 import { usageOf, type Usage } from '../process-usage.ts';
 import { machineText, markdownTable, writeResults } from '../results.ts';
 import { median } from '../statistics.ts';
@@ -85,15 +84,20 @@ console.log(`\n${table}${plan}`);
 
 /** Lets instances of these names copy the set to an empty destination. */
 async function copyBy(ids: readonly string[]): Promise<Pick<ShardsResult, 'seconds' | 'tools'>> {
-  await emptyDestination(destinationClient);
+  for (const name of [database, 'clustersync_internal'])
+    await destinationClient.db(name).dropDatabase();
   await using stack = new AsyncDisposableStack();
   const instances = await Promise.all(
-    ids.map(async (id) =>
+    ids.map(async (id, instance) =>
       stack.use(
         await startSyncerProcess({
           cluster0: source.uri('syncer'),
           cluster1: destination.uri('syncer'),
-          options: { id, logLevel: 'info' },
+          // As the operator starts them.
+          options: {
+            ...(ids.length === 1 ? { id } : { ids: ids.join(','), instance }),
+            logLevel: 'info',
+          },
         }),
       ),
     ),
