@@ -34,7 +34,10 @@ export async function installOperator(
       [
         ...['upgrade', '--install', operatorName, chart],
         ...['--namespace', operatorNamespace, '--create-namespace', '--wait', '--timeout', '120s'],
-        ...['--set-string', `image.repository=${image.slice(0, at)},image.tag=${image.slice(at + 1)}`],
+        ...[
+          '--set-string',
+          `image.repository=${image.slice(0, at)},image.tag=${image.slice(at + 1)}`,
+        ],
         ...['--set', 'crds.keep=false,logLevel=debug'],
       ],
       { deadlineMs: 150_000, ...options },
