@@ -1,6 +1,6 @@
 import { hashText } from '../../mongo/canonical-id.ts';
-import { isTrue } from '../../mongo/replicated-form.ts';
 import type { TrackedCatalog } from '../catalog/tracked-catalog.ts';
+import { isUndivided } from '../catalog/undivided.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { DocumentChange, DocumentEvent } from './change-event.ts';
 
@@ -19,8 +19,7 @@ interface Route {
 
 /**
  * Chooses the lane of each change: by the canonical `_id`, so that all changes of what the server takes for one document
- * are in one lane. Where that cannot be told from the ids (under a collation), or the order of all documents counts
- * (capped collections), the collection has one lane.
+ * are in one lane. A collection whose changes have to follow each other (isUndivided) has one lane.
  */
 export class ChangeRouter {
   readonly #catalog: TrackedCatalog;
@@ -52,8 +51,6 @@ export class ChangeRouter {
   #routeOf(uuid: string): Route | undefined {
     const collection = this.#catalog.collection(uuid);
     if (!collection) return undefined;
-    const { collation, capped } = collection.options;
-    const hasOneLane = collation !== undefined || isTrue(capped);
-    return { collection, lane: hasOneLane ? hashText(uuid) % this.#lanes : undefined };
+    return { collection, lane: isUndivided(collection) ? hashText(uuid) % this.#lanes : undefined };
   }
 }

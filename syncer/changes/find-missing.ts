@@ -4,10 +4,7 @@ import { anyOf } from '../copy/check-duplicate-ids.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { idsOf, type DocumentChange } from './change-event.ts';
-
-/** Ids that are looked up together: so many, or so many bytes. */
-const maxIds = 500;
-const maxIdBytes = 8 * 1024 * 1024;
+import { groupsOf } from './id-groups.ts';
 
 /**
  * Those of some changes whose `_id` no document of the destination has, in groups that can be read together. An `_id` that is
@@ -32,20 +29,4 @@ export async function* findMissing<T extends DocumentChange>(
 
 function textOf(id: RawElement): string {
   return `${id.type}:${asBuffer(valueBytes(id)).toString('latin1')}`;
-}
-
-function* groupsOf<T extends DocumentChange>(changes: readonly T[]): Generator<readonly T[]> {
-  let group: T[] = [];
-  let bytes = 0;
-  for (const change of changes) {
-    const { length } = change.key.id;
-    if (group.length >= maxIds || (group.length > 0 && bytes + length > maxIdBytes)) {
-      yield group;
-      group = [];
-      bytes = 0;
-    }
-    group.push(change);
-    bytes += length;
-  }
-  if (group.length > 0) yield group;
 }

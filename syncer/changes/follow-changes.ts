@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Document, Timestamp } from 'mongodb';
 import { isAtMost, resumeTokenText, resumeTokenTime } from '../../mongo/cluster-time.ts';
-import { changesOf, undividedCollections } from '../coordination/share.ts';
+import { changesOf } from '../coordination/share.ts';
 import { retryingWrites } from '../earlier-writes.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { applyCatalogEvent } from './apply-catalog-event.ts';
@@ -87,7 +87,7 @@ export async function followChanges(
 }
 
 function changesOfShare({ coordination, catalog }: SyncContext): Document | undefined {
-  return changesOf(coordination.share, undividedCollections(catalog.collections()));
+  return changesOf(coordination.share, catalog.collections());
 }
 
 class ChangeFollower {

@@ -13,6 +13,7 @@ import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { idsOf, type DocumentChange } from './change-event.ts';
 import { findMissing } from './find-missing.ts';
+import { groupsOf } from './id-groups.ts';
 import type { DocumentWrite, WholeDocument } from './coalesce.ts';
 import { readDocument, readDocuments } from './read-document.ts';
 import { updateStatement } from './write-statements.ts';
@@ -156,8 +157,7 @@ export async function putAsTheyAre(
   collection: TrackedCollection,
   changes: readonly DocumentChange[],
 ): Promise<void> {
-  for (let first = 0; first < changes.length; first += maxTogether)
-    await putTogether(context, collection, idsOf(changes.slice(first, first + maxTogether)));
+  for (const group of groupsOf(changes)) await putTogether(context, collection, idsOf(group));
 }
 
 async function putTogether(

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import { hashText } from '../../mongo/canonical-id.ts';
-import { isTrue } from '../../mongo/replicated-form.ts';
+import { isUndivided } from '../catalog/undivided.ts';
 import type { Partition, TrackedCollection } from '../state/records.ts';
 
 /** Which part of the work an instance does: `index` of `count`, from 0 on. */
@@ -19,31 +19,20 @@ export function isCopiedBy(
   return (hashText(uuid.toHexString(false)) + place) % count === index;
 }
 
-/**
- * The collections whose changes are all applied by one instance: the server takes ids for the same that are not (under a
- * collation), or the order of all documents counts (capped collections).
- */
-export function undividedCollections(
-  collections: readonly TrackedCollection[],
-): readonly TrackedCollection[] {
-  return collections.filter(
-    ({ options }) => options['collation'] !== undefined || isTrue(options['capped']),
-  );
-}
-
 const documentOperations = ['insert', 'update', 'replace', 'delete'];
 
 /**
  * What an instance asks of the change stream: every change of the catalog, and of the documents those that it applies. All
  * changes of an `_id` go to one instance, whichever shard it was on, by the hash that the server takes for numbers of any
- * type: so they stay in their order when a document goes to another shard. Undefined where one instance applies all.
+ * type: so they stay in their order when a document goes to another shard. A collection whose changes have to follow each other
+ * (isUndivided) belongs to one instance as a whole. Undefined where one instance applies all.
  */
 export function changesOf(
   { index, count }: Share,
-  undivided: readonly TrackedCollection[],
+  collections: readonly TrackedCollection[],
 ): Document | undefined {
   if (count === 1) return undefined;
-  const uuids = undivided.map(({ uuid }) => uuid);
+  const uuids = collections.filter(isUndivided).map(({ uuid }) => uuid);
   const subject = {
     $cond: [{ $in: ['$collectionUUID', uuids] }, '$collectionUUID', '$documentKey._id'],
   };
