@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { MongoClient, type Db } from 'mongodb';
-import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { until } from '../../ground/until.ts';
 import { writeToBoth } from './mirrored-writer.ts';
+import { useReplicaSetPair } from './replica-set-pair.ts';
 import { openSession, type VerifierSession } from './verifier-session.ts';
 
 /** How often a run without a fault is repeated. More: VERIFIER_RUNS=200. */
@@ -10,27 +9,10 @@ const runs = Number(process.env['VERIFIER_RUNS'] ?? 8);
 
 describe('verifier, while both sides are written to', function () {
   this.timeout(120_000);
-  let sets: readonly ReplicaSet[] = [];
-  let clients: readonly MongoClient[] = [];
-  let source: Db;
-  let destination: Db;
-
-  before(async () => {
-    const names = ['source', 'destination'] as const;
-    sets = await Promise.all(
-      names.map(async (syncerRoles) => await startReplicaSet({ members: 1, syncerRoles })),
-    );
-    clients = sets.map((set) => new MongoClient(set.uri('admin')));
-    [source, destination] = clients.map((client) => client.db('shop')) as [Db, Db];
-  });
-
-  after(async () => {
-    for (const client of clients) await client.close();
-    for (const set of sets) await set.stop();
-  });
+  const pair = useReplicaSetPair();
 
   beforeEach(async () => {
-    for (const db of [source, destination]) {
+    for (const db of [pair.source, pair.destination]) {
       await db.dropDatabase();
       await db.createCollection('capped', { capped: true, size: 4096 });
       const rows = Array.from({ length: 3000 }, (_, value) => ({ value, text: 'x'.repeat(100) }));
@@ -41,7 +23,7 @@ describe('verifier, while both sides are written to', function () {
   });
 
   async function begin(): Promise<VerifierSession> {
-    const [from, to] = sets.map((set) => set.uri('syncer'));
+    const [from, to] = pair.sets.map((set) => set.uri('syncer'));
     assert.ok(from !== undefined && to !== undefined);
     const session = await openSession({ srcURI: from, destURI: to });
     await session.post('check');
@@ -51,7 +33,7 @@ describe('verifier, while both sides are written to', function () {
   for (let run = 1; run <= runs; run++) {
     it(`raises no false alarm, seed ${run}`, async () => {
       await using session = await begin();
-      await writeToBoth(source, destination, { seed: run, operations: 1200 });
+      await writeToBoth(pair.source, pair.destination, { seed: run, operations: 1200 });
       await session.post('writesOff');
       const progress = await session.untilComplete();
       assert.deepEqual(progress.mismatches, []);
@@ -63,9 +45,9 @@ describe('verifier, while both sides are written to', function () {
 
   it('finds a fault made while it follows changes', async () => {
     await using session = await begin();
-    const writing = writeToBoth(source, destination, { seed: 1000, operations: 1500 });
+    const writing = writeToBoth(pair.source, pair.destination, { seed: 1000, operations: 1500 });
     await until('the first pass is over', async () => (await session.progress()).generation > 0);
-    await destination
+    await pair.destination
       .collection<{ _id: number }>('many')
       .updateOne({ _id: 77 }, { $set: { value: 78 } });
     await writing;
@@ -85,16 +67,16 @@ describe('verifier, while both sides are written to', function () {
   });
 
   it('forgives a fault that is repaired before the end', async () => {
-    const many = destination.collection<{ _id: number }>('many');
+    const many = pair.destination.collection<{ _id: number }>('many');
     await many.deleteOne({ _id: 5 });
-    await destination.createCollection('extra');
+    await pair.destination.createCollection('extra');
     await using session = await begin();
     await until('the faults are seen', async () => {
       const { mismatchCount, generation } = await session.progress();
       return generation > 0 && mismatchCount === 2;
     });
     await many.insertOne({ _id: 5, value: 5, text: 'x'.repeat(100) } as { _id: number });
-    await destination.dropCollection('extra');
+    await pair.destination.dropCollection('extra');
     await session.post('writesOff');
     const progress = await session.untilComplete();
     assert.deepEqual(progress.mismatches, []);
@@ -102,12 +84,12 @@ describe('verifier, while both sides are written to', function () {
   });
 
   it('takes indexes as they are during a sync for right until writes are off', async () => {
-    await source
+    await pair.source
       .collection('many')
       .createIndexes([
         { key: { value: 1 }, name: 'by_value', unique: true, expireAfterSeconds: 60 },
       ]);
-    await destination
+    await pair.destination
       .collection('many')
       .createIndexes([{ key: { value: 1 }, name: 'by_value', expireAfterSeconds: 2147483647 }]);
     await using session = await begin();

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { MongoClient, type Db, type Document } from 'mongodb';
+import type { Document } from 'mongodb';
 import type { MismatchView } from '../../../verifier/compare/mismatch.ts';
-import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { until } from '../../ground/until.ts';
 import { VerifierProcess } from '../../ground/verifier-process.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
 import { writeToBoth } from './mirrored-writer.ts';
+import { useReplicaSetPair } from './replica-set-pair.ts';
 import { verifyOnce } from './verifier-session.ts';
 
 /** How many random runs there are. More: VERIFIER_KILLS=50. */
@@ -21,27 +21,10 @@ const slowly = { partitionMebibytes: 0.05, maxBytesPerSecond: 1_500_000, workers
 
 describe('verifier, killed', function () {
   this.timeout(180_000);
-  let sets: readonly ReplicaSet[] = [];
-  let clients: readonly MongoClient[] = [];
-  let source: Db;
-  let destination: Db;
-
-  before(async () => {
-    const names = ['source', 'destination'] as const;
-    sets = await Promise.all(
-      names.map(async (syncerRoles) => await startReplicaSet({ members: 1, syncerRoles })),
-    );
-    clients = sets.map((set) => new MongoClient(set.uri('admin')));
-    [source, destination] = clients.map((client) => client.db('shop')) as [Db, Db];
-  });
-
-  after(async () => {
-    for (const client of clients) await client.close();
-    for (const set of sets) await set.stop();
-  });
+  const pair = useReplicaSetPair();
 
   beforeEach(async () => {
-    for (const db of [source, destination]) {
+    for (const db of [pair.source, pair.destination]) {
       await db.dropDatabase();
       const rows = Array.from({ length: 4000 }, (_, _id): Row => ({ _id, text: 'x'.repeat(150) }));
       await db.collection<Row>('many').insertMany(rows);
@@ -53,18 +36,18 @@ describe('verifier, killed', function () {
   });
 
   function uris(): { readonly srcURI: string; readonly destURI: string; readonly metaURI: string } {
-    const [srcURI = '', destURI = ''] = sets.map((set) => set.uri('syncer'));
+    const [srcURI = '', destURI = ''] = pair.sets.map((set) => set.uri('syncer'));
     return { srcURI, destURI, metaURI: destURI };
   }
 
   async function makeFaults(): Promise<void> {
-    const many = destination.collection<Row>('many');
+    const many = pair.destination.collection<Row>('many');
     await many.deleteMany({ _id: { $in: [3, 1999, 3999] } });
     await many.updateMany({ _id: { $in: [700, 2100] } }, { $set: { text: 'y' } });
     await many.insertOne({ _id: 10_000 });
     await many.dropIndex('by_text');
-    await destination.collection('few3').drop();
-    await destination.createCollection('more');
+    await pair.destination.collection('few3').drop();
+    await pair.destination.createCollection('more');
   }
 
   function short({ namespace, kind, id, index }: MismatchView): string {
@@ -92,7 +75,7 @@ describe('verifier, killed', function () {
   /** Lets the primary of a side step down; it is elected again after a second. */
   async function stepDown(side: number): Promise<void> {
     const command = { replSetStepDown: 1, secondaryCatchUpPeriodSecs: 0, force: true };
-    await clients[side]?.db('admin').command(command);
+    await pair.clients[side]?.db('admin').command(command);
   }
 
   for (let seed = 1; seed <= runs; seed++) {
@@ -111,15 +94,15 @@ describe('verifier, killed', function () {
       }
       // A fault made while it is dead, and one that is repaired.
       await verifier.kill();
-      await destination.collection<Row>('few5').deleteOne({ _id: 2 });
-      await destination.collection<Row>('few6').deleteOne({ _id: 2 });
+      await pair.destination.collection<Row>('few5').deleteOne({ _id: 2 });
+      await pair.destination.collection<Row>('few6').deleteOne({ _id: 2 });
       await verifier.restart();
       await until('both are seen, or the first pass is not over', async () => {
         const { generation, mismatchCount } = await verifier.progress();
         return generation > 0 && mismatchCount > 0;
       });
       await killAndRestart(verifier, random.below(300));
-      await destination.collection<Row>('few6').insertOne({ _id: 2 });
+      await pair.destination.collection<Row>('few6').insertOne({ _id: 2 });
       await verifier.post('writesOff');
       for (let kill = 0; kill < 2; kill++) await killAndRestart(verifier, random.below(400));
       const { verdict, mismatchCount } = await verifier.untilComplete();
@@ -137,7 +120,7 @@ describe('verifier, killed', function () {
 
     it(`raises no false alarm, killed while both sides are written to, seed ${seed}`, async () => {
       const random = new SeededRandom(seed + 100);
-      for (const db of [source, destination]) {
+      for (const db of [pair.source, pair.destination]) {
         await db.createCollection('capped', { capped: true, size: 4096 });
       }
       await using verifier = await VerifierProcess.start({
@@ -146,9 +129,11 @@ describe('verifier, killed', function () {
       });
       await verifier.post('check');
       const written = new AbortController();
-      const writing = writeToBoth(source, destination, { seed, operations: 500 }).finally(() => {
-        written.abort();
-      });
+      const writing = writeToBoth(pair.source, pair.destination, { seed, operations: 500 }).finally(
+        () => {
+          written.abort();
+        },
+      );
       while (!written.signal.aborted) await killAndRestart(verifier, random.below(2000));
       await writing;
       await verifier.post('writesOff');
@@ -175,7 +160,6 @@ describe('verifier, killed', function () {
       const { processes } = await second.progress();
       return processes.length === 2 && (await second.log()).includes('takes part');
     });
-    await delay(300);
     await first.kill();
     await second.post('writesOff');
     const { verdict } = await second.untilComplete();
