@@ -24,6 +24,10 @@ export async function generatedFiles(): Promise<Map<string, string>> {
     verifierOptions(syncs.definition),
   );
   verifications.setSchema(
+    ['properties', 'spec', 'properties', 'filter', 'properties'],
+    filterOptions(syncs.definition),
+  );
+  verifications.setSchema(
     ['properties', 'status', 'properties', 'conditions', 'items'],
     schemaAt(syncs.definition, 'status', 'conditions', 'items'),
   );
@@ -53,6 +57,15 @@ function verifierOptions(syncs: Definition): unknown {
     .replaceAll('sync tool', 'verifier')
     .replaceAll('syncer', 'verifier');
   return JSON.parse(text) as unknown;
+}
+
+/** A verification selects namespaces as a sync does. */
+function filterOptions(syncs: Definition): unknown {
+  const options = ['includeNamespaces', 'excludeNamespaces'].map((name) => {
+    const node = schemaAt(syncs, 'spec', name);
+    return [name, { ...node, description: node.description?.replace(' to sync', ' to compare') }];
+  });
+  return Object.fromEntries(options) as unknown;
 }
 
 async function readText(path: string): Promise<string> {

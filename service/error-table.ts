@@ -224,7 +224,7 @@ export const errorTable = {
   SupersededByOtherInstance: {
     ...fatal,
     reason: 'Superseded',
-    action: 'Another process with the same --id has taken over this sync. Stop one of them.',
+    action: 'Another process has taken its place: one with the same --id, or one of another attempt at the same verification. Stop one of the two.',
   },
   ChangeNotSupported: {
     ...fatal,

@@ -54,7 +54,7 @@ export async function openVerifier(
   const monitor = new VerifierMonitor();
   const stop = new AbortController();
   const { signal } = stop;
-  const identity = identityOf(options.verification, options.id ?? hostname());
+  const identity = identityOf(options.verification, options.id ?? hostname(), options.attempt);
   const retries = { signal, logger, monitor };
   const verifier = new Verifier({
     ...retries,

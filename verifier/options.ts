@@ -43,6 +43,13 @@ export const verifierOptionTable = {
     default: 'verification',
     description: 'name of the verification in the metadata store',
   },
+  attempt: {
+    type: 'integer',
+    default: 0,
+    range: [0, Number.MAX_SAFE_INTEGER],
+    description:
+      'number of the attempt at the verification: a higher one than that on record begins anew, once, whatever was found; a lower one is refused',
+  },
   id: {
     type: 'string',
     description:

@@ -89,7 +89,7 @@ class Participant {
   async heartbeat(): Promise<never> {
     const { signal, stores, identity } = this.#context;
     for (;;) {
-      if (!(await stores.verifications.heartbeat())) {
+      if (!(await stores.processes.heartbeat())) {
         throw new SyncError(
           'SupersededByOtherInstance',
           `another process works on this verification as --id ${identity.id}`,

@@ -1,7 +1,7 @@
 import type { Stores } from './state/stores.ts';
 import type { Amount, VerificationRecord } from './state/records.ts';
 import type { TaskCounts } from './state/task-store.ts';
-import type { KindCount } from './state/mismatch-store.ts';
+import type { MismatchCounts } from './state/mismatch-store.ts';
 import type { MismatchView } from './compare/mismatch.ts';
 import type { ProcessIdentity } from './state/verification-store.ts';
 import { planKey } from './lead/lead.ts';
@@ -17,7 +17,7 @@ export interface Summary {
   readonly counts: TaskCounts | undefined;
   readonly waiting: number;
   readonly mismatchCount: number;
-  readonly mismatchKinds: readonly KindCount[];
+  readonly mismatchCounts: MismatchCounts;
   readonly mismatches: readonly MismatchView[];
   /** Compared by all passes together. */
   readonly compared: Amount;
@@ -29,12 +29,14 @@ export interface Summary {
 /** Reads everything that progress and reports tell. */
 export async function readSummary(stores: Stores, identity: Summary['identity']): Promise<Summary> {
   const record = await stores.verifications.read();
-  const processes = await stores.verifications.living();
+  const processes = await stores.processes.living();
   const generation = record?.generation ?? undefined;
   const pass = record && generation && { run: record.run, generation: generation.number };
   const counts =
     record && generation && (await stores.tasks.counts(planKey(record.run, generation)));
-  const mismatchKinds = pass ? await stores.mismatches.countsByKind(pass) : [];
+  const mismatchCounts = pass
+    ? await stores.mismatches.counts(pass)
+    : { kinds: [], namespaces: [] };
   const page = pass ? await stores.mismatches.page(pass, maxShown) : undefined;
   const waits = record?.status === 'running' && record.verdict === null;
   return {
@@ -42,8 +44,8 @@ export async function readSummary(stores: Stores, identity: Summary['identity'])
     record,
     counts,
     waiting: waits ? await stores.rechecks.count(record.run, generation?.number ?? -1) : 0,
-    mismatchCount: mismatchKinds.reduce((sum, { count }) => sum + count, 0),
-    mismatchKinds,
+    mismatchCount: mismatchCounts.kinds.reduce((sum, { count }) => sum + count, 0),
+    mismatchCounts,
     mismatches: page?.mismatches ?? [],
     compared: {
       documents: (record?.totals.documents ?? 0) + (counts?.compared.documents ?? 0),

@@ -148,9 +148,11 @@ export class Verifier {
       await stores.tasks.createIndexes();
       await stores.rechecks.createIndexes();
       if (clean) await stores.verifications.clean();
+      await stores.verifications.openAttempt();
       const recorded = await stores.verifications.claimSubject(subject);
       if (recorded !== subject) throw this.#otherSubject();
-      await stores.verifications.register();
+      const former = await stores.processes.register();
+      if (former !== undefined) await stores.verifications.endLead(former);
       await this.#forgetOtherRuns();
     } catch (error) {
       if (codeOf(error) !== serverCode.unauthorized) throw error;
@@ -210,10 +212,10 @@ export class Verifier {
   /** Gives back what this process holds, so that another one need not wait for the end of a lease. */
   async release(): Promise<void> {
     if (!this.#isConnected) return;
-    const { verifications } = this.#context.stores;
+    const { verifications, processes } = this.#context.stores;
     try {
       await verifications.releaseLead();
-      await verifications.unregister();
+      await processes.unregister();
     } catch (error) {
       this.#context.logger.warn({ reason: messageOf(error) }, 'the lead ends by itself');
     }
@@ -232,6 +234,10 @@ async function nameOf(cluster: ClusterClient, signal: AbortSignal): Promise<stri
 }
 
 /** The identity of a process: its name, and a name for this life of it. */
-export function identityOf(verification: string, id: string): ParticipantContext['identity'] {
-  return { verification, id, incarnation: new UUID().toHexString() };
+export function identityOf(
+  verification: string,
+  id: string,
+  attempt: number,
+): ParticipantContext['identity'] {
+  return { verification, id, attempt, incarnation: new UUID().toHexString() };
 }

@@ -1,6 +1,6 @@
 import type { MismatchView } from '../compare/mismatch.ts';
 import type { GenerationKind } from '../state/records.ts';
-import type { KindCount } from '../state/mismatch-store.ts';
+import type { KindCount, NamespaceCount } from '../state/mismatch-store.ts';
 import type { Summary } from '../summary.ts';
 
 /** `idle` before the check and when it is complete, `check` in the first pass, `recheck` in all others. */
@@ -38,6 +38,8 @@ export interface ProgressBody {
     /** Number of differences that the pass has found; before there is a verdict they are looked at again. */
     readonly mismatchCount: number;
     readonly mismatchKinds: readonly KindCount[];
+    /** The namespaces with the most of them, at most ten. */
+    readonly mismatchNamespaces: readonly NamespaceCount[];
     /** The first of them. */
     readonly mismatches: readonly MismatchView[];
     /** By all passes together. */
@@ -64,7 +66,7 @@ export interface ProgressBody {
 
 /** How far a verification is, for the API. */
 export function progressBody(summary: Summary): ProgressBody {
-  const { record, counts, mismatchCount, mismatchKinds, mismatches, compared } = summary;
+  const { record, counts, mismatchCount, mismatchCounts, mismatches, compared } = summary;
   const { added = 0, processing = 0, failed = 0, completed = 0 } = counts ?? {};
   const error = record?.error;
   return {
@@ -85,7 +87,8 @@ export function progressBody(summary: Summary): ProgressBody {
       generation: record?.generation?.number ?? 0,
       generationKind: record?.generation?.kind ?? null,
       mismatchCount,
-      mismatchKinds,
+      mismatchKinds: mismatchCounts.kinds,
+      mismatchNamespaces: mismatchCounts.namespaces,
       mismatches,
       documentsCompared: compared.documents,
       bytesCompared: compared.bytes,

@@ -110,7 +110,7 @@ class Lead {
   async renew(): Promise<never> {
     const { signal, stores } = this.#context;
     for (;;) {
-      const living = await stores.verifications.living();
+      const living = await stores.processes.living();
       const incarnations = living.map(({ incarnation }) => incarnation);
       await stores.tasks.releaseOthers(this.#run, [this.#context.incarnation, ...incarnations]);
       await sleep(renewMs, signal);

@@ -35,7 +35,7 @@ export async function writeReport(
     option: 'metaURI',
     appName: 'clustersync verifier report',
   });
-  const identity = { verification, id: 'report', incarnation: 'report' };
+  const identity = { verification, id: 'report', incarnation: 'report', attempt: undefined };
   const store = { signal, logger, monitor: new VerifierMonitor(), db: metadataDb(cluster) };
   const stores = storesOf(store, identity);
   // Where it cannot be reached, that is said at once.
@@ -48,6 +48,7 @@ export async function writeReport(
   const report: Report = {
     head: {
       verification,
+      attempt: record.attempt,
       status: record.status,
       verdict: record.verdict,
       error: record.error ? `${record.error.name}: ${record.error.message}` : null,
@@ -56,7 +57,7 @@ export async function writeReport(
       completedAt: record.completedAt?.toISOString() ?? null,
       documentsCompared: summary.compared.documents,
       bytesCompared: summary.compared.bytes,
-      mismatchKinds: summary.mismatchKinds,
+      mismatchKinds: summary.mismatchCounts.kinds,
       isOverflowing: summary.counts?.isOverflowing ?? false,
     },
     mismatches: mismatchesOf(stores, record, reportValues),

@@ -6,6 +6,7 @@ import { formatJunit } from './junit.ts';
 /** What a report tells of a verification. */
 export interface ReportHead {
   readonly verification: string;
+  readonly attempt: number;
   readonly status: 'idle' | 'running' | 'complete';
   /** Null until the verification is complete. */
   readonly verdict: 'equal' | 'different' | null;

@@ -25,6 +25,23 @@ export interface KindCount {
   readonly count: number;
 }
 
+/** Mismatches in one namespace. */
+export interface NamespaceCount {
+  readonly namespace: string;
+  readonly count: number;
+}
+
+/** The mismatches of a pass, counted. */
+export interface MismatchCounts {
+  /** By their names. */
+  readonly kinds: readonly KindCount[];
+  /** Those with the most, the most first. */
+  readonly namespaces: readonly NamespaceCount[];
+}
+
+/** How many namespaces are counted by name. */
+const maxNamespaces = 10;
+
 /** The differences that passes have found, by namespace. One that is found twice is there once. */
 export class MismatchStore {
   readonly #store: MetadataStore;
@@ -75,19 +92,38 @@ export class MismatchStore {
     return await this.#mismatches.countDocuments(range(pass), { signal });
   }
 
-  async countsByKind(pass: PassKey): Promise<KindCount[]> {
+  async counts(pass: PassKey): Promise<MismatchCounts> {
     const { signal } = this.#store;
-    const rows = await this.#mismatches
-      .aggregate(
+    const pair = { kind: '$mismatch.kind', namespace: '$mismatch.namespace' };
+    const by = (field: keyof typeof pair): Document => {
+      return { $group: { _id: `$_id.${field}`, count: { $sum: '$count' } } };
+    };
+    const [row] = await this.#mismatches
+      .aggregate<Record<'kinds' | 'namespaces', readonly Document[]>>(
         [
           { $match: range(pass) },
-          { $group: { _id: '$mismatch.kind', count: { $sum: 1 } } },
-          { $sort: { _id: 1 } },
+          { $group: { _id: pair, count: { $sum: 1 } } },
+          {
+            $facet: {
+              kinds: [by('kind'), { $sort: { _id: 1 } }],
+              namespaces: [
+                by('namespace'),
+                { $sort: { count: -1, _id: 1 } },
+                { $limit: maxNamespaces },
+              ],
+            },
+          },
         ],
-        { signal },
+        { signal, allowDiskUse: true },
       )
       .toArray();
-    return rows.map(({ _id, count }) => ({ kind: String(_id), count: Number(count) }));
+    const { kinds = [], namespaces = [] } = row ?? {};
+    return {
+      kinds: kinds.map(({ _id, count }) => ({ kind: String(_id), count: Number(count) })),
+      namespaces: namespaces.map(({ _id, count }) => {
+        return { namespace: String(_id), count: Number(count) };
+      }),
+    };
   }
 
   /** Forgets what earlier passes have found. */

@@ -4,7 +4,7 @@ import type { NamespaceFilterEntry } from '../../mongo/namespace-filter.ts';
 import type { ErrorName } from '../../service/error-table.ts';
 
 /** Version of what is stored: another one is refused. */
-export const formatVersion = 1;
+export const formatVersion = 2;
 
 /** The two sides of a comparison. */
 export type SideName = 'source' | 'destination';
@@ -65,7 +65,9 @@ export interface ErrorRecord {
 /** A verification. It is written by the lead alone, apart from what the API's commands change. */
 export interface VerificationRecord {
   readonly formatVersion: number;
-  /** Names this attempt: everything else that is stored carries it. */
+  /** The number that its processes were started with: those of a lower one have nothing more to say. */
+  readonly attempt: number;
+  /** Names this beginning: everything else that is stored carries it. */
   readonly run: string;
   readonly status: 'idle' | 'running' | 'complete';
   readonly writesOff: boolean;

@@ -1,4 +1,5 @@
 import { MismatchStore } from './mismatch-store.ts';
+import { ProcessStore } from './process-store.ts';
 import { RecheckStore } from './recheck-store.ts';
 import { TaskStore } from './task-store.ts';
 import {
@@ -10,6 +11,7 @@ import {
 /** Everything that a verification keeps in the metadata store. */
 export interface Stores {
   readonly verifications: VerificationStore;
+  readonly processes: ProcessStore;
   readonly tasks: TaskStore;
   readonly rechecks: RecheckStore;
   readonly mismatches: MismatchStore;
@@ -18,6 +20,7 @@ export interface Stores {
 export function storesOf(store: MetadataStore, identity: ProcessIdentity): Stores {
   return {
     verifications: new VerificationStore(store, identity),
+    processes: new ProcessStore(store, identity),
     tasks: new TaskStore(store),
     rechecks: new RecheckStore(store),
     mismatches: new MismatchStore(store),

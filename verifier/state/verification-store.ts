@@ -7,15 +7,10 @@ import { SyncError } from '../../service/errors.ts';
 import { formatVersion, type ErrorRecord, type VerificationRecord } from './records.ts';
 
 /** How long a lead, or a process, counts as alive after it was last heard of, by the clock of the metadata store. */
-const leaseMs = 10_000;
+export const leaseMs = 10_000;
 
 interface Stored<T> extends Document {
   _id: T;
-}
-
-interface ProcessId {
-  readonly verification: string;
-  readonly id: string;
 }
 
 /** Another process leads the verification now, or it was begun anew: what this one would write counts no more. */
@@ -31,6 +26,8 @@ export interface ProcessIdentity {
   readonly id: string;
   /** Of this life. */
   readonly incarnation: string;
+  /** Of the verification; undefined for one that only reads whichever is on record. */
+  readonly attempt: number | undefined;
 }
 
 /** How the collections of the metadata store are reached. */
@@ -56,32 +53,56 @@ export async function onStore<T>(store: MetadataStore, run: () => Promise<T>): P
   return await retrying(store, 'metadata store', named, isTransient);
 }
 
-/** What is stored of one verification as a whole, who leads it, and which processes work on it. */
+/** What is stored of one verification as a whole, and who leads it. */
 export class VerificationStore {
   readonly #store: MetadataStore;
   readonly #verifications: Collection<Stored<string>>;
-  readonly #processes: Collection<Stored<ProcessId>>;
   readonly #identity: ProcessIdentity;
 
   constructor(store: MetadataStore, identity: ProcessIdentity) {
     this.#store = store;
     this.#identity = identity;
     this.#verifications = store.db.collection('verifications');
-    this.#processes = store.db.collection('processes');
   }
 
-  /** @throws SyncError CheckFailed where it was written by another version. */
+  /**
+   * @throws SyncError CheckFailed where it was written by another version, SupersededByOtherInstance where it is of
+   * another attempt.
+   */
   async read(): Promise<VerificationRecord | undefined> {
     const { signal } = this.#store;
     const found = await onStore(this.#store, async () => {
-      return await this.#verifications.findOne(this.#key(), { signal });
+      const { verification: _id } = this.#identity;
+      return await this.#verifications.findOne({ _id }, { signal });
     });
     if (!found) return undefined;
-    if (found['formatVersion'] === formatVersion) return found as unknown as VerificationRecord;
+    const { verification, attempt } = this.#identity;
+    if (found['formatVersion'] !== formatVersion) {
+      throw new SyncError(
+        'CheckFailed',
+        `the metadata store holds the verification ${verification} of another version of clustersync; start with --clean, or under another name`,
+      );
+    }
+    const record = found as unknown as VerificationRecord;
+    if (attempt === undefined || attempt === record.attempt) return record;
     throw new SyncError(
-      'CheckFailed',
-      `the metadata store holds the verification ${this.#identity.verification} of another version of clustersync; start with --clean, or under another name`,
+      'SupersededByOtherInstance',
+      `the metadata store holds the attempt ${record.attempt} at the verification ${verification}, this process is of the attempt ${attempt}`,
     );
+  }
+
+  /**
+   * Makes this process's attempt the one that is on record: begun anew where an earlier one is.
+   * @throws SyncError as `read`.
+   */
+  async openAttempt(): Promise<void> {
+    const { verification: _id, attempt } = this.#identity;
+    await this.#create();
+    await onStore(this.#store, async () => {
+      const former = { _id, attempt: { $lt: attempt } };
+      await this.#verifications.replaceOne(former, { ...this.#fresh() });
+    });
+    await this.read();
   }
 
   /** The runs of all verifications that are on record. */
@@ -95,9 +116,9 @@ export class VerificationStore {
   /** Forgets the verification: its run is replaced by one that has not begun. */
   async clean(): Promise<void> {
     const { verification } = this.#identity;
-    const record: VerificationRecord = { ...freshRecord(), status: 'idle', writesOff: false };
     await onStore(this.#store, async () => {
-      await this.#verifications.replaceOne({ _id: verification }, { ...record }, { upsert: true });
+      const fresh = { ...this.#fresh() };
+      await this.#verifications.replaceOne({ _id: verification }, fresh, { upsert: true });
     });
   }
 
@@ -107,7 +128,7 @@ export class VerificationStore {
    */
   async begin(): Promise<void> {
     const startedAt = new Date();
-    const { subject: _subject, writesOff: _writesOff, ...fresh } = freshRecord();
+    const { subject: _subject, writesOff: _writesOff, ...fresh } = this.#fresh();
     await this.#create();
     const lost = { ...this.#key(), 'error.isFinal': true };
     const idle = { ...this.#key(), status: 'idle' };
@@ -209,95 +230,44 @@ export class VerificationStore {
     });
   }
 
-  /** Gives the lead back, so that another process need not wait for the end of its lease. */
+  /** Ends the lead of a process that is gone, so that nobody need wait for the end of its lease. */
+  async endLead(incarnation: string): Promise<void> {
+    await onStore(this.#store, async () => {
+      await this.#freeLead(incarnation);
+    });
+  }
+
+  /** Gives the lead of this process back, at its end. Not repeated. */
   async releaseLead(): Promise<void> {
-    const { incarnation } = this.#identity;
-    await this.#verifications.updateOne(
-      { ...this.#key(), 'lead.holder': incarnation },
-      { $set: { 'lead.until': new Date(0) } },
-    );
+    await this.#freeLead(this.#identity.incarnation);
   }
 
-  /**
-   * Says that this process lives, in place of any former one of the same id, whose lead ends.
-   * @returns the former one's incarnation.
-   */
-  async register(): Promise<string | undefined> {
-    const { incarnation } = this.#identity;
-    return await onStore(this.#store, async () => {
-      const former = await this.#processes.findOneAndUpdate(this.#process(), this.#alive(), {
-        upsert: true,
-        returnDocument: 'before',
-      });
-      const before: unknown = former?.['incarnation'];
-      if (typeof before !== 'string' || before === incarnation) return undefined;
-      await this.#verifications.updateOne(
-        { ...this.#key(), 'lead.holder': before },
-        { $set: { 'lead.until': new Date(0) } },
-      );
-      return before;
-    });
-  }
-
-  /** Says that this process still lives. @returns false where another one goes by its id now. */
-  async heartbeat(): Promise<boolean> {
-    const { incarnation } = this.#identity;
-    return await onStore(this.#store, async () => {
-      const filter = { ...this.#process(), incarnation };
-      const { matchedCount } = await this.#processes.updateOne(filter, this.#alive());
-      if (matchedCount > 0) return true;
-      const other = await this.#processes.findOne(this.#process());
-      if (other) return false;
-      await this.#processes.updateOne(this.#process(), this.#alive(), { upsert: true });
-      return true;
-    });
-  }
-
-  /** Ids of the processes that live, and the incarnations of all those. */
-  async living(): Promise<readonly { readonly id: string; readonly incarnation: string }[]> {
-    return await onStore(this.#store, async () => {
-      const { verification } = this.#identity;
-      const found = await this.#processes
-        .find({ '_id.verification': verification, $expr: { $gt: ['$until', '$$NOW'] } })
-        .toArray();
-      return found.map(({ _id, incarnation }) => ({
-        id: _id.id,
-        incarnation: String(incarnation),
-      }));
-    });
-  }
-
-  async unregister(): Promise<void> {
-    const { incarnation } = this.#identity;
-    await this.#processes.deleteOne({ ...this.#process(), incarnation });
+  async #freeLead(incarnation: string): Promise<void> {
+    const held = { _id: this.#identity.verification, 'lead.holder': incarnation };
+    await this.#verifications.updateOne(held, { $set: { 'lead.until': new Date(0) } });
   }
 
   async #create(): Promise<void> {
+    const { verification: _id } = this.#identity;
     await onStore(this.#store, async () => {
-      await this.#verifications.updateOne(
-        this.#key(),
-        { $setOnInsert: { ...freshRecord() } },
-        { upsert: true },
-      );
+      const fresh = { $setOnInsert: { ...this.#fresh() } };
+      await this.#verifications.updateOne({ _id }, fresh, { upsert: true });
     });
   }
 
-  #key(): { _id: string } {
-    return { _id: this.#identity.verification };
+  #fresh(): VerificationRecord {
+    const { attempt = 0 } = this.#identity;
+    return { ...freshRecord(), attempt };
   }
 
-  #process(): { _id: ProcessId } {
-    const { verification, id } = this.#identity;
-    return { _id: { verification, id } };
-  }
-
-  #alive(): Document[] {
-    const { incarnation } = this.#identity;
-    return [{ $set: { incarnation, until: { $add: ['$$NOW', leaseMs] } } }];
+  /** Of this attempt alone: what one that is over has to say counts no more. */
+  #key(): { _id: string; attempt?: number } {
+    const { verification: _id, attempt } = this.#identity;
+    return { _id, ...(attempt !== undefined && { attempt }) };
   }
 }
 
-function freshRecord(): VerificationRecord {
+function freshRecord(): Omit<VerificationRecord, 'attempt'> {
   return {
     formatVersion,
     run: new UUID().toHexString(),

@@ -58,6 +58,7 @@ describe('verifier API', function () {
         generationKind: null,
         mismatchCount: 0,
         mismatchKinds: [],
+        mismatchNamespaces: [],
         mismatches: [],
         documentsCompared: 0,
         bytesCompared: 0,

@@ -38,6 +38,7 @@ export async function openSession(
       includeNamespaces: undefined,
       excludeNamespaces: undefined,
       verification: 'verification',
+      attempt: 0,
       id: 'verifier',
       clean: true,
       reportValues: false,

@@ -2,18 +2,18 @@
 import type { Condition } from '../../kube/conditions.ts';
 
 /**
- * A SyncVerification compares source and destination of a ClusterSync while it runs, and says after its commit whether their data is equal. It runs once.
+ * A SyncVerification compares source and destination of a ClusterSync while it runs, and says after its commit whether their data is equal. It runs once, and once more for each new value of spec.rerun.
  */
 export interface SyncVerificationContent {
   spec: SyncVerificationSpec;
   status?: SyncVerificationStatus;
 }
 /**
- * What is wanted. Cannot be changed.
+ * What is wanted.
  */
 export interface SyncVerificationSpec {
   /**
-   * The sync to verify.
+   * The sync to verify. Cannot be changed.
    */
   clusterSyncRef: {
     /**
@@ -21,14 +21,64 @@ export interface SyncVerificationSpec {
      */
     name: string;
   };
+  filter?: VerificationFilter;
   /**
-   * Pods that share the comparing.
+   * Pods that share the comparing. Can be changed at any time.
    */
   parallelism: number;
+  /**
+   * Any text, such as a date. A new value starts the verification over, whether it is under way or has ended; status.run.rerun says which one the status is about. Taking it away does nothing.
+   */
+  rerun?: string;
+  /**
+   * How long after its end, whatever it has found, the resource is deleted with all that belongs to it: 0 at once, never when absent. Can be changed at any time. The report stays in the metadata store.
+   */
+  ttlSecondsAfterFinished?: number;
   verifier: OperandOptions;
 }
 /**
- * How the verifier's pod is run.
+ * What to compare; what the sync selects when absent. It takes the place of the sync's own filter: what the sync leaves out and this selects is found missing. Can be changed only together with rerun.
+ */
+export interface VerificationFilter {
+  /**
+   * The databases and collections to compare; all when absent.
+   */
+  includeNamespaces?: NamespaceFilterEntry[];
+  /**
+   * The databases and collections not to compare, taken out of those included.
+   */
+  excludeNamespaces?: NamespaceFilterEntry[];
+}
+/**
+ * Selects a database or databases, and in them all collections, those listed, or those that match a pattern.
+ */
+export interface NamespaceFilterEntry {
+  /**
+   * Name of the database.
+   */
+  database?: string;
+  databaseRegex?: NamePattern;
+  /**
+   * Names of collections; all when absent.
+   */
+  collections?: string[];
+  collectionsRegex?: NamePattern;
+}
+/**
+ * A regular expression by the server's rules: not anchored, case-sensitive unless the options contain i.
+ */
+export interface NamePattern {
+  /**
+   * The regular expression.
+   */
+  pattern: string;
+  /**
+   * Options: any of i, m, s, x.
+   */
+  options?: string;
+}
+/**
+ * How the verifier's pods are run. Can be changed at any time; the verification goes on from where it was.
  */
 export interface OperandOptions {
   /**
@@ -123,20 +173,103 @@ export interface SyncVerificationStatus {
    * Ready: the verification has been carried out, whatever it found. Reconciling: it is on its way. Stalled: it cannot be carried out. Consistent: the data is equal.
    */
   conditions?: Condition[];
+  run?: VerificationRun;
   /**
    * Whether the data is equal; absent until that is known.
    */
   verdict?: 'Equal' | 'Different';
+  mismatches?: MismatchSummary;
+  report?: VerificationReport;
   verificationStatus?: VerificationCounts;
   /**
-   * When the verifier was first told to check.
+   * When the verifier was first told to check in this run.
    */
   startedAt?: string;
   /**
-   * When the verification ended.
+   * When the run ended.
    */
   completedAt?: string;
   verifier?: VerifierStatus;
+}
+/**
+ * The run of the verification that all else in the status is about.
+ */
+export interface VerificationRun {
+  /**
+   * The value of spec.rerun that it was started for; absent where there was none.
+   */
+  rerun?: string;
+  /**
+   * Its number, which grows from run to run: the generation of the spec with which it began.
+   */
+  attempt: number;
+  /**
+   * Tells what is compared from what another run compares.
+   */
+  inputsHash: string;
+}
+/**
+ * What the current pass has found, or the last one, without the differences themselves: those are in the report. Before the verification is complete they are looked at again.
+ */
+export interface MismatchSummary {
+  /**
+   * Differences that were found.
+   */
+  total: number;
+  /**
+   * How many there are of each kind.
+   */
+  byKind?: MismatchKind[];
+  /**
+   * The namespaces with the most of them, at most ten.
+   */
+  namespaces?: MismatchNamespace[];
+}
+export interface MismatchKind {
+  /**
+   * The kind, such as missingDocument or differentIndex.
+   */
+  kind: string;
+  /**
+   * Differences of this kind.
+   */
+  count: number;
+}
+export interface MismatchNamespace {
+  /**
+   * Database and collection or view.
+   */
+  namespace: string;
+  /**
+   * Differences in it.
+   */
+  count: number;
+}
+/**
+ * Where the whole report is, with each difference: in the metadata store, also when the verification has ended and its pods are gone.
+ */
+export interface VerificationReport {
+  /**
+   * Its name in the metadata store.
+   */
+  verification: string;
+  /**
+   * The Secret with the connection string of the metadata store.
+   */
+  uriSecretRef: {
+    /**
+     * Name of the Secret.
+     */
+    name: string;
+    /**
+     * Key in the Secret.
+     */
+    key: string;
+  };
+  /**
+   * The command that prints it, anywhere the metadata store can be reached from.
+   */
+  command: string;
 }
 /**
  * The verifier's counts of tasks, as they were received.
@@ -197,7 +330,7 @@ export interface VerifierStatus {
    */
   writesOffSentAt?: string;
   /**
-   * The progress that it last reported, as it was received.
+   * The progress that it last reported, as it was received, without the mismatches: they tell the _ids of documents.
    */
   progress?: {
     [k: string]: unknown;
