@@ -1,127 +1,27 @@
 import assert from 'node:assert/strict';
-import type { ClusterSync } from '../api/clustersync.ts';
-import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
-import { decide as decideSync } from '../clustersync/decide.ts';
-import {
-  answers,
-  clusterSync,
-  nowMs,
-  runningPod,
-  runningWorld,
-} from '../clustersync/testing/worlds.ts';
-import type { StatefulSet } from '../kube/builtin-resources.ts';
+import { answers, nowMs } from '../clustersync/testing/worlds.ts';
 import { findCondition } from '../kube/conditions.ts';
-import type { Observation } from '../operand/observation.ts';
-import { progressAnswer } from '../operand/operand-api.ts';
-import { decide, type Decision, type World } from './decide.ts';
-import { readProgress, type VerifierCommand, type VerifierProgress } from './verifier-client.ts';
-
-const statefulSet: StatefulSet = {
-  apiVersion: 'apps/v1',
-  kind: 'StatefulSet',
-  metadata: { name: 'check-verifier', namespace: 'shop', uid: 'set-uid' },
-};
-
-function verification(status?: SyncVerificationStatus): SyncVerification {
-  return {
-    apiVersion: 'clustersync.dev/v1alpha1',
-    kind: 'SyncVerification',
-    metadata: { name: 'check', namespace: 'shop', uid: 'check-uid', generation: 1 },
-    spec: {
-      clusterSyncRef: { name: 'orders' },
-      parallelism: 3,
-      verifier: { resources: {}, logLevel: 'info' },
-    },
-    ...(status && { status }),
-  };
-}
-
-function syncIn(answer: (typeof answers)[keyof typeof answers], spec = {}): ClusterSync {
-  const { status } = decideSync(clusterSync(spec), runningWorld(answer));
-  return clusterSync(spec, status);
-}
-
-const changing = syncIn(answers.changes);
-const committed = syncIn(answers.committed);
-
-function world(parts: Partial<World> = {}): World {
-  return {
-    nowMs,
-    settings: { image: 'example.dev/clustersync:1', imagePullPolicy: 'IfNotPresent' },
-    clusterSync: changing,
-    source: { kind: 'found', value: 'a' },
-    destination: { kind: 'found', value: 'b' },
-    token: 'token',
-    newToken: 'fresh-token',
-    statefulSet: undefined,
-    pod: undefined,
-    observation: undefined,
-    ...parts,
-  };
-}
-
-function running(
-  progress: object | undefined,
-  parts: Partial<World> = {},
-  observation: Partial<Observation<VerifierProgress, VerifierCommand>> = {},
-): World {
-  const pod = runningPod();
-  const [container] = pod.status?.containerStatuses ?? [];
-  assert.ok(container);
-  const answer = progress && progressAnswer({ progress }, readProgress);
-  assert.notEqual(answer?.kind, 'unreachable');
-  return world({
-    statefulSet,
-    pod: {
-      ...pod,
-      metadata: { ...pod.metadata, name: 'check-verifier-0' },
-      status: { ...pod.status, containerStatuses: [{ ...container, name: 'verifier' }] },
-    },
-    observation: {
-      process: 'pod-uid/containerd://1',
-      answer: answer?.kind === 'unreachable' ? undefined : answer,
-      askedMs: nowMs - 100,
-      unreachable: undefined,
-      command: undefined,
-      ...observation,
-    },
-    ...parts,
-  });
-}
-
-function outlook({ status }: Decision): string {
-  const ready = findCondition(status?.conditions, 'Ready');
-  const others = ['Reconciling', 'Stalled'].filter((type) =>
-    findCondition(status?.conditions, type),
-  );
-  const consistent = findCondition(status?.conditions, 'Consistent')?.status;
-  return [status?.phase, ready?.status, ready?.reason, ...others, consistent].join(' ');
-}
-
-const idle = { phase: 'idle', error: null, verdict: null, verificationStatus: { totalTasks: 0 } };
-const checking = { ...idle, phase: 'check', verificationStatus: { totalTasks: 5 } };
-const counts = { totalTasks: 5, completedTasks: 5, failedTasks: 0, metadataMismatchTasks: 0 };
-const equal = { ...idle, verdict: 'equal', verificationStatus: counts };
-const different = {
-  ...equal,
-  verdict: 'different',
-  verificationStatus: { ...counts, failedTasks: 2 },
-};
-
-/** The decisions about one verification, one world after the other. */
-function follow(worlds: readonly World[]): Decision[] {
-  let status: SyncVerificationStatus | undefined;
-  return worlds.map((each) => {
-    const decision = decide(verification(status), each);
-    status = decision.status ?? status;
-    return decision;
-  });
-}
+import { decide } from './decide.ts';
+import {
+  checking,
+  committed,
+  counts,
+  different,
+  equal,
+  follow,
+  idle,
+  outlook,
+  running,
+  statefulSet,
+  syncIn,
+  verification,
+  world,
+} from './testing/worlds.ts';
 
 describe('a SyncVerification', () => {
   it('waits for its ClusterSync', () => {
     const decision = decide(verification(), world({ clusterSync: undefined }));
-    assert.equal(outlook(decision), 'Pending False ClusterSyncNotFound Reconciling Unknown');
+    assert.equal(outlook(decision), 'Pending False ClusterSyncNotFound Reconciling False/Unknown');
     assert.equal(decision.objects, undefined);
     assert.equal(decision.token, undefined);
   });
@@ -131,7 +31,10 @@ describe('a SyncVerification', () => {
       verification(),
       world({ clusterSync: syncIn(answers.copy), token: undefined }),
     );
-    assert.equal(outlook(decision), 'Pending False WaitingForInitialCopy Reconciling Unknown');
+    assert.equal(
+      outlook(decision),
+      'Pending False WaitingForInitialCopy Reconciling False/Unknown',
+    );
     assert.equal(decision.objects, undefined);
     assert.equal(decision.token, undefined);
   });
@@ -140,13 +43,14 @@ describe('a SyncVerification', () => {
     const { objects, token } = decide(verification(), world({ token: undefined }));
     const [container] = objects?.statefulSet.spec?.template?.spec?.containers ?? [];
     assert.equal(objects?.statefulSet.spec?.replicas, 3);
-    assert.deepEqual(container?.args?.slice(0, 6), [
+    assert.deepEqual(container?.args?.slice(0, 7), [
       'verifier',
       '--verifyAll',
       '--srcURIFile=/etc/clustersync/source/uri',
       '--destURIFile=/etc/clustersync/destination/uri',
       '--metaURIFile=/etc/clustersync/destination/uri',
       '--verification=check-uid',
+      '--attempt=1',
     ]);
     assert.ok(token);
   });
@@ -170,7 +74,7 @@ describe('a SyncVerification', () => {
     assert.equal(second.command, undefined);
     assert.equal(second.status?.verifier?.checkSentAt, '2026-01-01T11:59:59Z');
     assert.equal(third.command, undefined);
-    assert.equal(outlook(third), 'Checking False Checking Reconciling Unknown');
+    assert.equal(outlook(third), 'Checking False Checking Reconciling False/Unknown');
     assert.deepEqual(third.status?.verificationStatus, { totalTasks: 5 });
   });
 
@@ -205,7 +109,7 @@ describe('a SyncVerification', () => {
     assert.equal(second?.command?.name, 'writesOff');
     assert.ok(third);
     assert.equal(third.command, undefined);
-    assert.equal(outlook(third), 'Finishing False Finishing Reconciling Unknown');
+    assert.equal(outlook(third), 'Finishing False Finishing Reconciling False/Unknown');
   });
 
   it('does not say so before it was told to check', () => {
@@ -216,7 +120,7 @@ describe('a SyncVerification', () => {
   it('ends Succeeded when the data is equal', () => {
     const [, decision] = follow([running(checking), running(equal, { clusterSync: committed })]);
     assert.ok(decision);
-    assert.equal(outlook(decision), 'Succeeded True Completed True');
+    assert.equal(outlook(decision), 'Succeeded True Completed True/True');
     assert.equal(decision.status?.verdict, 'Equal');
     assert.equal(decision.status.completedAt, '2026-01-01T12:00:00Z');
     assert.deepEqual(decision.status.verificationStatus, counts);
@@ -232,9 +136,9 @@ describe('a SyncVerification', () => {
       running(different, { clusterSync: committed }),
     ]);
     assert.ok(decision);
-    assert.equal(outlook(decision), 'Failed True Completed False');
+    assert.equal(outlook(decision), 'Failed True Completed True/False');
     assert.equal(decision.status?.verdict, 'Different');
-    assert.match(findCondition(decision.status.conditions, 'Consistent')?.message ?? '', /2 of 5/);
+    assert.match(findCondition(decision.status.conditions, 'DataEqual')?.message ?? '', /2 of 5/);
     assert.deepEqual(
       decision.events.map(({ type, reason }) => `${type} ${reason}`),
       ['Warning Different'],
@@ -245,7 +149,7 @@ describe('a SyncVerification', () => {
     const broken = { ...checking, error: 'OplogRolledOver: too late' };
     const [, decision] = follow([running(checking), running(broken)]);
     assert.ok(decision);
-    assert.equal(outlook(decision), 'Failed False OplogRolledOver Stalled Unknown');
+    assert.equal(outlook(decision), 'Failed False OplogRolledOver Stalled False/Unknown');
     assert.equal(decision.status?.verdict, undefined);
   });
 
@@ -295,7 +199,7 @@ describe('a SyncVerification', () => {
         },
       ),
     );
-    assert.equal(outlook(decision), 'Starting False AuthenticationFailed Stalled Unknown');
+    assert.equal(outlook(decision), 'Starting False AuthenticationFailed Stalled False/Unknown');
     assert.equal(decision.status?.verifier?.error, 'AuthenticationFailed: no');
     assert.equal(decision.command, undefined);
   });

@@ -9,7 +9,7 @@ import { baseUrlOf } from '../operand/http-api.ts';
 import type { Command, MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
 import type { SecretValue } from '../operand/operand-store.ts';
-import { podState } from '../operand/pod-state.ts';
+import { podState, type PodState } from '../operand/pod-state.ts';
 import type { Trouble } from '../operand/trouble.ts';
 import { warningEvents } from '../operand/warning-event.ts';
 import {
@@ -19,6 +19,7 @@ import {
   type OperandSettings,
 } from '../operand/workload.ts';
 import { verifierName, verifierObjects, verifierPodName, verifierPort } from './resources.ts';
+import { isOfRun, withRun, type Run } from './run.ts';
 import { hasEnded, outcomeOf, statusOf, verifierStatusOf, type StatusInput } from './status.ts';
 import type { VerifierCommand, VerifierProgress } from './verifier-client.ts';
 
@@ -47,6 +48,8 @@ export interface Decision {
   readonly objects: OperandObjects | undefined;
   /** To be deleted: its work is done. */
   readonly remove: StatefulSet | undefined;
+  /** True when the resource itself is to be deleted. */
+  readonly isExpired: boolean;
   readonly target: MonitorTarget | undefined;
   readonly command: Command<VerifierCommand> | undefined;
   /** Undefined when it is to stay as it is. */
@@ -59,10 +62,11 @@ const resyncMs = 15_000;
 const waitingMs = 3_000;
 
 /** What to do for a SyncVerification. It depends on nothing but its arguments. */
-export function decide(verification: SyncVerification, world: World): Decision {
-  if (hasEnded(verification.status)) return afterEnd(world.statefulSet);
+export function decide(given: SyncVerification, world: World): Decision {
+  const verification = withRun(given);
+  if (hasEnded(verification.status)) return afterEnd(verification, world);
   const { clusterSync, statefulSet, rejection, settings, nowMs } = world;
-  const pod = world.pod && podState(world.pod, 'verifier');
+  const pod = world.pod && podOfRun(world.pod, verification.status.run);
   const isCopied = isConditionTrue(clusterSync?.status?.conditions, 'InitialCopyDone');
   const missing = missingInput(verification, world);
   const isRunning = statefulSet !== undefined || (isCopied && !missing);
@@ -82,6 +86,7 @@ export function decide(verification: SyncVerification, world: World): Decision {
   const status = statusOf(input);
   const isPending =
     target !== undefined && !input.observation?.answer && !input.observation?.unreachable;
+  const isNewRun = verification.status.run !== given.status?.run;
   const isDeleted = verification.metadata.deletionTimestamp !== undefined;
   const isMaking = isRunning && !isEnding && !isDeleted;
   const token = world.token ?? world.newToken;
@@ -100,10 +105,11 @@ export function decide(verification: SyncVerification, world: World): Decision {
         : undefined,
     // Only once the result is on record: see afterEnd.
     remove: undefined,
+    isExpired: false,
     target,
     command: isEnding || isDeleted ? undefined : commandOf(input, verifier),
-    status: isPending && verification.status ? undefined : status,
-    events: isPending ? [] : eventsOf(verification.status, status),
+    status: isPending && !isNewRun ? undefined : status,
+    events: isPending ? [] : eventsOf(verification.status, status, isNewRun && given.status?.run),
     requeueAfterMs: Math.min(
       missing || rejection?.level === 'warning' ? waitingMs : resyncMs,
       ...(input.observation ? dueMs(input.observation, nowMs) : []),
@@ -111,7 +117,16 @@ export function decide(verification: SyncVerification, world: World): Decision {
   };
 }
 
-function afterEnd(statefulSet: StatefulSet | undefined): Decision {
+function afterEnd(
+  { metadata, spec, status }: SyncVerification,
+  { statefulSet, nowMs }: World,
+): Decision {
+  const ttlSeconds = spec.ttlSecondsAfterFinished;
+  const leftMs =
+    ttlSeconds === undefined || metadata.deletionTimestamp !== undefined
+      ? undefined
+      : Date.parse(status?.completedAt ?? '') + ttlSeconds * 1000 - nowMs;
+  const isExpired = leftMs !== undefined && leftMs <= 0;
   return {
     token: undefined,
     objects: undefined,
@@ -120,7 +135,25 @@ function afterEnd(statefulSet: StatefulSet | undefined): Decision {
     command: undefined,
     status: undefined,
     events: [],
-    requeueAfterMs: undefined,
+    isExpired,
+    requeueAfterMs: isExpired ? undefined : leftMs,
+  };
+}
+
+/** A pod that works on another run counts as one that does not run: nothing that it says is about this one. */
+function podOfRun(pod: Pod, run: Run): PodState {
+  const state = podState(pod, 'verifier');
+  if (isOfRun(pod, run)) return state;
+  return {
+    ...state,
+    process: undefined,
+    ip: undefined,
+    isReady: false,
+    trouble: {
+      reason: 'PodPending',
+      message: `the pod ${state.name} works on a former run, and is being replaced`,
+      level: 'waiting',
+    },
   };
 }
 
@@ -178,8 +211,17 @@ function commandOf(
 function eventsOf(
   former: SyncVerificationStatus | undefined,
   next: SyncVerificationStatus,
+  replaced: Run | false | undefined,
 ): Omit<EventDraft, 'regarding'>[] {
   const events: Omit<EventDraft, 'regarding'>[] = [];
+  if (replaced) {
+    events.push({
+      type: 'Normal',
+      reason: 'Rerun',
+      action: 'Check',
+      note: 'the verification starts over, as spec.rerun asks for',
+    });
+  }
   if (next.verifier?.checkSentAt !== undefined && former?.startedAt === undefined) {
     events.push({
       type: 'Normal',
@@ -188,13 +230,13 @@ function eventsOf(
       note: 'the verifier compares the data',
     });
   }
-  const consistent = findCondition(next.conditions, 'Consistent');
-  if (next.verdict !== undefined && consistent) {
+  const equality = findCondition(next.conditions, 'DataEqual');
+  if (next.verdict !== undefined && equality) {
     events.push({
       type: next.verdict === 'Equal' ? 'Normal' : 'Warning',
       reason: next.verdict === 'Equal' ? 'Succeeded' : 'Different',
       action: 'Check',
-      note: consistent.message,
+      note: equality.message,
     });
   }
   events.push(...warningEvents(former, next, warningReasons));

@@ -64,13 +64,17 @@ export class VerificationReconciler {
       logger.warn({ reason: rejection.reason }, rejection.message);
       decision = await this.#decide(verification, rejection, signal);
     }
-    const { target, command, remove, status, events, requeueAfterMs } = decision;
+    const { target, command, remove, isExpired, status, events, requeueAfterMs } = decision;
     monitor.watch(key, new Map(target ? [[processId, target]] : []));
     if (command) {
       logger.info({ command: command.name }, 'sending command');
       monitor.send(key, processId, command);
     }
     if (remove) await store.remove(remove, signal);
+    if (isExpired) {
+      logger.info('deleting it: its time after the end is over');
+      await this.#delete(cached, signal);
+    }
     if (!status) return { requeueAfterMs };
     const result = await this.#status.write(verification, status, signal);
     if (result.kind === 'written') {
@@ -80,6 +84,19 @@ export class VerificationReconciler {
     if (status.completedAt !== undefined) return { requeueAfterMs: 0 };
     if (result.kind !== 'deferred' || requeueAfterMs === undefined) return { requeueAfterMs };
     return { requeueAfterMs: Math.min(requeueAfterMs, result.forMs) };
+  }
+
+  async #delete({ metadata }: SyncVerification, signal: AbortSignal): Promise<void> {
+    const { uid, resourceVersion } = metadata;
+    await this.#options.client.delete(syncVerifications, metadata, {
+      signal,
+      propagationPolicy: 'Background',
+      // Somebody may have just asked for another run.
+      preconditions: {
+        ...(uid !== undefined && { uid }),
+        ...(resourceVersion !== undefined && { resourceVersion }),
+      },
+    });
   }
 
   async #decide(

@@ -1,5 +1,6 @@
 import type { ClusterSync } from '../api/clustersync.ts';
-import type { SyncVerification } from '../api/sync-verification.ts';
+import type { SyncVerification, SyncVerificationSpec } from '../api/sync-verification.ts';
+import { attemptArgument, jsonArgument, type RunningVerification } from './run.ts';
 import { mountedSecrets } from '../clustersync/resources.ts';
 import { operandName } from '../operand/names.ts';
 import {
@@ -22,39 +23,49 @@ export function verifierPodName(verification: Pick<SyncVerification, 'metadata'>
   return `${verifierName(verification)}-0`;
 }
 
-/**
- * The objects that run the verifier. A sync that selects namespaces is compared as it selects them: the verifier finds
- * that on the destination.
- */
+/** The name of a SyncVerification in the metadata store: what others have found on the same clusters is not its own. */
+export function storedName(verification: Pick<SyncVerification, 'metadata'>): string {
+  return verification.metadata.uid ?? verifierName(verification);
+}
+
+/** The objects that run the verifier. */
 export function verifierObjects(
-  verification: SyncVerification,
+  verification: RunningVerification,
   clusterSync: ClusterSync,
   secretsHash: string,
   settings: OperandSettings,
 ): OperandObjects {
   const secrets = mountedSecrets(clusterSync.spec);
   const [source, destination] = secrets;
-  const { includeNamespaces, excludeNamespaces } = clusterSync.spec;
-  const isFiltered = includeNamespaces !== undefined || excludeNamespaces !== undefined;
+  const { spec, status } = verification;
   return operandObjects(
     {
       owner: verification,
       name: verifierName(verification),
       kind: 'verifier',
-      replicas: verification.spec.parallelism,
+      replicas: spec.parallelism,
       port: verifierPort,
       args: [
-        ...(isFiltered ? [] : ['--verifyAll']),
+        ...scopeArguments(spec, clusterSync),
         `--srcURIFile=${secretPath(source)}`,
         `--destURIFile=${secretPath(destination)}`,
         `--metaURIFile=${secretPath(destination)}`,
-        // What others have found on the same clusters is not its own.
-        `--verification=${verification.metadata.uid ?? verifierName(verification)}`,
+        `--verification=${storedName(verification)}`,
+        attemptArgument(status.run),
       ],
       secrets,
-      options: verification.spec.verifier,
+      options: spec.verifier,
       secretsHash,
     },
     settings,
   );
+}
+
+/** A sync that selects namespaces is compared as it selects them, unless told otherwise: the verifier finds that on the destination. */
+function scopeArguments(
+  { filter }: SyncVerificationSpec,
+  { spec: { includeNamespaces, excludeNamespaces } }: ClusterSync,
+): readonly string[] {
+  if (filter) return Object.entries(filter).map(([name, value]) => jsonArgument(name, value));
+  return includeNamespaces || excludeNamespaces ? [] : ['--verifyAll'];
 }

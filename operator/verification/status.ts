@@ -1,9 +1,5 @@
 import type { ClusterSync } from '../api/clustersync.ts';
-import type {
-  SyncVerification,
-  SyncVerificationPhase,
-  SyncVerificationStatus,
-} from '../api/sync-verification.ts';
+import type { SyncVerificationPhase, SyncVerificationStatus } from '../api/sync-verification.ts';
 import { redact } from '../../service/redact.ts';
 import { isConditionTrue, replaceConditions, type ConditionDraft } from '../kube/conditions.ts';
 import { secondTime } from '../kube/micro-time.ts';
@@ -11,11 +7,18 @@ import { actionFor, reasonFor, type ApiError } from '../operand/http-api.ts';
 import { isCurrent, type Observation } from '../operand/observation.ts';
 import { missingPod, type PodState } from '../operand/pod-state.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
-import { countIn, type VerifierCommand, type VerifierProgress } from './verifier-client.ts';
+import { storedName } from './resources.ts';
+import type { RunningVerification } from './run.ts';
+import {
+  countIn,
+  type MismatchSummary,
+  type VerifierCommand,
+  type VerifierProgress,
+} from './verifier-client.ts';
 
 /** What the status is made from. */
 export interface StatusInput {
-  readonly verification: SyncVerification;
+  readonly verification: RunningVerification;
   readonly clusterSync: ClusterSync | undefined;
   readonly nowMs: number;
   readonly podName: string;
@@ -45,7 +48,7 @@ export function hasEnded(status: SyncVerificationStatus | undefined): boolean {
 /** What the verifier's process has been told, and what it reports. */
 export function verifierStatusOf(input: StatusInput): VerifierStatus {
   const { verification, podName, pod, observation, nowMs } = input;
-  const former = verification.status?.verifier;
+  const former = verification.status.verifier;
   const process = pod?.process;
   // A process that was restarted has forgotten everything.
   const told = process === undefined || process === former?.process ? former : undefined;
@@ -101,22 +104,28 @@ export function statusOf(input: StatusInput): SyncVerificationStatus {
   const verifier = verifierStatusOf(input);
   const outcome = outcomeOf(input, verifier);
   const trouble = outcome ? undefined : troubleOf(input);
-  const counts = progressOf(input.observation)?.verificationStatus ?? former?.verificationStatus;
-  const startedAt = former?.startedAt ?? verifier.checkSentAt;
+  const progress = progressOf(input.observation);
+  const counts = progress?.verificationStatus ?? former.verificationStatus;
+  const mismatches = progress?.mismatches ?? former.mismatches;
+  const startedAt = former.startedAt ?? verifier.checkSentAt;
+  const report = former.report ?? (startedAt === undefined ? undefined : reportOf(input));
   const drafts = conditionsOf({ input, verifier, outcome, trouble });
   return {
     ...generation,
     phase: phaseOf(input, verifier, outcome),
+    run: former.run,
     conditions: replaceConditions(
-      former?.conditions ?? [],
+      former.conditions ?? [],
       drafts.map((draft) => ({ ...draft, message: redact(draft.message), ...generation })),
       nowMs,
     ),
     ...(outcome?.kind === 'equal' && { verdict: 'Equal' }),
     ...(outcome?.kind === 'different' && { verdict: 'Different' }),
+    ...(mismatches && { mismatches }),
     ...(counts && { verificationStatus: counts }),
     ...(startedAt !== undefined && { startedAt }),
     ...(outcome && { completedAt: secondTime(nowMs) }),
+    ...(report && { report }),
     verifier,
   };
 }
@@ -133,6 +142,7 @@ function outline(status: SyncVerificationStatus | undefined): unknown {
   const { pod, process, ready, checkSentAt, writesOffSentAt, error } = status?.verifier ?? {};
   return [
     status?.observedGeneration,
+    status?.run?.attempt,
     status?.phase,
     status?.verdict,
     status?.conditions?.map(({ type, status: value, reason }) => [type, value, reason]).sort(),
@@ -148,11 +158,44 @@ function progressOf(
 
 function verdictOf(progress: VerifierProgress, isEqual: boolean): Outcome {
   if (isEqual) return { kind: 'equal', message: 'the data of both deployments is equal' };
+  return { kind: 'different', message: differenceText(progress) };
+}
+
+function differenceText(progress: VerifierProgress): string {
+  const { mismatches } = progress;
+  if (mismatches) return mismatchText(mismatches);
   const failed = countIn(progress, 'failedTasks');
   const ofMetadata = countIn(progress, 'metadataMismatchTasks');
+  return `${failed} of ${countIn(progress, 'totalTasks')} tasks found a difference; ${ofMetadata} found one of options, views or indexes`;
+}
+
+/** How many kinds and namespaces a message has room for. */
+const maxListed = 3;
+
+function mismatchText({ total, byKind = [], namespaces = [] }: MismatchSummary): string {
+  const kinds = byKind.toSorted((one, other) => other.count - one.count);
+  const listed = (rows: readonly string[]): string =>
+    rows.slice(0, maxListed).join(', ') + (rows.length > maxListed ? ', ...' : '');
+  return [
+    `${total} ${total === 1 ? 'mismatch' : 'mismatches'}`,
+    ...(kinds.length > 0 ? [`: ${listed(kinds.map((each) => `${each.count} ${each.kind}`))}`] : []),
+    ...(namespaces.length > 0
+      ? [`; in ${listed(namespaces.map((each) => `${each.namespace} ${each.count}`))}`]
+      : []),
+  ].join('');
+}
+
+/** The verifier keeps what it finds in the metadata store, which is the destination. */
+function reportOf({
+  verification,
+  clusterSync,
+}: StatusInput): SyncVerificationStatus['report'] | undefined {
+  if (!clusterSync) return undefined;
+  const name = storedName(verification);
   return {
-    kind: 'different',
-    message: `${failed} of ${countIn(progress, 'totalTasks')} tasks found a difference; ${ofMetadata} found one of options, views or indexes`,
+    verification: name,
+    uriSecretRef: clusterSync.spec.destination.uriSecretRef,
+    command: `clustersync verifier report --metaURIFile=<file with the connection string> --verification=${name}`,
   };
 }
 
@@ -226,9 +269,15 @@ function conditionsOf(situation: Situation): ConditionDraft[] {
         reason: 'Completed',
         message: 'the verification is complete',
       },
+      {
+        type: 'Complete',
+        status: 'True',
+        reason: 'Completed',
+        message: 'everything that is to be compared has been compared',
+      },
       outcome.kind === 'equal'
-        ? { type: 'Consistent', status: 'True', reason: 'Equal', message: outcome.message }
-        : { type: 'Consistent', status: 'False', reason: 'Different', message: outcome.message },
+        ? { type: 'DataEqual', status: 'True', reason: 'Equal', message: outcome.message }
+        : { type: 'DataEqual', status: 'False', reason: 'Different', message: outcome.message },
     ];
   }
   return unfinished(
@@ -244,8 +293,9 @@ function unfinished(
   return [
     { type: 'Ready', status: 'False', reason, message },
     { type, status: 'True', reason, message },
+    { type: 'Complete', status: 'False', reason, message },
     {
-      type: 'Consistent',
+      type: 'DataEqual',
       status: 'Unknown',
       reason: 'NotComplete',
       message: 'the verification is not complete',

@@ -1,3 +1,4 @@
+import type { SyncVerificationStatus } from '../api/sync-verification.ts';
 import { errorIn, propertyIn, stringIn, type ApiError } from '../operand/http-api.ts';
 import { operandApi } from '../operand/operand-api.ts';
 
@@ -10,9 +11,13 @@ export interface VerifierProgress {
   readonly verdict: string | null | undefined;
   /** Its counts of tasks, as they were received. */
   readonly verificationStatus: Readonly<Record<string, unknown>> | undefined;
-  /** All of it, as it was received. */
+  /** What it has found, summed up; undefined where the tool does not tell. */
+  readonly mismatches: MismatchSummary | undefined;
+  /** All of it, as it was received, without the mismatches themselves: they tell the `_id`s of documents. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
+
+export type MismatchSummary = NonNullable<SyncVerificationStatus['mismatches']>;
 
 /** The commands that the operator sends. */
 export type VerifierCommand = 'check' | 'writesOff';
@@ -40,12 +45,14 @@ export function readProgress(progress: unknown): VerifierProgress | undefined {
   if (phase === undefined) return undefined;
   const verdict = propertyIn(progress, 'verdict');
   const status = propertyIn(progress, 'verificationStatus');
+  const { mismatches: _, ...raw } = progress as Readonly<Record<string, unknown>>;
   return {
     phase,
     error: errorOf(progress),
     verdict: typeof verdict === 'string' || verdict === null ? verdict : undefined,
     verificationStatus: isObject(status) ? status : undefined,
-    raw: progress as Readonly<Record<string, unknown>>,
+    mismatches: mismatchesIn(progress),
+    raw,
   };
 }
 
@@ -56,6 +63,41 @@ export function countIn(
 ): number {
   const count = verificationStatus?.[name];
   return typeof count === 'number' ? count : 0;
+}
+
+/** What the schema of the status has room for. */
+const bounds = { kind: { length: 64, rows: 64 }, namespace: { length: 320, rows: 10 } } as const;
+
+function mismatchesIn(progress: unknown): MismatchSummary | undefined {
+  const total = propertyIn(progress, 'mismatchCount');
+  if (!isCount(total)) return undefined;
+  const byKind = countsIn(propertyIn(progress, 'mismatchKinds'), 'kind');
+  const namespaces = countsIn(propertyIn(progress, 'mismatchNamespaces'), 'namespace');
+  return {
+    total,
+    byKind: byKind.map(([kind, count]) => ({ kind, count })),
+    namespaces: namespaces.map(([namespace, count]) => ({ namespace, count })),
+  };
+}
+
+/** Rows of a name and a count. What would make the API server refuse the status is left out. */
+function countsIn(
+  rows: unknown,
+  nameField: keyof typeof bounds,
+): readonly (readonly [name: string, count: number])[] {
+  const { length, rows: maxRows } = bounds[nameField];
+  const counts = new Map<string, number>();
+  for (const row of Array.isArray(rows) ? (rows as readonly unknown[]) : []) {
+    const name = stringIn(row, nameField);
+    const count = propertyIn(row, 'count');
+    if (name === undefined || name.length > length || !isCount(count)) continue;
+    if (counts.size < maxRows) counts.set(name, count);
+  }
+  return [...counts];
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value);
 }
 
 /** `error` of a progress: null, a text, or whatever value the tool puts there. */

@@ -37,6 +37,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 - apiGroups: [clustersync.dev]
   resources: [clustersyncs, syncverifications]
   verbs: [get, list, watch]
+# Deleted: verifications that have ended, some time after it, where they ask for that (ttlSecondsAfterFinished).
+- apiGroups: [clustersync.dev]
+  resources: [syncverifications]
+  verbs: [delete]
 - apiGroups: [clustersync.dev]
   resources: [clustersyncs/status, syncverifications/status]
   verbs: [patch]

@@ -109,6 +109,7 @@ describe('the chart, on a real API server', function () {
       ['watch', 'clustersyncs.clustersync.dev'],
       ['patch', 'clustersyncs/status.clustersync.dev'],
       ['patch', 'syncverifications/status.clustersync.dev'],
+      ['delete', 'syncverifications.clustersync.dev'],
       ['create', 'statefulsets.apps'],
       ['delete', 'statefulsets.apps'],
       ['patch', 'networkpolicies.networking.k8s.io'],
@@ -122,6 +123,7 @@ describe('the chart, on a real API server', function () {
     for (const [verb, resource] of [
       ['patch', 'clustersyncs.clustersync.dev'],
       ['delete', 'clustersyncs.clustersync.dev'],
+      ['patch', 'syncverifications.clustersync.dev'],
       ['list', 'secrets'],
       ['watch', 'secrets'],
       ['patch', 'secrets'],

@@ -170,7 +170,7 @@ export interface SyncVerificationStatus {
    */
   phase?: 'Pending' | 'Starting' | 'Checking' | 'Finishing' | 'Succeeded' | 'Failed';
   /**
-   * Ready: the verification has been carried out, whatever it found. Reconciling: it is on its way. Stalled: it cannot be carried out. Consistent: the data is equal.
+   * Ready: the verification has been carried out, whatever it found. Reconciling: it is on its way. Stalled: it cannot be carried out. Complete: everything has been compared. DataEqual: what was found.
    */
   conditions?: Condition[];
   run?: VerificationRun;

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import type { ClusterSync } from '../../api/clustersync.ts';
+import type {
+  SyncVerification,
+  SyncVerificationSpec,
+  SyncVerificationStatus,
+} from '../../api/sync-verification.ts';
+import { decide as decideSync } from '../../clustersync/decide.ts';
+import {
+  answers,
+  clusterSync,
+  nowMs,
+  runningPod,
+  runningWorld,
+} from '../../clustersync/testing/worlds.ts';
+import type { StatefulSet } from '../../kube/builtin-resources.ts';
+import { findCondition } from '../../kube/conditions.ts';
+import type { Observation } from '../../operand/observation.ts';
+import { progressAnswer } from '../../operand/operand-api.ts';
+import { decide, type Decision, type World } from '../decide.ts';
+import { readProgress, type VerifierCommand, type VerifierProgress } from '../verifier-client.ts';
+
+/** That of the verifier. */
+export const statefulSet: StatefulSet = {
+  apiVersion: 'apps/v1',
+  kind: 'StatefulSet',
+  metadata: { name: 'check-verifier', namespace: 'shop', uid: 'set-uid' },
+};
+
+/** A verification as people ask for it. */
+export function verification(
+  status?: SyncVerificationStatus,
+  spec: Partial<SyncVerificationSpec> = {},
+  generation = 1,
+): SyncVerification {
+  return {
+    apiVersion: 'clustersync.dev/v1alpha1',
+    kind: 'SyncVerification',
+    metadata: { name: 'check', namespace: 'shop', uid: 'check-uid', generation },
+    spec: {
+      clusterSyncRef: { name: 'orders' },
+      parallelism: 3,
+      verifier: { resources: {}, logLevel: 'info' },
+      ...spec,
+    },
+    ...(status && { status }),
+  };
+}
+
+/** A ClusterSync of whose syncer this is the answer. */
+export function syncIn(answer: (typeof answers)[keyof typeof answers], spec = {}): ClusterSync {
+  const { status } = decideSync(clusterSync(spec), runningWorld(answer));
+  return clusterSync(spec, status);
+}
+
+const changing = syncIn(answers.changes);
+export const committed = syncIn(answers.committed);
+
+/** What there is before a verifier. */
+export function world(parts: Partial<World> = {}): World {
+  return {
+    nowMs,
+    settings: { image: 'example.dev/clustersync:1', imagePullPolicy: 'IfNotPresent' },
+    clusterSync: changing,
+    source: { kind: 'found', value: 'a' },
+    destination: { kind: 'found', value: 'b' },
+    token: 'token',
+    newToken: 'fresh-token',
+    statefulSet: undefined,
+    pod: undefined,
+    observation: undefined,
+    ...parts,
+  };
+}
+
+/** What there is while a verifier runs. @param attempt - of the pod. */
+export function running(
+  progress: object | undefined,
+  parts: Partial<World> = {},
+  observation: Partial<Observation<VerifierProgress, VerifierCommand>> = {},
+  attempt = 1,
+): World {
+  const pod = runningPod();
+  const [container] = pod.status?.containerStatuses ?? [];
+  assert.ok(container);
+  const answer = progress && progressAnswer({ progress }, readProgress);
+  assert.notEqual(answer?.kind, 'unreachable');
+  return world({
+    statefulSet,
+    pod: {
+      ...pod,
+      metadata: { ...pod.metadata, name: 'check-verifier-0' },
+      spec: { containers: [{ name: 'verifier', args: [`--attempt=${attempt}`] }] },
+      status: { ...pod.status, containerStatuses: [{ ...container, name: 'verifier' }] },
+    },
+    observation: {
+      process: 'pod-uid/containerd://1',
+      answer: answer?.kind === 'unreachable' ? undefined : answer,
+      askedMs: nowMs - 100,
+      unreachable: undefined,
+      command: undefined,
+      ...observation,
+    },
+    ...parts,
+  });
+}
+
+/** Phase, status and reason of the condition Ready, what else of the triple is there, Complete and DataEqual. */
+export function outlook({ status }: Decision): string {
+  const ready = findCondition(status?.conditions, 'Ready');
+  const others = ['Reconciling', 'Stalled'].filter((type) =>
+    findCondition(status?.conditions, type),
+  );
+  const [complete, equal] = ['Complete', 'DataEqual'].map(
+    (type) => findCondition(status?.conditions, type)?.status,
+  );
+  const milestones = `${complete ?? ''}/${equal ?? ''}`;
+  return [status?.phase, ready?.status, ready?.reason, ...others, milestones].join(' ');
+}
+
+/** What the progress of a verifier says, from stage to stage. */
+export const idle = {
+  phase: 'idle',
+  error: null,
+  verdict: null,
+  verificationStatus: { totalTasks: 0 },
+};
+export const checking = { ...idle, phase: 'check', verificationStatus: { totalTasks: 5 } };
+export const counts = {
+  totalTasks: 5,
+  completedTasks: 5,
+  failedTasks: 0,
+  metadataMismatchTasks: 0,
+};
+export const equal = { ...idle, verdict: 'equal', verificationStatus: counts };
+export const different = {
+  ...equal,
+  verdict: 'different',
+  verificationStatus: { ...counts, failedTasks: 2 },
+};
+
+/** The decisions about one verification, one world after the other. */
+export function follow(
+  worlds: readonly World[],
+  spec: Partial<SyncVerificationSpec> = {},
+): Decision[] {
+  let status: SyncVerificationStatus | undefined;
+  return worlds.map((each) => {
+    const decision = decide(verification(status, spec), each);
+    status = decision.status ?? status;
+    return decision;
+  });
+}
