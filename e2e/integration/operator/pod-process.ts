@@ -1,0 +1,80 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { secrets, type StatefulSet } from '../../../operator/kube/builtin-resources.ts';
+import type { KubeClient } from '../../../operator/kube/client.ts';
+import { createGuardedFolder, type GuardedFolder } from '../../ground/guarded-folder.ts';
+
+const program = fileURLToPath(new URL('../../../bin/clustersync.ts', import.meta.url));
+const signal = new AbortController().signal;
+
+/** The program that a pod of a StatefulSet would run, with its command line and the files that are mounted there. */
+export class PodProcess implements AsyncDisposable {
+  readonly #folder: GuardedFolder;
+  readonly #child: ChildProcess;
+
+  private constructor(folder: GuardedFolder, child: ChildProcess) {
+    this.#folder = folder;
+    this.#child = child;
+  }
+
+  /** @param address - that it listens on. */
+  static async start(
+    client: KubeClient,
+    { metadata: { namespace }, spec }: StatefulSet,
+    address: string,
+  ): Promise<PodProcess> {
+    const folder = await createGuardedFolder();
+    try {
+      const pod = spec?.template.spec;
+      const [container] = pod?.containers ?? [];
+      for (const { name, mountPath } of container?.volumeMounts ?? []) {
+        const secret = pod?.volumes?.find((each) => each.name === name)?.secret;
+        if (!secret) continue;
+        await mkdir(join(folder.path, mountPath), { recursive: true });
+        const ref = { namespace, name: secret.secretName ?? '' };
+        const { data } = await client.get(secrets, ref, { signal });
+        for (const { key, path } of secret.items ?? []) {
+          const content = Buffer.from(data?.[key] ?? '', 'base64');
+          await writeFile(join(folder.path, mountPath, path), content, { mode: 0o600 });
+        }
+      }
+      const args = (container?.args ?? []).map((arg) =>
+        arg
+          .replace('=/etc/clustersync/', `=${folder.path}/etc/clustersync/`)
+          .replace('--host=0.0.0.0', `--host=${address}`),
+      );
+      return new PodProcess(folder, folder.spawn(process.execPath, [program, ...args], 'log'));
+    } catch (error) {
+      await folder.remove();
+      throw error;
+    }
+  }
+
+  /** Runs another command of the program where the same files are. */
+  async run(args: readonly string[]): Promise<{ output: string; exitCode: number | null }> {
+    const child = this.#folder.spawn(process.execPath, [program, ...args], 'output');
+    await once(child, 'exit');
+    const output = await readFile(join(this.#folder.path, 'output'), 'utf8');
+    return { output, exitCode: child.exitCode };
+  }
+
+  /** Where a file of the pod is. */
+  path(file: string): string {
+    return join(this.#folder.path, file);
+  }
+
+  /** Ends it as Kubernetes does. */
+  async end(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const end = once(this.#child, 'exit');
+    this.#child.kill('SIGTERM');
+    await end;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#folder.remove();
+  }
+}
