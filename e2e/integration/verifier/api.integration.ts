@@ -1,39 +1,20 @@
 import assert from 'node:assert/strict';
-import { MongoClient } from 'mongodb';
-import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { testPassword } from '../../ground/mongod/users.ts';
 import { until } from '../../ground/until.ts';
+import { useReplicaSetPair } from './replica-set-pair.ts';
 import { openSession, verifyOnce } from './verifier-session.ts';
 
 describe('verifier API', function () {
-  let sets: readonly ReplicaSet[] = [];
+  const pair = useReplicaSetPair();
   let srcURI = '';
   let destURI = '';
 
   before(async () => {
-    const names = ['source', 'destination'] as const;
-    sets = await Promise.all(
-      names.map(async (syncerRoles) => await startReplicaSet({ members: 1, syncerRoles })),
-    );
-    [srcURI, destURI] = sets.map((set) => set.uri('syncer')) as [string, string];
-    await withClients(async (clients) => {
-      for (const client of clients) await client.db('shop').collection('items').insertOne(row(1));
-    });
-  });
-
-  after(async () => {
-    for (const set of sets) await set.stop();
-  });
-
-  /** Runs with clients of both sides that may do everything. */
-  async function withClients(run: (clients: MongoClient[]) => Promise<void>): Promise<void> {
-    const clients = sets.map((set) => new MongoClient(set.uri('admin')));
-    try {
-      await run(clients);
-    } finally {
-      for (const client of clients) await client.close();
+    [srcURI, destURI] = pair.sets.map((set) => set.uri('syncer')) as [string, string];
+    for (const db of [pair.source, pair.destination]) {
+      await db.collection('items').insertOne(row(1));
     }
-  }
+  });
 
   it('answers progress in idle before check, without a verdict', async () => {
     await using session = await openSession({ srcURI, destURI });
@@ -152,12 +133,11 @@ describe('verifier API', function () {
   });
 
   it('gives no verdict to a user who may read one database alone, and says why', async () => {
-    await withClients(async ([source]) => {
-      const roles = [{ role: 'read', db: 'shop' }];
-      const mechanisms = ['SCRAM-SHA-256'];
-      await source?.db('admin').command({ createUser: 'poor', pwd: 'poor', roles, mechanisms });
-    });
-    const [set] = sets;
+    const [source] = pair.clients;
+    const roles = [{ role: 'read', db: 'shop' }];
+    const mechanisms = ['SCRAM-SHA-256'];
+    await source?.db('admin').command({ createUser: 'poor', pwd: 'poor', roles, mechanisms });
+    const [set] = pair.sets;
     const poor = `mongodb://poor:poor@${String(set?.members[0]?.address)}/?replicaSet=rs0`;
     await using session = await openSession({ srcURI: poor, destURI });
     await session.post('check');
@@ -172,17 +152,13 @@ describe('verifier API', function () {
   });
 
   it('can be used by users who may read, and write the metadata store', async () => {
-    await withClients(async (clients) => {
-      for (const client of clients) {
-        const store = { role: 'readWrite', db: 'clustersync_verifier' };
-        const roles = ['readAnyDatabase', store];
-        const mechanisms = ['SCRAM-SHA-256'];
-        await client
-          .db('admin')
-          .command({ createUser: 'reader', pwd: 'reader', roles, mechanisms });
-      }
-    });
-    const [from, to] = sets.map(
+    for (const client of pair.clients) {
+      const store = { role: 'readWrite', db: 'clustersync_verifier' };
+      const roles = ['readAnyDatabase', store];
+      const mechanisms = ['SCRAM-SHA-256'];
+      await client.db('admin').command({ createUser: 'reader', pwd: 'reader', roles, mechanisms });
+    }
+    const [from, to] = pair.sets.map(
       ({ members }) => `mongodb://reader:reader@${String(members[0]?.address)}/?replicaSet=rs0`,
     );
     const { progress } = await verifyOnce({ srcURI: from ?? '', destURI: to ?? '' });
@@ -200,31 +176,25 @@ describe('verifier API', function () {
     });
 
     it("compares what the sync's filter selects, and no index that the sync left out", async () => {
-      await withClients(async ([source, destination]) => {
-        assert.ok(source && destination);
-        await destination
-          .db('clustersync_internal')
-          .collection<{ _id: string }>('sync')
-          .insertOne({
-            _id: 'sync',
-            options: {
-              includeNamespaces: [{ database: 'shop', collections: ['items', 'b'] }],
-              excludeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: '^b' } }],
-              buildIndexes: 'never',
-            },
-          } as { _id: string });
-        await source.db('shop').collection('b').insertOne({});
-        await source.db('other').collection('a').insertOne({});
-        await source
-          .db('shop')
-          .collection('items')
-          .createIndexes([{ key: { n: 1 }, name: 'n' }]);
-      });
+      const [source, destination] = pair.clients;
+      assert.ok(source && destination);
+      await destination
+        .db('clustersync_internal')
+        .collection<{ _id: string }>('sync')
+        .insertOne({
+          _id: 'sync',
+          options: {
+            includeNamespaces: [{ database: 'shop', collections: ['items', 'b'] }],
+            excludeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: '^b' } }],
+            buildIndexes: 'never',
+          },
+        } as { _id: string });
+      await pair.source.collection('b').insertOne({});
+      await source.db('other').collection('a').insertOne({});
+      await pair.source.collection('items').createIndexes([{ key: { n: 1 }, name: 'n' }]);
       const { progress } = await verifyOnce({ srcURI, destURI, verifyAll: false });
       assert.deepEqual(progress.mismatches, []);
-      await withClients(async ([source]) => {
-        await source?.db('shop').collection('items').insertOne(row(2));
-      });
+      await pair.source.collection('items').insertOne(row(2));
       const second = await verifyOnce({ srcURI, destURI, verifyAll: false });
       assert.deepEqual(
         second.progress.mismatches.map(({ kind, namespace }) => ({ kind, namespace })),

@@ -43,6 +43,30 @@ describe('verifier, while both sides are written to', function () {
     });
   }
 
+  it('raises no false alarm, and finds a fault, while primaries step down', async () => {
+    await using session = await begin();
+    const stop = new AbortController();
+    const writing = writeToBoth(pair.source, pair.destination, {
+      seed: 2000,
+      operations: Infinity,
+      signal: stop.signal,
+      isOfDocuments: true,
+    });
+    try {
+      await until('the first pass is over', async () => (await session.progress()).generation > 0);
+      await pair.destination.collection<{ _id: number }>('many').deleteOne({ _id: 5 });
+      for (const set of pair.sets) await set.stepDown();
+    } finally {
+      stop.abort();
+      await writing;
+    }
+    await session.post('writesOff');
+    const { mismatches } = await session.untilComplete();
+    assert.deepEqual(mismatches, [
+      { namespace: 'shop.many', kind: 'missingDocument', id: '{"$numberInt":"5"}' },
+    ]);
+  });
+
   it('finds a fault made while it follows changes', async () => {
     await using session = await begin();
     const writing = writeToBoth(pair.source, pair.destination, { seed: 1000, operations: 1500 });

@@ -182,6 +182,7 @@ describe('verifier, killed', function () {
     const json = await verifier.report({ ...told, format: 'json', reportValues: 'true' });
     const parsed = JSON.parse(json.output) as Record<string, unknown>;
     assert.equal(parsed['verdict'], 'different');
+    assert.equal(parsed['attempt'], 0);
     assert.equal((parsed['mismatches'] as unknown[]).length, progress.mismatchCount);
     assert.equal((parsed['namespaces'] as unknown[]).length, 10);
     assert.match(json.output, /"destinationValue":"\\"y\\""/);

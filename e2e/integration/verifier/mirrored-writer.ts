@@ -26,7 +26,20 @@ export function seededRandom(seed: number): () => number {
 export async function writeToBoth(
   source: Db,
   destination: Db,
-  { seed, operations }: { readonly seed: number; readonly operations: number },
+  {
+    seed,
+    operations,
+    signal,
+    isOfDocuments = false,
+  }: {
+    readonly seed: number;
+    /** At most. */
+    readonly operations: number;
+    /** Ends it before. */
+    readonly signal?: AbortSignal;
+    /** Leaves out what changes the catalog: what a driver does not repeat by itself when a primary steps down. */
+    readonly isOfDocuments?: boolean;
+  },
 ): Promise<void> {
   const random = seededRandom(seed);
   const queue: Operation[] = [];
@@ -40,8 +53,8 @@ export async function writeToBoth(
     }
   };
   const following = follow();
-  for (let number = 0; number < operations; number++) {
-    const operation = randomOperation(random, number);
+  for (let number = 0; number < operations && !signal?.aborted; number++) {
+    const operation = randomOperation(random, number, isOfDocuments);
     await operation(source);
     queue.push(operation);
   }
@@ -49,13 +62,13 @@ export async function writeToBoth(
   await following;
 }
 
-function randomOperation(random: () => number, number: number): Operation {
+function randomOperation(random: () => number, number: number, isOfDocuments: boolean): Operation {
   const pick = Math.floor(random() * 300);
   const _id = [pick, String(pick), { k: pick }][pick % 3] ?? pick;
   const filter = { _id: { $eq: _id } } as Filter<Row>;
   const value = Math.floor(random() * 1000);
   const rows = (db: Db) => db.collection<Row>(`rows${pick % 2}`);
-  const choice = random();
+  const choice = random() * (isOfDocuments ? 0.97 : 1);
   if (choice < 0.4) {
     return async (db) => await rows(db).replaceOne(filter, { value, number }, { upsert: true });
   }
