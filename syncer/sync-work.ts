@@ -1,3 +1,4 @@
+import { namedError } from '../mongo/named-error.ts';
 import { underOnePrimary } from '../mongo/one-primary.ts';
 import { retrying, type RetryContext } from '../mongo/retrying.ts';
 import type { Topology } from '../mongo/topology.ts';
@@ -13,7 +14,6 @@ import { fittingCopyWorkers } from './copy-workers.ts';
 import { awaitEarlierWrites } from './earlier-writes.ts';
 import type { LiveSync } from './live-sync.ts';
 import type { SyncMonitor } from './monitor.ts';
-import { namedError } from './named-error.ts';
 import type { SyncerOptions } from './options.ts';
 import { keepPulse } from './pulse.ts';
 import { finishCollections, fixCommitTime, runSync } from './run-sync.ts';

@@ -1,5 +1,6 @@
 import { latestWriteTime } from '../mongo/cluster-time.ts';
 import { NamespaceFilter, serverMatcher } from '../mongo/namespace-filter.ts';
+import { namedError, naming } from '../mongo/named-error.ts';
 import { retrying } from '../mongo/retrying.ts';
 import { SyncError } from '../service/errors.ts';
 import type { Logger } from '../service/logger.ts';
@@ -15,7 +16,6 @@ import { requireMember, requireSameOptions, stateOf } from './coordination/insta
 import { LiveSync } from './live-sync.ts';
 import { registerStateMetrics } from './metrics.ts';
 import { SyncMonitor } from './monitor.ts';
-import { namedError, naming } from './named-error.ts';
 import type { SyncerOptions } from './options.ts';
 import { neededOplog, type NeededOplog } from './outlook/oplog-outlook.ts';
 import { watchOplog } from './outlook/watch-oplog.ts';

@@ -1,4 +1,5 @@
 import type { ClusterClient } from '../mongo/cluster-client.ts';
+import { namedError } from '../mongo/named-error.ts';
 import type { RetryContext } from '../mongo/retrying.ts';
 import { SyncError } from '../service/errors.ts';
 import { sleep } from '../service/sleep.ts';
@@ -7,7 +8,6 @@ import type { CompareContext, Side } from './compare/compare-context.ts';
 import type { RateLimit } from './compare/rate-limit.ts';
 import { lead, planKey } from './lead/lead.ts';
 import type { VerifierMonitor } from './monitor.ts';
-import { namedError } from './named-error.ts';
 import { scopeOf, type ScopeOptions } from './scope.ts';
 import type { SideName, VerificationRecord } from './state/records.ts';
 import type { Stores } from './state/stores.ts';
@@ -68,7 +68,7 @@ export async function participate(
   const { reason } = stop.signal as { reason: unknown };
   if (reason instanceof Ended) return;
   if (reason instanceof SyncError && reason.name === 'SupersededByOtherInstance') throw reason;
-  const error = namedError(reason);
+  const error = namedError(reason, 'CheckFailed');
   context.logger.error({ err: reason }, 'the verification cannot go on');
   const { name, message } = error;
   const isFinal = reason instanceof ChangesLost;

@@ -1,5 +1,6 @@
 import { UUID } from 'mongodb';
 import type { ClusterClient } from '../mongo/cluster-client.ts';
+import { namedError } from '../mongo/named-error.ts';
 import { verifierDatabase } from '../mongo/namespace.ts';
 import { retrying } from '../mongo/retrying.ts';
 import { runCommand } from '../mongo/run-command.ts';
@@ -7,7 +8,6 @@ import { codeOf, isTransient, serverCode } from '../mongo/server-errors.ts';
 import { readTopology } from '../mongo/topology.ts';
 import { messageOf, SyncError } from '../service/errors.ts';
 import { orAborted } from '../service/or-aborted.ts';
-import { namedError } from './named-error.ts';
 import { participate, type ParticipantContext } from './participate.ts';
 import { readSummary, type Summary } from './summary.ts';
 import { planKey } from './lead/lead.ts';
@@ -122,7 +122,7 @@ export class Verifier {
       await this.#work();
     } catch (error) {
       if (!signal.aborted) {
-        this.#error = namedError(error);
+        this.#error = namedError(error, 'CheckFailed');
         logger.error({ err: error }, 'this process cannot work');
       }
     } finally {
@@ -202,7 +202,7 @@ export class Verifier {
       if (this.#error) throw this.#error;
       return await orAborted(run(), signal);
     } catch (error) {
-      if (!deadline.aborted) throw namedError(error);
+      if (!deadline.aborted) throw namedError(error, 'CheckFailed');
       throw new SyncError('ClusterUnreachable', 'the metadata store does not answer', {
         cause: error,
       });

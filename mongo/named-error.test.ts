@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { MongoNetworkError, MongoServerError } from 'mongodb';
+import { SyncError } from '../service/errors.ts';
+import { namedError, naming } from './named-error.ts';
+
+describe('namedError', () => {
+  const server = (code: number): Error => new MongoServerError({ code, message: 'no' });
+  const cases: readonly (readonly [what: string, error: unknown, plain: string, given: string])[] =
+    [
+      [
+        'of a connection',
+        new MongoNetworkError('lost'),
+        'ClusterUnreachable',
+        'ClusterUnreachable',
+      ],
+      ['of missing rights', server(13), 'MissingPrivileges', 'MissingPrivileges'],
+      ['of a server', server(2), 'InternalError', 'CheckFailed'],
+      ['of the program', new TypeError('x'), 'InternalError', 'InternalError'],
+      ['that has a name', new SyncError('NotFound', 'x'), 'NotFound', 'NotFound'],
+    ];
+  for (const [what, error, plain, given] of cases) {
+    it(`calls an error ${what} ${plain}; ${given} where one is given for those of servers`, () => {
+      assert.equal(namedError(error).name, plain);
+      assert.equal(namedError(error, 'CheckFailed').name, given);
+    });
+  }
+
+  it('keeps connection strings out', async () => {
+    const failing = naming(() => Promise.reject(new Error('mongodb://user:secret@host/')));
+    await assert.rejects(failing, (error) => !String(error).includes('secret'));
+  });
+});
