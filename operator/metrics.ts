@@ -52,6 +52,18 @@ export function registerResourceMetrics(
     ({ totals }) => totals?.estimatedCopiedBytes,
   );
   conditionGauge(registry, 'clustersync_condition', 'ClusterSync', syncs);
+  gauge(
+    registry,
+    'clustersync_verification_mismatches',
+    'Differences that the current pass of a SyncVerification has found, or the last one.',
+    [],
+    () =>
+      verifications().map(({ metadata, status }) => ({
+        metadata,
+        labels: {},
+        value: status?.mismatches?.total,
+      })),
+  );
   conditionGauge(registry, 'clustersync_verification_condition', 'SyncVerification', verifications);
 }
 

@@ -147,6 +147,11 @@ describe('the operator with a real verifier', function () {
     assert.equal(findCondition(failed.conditions, 'Complete')?.status, 'True');
     assert.equal(findCondition(failed.conditions, 'DataEqual')?.status, 'False');
     assert.doesNotMatch(JSON.stringify(failed), /private/);
+    await until('the metrics tell', async () => {
+      const metrics = await (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
+      const labels = `{namespace="${namespace}",name="check"}`;
+      return metrics.includes(`clustersync_verification_mismatches${labels} 1\n`);
+    });
     const table = await ground.kubectl('get', 'csv', '--namespace', namespace);
     assert.match(table, /^check +orders +Failed +True +False +1 +True /m);
 
