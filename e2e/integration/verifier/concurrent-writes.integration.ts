@@ -53,9 +53,11 @@ describe('verifier, while both sides are written to', function () {
       isOfDocuments: true,
     });
     try {
-      await until('the first pass is over', async () => (await session.progress()).generation > 0);
+      await until('it has compared all', async () => {
+        return (await session.progress()).documentsCompared >= 3000;
+      });
       await pair.destination.collection<{ _id: number }>('many').deleteOne({ _id: 5 });
-      for (const set of pair.sets) await set.stepDown();
+      await Promise.all(pair.sets.map(async (set) => await set.stepDown()));
     } finally {
       stop.abort();
       await writing;
