@@ -76,8 +76,12 @@ function typeOf(node: SchemaNode): string {
 }
 
 function boundsOf(node: SchemaNode): string | undefined {
-  const { maxItems, maxLength, pattern } = node as Readonly<Record<string, unknown>>;
+  const { minimum, maximum, maxItems, maxLength, pattern } = node as Readonly<
+    Record<string, unknown>
+  >;
   const bounds = [
+    typeof minimum === 'number' ? `at least ${minimum}` : undefined,
+    typeof maximum === 'number' ? `at most ${maximum}` : undefined,
     typeof maxItems === 'number' ? `at most ${maxItems} entries` : undefined,
     typeof maxLength === 'number' ? `at most ${maxLength} characters` : undefined,
     typeof pattern === 'string' ? `pattern \`${pattern}\`` : undefined,

@@ -18,9 +18,10 @@ import {
   type OperandObjects,
   type OperandSettings,
 } from '../operand/workload.ts';
+import { outcomeOf } from './outcome.ts';
 import { verifierName, verifierObjects, verifierPodName, verifierPort } from './resources.ts';
 import { isOfRun, withRun, type Run } from './run.ts';
-import { hasEnded, outcomeOf, statusOf, verifierStatusOf, type StatusInput } from './status.ts';
+import { hasEnded, statusOf, verifierStatusOf, type StatusInput } from './status.ts';
 import type { VerifierCommand, VerifierProgress } from './verifier-client.ts';
 
 /** Everything that a decision depends on, beside the resource. */

@@ -1,5 +1,6 @@
 import type { SyncVerificationStatus } from '../api/sync-verification.ts';
 import { errorIn, propertyIn, stringIn, type ApiError } from '../operand/http-api.ts';
+import type { Observation } from '../operand/observation.ts';
 import { operandApi } from '../operand/operand-api.ts';
 
 /** What the operator reads in a verifier's progress. */
@@ -54,6 +55,13 @@ export function readProgress(progress: unknown): VerifierProgress | undefined {
     mismatches: mismatchesIn(progress),
     raw,
   };
+}
+
+/** The progress that a verifier last reported. */
+export function progressOf(
+  observation: Observation<VerifierProgress, VerifierCommand> | undefined,
+): VerifierProgress | undefined {
+  return observation?.answer?.kind === 'progress' ? observation.answer.progress : undefined;
 }
 
 /** The tasks of a kind in the counts. */

@@ -152,7 +152,7 @@ describe('the operator with a real verifier', function () {
       const labels = `{namespace="${namespace}",name="check"}`;
       return metrics.includes(`clustersync_verification_mismatches${labels} 1\n`);
     });
-    const table = await ground.kubectl('get', 'csv', '--namespace', namespace);
+    const table = await ground.kubectl('get', 'csyncv', '--namespace', namespace);
     assert.match(table, /^check +orders +Failed +True +False +1 +True /m);
 
     // The verifier is gone, the report is not.
