@@ -21,8 +21,11 @@ import { applying, committed, StandIn } from './stand-in.ts';
 
 const signal = new AbortController().signal;
 
+/** Programs are started meanwhile: long enough for a machine that is busy with other things. */
+const deadlineMs = 60_000;
+
 describe('the operator with a real verifier', function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let ground: OperatorGround;
   let operator: RunningOperator;
   let sets: readonly ReplicaSet[] = [];
@@ -84,10 +87,11 @@ describe('the operator with a real verifier', function () {
     ): Promise<SyncVerificationStatus> => {
       let status: SyncVerification['status'];
       try {
-        await until(what, async () => {
+        const isSo = async (): Promise<boolean> => {
           status = (await ground.get(syncVerifications, namespace, 'check'))?.status;
           return status !== undefined && condition(status);
-        });
+        };
+        await until(what, isSo, deadlineMs);
       } catch (error) {
         throw new Error(`${String(error)}; it is ${JSON.stringify(status)}`, { cause: error });
       }
