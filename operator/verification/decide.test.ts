@@ -138,7 +138,7 @@ describe('a SyncVerification', () => {
     assert.ok(decision);
     assert.equal(outlook(decision), 'Failed True Completed True/False');
     assert.equal(decision.status?.verdict, 'Different');
-    assert.match(findCondition(decision.status.conditions, 'DataEqual')?.message ?? '', /2 of 5/);
+    assert.match(findCondition(decision.status.conditions, 'Consistent')?.message ?? '', /2 of 5/);
     assert.deepEqual(
       decision.events.map(({ type, reason }) => `${type} ${reason}`),
       ['Warning Different'],

@@ -231,7 +231,7 @@ function eventsOf(
       note: 'the verifier compares the data',
     });
   }
-  const equality = findCondition(next.conditions, 'DataEqual');
+  const equality = findCondition(next.conditions, 'Consistent');
   if (next.verdict !== undefined && equality) {
     events.push({
       type: next.verdict === 'Equal' ? 'Normal' : 'Warning',

@@ -214,7 +214,7 @@ describe('what a SyncVerification tells of the mismatches', () => {
       namespaces: found.mismatchNamespaces,
     });
     assert.equal(
-      findCondition(status.conditions, 'DataEqual')?.message,
+      findCondition(status.conditions, 'Consistent')?.message,
       '7 mismatches: 6 missingDocument, 1 differentIndex; in shop.orders 5, shop.items 2',
     );
     assert.doesNotMatch(JSON.stringify(status), /secret"/);
@@ -244,6 +244,6 @@ describe('what a SyncVerification tells of the mismatches', () => {
   it('is nothing with a tool that tells nothing', () => {
     const status = endWith(different);
     assert.equal(status.mismatches, undefined);
-    assert.match(findCondition(status.conditions, 'DataEqual')?.message ?? '', /2 of 5 tasks/);
+    assert.match(findCondition(status.conditions, 'Consistent')?.message ?? '', /2 of 5 tasks/);
   });
 });

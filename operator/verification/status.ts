@@ -213,8 +213,8 @@ function conditionsOf(situation: Situation): ConditionDraft[] {
         message: 'everything that is to be compared has been compared',
       },
       outcome.kind === 'equal'
-        ? { type: 'DataEqual', status: 'True', reason: 'Equal', message: outcome.message }
-        : { type: 'DataEqual', status: 'False', reason: 'Different', message: outcome.message },
+        ? { type: 'Consistent', status: 'True', reason: 'Equal', message: outcome.message }
+        : { type: 'Consistent', status: 'False', reason: 'Different', message: outcome.message },
     ];
   }
   return unfinished(
@@ -232,7 +232,7 @@ function unfinished(
     { type, status: 'True', reason, message },
     { type: 'Complete', status: 'False', reason, message },
     {
-      type: 'DataEqual',
+      type: 'Consistent',
       status: 'Unknown',
       reason: 'NotComplete',
       message: 'the verification is not complete',

@@ -149,7 +149,7 @@ describe('the operator with a real verifier', function () {
       namespaces: [{ namespace: 'shop.items', count: 1 }],
     });
     assert.equal(findCondition(failed.conditions, 'Complete')?.status, 'True');
-    assert.equal(findCondition(failed.conditions, 'DataEqual')?.status, 'False');
+    assert.equal(findCondition(failed.conditions, 'Consistent')?.status, 'False');
     assert.doesNotMatch(JSON.stringify(failed), /private/);
     await until('the metrics tell', async () => {
       const metrics = await (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
@@ -181,7 +181,7 @@ describe('the operator with a real verifier', function () {
     assert.equal(succeeded.verdict, 'Equal');
     assert.equal(succeeded.run?.rerun, 'repaired');
     assert.equal(succeeded.mismatches?.total, 0);
-    assert.equal(findCondition(succeeded.conditions, 'DataEqual')?.status, 'True');
+    assert.equal(findCondition(succeeded.conditions, 'Consistent')?.status, 'True');
 
     await ask({ ttlSecondsAfterFinished: 0 });
     await until('it has deleted itself', async () => {

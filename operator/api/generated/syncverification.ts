@@ -170,7 +170,7 @@ export interface SyncVerificationStatus {
    */
   phase?: 'Pending' | 'Starting' | 'Checking' | 'Finishing' | 'Succeeded' | 'Failed';
   /**
-   * Ready: the verification has been carried out, whatever it found. Reconciling: it is on its way. Stalled: it cannot be carried out. Complete: everything has been compared. DataEqual: what was found.
+   * Ready: the verification has been carried out, whatever it found. Reconciling: it is on its way. Stalled: it cannot be carried out. Complete: everything has been compared. Consistent: the data is equal.
    */
   conditions?: Condition[];
   run?: VerificationRun;

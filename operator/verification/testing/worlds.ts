@@ -105,13 +105,13 @@ export function running(
   });
 }
 
-/** Phase, status and reason of the condition Ready, what else of the triple is there, Complete and DataEqual. */
+/** Phase, status and reason of the condition Ready, what else of the triple is there, Complete and Consistent. */
 export function outlook({ status }: Decision): string {
   const ready = findCondition(status?.conditions, 'Ready');
   const others = ['Reconciling', 'Stalled'].filter((type) =>
     findCondition(status?.conditions, type),
   );
-  const [complete, equal] = ['Complete', 'DataEqual'].map(
+  const [complete, equal] = ['Complete', 'Consistent'].map(
     (type) => findCondition(status?.conditions, type)?.status,
   );
   const milestones = `${complete ?? ''}/${equal ?? ''}`;
