@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { MongoClient } from 'mongodb';
-import type { ClusterSyncStatus } from '../../operator/api/clustersync.ts';
+import type { ClusterSync, ClusterSyncStatus } from '../../operator/api/clustersync.ts';
 import { isConditionTrue } from '../../operator/kube/conditions.ts';
 import { assertEqualClusters } from '../ground/compare.ts';
 import type { Deployment } from '../ground/deployment.ts';
@@ -67,16 +67,33 @@ describe('a ClusterSync', () => {
       });
     });
 
-  it('cannot be taken back once it is to be committed', async () => {
-    await withMigration('one-way', { scale: 0.001 }, async ({ namespace }) => {
-      await namespace.apply(await example('clustersync.yaml'));
+  it('goes back, with what was written since its commit', async () => {
+    const options = { scale: 0.001 };
+    await withMigration('back', options, async ({ namespace, source, destination }) => {
+      const text = await example('clustersync.yaml');
+      await namespace.apply(
+        text.replace(/(?<=\n) *enableUserWriteBlocking: true\n/, '$&  reversible: true\n'),
+      );
       await namespace.setState(syncName, 'Committed');
       await assert.rejects(namespace.setState(syncName, 'Running'), /cannot be taken back/);
-      await namespace.untilSync(
+      const isCommitted = ({ status }: ClusterSync): boolean => status?.phase === 'Committed';
+      await namespace.untilSync(syncName, 'it is committed', isCommitted);
+      await writeAsApplication(destination);
+      await namespace.changeSync(syncName, { direction: 'Reverse', state: 'Running' });
+      const back = await namespace.untilSync(
         syncName,
-        'it is committed',
-        ({ status }) => status?.phase === 'Committed',
+        'it goes back',
+        (sync) => sync.status?.direction === 'Reverse' && hasCaughtUp(sync),
       );
+      assert.ok(isConditionTrue(back.status?.conditions, 'InitialCopyDone'));
+      assert.equal(isConditionTrue(back.status?.conditions, 'Committed'), false);
+      await assert.rejects(writeAsApplication(source), /blocked/i);
+      await writeAsApplication(destination);
+      await namespace.setState(syncName, 'Committed');
+      await namespace.untilSync(syncName, 'the way back is committed', isCommitted);
+      await assertEqualClusters(source.uri('admin'), destination.uri('admin'));
+      await assert.rejects(writeAsApplication(destination), /blocked/i);
+      await writeAsApplication(source);
     });
   });
 

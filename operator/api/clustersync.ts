@@ -9,6 +9,8 @@ import type {
 export type ClusterSyncSpec = Wire<SpecModel>;
 export type ClusterSyncStatus = Wire<StatusModel>;
 export type ClusterSyncPhase = NonNullable<ClusterSyncStatus['phase']>;
+/** Forward is from `spec.source` to `spec.destination`. */
+export type Direction = ClusterSyncSpec['direction'];
 export type InstanceStatus = Wire<InstanceModel>;
 /** How the pods of a syncer or a verifier are run. */
 export type OperandOptions = Wire<OptionsModel>;

@@ -39,7 +39,7 @@ export function conditionsOf(situation: Situation): ConditionDraft[] {
   }
   return [
     ...kstatus,
-    milestone('InitialCopyDone', isAtLeast(stage, 'changes'), here),
+    milestone('InitialCopyDone', isCopied(stage), here),
     stage === 'changes' && !isFresh
       ? { type: 'CanCommit', status: 'Unknown', reason, message: trouble?.message ?? message }
       : milestone(
@@ -52,6 +52,11 @@ export function conditionsOf(situation: Situation): ConditionDraft[] {
   ];
 }
 
+/** What is reversed was copied before: nothing is copied again. */
+function isCopied(stage: Stage): boolean {
+  return stage === 'reversing' || isAtLeast(stage, 'changes');
+}
+
 const suspended: ConditionDraft = {
   type: 'Suspended',
   status: 'True',
@@ -62,6 +67,7 @@ const suspended: ConditionDraft = {
 const progressReasons: Record<Stage, { readonly reason: string; readonly message: string }> = {
   unknown: { reason: 'Starting', message: 'the syncer has not answered yet' },
   idle: { reason: 'Starting', message: 'the sync has not been started yet' },
+  reversing: { reason: 'Reversing', message: 'the sync is being turned round' },
   copy: { reason: 'InitialCopy', message: 'the initial copy goes on' },
   changes: { reason: 'ChangeApplication', message: 'changes of the source are being applied' },
   committing: { reason: 'Committing', message: 'the commit is being carried out' },
@@ -134,6 +140,10 @@ function outlookOfPause(situation: Situation): Outlook {
   }
   if (stage === 'idle' && behind.length === 0) {
     const message = 'the sync is not started while spec.state is Paused';
+    return { kind: 'ready', reason: 'Paused', message };
+  }
+  if (stage === 'reversing' && behind.length === 0) {
+    const message = 'the sync is not turned round while spec.state is Paused';
     return { kind: 'ready', reason: 'Paused', message };
   }
   if (stage === 'idle' || stage === 'copy' || stage === 'changes')

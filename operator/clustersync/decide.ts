@@ -27,8 +27,8 @@ import {
 import type { InstanceView } from './instance-trouble.ts';
 import { findingOf, type SourceFinding } from './source.ts';
 import type { SourceView } from './source-topologies.ts';
-import { isAtLeast, stageOf } from './stage.ts';
-import { statusOf } from './status.ts';
+import { isAtLeast, isTheOtherWay, stageOf } from './stage.ts';
+import { isCommittedIn, statusOf } from './status.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
 /** Everything that a decision depends on, beside the resource. */
@@ -168,27 +168,34 @@ function commandsOf(
   source: SourceFinding,
   nowMs: number,
 ): InstanceCommand[] {
-  const { state } = clusterSync.spec;
+  const { state, direction } = clusterSync.spec;
   // A sync is never begun again over data that is in use: neither by accident nor by a lost metadata database.
-  if (isConditionTrue(clusterSync.status?.conditions, 'Committed')) return [];
+  if (isCommittedIn(clusterSync)) return [];
   const progresses = views.map(({ observation }) => observation && progressOf(observation, nowMs));
   const calls = (name: SyncerCommand, body: object = {}) =>
     views.flatMap(({ instance, observation }, index): InstanceCommand[] => {
-      if (!observation || progresses[index]?.state !== callingState[name]) return [];
+      const progress = progresses[index];
+      if (!observation || progress?.state !== callingState[name]) return [];
+      if (name === 'reverse' && !isTheOtherWay(progress, direction)) return [];
       if (!maySend(observation, name, nowMs)) return [];
       return [{ id: instance.id, command: { name, body } }];
     });
-  const isCommitting = progresses.some((progress) => isAtLeast(stageOf(progress), 'committing'));
+  const isCommitting = progresses.some((progress) =>
+    isAtLeast(stageOf(progress, direction), 'committing'),
+  );
   // A commit that some instances have taken is not taken back: the others would never get there.
   if (state === 'Paused' && !isCommitting) return calls('pause');
   if (source.trouble) return [];
-  const canCommit = progresses.every((progress) => progress?.canCommit);
+  const canCommit = progresses.every(
+    (progress) => progress?.canCommit && !isTheOtherWay(progress, direction),
+  );
   const isCommitCalledFor =
     isCommitting || (state === 'Committed' && canCommit && source.isConfirmed);
   // All are to be started at the same time: one that is not there yet is waited for.
-  const isStartAllowed = progresses.every((progress) => progress !== undefined);
+  const areAllThere = progresses.every((progress) => progress !== undefined);
   return [
-    ...(isStartAllowed ? calls('start', startBody(clusterSync)) : []),
+    ...(areAllThere && direction === 'Forward' ? calls('start', startBody(clusterSync)) : []),
+    ...(areAllThere ? calls('reverse') : []),
     ...calls('resume'),
     ...(isCommitCalledFor ? calls('commit') : []),
   ];
@@ -200,6 +207,7 @@ const callingState: Record<SyncerCommand, string> = {
   pause: 'RUNNING',
   resume: 'PAUSED',
   commit: 'RUNNING',
+  reverse: 'COMMITTED',
 };
 
 function progressOf(
@@ -233,6 +241,13 @@ function eventsOf(
       'Pause',
       'the sync is paused; the oplog of the source has to last until it goes on',
     );
+  }
+  if (next.phase === 'Reversing' && former?.phase !== 'Reversing') {
+    normal('Reversing', 'Reverse', 'the sync is being turned round');
+  }
+  if (former?.direction !== undefined && next.direction !== former.direction) {
+    const way = next.direction === 'Reverse' ? 'from destination to source' : 'forward again';
+    normal('Reversed', 'Reverse', `the sync goes ${way}; nothing is copied anew`);
   }
   if (next.phase === 'Committing' && former?.phase !== 'Committing') {
     normal('Committing', 'Commit', 'the commit is being carried out');

@@ -54,9 +54,10 @@ function refusedCommand(
 /** How far an instance is when a command is called for. */
 const stagesOf: Record<SyncerCommand, readonly Stage[]> = {
   start: ['idle'],
-  pause: ['copy', 'changes'],
-  resume: ['copy', 'changes'],
+  pause: ['reversing', 'copy', 'changes'],
+  resume: ['reversing', 'copy', 'changes'],
   commit: ['changes'],
+  reverse: ['reversing'],
 };
 
 /** @param who - and what it does: the message goes on with the name of the error. */

@@ -15,6 +15,7 @@ import {
   outlook,
   readyMessage,
   refused,
+  reversed,
   runningPod,
   shardedWorld,
   type InstanceScene,
@@ -175,7 +176,8 @@ type Triple = readonly [typeof idle, typeof idle, typeof idle];
 /** What becomes of an instance until the next pass: none is committed before all have been told to. */
 function after(all: Triple, answer: typeof idle, command: SyncerCommand | undefined): typeof idle {
   if (command !== undefined) {
-    return { start: copy, pause: paused, resume: changes, commit: committing }[command];
+    const after = { start: copy, pause: paused, resume: changes, commit: committing };
+    return command === 'reverse' ? reversed(changes) : after[command];
   }
   if (answer === copy) return changes;
   const isCommitted = all.every((each) => each === committing || each === committed);

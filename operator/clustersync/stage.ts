@@ -1,12 +1,30 @@
+import type { Direction } from '../api/clustersync.ts';
 import type { SyncerProgress } from './syncer-client.ts';
 
 /** How far an instance has come, from its progress alone. */
-export type Stage = 'unknown' | 'idle' | 'copy' | 'changes' | 'committing' | 'committed';
+export type Stage =
+  | 'unknown'
+  | 'idle'
+  /** It goes in the other direction, or is committed in that. */
+  | 'reversing'
+  | 'copy'
+  | 'changes'
+  | 'committing'
+  | 'committed';
 
-const order: readonly Stage[] = ['unknown', 'idle', 'copy', 'changes', 'committing', 'committed'];
+const order: readonly Stage[] = [
+  'unknown',
+  'idle',
+  'reversing',
+  'copy',
+  'changes',
+  'committing',
+  'committed',
+];
 
-/** The stage that a progress tells of. */
-export function stageOf(progress: SyncerProgress | undefined): Stage {
+/** The stage that a progress tells of. @param direction - the one that is asked for. */
+export function stageOf(progress: SyncerProgress | undefined, direction: Direction): Stage {
+  if (isTheOtherWay(progress, direction)) return 'reversing';
   switch (progress?.state ?? '') {
     case '':
       return 'unknown';
@@ -20,6 +38,11 @@ export function stageOf(progress: SyncerProgress | undefined): Stage {
     default:
       return 'idle';
   }
+}
+
+/** Whether a sync goes in another direction than the one that is asked for. */
+export function isTheOtherWay(progress: SyncerProgress | undefined, direction: Direction): boolean {
+  return progress?.direction !== undefined && progress.direction !== direction;
 }
 
 /** The stage of a sync: that of the instance that is furthest behind. */

@@ -2,6 +2,7 @@ import type {
   ClusterSync,
   ClusterSyncPhase,
   ClusterSyncStatus,
+  Direction,
   InstanceStatus,
 } from '../api/clustersync.ts';
 import { redact } from '../../service/redact.ts';
@@ -25,6 +26,14 @@ export interface StatusInput {
   readonly blocker: Trouble | undefined;
 }
 
+/** Of which a ClusterSync knows that was made with this direction, or whose syncer has lost its state. */
+const cannotBegin: Trouble = {
+  reason: 'NothingToReverse',
+  message:
+    'there is no sync to be reversed: one begins Forward. Delete this ClusterSync, and create another one',
+  level: 'stalled',
+};
+
 const maxErrorLength = 4096;
 /** For what all instances report: an object of more than 1.5 MiB is not stored. */
 const maxProgressBytes = 1024 * 1024;
@@ -36,13 +45,19 @@ export function statusOf(input: StatusInput): ClusterSyncStatus {
   const observedGeneration = clusterSync.metadata.generation;
   const progresses = instances.map((view) => shownProgress(view, former));
   // What is committed stays so, whatever becomes of the pods.
-  const wasCommitted = isConditionTrue(former?.conditions, 'Committed');
-  const stages = progresses.map(stageOf);
+  const { direction } = clusterSync.spec;
+  const wasCommitted = isCommittedIn(clusterSync);
+  const stages = progresses.map((progress) => stageOf(progress, direction));
   const stage = wasCommitted ? 'committed' : slowest(stages);
   const trouble =
     stage === 'committed'
       ? undefined
-      : gravest([input.blocker, finding.trouble, troubleOfInstances(instances, stages, nowMs)]);
+      : gravest([
+          input.blocker,
+          finding.trouble,
+          troubleOfInstances(instances, stages, nowMs),
+          direction === 'Reverse' && stages.includes('idle') ? cannotBegin : undefined,
+        ]);
   const isFresh = instances.every(
     ({ observation }) => observation?.answer?.kind === 'progress' && isCurrent(observation, nowMs),
   );
@@ -58,9 +73,10 @@ export function statusOf(input: StatusInput): ClusterSyncStatus {
     ...{ clusterSync, stage, behind, trouble, finding, canCommit, isFresh, paused },
     isCommitting: stages.some((each) => isAtLeast(each, 'committing')),
   });
-  const startedAt = former?.startedAt ?? (isAtLeast(stage, 'copy') ? secondTime(nowMs) : undefined);
-  const committedAt =
-    former?.committedAt ?? (stage === 'committed' ? secondTime(nowMs) : undefined);
+  const isStarted = isAtLeast(stage, 'reversing');
+  const startedAt = former?.startedAt ?? (isStarted ? secondTime(nowMs) : undefined);
+  const committedAt = committedAtOf(former, { stage, wasCommitted, nowMs });
+  const towards = wasCommitted ? direction : directionOf(progresses, former);
   return {
     ...(observedGeneration !== undefined && { observedGeneration }),
     phase:
@@ -78,6 +94,7 @@ export function statusOf(input: StatusInput): ClusterSyncStatus {
     ),
     ...(finding.source && { source: finding.source }),
     ...(instances.length > 0 && { readyInstances: readinessOf(instances) }),
+    ...(towards !== undefined && { direction: towards }),
     ...(coordinatorID !== undefined && { coordinatorID }),
     ...totalsOf(progresses, stage),
     ...lagOf(progresses, stage, isFresh),
@@ -103,6 +120,7 @@ function outline(status: ClusterSyncStatus | undefined): unknown {
     status?.phase,
     status?.conditions?.map(({ type, status: value, reason }) => [type, value, reason]).sort(),
     status?.source,
+    status?.direction,
     status?.coordinatorID,
     status?.canCommit,
     status?.canWrite,
@@ -135,6 +153,8 @@ function phaseOf(
       return instances.length > 0 && instances.every(({ pod }) => pod?.process !== undefined)
         ? 'Starting'
         : 'Pending';
+    case 'reversing':
+      return 'Reversing';
     case 'copy':
       return 'InitialCopy';
     case 'changes':
@@ -144,6 +164,36 @@ function phaseOf(
     case 'committed':
       return 'Committed';
   }
+}
+
+/** Whether the status says that the sync is committed in the direction that is asked for. */
+export function isCommittedIn({ spec, status }: ClusterSync): boolean {
+  if (!isConditionTrue(status?.conditions, 'Committed')) return false;
+  return (status?.direction ?? 'Forward') === spec.direction;
+}
+
+/** The direction that all instances go in; the former one while some have not been turned round yet. */
+function directionOf(
+  progresses: Progresses,
+  former: ClusterSyncStatus | undefined,
+): Direction | undefined {
+  const [first, ...others] = progresses.map((progress) => progress?.direction);
+  return others.every((other) => other === first) && first !== undefined
+    ? first
+    : former?.direction;
+}
+
+/** A sync that is turned round has not been committed in its new direction. */
+function committedAtOf(
+  former: ClusterSyncStatus | undefined,
+  {
+    stage,
+    wasCommitted,
+    nowMs,
+  }: { readonly stage: Stage; readonly wasCommitted: boolean; readonly nowMs: number },
+): string | undefined {
+  if (stage !== 'committed') return undefined;
+  return (wasCommitted ? former?.committedAt : undefined) ?? secondTime(nowMs);
 }
 
 type Progresses = readonly (SyncerProgress | undefined)[];
@@ -195,7 +245,10 @@ function totalsOf(progresses: Progresses, stage: Stage): Pick<ClusterSyncStatus,
     0,
   );
   const share = estimatedTotalBytes === 0 ? 0 : estimatedCopiedBytes / estimatedTotalBytes;
-  const percent = isAtLeast(stage, 'changes') ? 100 : Math.min(99, Math.floor(share * 100));
+  const percent =
+    stage === 'reversing' || isAtLeast(stage, 'changes')
+      ? 100
+      : Math.min(99, Math.floor(share * 100));
   return { totals: { estimatedTotalBytes, estimatedCopiedBytes, percent } };
 }
 

@@ -1,3 +1,4 @@
+import type { Direction } from '../api/clustersync.ts';
 import { errorIn, propertyIn, stringIn } from '../operand/http-api.ts';
 import { operandApi, refused } from '../operand/operand-api.ts';
 
@@ -11,12 +12,14 @@ export interface SyncerProgress {
   readonly estimatedTotalBytes: number | undefined;
   readonly estimatedCopiedBytes: number | undefined;
   readonly coordinatorID: string | undefined;
+  /** Undefined as long as there is no sync. */
+  readonly direction: Direction | undefined;
   /** As it was received. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
 /** The commands that the operator sends. */
-export type SyncerCommand = 'start' | 'pause' | 'resume' | 'commit';
+export type SyncerCommand = 'start' | 'pause' | 'resume' | 'commit' | 'reverse';
 
 const unreachableName = 'SyncerUnreachable';
 /** start looks at both deployments first, and a commit may wait for that of the other instances. */
@@ -57,8 +60,16 @@ export function readProgress(value: unknown): SyncerProgress | undefined {
     estimatedTotalBytes: countIn(copy, 'estimatedTotalBytes'),
     estimatedCopiedBytes: countIn(copy, 'estimatedCopiedBytes'),
     coordinatorID: stringIn(value, 'coordinatorID'),
+    direction: directionIn(propertyIn(value, 'directionMapping')),
     raw: value as Readonly<Record<string, unknown>>,
   };
+}
+
+/** The source of the start is cluster0: see startBody. */
+function directionIn(mapping: unknown): Direction | undefined {
+  const [source] = stringIn(mapping, 'Source')?.split(':') ?? [];
+  if (source === 'cluster0') return 'Forward';
+  return source === 'cluster1' ? 'Reverse' : undefined;
 }
 
 function countIn(value: unknown, name: string): number | undefined {

@@ -50,7 +50,12 @@ export class SyncNamespace implements AsyncDisposable {
 
   /** Sets `spec.state`. */
   async setState(sync: string, state: ClusterSync['spec']['state']): Promise<void> {
-    const patch = JSON.stringify({ spec: { state } });
+    await this.changeSync(sync, { state });
+  }
+
+  /** Changes some fields of the spec. */
+  async changeSync(sync: string, spec: Partial<ClusterSync['spec']>): Promise<void> {
+    const patch = JSON.stringify({ spec });
     await this.kubectl(['patch', 'clustersync', sync, '--type=merge', `--patch=${patch}`]);
   }
 

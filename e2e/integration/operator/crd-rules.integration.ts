@@ -52,6 +52,7 @@ describe('the rules of the custom resources, on a real API server', function () 
         enableUserWriteBlocking: false,
         reversible: false,
         state: 'Running',
+        direction: 'Forward',
         suspend: false,
         syncer: { logLevel: 'info', resources: { requests: { cpu: '100m', memory: '256Mi' } } },
       });
@@ -79,6 +80,7 @@ describe('the rules of the custom resources, on a real API server', function () 
           ],
         },
         state: 'Running',
+        direction: 'Forward',
         suspend: true,
         syncer: {
           image: 'example.dev/syncer@sha256:0123',
@@ -235,6 +237,18 @@ describe('the rules of the custom resources, on a real API server', function () 
         { state: 'Paused' },
         /a commit cannot be taken back/,
       ],
+      [
+        'direction before the commit',
+        { enableUserWriteBlocking: true, reversible: true },
+        { direction: 'Reverse' },
+        /only a committed sync can be reversed/,
+      ],
+      [
+        'direction of a sync that is not reversible',
+        { state: 'Committed' },
+        { direction: 'Reverse', state: 'Running' },
+        /only a sync with reversible: true can be reversed/,
+      ],
     ];
     for (const [what, spec, changed, expected] of changes) {
       it(`refuses to change ${what}`, async () => {
@@ -253,6 +267,19 @@ describe('the rules of the custom resources, on a real API server', function () 
         state: 'Committed',
         syncer: { image: 'example.dev/syncer:2' },
       });
+    });
+
+    it('lets a committed sync be turned round, and back', async () => {
+      const object = await create(clusterSyncs, {
+        ...smallestSpec,
+        enableUserWriteBlocking: true,
+        reversible: true,
+        state: 'Committed',
+      });
+      await change(object, clusterSyncs, { direction: 'Reverse', state: 'Running' });
+      await change(object, clusterSyncs, { state: 'Committed' });
+      await refused(change(object, clusterSyncs, { state: 'Running' }), /cannot be taken back/);
+      await change(object, clusterSyncs, { direction: 'Forward', state: 'Paused' });
     });
 
     it('keeps the progress as it was received, null by null', async () => {

@@ -68,9 +68,13 @@ export interface ClusterSyncSpec {
     }[];
   };
   /**
-   * What the sync shall do. Running copies and goes on applying changes. Committed ends the sync as soon as canCommit is true; it cannot be taken back. Paused stops the work, and the sync goes on from there when it is Running again: the oplog of the source has to last until then.
+   * What the sync shall do. Running copies and goes on applying changes. Committed ends the sync as soon as canCommit is true; it cannot be taken back, but be reversed (direction). Paused stops the work, and the sync goes on from there when it is Running again: the oplog of the source has to last until then.
    */
   state: 'Running' | 'Paused' | 'Committed';
+  /**
+   * Where the sync goes. Forward is from source to destination. Reverse, once the sync is committed, has what is written to the destination since then brought back to the source: with the state Running it is kept up to date, and with Committed it may be written to again, and the destination may not. Needs reversible. A committed reversal can be reversed in its turn.
+   */
+  direction: 'Forward' | 'Reverse';
   /**
    * Stops the operator from changing anything for this ClusterSync, and from sending commands. The sync itself goes on, and the status is kept up to date.
    */
@@ -224,6 +228,7 @@ export interface ClusterSyncStatus {
     | 'Starting'
     | 'InitialCopy'
     | 'ChangeApplication'
+    | 'Reversing'
     | 'Paused'
     | 'Committing'
     | 'Committed'
@@ -249,6 +254,10 @@ export interface ClusterSyncStatus {
    * How many instances have a pod that is ready, of how many there are; as 2/3.
    */
   readyInstances?: string;
+  /**
+   * Where the sync goes, as its instances say.
+   */
+  direction?: 'Forward' | 'Reverse';
   /**
    * Id of the instance that coordinates the others.
    */

@@ -29,6 +29,7 @@ export function clusterSync(
       enableUserWriteBlocking: false,
       reversible: false,
       state: 'Running',
+      direction: 'Forward',
       suspend: false,
       syncer: { resources: { requests: { cpu: '100m' } }, logLevel: 'info' },
       ...spec,
@@ -155,9 +156,15 @@ export function runningPod(name = podName): Pod {
   };
 }
 
-/** An answer with this progress. */
-export function progress(raw: Readonly<Record<string, unknown>>): ProgressAnswer<SyncerProgress> {
-  const read = readProgress(raw);
+type ProgressOf = ProgressAnswer<SyncerProgress> & { readonly kind: 'progress' };
+
+/** An answer with this progress; of a sync from `old` to `new` where it does not say otherwise. */
+export function progress(raw: Readonly<Record<string, unknown>>): ProgressOf {
+  const forward = { Source: 'cluster0: old:1', Destination: 'cluster1: new:1' };
+  const read = readProgress({
+    ...(raw['state'] !== 'IDLE' && { directionMapping: forward }),
+    ...raw,
+  });
   if (!read) throw new TypeError('a progress has a state');
   return { kind: 'progress', progress: read };
 }
@@ -209,6 +216,14 @@ export const answers = {
     lagTimeSeconds: 0,
   }),
 };
+
+/** What is said in the same stage of a sync from `new` to `old`. */
+export function reversed({ progress: { raw } }: ProgressOf): ProgressOf {
+  return progress({
+    ...raw,
+    directionMapping: { Source: 'cluster1: new:1', Destination: 'cluster0: old:1' },
+  });
+}
 
 /** An answer with an error. */
 export function failure(name: string, isLasting = true): ProgressAnswer<SyncerProgress> {
