@@ -87,14 +87,16 @@ function metricsPage(): string {
   ].join('\n');
 }
 
-interface Metric {
+/** A metric of a program. */
+export interface Metric {
   readonly name: string;
   readonly help: string;
   readonly type: string;
   readonly labels: readonly string[];
 }
 
-function metricsOfPrograms(): Readonly<Record<string, readonly Metric[]>> {
+/** What each program serves at /metrics, but for the metrics of its process. */
+export function metricsOfPrograms(): Readonly<Record<string, readonly Metric[]>> {
   const syncer = new SyncMonitor();
   registerStateMetrics(syncer, { record: () => undefined, hasFailed: () => false });
   const operator = new Registry();
@@ -112,8 +114,8 @@ function metricsOfPrograms(): Readonly<Record<string, readonly Metric[]>> {
   };
 }
 
-/** prom-client types only a part of what its metrics have. */
-function metricsIn(registry: Registry): Metric[] {
+/** The metrics of a registry: prom-client types only a part of what they have. */
+export function metricsIn(registry: Registry): Metric[] {
   const metrics = registry.getMetricsAsArray() as unknown as {
     name: string;
     help: string;

@@ -1,11 +1,25 @@
-import { globSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-/** Where a program is that `make tools` has built: `name` of the folder `<folder>-<hash>` in the cache of tools. */
-export function toolPath(folder: string, name: string): string {
-  const cache = process.env['CLUSTERSYNC_TOOLS'] ?? join(homedir(), '.cache', 'clustersync-tools');
-  const [found] = globSync(join(cache, `${folder}-*`, name));
-  if (found === undefined) throw new Error(`no ${folder} in ${cache}: run "make tools" first`);
-  return found;
+/** What `make tools` builds, each into a folder of the cache of tools. */
+export type Tool = 'hyperkube' | 'helm' | 'promql' | 'lua';
+
+const folders = new Map<Tool, string>();
+
+/** Where a program of a tool is: of the version that this checkout wants. */
+export function toolPath(tool: Tool, program: string): string {
+  const folder = folders.get(tool) ?? folderOf(tool);
+  folders.set(tool, folder);
+  const path = join(folder, program);
+  if (!existsSync(path)) throw new Error(`no ${path}: run "make tools" first`);
+  return path;
+}
+
+function folderOf(tool: Tool): string {
+  const script = fileURLToPath(new URL('tool-cache.sh', import.meta.url));
+  // Its functions tell the folders; $0 stands in its messages.
+  const args = ['-euc', '. "$1"; "$2"', 'tools', script, `${tool}_folder`];
+  return execFileSync('bash', args, { encoding: 'utf8' }).trim();
 }
