@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { chartValues } from '../../../docs/chart-values.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
-import { chartFolder, render } from './helm.ts';
+import { chartFolder, helm, render } from './helm.ts';
 import { differenceOf } from './object-difference.ts';
 import { valueCases } from './value-cases.ts';
 
@@ -48,6 +49,39 @@ describe('the objects of the chart', () => {
       assert.ok(['clustersync', 'one'].includes(metadata.namespace ?? 'none'), kind);
     }
   });
+
+  it('are made without complaints, and their kinds are listed in Chart.yaml', async () => {
+    const printed = await helm(['lint', '--strict', '--kube-version', '1.34.0', chartFolder]);
+    assert.match(printed, /0 chart\(s\) failed/);
+    const chart = parse(await readFile(join(chartFolder, 'Chart.yaml'), 'utf8')) as {
+      annotations: Record<string, string>;
+    };
+    const listed = parse(chart.annotations['artifacthub.io/crds'] ?? '') as { name: string }[];
+    const definitions = (await render()).filter(({ kind }) => kind === 'CustomResourceDefinition');
+    assert.deepEqual(
+      listed.map(({ name }) => name),
+      definitions.map(({ metadata }) => metadata.name),
+    );
+  });
+
+  for (const page of [
+    'README.md',
+    'docs/guide.md',
+    'docs/install.md',
+    'charts/clustersync/README.md',
+  ]) {
+    it(`are made by the commands of ${page}`, async () => {
+      const text = await readFile(join(chartFolder, '../..', page), 'utf8');
+      const commands = text.replaceAll(/\\\n/g, ' ').match(/(?<=^ *)helm install .*$/gm) ?? [];
+      assert.ok(commands.length > 0);
+      for (const command of commands) {
+        const args = command.replaceAll("'", '').replaceAll('--create-namespace', '').split(/ +/);
+        const [, , release = '', chart, ...options] = args.filter((arg) => arg !== '');
+        assert.equal(chart, 'charts/clustersync');
+        await helm(['template', release, chartFolder, '--kube-version', '1.34.0', ...options]);
+      }
+    });
+  }
 
   it('leave the nodes of a single operator to be drained', async () => {
     const objects = await render({ ...withoutDefinitions, podDisruptionBudget: { enabled: true } });
