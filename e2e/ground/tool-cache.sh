@@ -44,8 +44,18 @@ helm_folder() {
 
 # promql_folder: has promql, the engine of Prometheus
 promql_folder() {
-  local source="$ground/promql"
-  echo "$cache/promql-$(key_of "$(go_version "$source")" "$(cd "$source" && sha256sum go.mod go.sum ./*.go)")"
+  own_program_folder promql
+}
+
+# kstatus_folder: has kstatus, by which Flux judges
+kstatus_folder() {
+  own_program_folder kstatus
+}
+
+# own_program_folder NAME: where the Go program of this folder's NAME is
+own_program_folder() {
+  local source="$ground/$1"
+  echo "$cache/$1-$(key_of "$(go_version "$source")" "$(cd "$source" && sha256sum go.mod go.sum ./*.go)")"
 }
 
 # lua_folder: has glua, the Lua that Argo CD runs health checks with

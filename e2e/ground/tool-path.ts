@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** What `make tools` builds, each into a folder of the cache of tools. */
-export type Tool = 'hyperkube' | 'helm' | 'promql' | 'lua';
+export type Tool = 'hyperkube' | 'helm' | 'promql' | 'kstatus' | 'lua';
 
 const folders = new Map<Tool, string>();
 

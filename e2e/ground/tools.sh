@@ -20,6 +20,7 @@ main() {
     'building Kubernetes, etcd and CoreDNS (once; 5 to 15 minutes on 2 cores)'
   provide "$(helm_folder)" build_helm 'building helm (once; 1 to 3 minutes on 2 cores)'
   provide "$(promql_folder)" build_promql 'building the engine of Prometheus (once; under a minute)'
+  provide "$(kstatus_folder)" build_kstatus 'building kstatus (once; under a minute)'
   provide "$(lua_folder)" build_lua 'building Lua (once; seconds)'
   [ "$kind" = local ] || provide "$(kind_folder)" build_kind 'building kind (once; under a minute)'
 }
@@ -58,8 +59,17 @@ build_helm() {
 }
 
 build_promql() {
-  cd "$ground/promql"
-  go_build "$1" build -buildvcs=false -ldflags '-s -w' -o "$1/" .
+  build_own_program promql "$1"
+}
+
+build_kstatus() {
+  build_own_program kstatus "$1"
+}
+
+# build_own_program NAME FOLDER
+build_own_program() {
+  cd "$ground/$1"
+  go_build "$2" build -buildvcs=false -ldflags '-s -w' -o "$2/" .
 }
 
 build_lua() {

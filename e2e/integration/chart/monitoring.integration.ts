@@ -141,6 +141,14 @@ describe('the monitoring of the chart', () => {
     }
   });
 
+  it('asks for conditions that there are', () => {
+    const text = JSON.stringify([rules, [...dashboards.values()]]);
+    const asked = new Set([...text.matchAll(/condition=\\*"(\w+)/g)].map(([, type]) => type));
+    assert.ok(asked.size >= 5, [...asked].join());
+    const documented = readFileSync(new URL('../reference/conditions.md', runbooks), 'utf8');
+    for (const type of asked) assert.ok(documented.includes(`| \`${type ?? ''}\``), type);
+  });
+
   it('has panels beside each other, and not on each other', () => {
     for (const { panels } of dashboards.values()) {
       assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);

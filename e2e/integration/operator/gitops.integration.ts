@@ -7,7 +7,7 @@ import { secrets } from '../../../operator/kube/builtin-resources.ts';
 import type { KubeObject, Resource } from '../../../operator/kube/resource.ts';
 import { until } from '../../ground/until.ts';
 import { render } from '../chart/helm.ts';
-import { argoHealth } from './argo-health.ts';
+import { argoHealth, kstatusOf } from './health.ts';
 import { OperatorGround, RunningOperator, type Place } from './operator-ground.ts';
 import { applying, committed, copying, idle, StandIn } from './stand-in.ts';
 
@@ -47,24 +47,28 @@ describe('the examples for GitOps', function () {
     return place;
   }
 
-  async function untilHealth(
+  /** Waits until Argo CD and Flux show a resource so; Argo CD with this message. */
+  async function untilShown(
     resource: Resource<KubeObject>,
     namespace: string,
-    expected: string,
+    [inArgo, inFlux]: readonly [argo: string, flux: string],
     message: RegExp,
   ): Promise<void> {
+    let object: KubeObject | undefined;
     let shown = '';
     try {
       await until('health', async () => {
-        const object = await ground.get<KubeObject>(resource, namespace, name);
+        object = await ground.get<KubeObject>(resource, namespace, name);
         assert.ok(object);
         const health = await argoHealth(object, resource.kind);
         shown = `${health.status} ${health.message}`;
-        return health.status === expected && message.test(health.message);
+        return health.status === inArgo && message.test(health.message);
       });
     } catch (error) {
-      throw new Error(`not ${expected} ${String(message)}, but ${shown}`, { cause: error });
+      throw new Error(`not ${inArgo} ${String(message)}, but ${shown}`, { cause: error });
     }
+    assert.ok(object);
+    assert.equal((await kstatusOf(object)).status, inFlux, shown);
   }
 
   for (const [way, verdict, flags] of [
@@ -89,8 +93,13 @@ describe('the examples for GitOps', function () {
       };
 
       await apply('Running');
-      await untilHealth(clusterSyncs, namespace, 'Progressing', /^PodPending: /);
-      await untilHealth(syncVerifications, namespace, 'Progressing', /^WaitingForInitialCopy: /);
+      await untilShown(clusterSyncs, namespace, ['Progressing', 'InProgress'], /^PodPending: /);
+      await untilShown(
+        syncVerifications,
+        namespace,
+        ['Progressing', 'InProgress'],
+        /^WaitingForInitialCopy: /,
+      );
       await assertUnchanged('Running');
 
       syncer.onCommand = (command) => {
@@ -100,33 +109,34 @@ describe('the examples for GitOps', function () {
         if (command === 'commit') syncer.progress = { progress: committed };
       };
       await ground.runPod(await ground.untilMade(namespace, `${name}-syncer`), address);
-      await untilHealth(clusterSyncs, namespace, 'Progressing', /^InitialCopy: /);
+      await untilShown(clusterSyncs, namespace, ['Progressing', 'InProgress'], /^InitialCopy: /);
       syncer.progress = { progress: applying };
-      await untilHealth(clusterSyncs, namespace, 'Healthy', /^InSync: /);
+      await untilShown(clusterSyncs, namespace, ['Healthy', 'Current'], /^InSync: /);
       const generations = await generationsIn(namespace);
       await apply('Running');
       assert.deepEqual(await generationsIn(namespace), generations);
 
       await apply('Paused');
-      await untilHealth(clusterSyncs, namespace, 'Suspended', /^Paused: /);
+      await untilShown(clusterSyncs, namespace, ['Suspended', 'Current'], /^Paused: /);
       await assertUnchanged('Paused');
 
       await apply('Running');
-      await untilHealth(clusterSyncs, namespace, 'Healthy', /^InSync: /);
+      await untilShown(clusterSyncs, namespace, ['Healthy', 'Current'], /^InSync: /);
       const error = 'AuthenticationFailed: the source refuses the password';
       syncer.progress = { error };
-      await untilHealth(clusterSyncs, namespace, 'Degraded', /^AuthenticationFailed: /);
+      await untilShown(clusterSyncs, namespace, ['Degraded', 'Failed'], /^AuthenticationFailed: /);
       syncer.progress = { progress: applying };
 
       await apply('Committed');
-      await untilHealth(clusterSyncs, namespace, 'Healthy', /^Committed: /);
+      await untilShown(clusterSyncs, namespace, ['Healthy', 'Current'], /^Committed: /);
       verifier.progress = { progress: { ...checked, verdict } };
       await ground.runPod(await ground.untilMade(namespace, `${name}-verifier`), address);
       const [status, message] =
         verdict === 'equal'
           ? (['Healthy', /^Completed: /] as const)
-          : (['Degraded', /^Different: /] as const);
-      await untilHealth(syncVerifications, namespace, status, message);
+          : // It has done what it is for: only its data is not well.
+            (['Degraded', /^Different: /] as const);
+      await untilShown(syncVerifications, namespace, [status, 'Current'], message);
       await assertUnchanged('Committed');
     });
   }
@@ -138,6 +148,7 @@ describe('the examples for GitOps', function () {
       for (const status of [undefined, {}, seen]) {
         const object = { apiVersion: 'clustersync.dev/v1alpha1', kind, metadata, status };
         assert.equal((await argoHealth(object, kind)).status, 'Progressing');
+        if (status === seen) assert.equal((await kstatusOf(object)).status, 'InProgress');
       }
     }
   });

@@ -7,7 +7,7 @@ import { toolPath } from '../../ground/tool-path.ts';
 
 const file = new URL('../../../docs/examples/argo-cd/health.yaml', import.meta.url);
 
-/** What Argo CD shows of a resource. */
+/** What Argo CD or Flux make of a resource. */
 export interface Health {
   readonly status: string;
   readonly message: string;
@@ -30,6 +30,13 @@ export async function argoHealth(object: KubeObject, kind: string): Promise<Heal
     print(result.message)`;
   const output = await run(toolPath('lua', 'glua'), ['-e', program]);
   const [status = '', message = ''] = output.split('\n');
+  return { status, message };
+}
+
+/** What kstatus makes of an object, and so Flux. */
+export async function kstatusOf(object: KubeObject): Promise<Health> {
+  const output = await run(toolPath('kstatus', 'kstatus'), [], { input: JSON.stringify(object) });
+  const [, status = '', message = ''] = /^(\w+) (.*)$/m.exec(output) ?? [];
   return { status, message };
 }
 
