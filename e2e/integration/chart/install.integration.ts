@@ -198,6 +198,7 @@ describe('the chart, on a real API server', function () {
     for (const [verb, resource] of [
       ['patch', 'clustersyncs.clustersync.dev'],
       ['delete', 'clustersyncs.clustersync.dev'],
+      ['patch', 'syncverifications.clustersync.dev'],
       ['list', 'secrets'],
       ['watch', 'secrets'],
       ['patch', 'secrets'],
