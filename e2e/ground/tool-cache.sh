@@ -8,6 +8,7 @@ cache="${CLUSTERSYNC_TOOLS:-$HOME/.cache/clustersync-tools}"
 kubernetes_version=v1.34.4 # as in kubernetes/hyperkube/go.mod
 helm_version=v3.22.0
 kind_version=v0.30.0
+gopher_lua_version=v1.1.1 # as in Argo CD
 
 fail() {
   echo "$(basename "$0"): $*" >&2
@@ -39,6 +40,27 @@ hyperkube_folder() {
 
 helm_folder() {
   echo "$cache/helm-$(key_of "$(go_version "$ground")" "$helm_version")"
+}
+
+# promql_folder: has promql, the engine of Prometheus
+promql_folder() {
+  own_program_folder promql
+}
+
+# kstatus_folder: has kstatus, by which Flux judges
+kstatus_folder() {
+  own_program_folder kstatus
+}
+
+# own_program_folder NAME: where the Go program of this folder's NAME is
+own_program_folder() {
+  local source="$ground/$1"
+  echo "$cache/$1-$(key_of "$(go_version "$source")" "$(cd "$source" && sha256sum go.mod go.sum ./*.go)")"
+}
+
+# lua_folder: has glua, the Lua that Argo CD runs health checks with
+lua_folder() {
+  echo "$cache/lua-$(key_of "$(go_version "$ground")" "$gopher_lua_version")"
 }
 
 kind_folder() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gets everything that the tests need and that npm does not bring, into the cache of tools: mongod, the programs of
-# Kubernetes, helm, and kind where it is used. What is there already is left alone.
+# Kubernetes, helm, what evaluates alerts and health checks, and kind where it is used. What is there already is left alone.
 set -euo pipefail
 # shellcheck source=tool-cache.sh
 . "$(dirname "${BASH_SOURCE[0]}")/tool-cache.sh"
@@ -19,6 +19,9 @@ main() {
   provide "$(hyperkube_folder)" build_hyperkube \
     'building Kubernetes, etcd and CoreDNS (once; 5 to 15 minutes on 2 cores)'
   provide "$(helm_folder)" build_helm 'building helm (once; 1 to 3 minutes on 2 cores)'
+  provide "$(promql_folder)" build_promql 'building the engine of Prometheus (once; under a minute)'
+  provide "$(kstatus_folder)" build_kstatus 'building kstatus (once; under a minute)'
+  provide "$(lua_folder)" build_lua 'building Lua (once; seconds)'
   [ "$kind" = local ] || provide "$(kind_folder)" build_kind 'building kind (once; under a minute)'
 }
 
@@ -53,6 +56,24 @@ build_hyperkube() {
 
 build_helm() {
   GOBIN="$1" go_build "$1" install -ldflags '-s -w' "helm.sh/helm/v3/cmd/helm@$helm_version"
+}
+
+build_promql() {
+  build_own_program promql "$1"
+}
+
+build_kstatus() {
+  build_own_program kstatus "$1"
+}
+
+# build_own_program NAME FOLDER
+build_own_program() {
+  cd "$ground/$1"
+  go_build "$2" build -buildvcs=false -ldflags '-s -w' -o "$2/" .
+}
+
+build_lua() {
+  GOBIN="$1" go_build "$1" install -ldflags '-s -w' "github.com/yuin/gopher-lua/cmd/glua@$gopher_lua_version"
 }
 
 build_kind() {

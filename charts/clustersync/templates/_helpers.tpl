@@ -12,15 +12,35 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: operator
 {{- end }}
 
+{{- define "clustersync.testLabels" -}}
+app.kubernetes.io/name: clustersync
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: test
+{{- end }}
+
 {{- define "clustersync.labels" -}}
 {{ include "clustersync.selectorLabels" . }}
+{{ include "clustersync.releaseLabels" . }}
+{{- end }}
+
+{{- define "clustersync.releaseLabels" -}}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 
+{{- /* The labels of an object with labels of its own: (list $ labels). */ -}}
+{{- define "clustersync.labelsWith" -}}
+{{- $own := include "clustersync.labels" (index . 0) | fromYaml -}}
+{{- merge $own (index . 1) | toYaml -}}
+{{- end }}
+
 {{- define "clustersync.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
 {{ default (include "clustersync.name" .) .Values.serviceAccount.name }}
+{{- else -}}
+{{ required "serviceAccount.name is needed where serviceAccount.create is false" .Values.serviceAccount.name }}
+{{- end -}}
 {{- end }}
 
 {{- define "clustersync.image" -}}
@@ -29,6 +49,36 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- else -}}
 {{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
 {{- end -}}
+{{- end }}
+
+{{- /* What the Pod Security Standard "restricted" asks for. */ -}}
+{{- define "clustersync.podSecurityContext" -}}
+runAsNonRoot: true
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+
+{{- define "clustersync.securityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end }}
+
+{{- /* How the image is had, and on which nodes. */ -}}
+{{- define "clustersync.placement" -}}
+{{- with .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 
 {{- /* What the operator may do in the namespaces that it looks after, and what for. */ -}}

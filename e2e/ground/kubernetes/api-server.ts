@@ -1,15 +1,16 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { globSync, openSync, closeSync, readFileSync } from 'node:fs';
+import { openSync, closeSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { createServer, type AddressInfo } from 'node:net';
-import { homedir, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
-import { run } from '../command.ts';
+import { run, type CommandOptions } from '../command.ts';
+import { toolPath } from '../tool-path.ts';
 
 const folderPrefix = 'clustersync-api-server-';
 const readyDeadlineMs = 60_000;
@@ -43,7 +44,7 @@ export class ApiServer implements AsyncDisposable {
 
   /** Starts both programs; resolves when the API is ready. */
   static async start(): Promise<ApiServer> {
-    const binary = findBinary();
+    const binary = toolPath('hyperkube', 'hyperkube');
     await removeLeftovers();
     const folder = await mkdtemp(join(tmpdir(), `${folderPrefix}${process.pid}-`));
     const token = randomBytes(16).toString('hex');
@@ -84,9 +85,9 @@ export class ApiServer implements AsyncDisposable {
   }
 
   /** Runs kubectl, and returns what it prints. */
-  async kubectl(args: readonly string[]): Promise<string> {
-    const env = { KUBECONFIG: await this.writeKubeConfig() };
-    return await run(join(dirname(findBinary()), 'kubectl'), args, { env });
+  async kubectl(args: readonly string[], options: CommandOptions = {}): Promise<string> {
+    const env = { ...options.env, KUBECONFIG: await this.writeKubeConfig() };
+    return await run(toolPath('hyperkube', 'kubectl'), args, { ...options, env });
   }
 
   /** A kubeconfig file, for other programs. */
@@ -225,16 +226,6 @@ export class ApiServer implements AsyncDisposable {
 
 function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
-}
-
-/** The binary with etcd and kube-apiserver in the cache of tools. */
-function findBinary(): string {
-  const cache = process.env['CLUSTERSYNC_TOOLS'] ?? join(homedir(), '.cache', 'clustersync-tools');
-  const [found] = globSync(join(cache, 'hyperkube-*', 'hyperkube'));
-  if (found === undefined) {
-    throw new Error(`no hyperkube in ${cache}: run "make tools" first`);
-  }
-  return found;
 }
 
 /** Three ports that were free a moment ago. */

@@ -15,11 +15,14 @@ export class SyncNamespace implements AsyncDisposable {
     this.name = name;
   }
 
-  /** Creates the namespace, in place of one that was left over. */
+  /** Creates the namespace, in place of one that was left over. It takes restricted pods only. */
   static async create(cluster: Cluster, name: string): Promise<SyncNamespace> {
     const namespace = new SyncNamespace(cluster, name);
     await namespace.#delete();
-    await cluster.kubectl(['create', 'namespace', name]);
+    const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+    await cluster.kubectl(['create', '--filename=-'], {
+      input: JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } }),
+    });
     return namespace;
   }
 

@@ -125,6 +125,11 @@ export class OperatorGround implements AsyncDisposable {
     return await this.#server.kubectl(args);
   }
 
+  /** The same, with something on its standard input. */
+  async kubectlWithInput(input: string, ...args: readonly string[]): Promise<string> {
+    return await this.#server.kubectl(args, { input });
+  }
+
   async createSync(namespace: string, spec: object = {}): Promise<ClusterSync> {
     const metadata = { namespace, name: 'orders' };
     const object = { metadata, spec: { ...smallestSpec, ...spec } };

@@ -1,0 +1,216 @@
+import type { Series } from './promql.ts';
+
+/** What an alert makes of some series. */
+export interface AlertCase {
+  readonly alert: string;
+  readonly what: string;
+  readonly series: readonly Series[];
+  /** The minute in which it begins to fire. Absent: it never does. */
+  readonly firesAtMinute?: number;
+}
+
+/** A metric of a program, with the labels that Prometheus gives it. */
+function of(
+  target: Readonly<Record<string, string>>,
+  metric: string,
+  labels: Readonly<Record<string, string>>,
+  values: Series['values'],
+): Series {
+  return { labels: { __name__: metric, ...target, ...labels }, values };
+}
+
+const operator = {
+  namespace: 'clustersync',
+  pod: 'clustersync-1',
+  instance: '10.0.0.1:8080',
+  job: 'clustersync-metrics',
+};
+const otherOperator = { ...operator, pod: 'clustersync-2', instance: '10.0.0.2:8080' };
+const shop = { namespace: 'shop', name: 'orders' };
+const syncer = { ...shop, pod: 'orders-syncer-0', job: 'clustersync/clustersync' };
+
+function times(count: number, value: number | null): (number | null)[] {
+  return Array.from({ length: count }, () => value);
+}
+
+function condition(
+  type: string,
+  values: Series['values'],
+  { metric = 'clustersync_condition', target = operator } = {},
+): Series {
+  return of(target, metric, { ...shop, condition: type }, values);
+}
+
+function verification(type: string, values: Series['values']): Series {
+  return condition(type, values, { metric: 'clustersync_verification_condition' });
+}
+
+function leader(target: typeof operator, values: Series['values']): Series {
+  return of(target, 'leader_election_master_status', { name: 'clustersync' }, values);
+}
+
+function reconcileErrors(values: Series['values']): Series {
+  const labels = { controller: 'clustersync' };
+  return of(operator, 'controller_runtime_reconcile_errors_total', labels, values);
+}
+
+function oplog(windowSeconds: number, lagSeconds: number | null, target = syncer): Series[] {
+  return [
+    of(target, 'clustersync_syncer_oplog_window_seconds', {}, times(20, windowSeconds)),
+    of(target, 'clustersync_syncer_lag_seconds', {}, times(20, lagSeconds)),
+  ];
+}
+
+function oplogRemaining(seconds: number | null): Series {
+  return of(syncer, 'clustersync_syncer_oplog_remaining_seconds', {}, times(20, seconds));
+}
+
+/** When each alert fires, and when it does not. */
+export const alertCases: readonly AlertCase[] = [
+  {
+    alert: 'ClustersyncOperatorDown',
+    what: 'nobody is there',
+    series: [leader(operator, [1, 1, ...times(10, null)])],
+    firesAtMinute: 7,
+  },
+  {
+    alert: 'ClustersyncOperatorDown',
+    what: 'nobody leads',
+    series: [leader(operator, [1, 1, ...times(10, 0)]), leader(otherOperator, times(12, 0))],
+    firesAtMinute: 7,
+  },
+  {
+    alert: 'ClustersyncOperatorDown',
+    what: 'another one leads from now on',
+    series: [
+      leader(operator, [1, 1, ...times(18, null)]),
+      leader(otherOperator, [0, 0, 0, 0, ...times(16, 1)]),
+    ],
+  },
+  {
+    alert: 'ClustersyncOperatorDown',
+    what: 'that of another release leads',
+    series: [leader({ ...operator, namespace: 'elsewhere' }, times(12, 1))],
+    firesAtMinute: 5,
+  },
+  {
+    alert: 'ClustersyncReconcileErrors',
+    what: 'reconciles fail again and again',
+    series: [reconcileErrors(Array.from({ length: 25 }, (_, minute) => minute))],
+    firesAtMinute: 16,
+  },
+  {
+    alert: 'ClustersyncReconcileErrors',
+    what: 'some have failed',
+    series: [reconcileErrors([0, 1, 2, 3, ...times(26, 3)])],
+  },
+  {
+    alert: 'ClustersyncStalled',
+    what: 'a sync is stalled',
+    series: [condition('Stalled', [...times(3, null), ...times(10, 1)])],
+    firesAtMinute: 4,
+  },
+  {
+    alert: 'ClustersyncStalled',
+    what: 'a sync is not',
+    series: [condition('Stalled', times(10, 0)), condition('Reconciling', times(10, 1))],
+  },
+  {
+    alert: 'ClustersyncNotReady',
+    what: 'a sync whose copy is done is not ready, whoever leads',
+    series: [
+      condition('InitialCopyDone', [...times(8, 1), ...times(20, null)]),
+      condition('Ready', [...times(8, 0), ...times(20, null)]),
+      condition('InitialCopyDone', [...times(8, null), ...times(20, 1)], { target: otherOperator }),
+      condition('Ready', [...times(8, null), ...times(20, 0)], { target: otherOperator }),
+    ],
+    firesAtMinute: 15,
+  },
+  {
+    alert: 'ClustersyncNotReady',
+    what: 'the initial copy goes on',
+    series: [condition('InitialCopyDone', times(30, 0)), condition('Ready', times(30, 0))],
+  },
+  {
+    alert: 'ClustersyncNotReady',
+    what: 'it is stalled, of which another alert tells',
+    series: [
+      condition('InitialCopyDone', times(30, 1)),
+      condition('Ready', times(30, 0)),
+      condition('Stalled', times(30, 1)),
+    ],
+  },
+  {
+    alert: 'ClustersyncLagHigh',
+    what: 'a sync lags behind, whoever leads',
+    series: [
+      of(operator, 'clustersync_lag_seconds', shop, [10, ...times(7, 400), ...times(20, null)]),
+      of(otherOperator, 'clustersync_lag_seconds', shop, [...times(8, null), ...times(20, 301)]),
+    ],
+    firesAtMinute: 16,
+  },
+  {
+    alert: 'ClustersyncLagHigh',
+    what: 'a sync catches up in time',
+    series: [of(operator, 'clustersync_lag_seconds', shop, [...times(14, 400), ...times(14, 20)])],
+  },
+  {
+    alert: 'ClustersyncOplogWindowShort',
+    what: 'the oplog of one instance is shorter than twice its lag',
+    series: [...oplog(7_000, 3_600), ...oplog(90_000, 10, { ...syncer, pod: 'orders-syncer-1' })],
+    firesAtMinute: 5,
+  },
+  {
+    alert: 'ClustersyncOplogWindowShort',
+    what: 'the oplog is longer',
+    series: oplog(7_300, 3_600),
+  },
+  {
+    alert: 'ClustersyncOplogWindowShort',
+    what: 'the lag is not known',
+    series: oplog(1, null),
+  },
+  {
+    alert: 'ClustersyncOplogRunningOut',
+    what: 'the oplog lasts for half an hour',
+    series: [oplogRemaining(1_800)],
+    firesAtMinute: 5,
+  },
+  {
+    alert: 'ClustersyncOplogRunningOut',
+    what: 'it lasts for a day',
+    series: [oplogRemaining(86_400)],
+  },
+  {
+    alert: 'ClustersyncOplogRunningOut',
+    what: 'that is not known',
+    series: [oplogRemaining(null)],
+  },
+  {
+    alert: 'ClustersyncVerificationStalled',
+    what: 'a verification is stalled',
+    series: [verification('Stalled', times(10, 1))],
+    firesAtMinute: 5,
+  },
+  {
+    alert: 'ClustersyncVerificationStalled',
+    what: 'a sync is stalled, and its verification is not',
+    series: [condition('Stalled', times(10, 1)), verification('Reconciling', times(10, 1))],
+  },
+  {
+    alert: 'ClustersyncVerificationDifferent',
+    what: 'the verification has found differences',
+    series: [verification('Ready', [0, 0, 1, 1]), verification('Consistent', times(4, 0))],
+    firesAtMinute: 2,
+  },
+  {
+    alert: 'ClustersyncVerificationDifferent',
+    what: 'it goes on, and nothing is known yet',
+    series: [verification('Ready', times(4, 0)), verification('Consistent', times(4, 0))],
+  },
+  {
+    alert: 'ClustersyncVerificationDifferent',
+    what: 'it has found none',
+    series: [verification('Ready', times(4, 1)), verification('Consistent', times(4, 1))],
+  },
+];

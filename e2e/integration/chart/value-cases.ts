@@ -1,0 +1,368 @@
+/** A value of the chart, and what is different in the objects when it is set. */
+export interface ValueCase {
+  /** Path of the value that is set, or the first of several. */
+  readonly value: string;
+  readonly values: object;
+  /** The values that both sides of the comparison have, where this one only matters together with them. */
+  readonly base?: object;
+  /** Lines of differenceOf. */
+  readonly differences: readonly string[];
+}
+
+const pod = 'Deployment/clustersync spec.template.spec';
+const operator = `${pod}.containers.0`;
+const testPod = 'Pod/clustersync-test spec';
+const test = `${testPod}.containers.0`;
+const digest = `sha256:${'0123456789abcdef'.repeat(4)}`;
+
+const manyReplicas = { replicas: 2 };
+const budget = 'PodDisruptionBudget/clustersync';
+const account = 'ServiceAccount/clustersync';
+const withServiceMonitor = { metrics: { serviceMonitor: { enabled: true } } };
+const withPodMonitor = { metrics: { podMonitor: { enabled: true } } };
+const withRules = { metrics: { prometheusRule: { enabled: true } } };
+const withDashboards = { metrics: { dashboards: { enabled: true } } };
+const dashboards = ['ConfigMap/clustersync-operator', 'ConfigMap/clustersync-syncs'];
+const clusterWideRoles = [
+  '- ClusterRole/clustersync-clustersync',
+  '- ClusterRole/clustersync-clustersync-edit',
+  '- ClusterRole/clustersync-clustersync-view',
+  '- ClusterRoleBinding/clustersync-clustersync',
+];
+const leaderElectionRoles = [
+  '- Role/clustersync-leader-election',
+  '- RoleBinding/clustersync-leader-election',
+];
+const accountUsers = [
+  'ClusterRoleBinding/clustersync-clustersync subjects.0.name',
+  `${pod}.serviceAccountName`,
+  `${testPod}.serviceAccountName`,
+  'RoleBinding/clustersync-leader-election subjects.0.name',
+];
+const definitions = ['clustersyncs', 'syncverifications'].map(
+  (plural) => `CustomResourceDefinition/${plural}.clustersync.dev`,
+);
+
+/** The runbooks of the alerts, in their order. */
+const alerts = [
+  'operator-down.md',
+  'reconcile-errors.md',
+  'sync-stalled.md',
+  'sync-not-ready.md',
+  'lag-high.md',
+  'oplog-window.md',
+  'oplog-window.md',
+  'verification-stalled.md',
+  'verification-different.md',
+];
+
+function rule(index: number): string {
+  return `PrometheusRule/clustersync spec.groups.0.rules.${index}`;
+}
+
+function lagAbove(seconds: number): string {
+  return `"max by (namespace, name) (clustersync_lag_seconds) > ${seconds}"`;
+}
+
+function behind(seconds: number): string {
+  return `"It has been more than ${seconds} seconds behind for 15 minutes."`;
+}
+
+function oplogBelow(seconds: number): string {
+  return `"min by (namespace, name) (clustersync_syncer_oplog_remaining_seconds) < ${seconds}"`;
+}
+
+function image(before: string, after: string): readonly string[] {
+  return [
+    `${operator}.image: "${before}" → "${after}"`,
+    `${operator}.args.1: "--operandImage=${before}" → "--operandImage=${after}"`,
+    `${test}.image: "${before}" → "${after}"`,
+  ];
+}
+
+function inBothPods(path: string, value: string): readonly string[] {
+  return [pod, testPod].map((spec) => `${spec}.${path}:  → ${value}`);
+}
+
+/** Every value of the chart. */
+export const valueCases: readonly ValueCase[] = [
+  {
+    value: 'image.repository',
+    values: { image: { repository: 'example.dev/c' } },
+    differences: image('clustersync:0.1.0', 'example.dev/c:0.1.0'),
+  },
+  {
+    value: 'image.tag',
+    values: { image: { tag: 'main' } },
+    differences: image('clustersync:0.1.0', 'clustersync:main'),
+  },
+  {
+    value: 'image.digest',
+    values: { image: { digest } },
+    base: { image: { tag: 'main' } },
+    differences: image('clustersync:main', `clustersync@${digest}`),
+  },
+  {
+    value: 'image.pullPolicy',
+    values: { image: { pullPolicy: 'Always' } },
+    differences: [
+      `${operator}.imagePullPolicy: "IfNotPresent" → "Always"`,
+      `${operator}.args.2: "--operandImagePullPolicy=IfNotPresent" → "--operandImagePullPolicy=Always"`,
+      `${test}.imagePullPolicy: "IfNotPresent" → "Always"`,
+    ],
+  },
+  {
+    value: 'imagePullSecrets',
+    values: { imagePullSecrets: [{ name: 'registry' }] },
+    differences: inBothPods('imagePullSecrets.0.name', '"registry"'),
+  },
+  {
+    value: 'watchNamespaces',
+    values: { watchNamespaces: ['one', 'two'] },
+    differences: [
+      ...clusterWideRoles,
+      `${operator}.args.8:  → "--watchNamespaces=one,two"`,
+      '+ Role/one/clustersync',
+      '+ Role/two/clustersync',
+      '+ RoleBinding/one/clustersync',
+      '+ RoleBinding/two/clustersync',
+    ],
+  },
+  {
+    value: 'replicas',
+    values: { replicas: 3 },
+    differences: ['Deployment/clustersync spec.replicas: 1 → 3'],
+  },
+  {
+    value: 'logLevel',
+    values: { logLevel: 'debug' },
+    differences: [`${operator}.args.7: "--logLevel=info" → "--logLevel=debug"`],
+  },
+  {
+    value: 'crds.enabled',
+    values: { crds: { enabled: false } },
+    differences: definitions.map((name) => `- ${name}`),
+  },
+  {
+    value: 'crds.keep',
+    values: { crds: { keep: false } },
+    differences: definitions.map(
+      (name) => `${name} metadata.annotations.helm.sh/resource-policy: "keep" → `,
+    ),
+  },
+  {
+    value: 'rbac.create',
+    values: { rbac: { create: false } },
+    differences: [
+      ...clusterWideRoles.filter((line) => !/-(edit|view)$/.test(line)),
+      ...leaderElectionRoles,
+    ],
+  },
+  {
+    value: 'rbac.aggregateRoles',
+    values: { rbac: { aggregateRoles: false } },
+    differences: clusterWideRoles.filter((line) => /-(edit|view)$/.test(line)),
+  },
+  {
+    value: 'serviceAccount.create',
+    values: { serviceAccount: { create: false } },
+    base: { serviceAccount: { name: 'given' } },
+    differences: ['- ServiceAccount/given'],
+  },
+  {
+    value: 'serviceAccount.name',
+    values: { serviceAccount: { name: 'given' } },
+    differences: [
+      ...accountUsers.map((path) => `${path}: "clustersync" → "given"`),
+      `- ${account}`,
+      '+ ServiceAccount/given',
+    ],
+  },
+  {
+    value: 'serviceAccount.annotations',
+    values: { serviceAccount: { annotations: { role: 'r' } } },
+    differences: [`${account} metadata.annotations.role:  → "r"`],
+  },
+  {
+    value: 'metrics.serviceMonitor.enabled',
+    values: withServiceMonitor,
+    differences: ['+ ServiceMonitor/clustersync'],
+  },
+  {
+    value: 'metrics.serviceMonitor.interval',
+    values: { metrics: { serviceMonitor: { interval: '5s' } } },
+    base: withServiceMonitor,
+    differences: ['ServiceMonitor/clustersync spec.endpoints.0.interval: "30s" → "5s"'],
+  },
+  {
+    value: 'metrics.serviceMonitor.labels',
+    values: { metrics: { serviceMonitor: { labels: { release: 'p' } } } },
+    base: withServiceMonitor,
+    differences: ['ServiceMonitor/clustersync metadata.labels.release:  → "p"'],
+  },
+  {
+    value: 'metrics.podMonitor.enabled',
+    values: withPodMonitor,
+    differences: ['+ PodMonitor/clustersync'],
+  },
+  {
+    value: 'metrics.podMonitor.interval',
+    values: { metrics: { podMonitor: { interval: '5s' } } },
+    base: withPodMonitor,
+    differences: ['PodMonitor/clustersync spec.podMetricsEndpoints.0.interval: "30s" → "5s"'],
+  },
+  {
+    value: 'metrics.podMonitor.labels',
+    values: { metrics: { podMonitor: { labels: { release: 'p' } } } },
+    base: withPodMonitor,
+    differences: ['PodMonitor/clustersync metadata.labels.release:  → "p"'],
+  },
+  {
+    value: 'metrics.prometheusRule.enabled',
+    values: withRules,
+    differences: ['+ PrometheusRule/clustersync'],
+  },
+  {
+    value: 'metrics.prometheusRule.labels',
+    values: { metrics: { prometheusRule: { labels: { release: 'p' } } } },
+    base: withRules,
+    differences: ['PrometheusRule/clustersync metadata.labels.release:  → "p"'],
+  },
+  {
+    value: 'metrics.prometheusRule.alertLabels',
+    values: { metrics: { prometheusRule: { alertLabels: { team: 'data' } } } },
+    base: withRules,
+    differences: alerts.map((_, index) => `${rule(index)}.labels.team:  → "data"`),
+  },
+  {
+    value: 'metrics.prometheusRule.runbookUrl',
+    values: { metrics: { prometheusRule: { runbookUrl: 'https://example.dev/r' } } },
+    base: withRules,
+    differences: alerts.map((page, index) => {
+      const change = `"docs/runbooks/${page}" → "https://example.dev/r/${page}"`;
+      return `${rule(index)}.annotations.runbook_url: ${change}`;
+    }),
+  },
+  {
+    value: 'metrics.prometheusRule.maxLagSeconds',
+    values: { metrics: { prometheusRule: { maxLagSeconds: 60 } } },
+    base: withRules,
+    differences: [
+      `${rule(4)}.expr: ${lagAbove(300)} → ${lagAbove(60)}`,
+      `${rule(4)}.annotations.description: ${behind(300)} → ${behind(60)}`,
+    ],
+  },
+  {
+    value: 'metrics.prometheusRule.minOplogRemainingSeconds',
+    values: { metrics: { prometheusRule: { minOplogRemainingSeconds: 60 } } },
+    base: withRules,
+    differences: [`${rule(6)}.expr: ${oplogBelow(3600)} → ${oplogBelow(60)}`],
+  },
+  {
+    value: 'metrics.dashboards.enabled',
+    values: withDashboards,
+    differences: dashboards.map((name) => `+ ${name}`),
+  },
+  {
+    value: 'metrics.dashboards.labels',
+    values: { metrics: { dashboards: { labels: { grafana_dashboard: 'yes' } } } },
+    base: withDashboards,
+    differences: dashboards.map((name) => `${name} metadata.labels.grafana_dashboard: "1" → "yes"`),
+  },
+  {
+    value: 'metrics.dashboards.annotations',
+    values: { metrics: { dashboards: { annotations: { folder: 'f' } } } },
+    base: withDashboards,
+    differences: dashboards.map((name) => `${name} metadata.annotations.folder:  → "f"`),
+  },
+  {
+    value: 'podDisruptionBudget.enabled',
+    values: { podDisruptionBudget: { enabled: true } },
+    base: manyReplicas,
+    differences: [`+ ${budget}`],
+  },
+  {
+    value: 'podDisruptionBudget.minAvailable',
+    values: { podDisruptionBudget: { minAvailable: '50%' } },
+    base: { ...manyReplicas, podDisruptionBudget: { enabled: true } },
+    differences: [`${budget} spec.minAvailable: 1 → "50%"`],
+  },
+  {
+    value: 'networkPolicy.enabled',
+    values: { networkPolicy: { enabled: false } },
+    differences: ['- NetworkPolicy/clustersync'],
+  },
+  {
+    value: 'networkPolicy.metricsFrom',
+    values: { networkPolicy: { metricsFrom: [{ ipBlock: { cidr: '10.0.0.0/8' } }] } },
+    differences: [
+      'NetworkPolicy/clustersync spec.ingress.0.from.1.namespaceSelector.matchLabels.metrics: "enabled" → ',
+      'NetworkPolicy/clustersync spec.ingress.0.from.1.ipBlock.cidr:  → "10.0.0.0/8"',
+    ],
+  },
+  {
+    value: 'extraArgs',
+    values: { extraArgs: ['--leaderElect=false'] },
+    differences: [`${operator}.args.8:  → "--leaderElect=false"`],
+  },
+  {
+    value: 'extraEnv',
+    values: { extraEnv: [{ name: 'TZ', value: 'UTC' }] },
+    differences: [`${operator}.env.1.name:  → "TZ"`, `${operator}.env.1.value:  → "UTC"`],
+  },
+  {
+    value: 'resources',
+    values: { resources: { limits: { memory: '1Gi' } } },
+    differences: [`${operator}.resources.limits.memory: "512Mi" → "1Gi"`],
+  },
+  {
+    value: 'podAnnotations',
+    values: { podAnnotations: { note: 'x' } },
+    differences: ['Deployment/clustersync spec.template.metadata.annotations.note:  → "x"'],
+  },
+  {
+    value: 'podLabels',
+    // Those that the Deployment selects by are not to be taken away.
+    values: { podLabels: { team: 'data', 'app.kubernetes.io/name': 'other' } },
+    differences: ['Deployment/clustersync spec.template.metadata.labels.team:  → "data"'],
+  },
+  {
+    value: 'nodeSelector',
+    values: { nodeSelector: { disk: 'fast' } },
+    differences: inBothPods('nodeSelector.disk', '"fast"'),
+  },
+  {
+    value: 'tolerations',
+    values: { tolerations: [{ key: 'spot' }] },
+    differences: inBothPods('tolerations.0.key', '"spot"'),
+  },
+  {
+    value: 'affinity',
+    values: { affinity: { podAntiAffinity: { x: 1 } } },
+    differences: [`${pod}.affinity.podAntiAffinity.x:  → 1`],
+  },
+  {
+    value: 'topologySpreadConstraints',
+    values: {
+      topologySpreadConstraints: [
+        { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway' },
+      ],
+    },
+    differences: [
+      ...['component: "operator"', 'instance: "clustersync"', 'name: "clustersync"'].map(
+        (label) => {
+          const path = `${pod}.topologySpreadConstraints.0.labelSelector.matchLabels`;
+          return `${path}.app.kubernetes.io/${label.replace(': ', ':  → ')}`;
+        },
+      ),
+      `${pod}.topologySpreadConstraints.0.maxSkew:  → 1`,
+      `${pod}.topologySpreadConstraints.0.topologyKey:  → "zone"`,
+      `${pod}.topologySpreadConstraints.0.whenUnsatisfiable:  → "ScheduleAnyway"`,
+    ],
+  },
+  {
+    value: 'priorityClassName',
+    values: { priorityClassName: 'high' },
+    differences: [`${pod}.priorityClassName:  → "high"`],
+  },
+];
