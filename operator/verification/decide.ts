@@ -64,7 +64,7 @@ const waitingMs = 3_000;
 
 /** What to do for a SyncVerification. It depends on nothing but its arguments. */
 export function decide(given: SyncVerification, world: World): Decision {
-  const verification = withRun(given);
+  const verification = withRun(given, world.clusterSync);
   if (hasEnded(verification.status)) return afterEnd(verification, world);
   const { clusterSync, statefulSet, rejection, settings, nowMs } = world;
   const pod = world.pod && podOfRun(world.pod, verification.status.run);
@@ -220,7 +220,10 @@ function eventsOf(
       type: 'Normal',
       reason: 'Rerun',
       action: 'Check',
-      note: 'the verification starts over, as spec.rerun asks for',
+      note:
+        next.run?.direction === replaced.direction
+          ? 'the verification starts over, as spec.rerun asks for'
+          : 'the verification starts over, as the sync has been turned round',
     });
   }
   if (next.verifier?.checkSentAt !== undefined && former?.startedAt === undefined) {

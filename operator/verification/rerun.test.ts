@@ -60,6 +60,34 @@ describe('the filter of a SyncVerification', () => {
   });
 });
 
+describe('a SyncVerification of a sync that is turned round', () => {
+  const turned = { ...committed, status: { ...committed.status, direction: 'Reverse' } } as const;
+
+  it('compares the other way round, and reports there', () => {
+    const first = decide(verification(), world({ clusterSync: turned }));
+    const volumes = first.objects?.statefulSet.spec?.template?.spec?.volumes ?? [];
+    const secrets = volumes.map(({ name, secret }) => [name, secret?.secretName]);
+    assert.deepEqual(secrets.slice(-2), [
+      ['source', 'new-uri'],
+      ['destination', 'old-uri'],
+    ]);
+    const [, last] = follow([
+      running(idle, { clusterSync: turned }),
+      running(equal, { clusterSync: turned }),
+    ]);
+    assert.equal(last?.status?.report?.uriSecretRef.name, 'old-uri');
+  });
+
+  it('begins anew where it is under way, and stays as it is where it has ended', () => {
+    const [, checked] = follow([running(idle), running(checking)]);
+    const again = decide(verification(checked?.status), running(equal, { clusterSync: turned }));
+    assert.deepEqual([again.status?.run?.attempt, again.status?.run?.direction], [2, 'Reverse']);
+    assert.equal(again.status?.verdict, undefined);
+    assert.match(again.events[0]?.note ?? '', /turned round/);
+    assert.equal(decide(verification(ended()), world({ clusterSync: turned })).status, undefined);
+  });
+});
+
 describe('the rerun of a SyncVerification', () => {
   const again = { rerun: 'again' };
 

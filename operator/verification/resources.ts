@@ -1,6 +1,6 @@
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification, SyncVerificationSpec } from '../api/sync-verification.ts';
-import { attemptArgument, jsonArgument, type RunningVerification } from './run.ts';
+import { attemptArgument, jsonArgument, type Run, type RunningVerification } from './run.ts';
 import { mountedSecrets } from '../clustersync/resources.ts';
 import { operandName } from '../operand/names.ts';
 import {
@@ -35,9 +35,9 @@ export function verifierObjects(
   secretsHash: string,
   settings: OperandSettings,
 ): OperandObjects {
-  const secrets = mountedSecrets(clusterSync.spec);
-  const [source, destination] = secrets;
   const { spec, status } = verification;
+  const secrets = mountedSecrets(sidesOf(clusterSync, status.run));
+  const [source, destination] = secrets;
   return operandObjects(
     {
       owner: verification,
@@ -59,6 +59,16 @@ export function verifierObjects(
     },
     settings,
   );
+}
+
+/** What is the source of a run, and what its destination. */
+export function sidesOf(
+  { spec: { source, destination } }: ClusterSync,
+  { direction }: Run,
+): Pick<ClusterSync['spec'], 'source' | 'destination'> {
+  return direction === 'Forward'
+    ? { source, destination }
+    : { source: destination, destination: source };
 }
 
 /** A sync that selects namespaces is compared as it selects them, unless told otherwise: the verifier finds that on the destination. */

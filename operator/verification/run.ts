@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
+import type { ClusterSync } from '../api/clustersync.ts';
 import type {
   SyncVerification,
   SyncVerificationSpec,
   SyncVerificationStatus,
 } from '../api/sync-verification.ts';
 import type { Pod } from '../kube/builtin-resources.ts';
+import { hasEnded } from './status.ts';
 
 /** One run of a verification, which a new value of `spec.rerun` follows by another one. */
 export type Run = NonNullable<SyncVerificationStatus['run']>;
@@ -16,18 +18,26 @@ export interface RunningVerification extends SyncVerification {
 
 /**
  * The verification with the run that is wanted: that of its status, as long as nothing else is asked for, or a new one, of
- * which nothing is known yet. Its number is the generation that asks for it: that grows from run to run.
+ * which nothing is known yet. Where the sync is turned round meanwhile, what is under way begins anew, the other way round;
+ * what is over stays so.
  */
-export function withRun(verification: SyncVerification): RunningVerification {
+export function withRun(
+  verification: SyncVerification,
+  clusterSync: ClusterSync | undefined,
+): RunningVerification {
   const { spec, status, metadata } = verification;
   const inputsHash = hashOf(spec.filter ?? {});
   const former = status?.run;
+  const direction = clusterSync ? (clusterSync.status?.direction ?? 'Forward') : former?.direction;
   const isWanted =
-    former?.inputsHash === inputsHash && (spec.rerun === undefined || spec.rerun === former.rerun);
+    former?.inputsHash === inputsHash &&
+    (spec.rerun === undefined || spec.rerun === former.rerun) &&
+    (hasEnded(status) || direction === former.direction);
   if (isWanted) return { ...verification, status: { ...status, run: former } };
   const run: Run = {
     ...(spec.rerun !== undefined && { rerun: spec.rerun }),
-    attempt: metadata.generation ?? 0,
+    attempt: Math.max(metadata.generation ?? 0, (former?.attempt ?? 0) + 1),
+    direction: direction ?? 'Forward',
     inputsHash,
   };
   // The times of the conditions tell since when they are so: that goes on.

@@ -8,7 +8,7 @@ import { isCurrent, type Observation } from '../operand/observation.ts';
 import { missingPod, type PodState } from '../operand/pod-state.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
 import { outcomeOf, type Outcome } from './outcome.ts';
-import { storedName } from './resources.ts';
+import { sidesOf, storedName } from './resources.ts';
 import type { RunningVerification } from './run.ts';
 import { progressOf, type VerifierCommand, type VerifierProgress } from './verifier-client.ts';
 
@@ -131,7 +131,7 @@ function reportOf({
   const name = storedName(verification);
   return {
     verification: name,
-    uriSecretRef: clusterSync.spec.destination.uriSecretRef,
+    uriSecretRef: sidesOf(clusterSync, verification.status.run).destination.uriSecretRef,
     command: `clustersync verifier report --metaURIFile=<file with the connection string> --verification=${name}`,
   };
 }

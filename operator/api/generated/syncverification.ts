@@ -200,9 +200,13 @@ export interface VerificationRun {
    */
   rerun?: string;
   /**
-   * Its number, which grows from run to run: the generation of the spec with which it began.
+   * Its number, which grows from run to run.
    */
   attempt: number;
+  /**
+   * The direction of the ClusterSync that it is about.
+   */
+  direction: 'Forward' | 'Reverse';
   /**
    * Tells what is compared from what another run compares.
    */
