@@ -7,7 +7,7 @@ import { ShardedWorkload } from './sharded-workload.ts';
 const { SEED, SEEDS } = process.env;
 const seeds =
   SEED === undefined
-    ? Array.from({ length: Number(SEEDS ?? 2) }, (_, index) => index + 1)
+    ? Array.from({ length: Number(SEEDS ?? 1) }, (_, index) => index + 1)
     : [Number(SEED)];
 
 /** As between replica sets (random-reverse.integration.ts), with shard keys changed, collections sharded and chunks moved. */
