@@ -4,8 +4,8 @@ import { SeededRandom } from './seeded-random.ts';
 /**
  * From the beginning of an operation to the beginning of the next one, on the average. What a random workload finds, it
  * finds by the moments at which operations meet each other and the syncer, not by how many there are. Without a pace, a run
- * on a fast machine takes up to twice the CPU time, for more of the same: an operation costs some 10 ms on the members and
- * shards of both sides together. On a machine that is busy writers are slower than this anyway.
+ * on a fast machine takes more CPU time for more of the same: an operation costs 30 ms and more on the members and shards of
+ * both sides together. On a machine that is busy writers are slower than this anyway.
  */
 const operationGapMs = 50;
 
