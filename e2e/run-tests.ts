@@ -7,7 +7,8 @@ import type { Stage } from './runner/run-stages.ts';
 /** The files that take a minute and more, the longest first. */
 const longFiles = [
   'syncer/chaos.integration.ts',
-  'syncer/random-sharded.integration.ts',
+  'syncer/random-two-to-two.integration.ts',
+  'syncer/random-two-to-three.integration.ts',
   'syncer/random-reverse-sharded.integration.ts',
   'verifier/single-faults.integration.ts',
   'verifier/killed.integration.ts',
@@ -22,6 +23,7 @@ const longFiles = [
   'syncer/into-sharded.integration.ts',
   'syncer/crashes.integration.ts',
   'syncer/sharded-to-sharded.integration.ts',
+  'syncer/random-one-to-two.integration.ts',
   'syncer/outside.integration.ts',
 ];
 

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { MongoError, type MongoClient } from 'mongodb';
+import { Pace } from '../ground/workload/pace.ts';
 
 /** Database of the ledger. */
 export const ledgerDatabase = 'ledger';
+
+/** Denser than other writes: at most moments when a primary is killed, one is on its way. */
+const insertGapMs = 20;
 
 /** Inserts documents one by one, and knows which of them a majority of the source has acknowledged. */
 export class Ledger {
@@ -17,7 +21,8 @@ export class Ledger {
     const entries = client
       .db(ledgerDatabase)
       .collection<{ _id: number }>('entries', { writeConcern: { w: 'majority' } });
-    for (let id = 0; !signal.aborted; id++) {
+    const pace = new Pace(1, insertGapMs);
+    for (let id = 0; await pace.next(signal); id++) {
       try {
         await entries.insertOne({ _id: id });
         this.#acknowledged.push(id);

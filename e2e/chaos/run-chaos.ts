@@ -41,6 +41,9 @@ const forward = { source: 'cluster0', destination: 'cluster1' } as const;
 
 const pollMs = 40;
 
+/** The watch asks besides: what has taken long is asked for less often here, 5 % of the time after its end at most. */
+const maxPollMs = 250;
+
 const artifacts = fileURLToPath(new URL('../.artifacts/', import.meta.url));
 
 interface Run {
@@ -196,6 +199,7 @@ async function reach(
   isReached: (progress: SyncerProgress) => boolean,
   signal: AbortSignal,
 ): Promise<SyncerProgress> {
+  const startedAtMs = performance.now();
   for (;;) {
     const answer = await syncer.getProgress().catch(() => undefined);
     if (answer?.status === 200) {
@@ -203,7 +207,9 @@ async function reach(
       if (isReached(progress)) return progress;
     }
     if (signal.aborted) throw new Error(`not reached in time: ${JSON.stringify(answer?.body)}`);
-    await sleep(pollMs, signal).catch(() => undefined);
+    const waitedMs = performance.now() - startedAtMs;
+    const pauseMs = Math.min(maxPollMs, Math.max(pollMs, waitedMs / 20));
+    await sleep(pauseMs, signal).catch(() => undefined);
   }
 }
 

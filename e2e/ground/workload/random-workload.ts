@@ -1,4 +1,5 @@
 import { MongoServerError, type Document, type MongoClient } from 'mongodb';
+import { Pace } from './pace.ts';
 import { randomFields, randomId } from './random-documents.ts';
 import {
   randomCatalogChanges,
@@ -69,8 +70,10 @@ export class RandomWorkload {
   async run(writers: number, signal: AbortSignal): Promise<void> {
     await Promise.all(
       Array.from({ length: writers }, async (_, writer) => {
-        const random = new SeededRandom(this.#seed * 1000 + writer + 1);
-        while (!signal.aborted) {
+        const seed = this.#seed * 1000 + writer + 1;
+        const random = new SeededRandom(seed);
+        const pace = new Pace(seed);
+        while (await pace.next(signal)) {
           if (random.chance(catalogShare)) await this.#changeCatalog(random);
           else if (random.chance(transactionShare)) await this.#runTransaction(random);
           else await this.#write(random);

@@ -1,5 +1,6 @@
 import { MongoServerError, type Collection, type Document, type MongoClient } from 'mongodb';
 import { sleep } from '../../../service/sleep.ts';
+import { Pace } from '../../ground/workload/pace.ts';
 import { RandomWorkload } from '../../ground/workload/random-workload.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
 
@@ -17,7 +18,7 @@ interface Moving extends Document {
 /** A random workload on a sharded cluster, which shards collections, changes shard keys and moves chunks besides. */
 export class ShardedWorkload {
   readonly #client: MongoClient;
-  /** Two of the cluster's. */
+  /** Two of the cluster's, or its only one. */
   readonly #shards: readonly string[];
   readonly #seed: number;
   readonly #workload: RandomWorkload;
@@ -41,7 +42,7 @@ export class ShardedWorkload {
       await this.#command({ enableSharding: ns.slice(0, ns.indexOf('.')) });
       await this.#command({ shardCollection: ns, key: { _id: 'hashed' } });
     }
-    const [first, second] = this.#shards;
+    const [first, second = first] = this.#shards;
     await this.#command({ enableSharding: 'moves', primaryShard: first });
     await this.#command({ shardCollection: moving, key: { number: 1 } });
     await this.#command({ split: moving, middle: { number: 250 } });
@@ -69,7 +70,8 @@ export class ShardedWorkload {
   /** Moves documents by their shard key, deletes them and inserts them again. */
   async #moveDocuments(random: SeededRandom, signal: AbortSignal): Promise<void> {
     const items = this.#moving;
-    for (let round = 0; !signal.aborted; round++) {
+    const pace = new Pace(this.#seed);
+    for (let round = 0; await pace.next(signal); round++) {
       const _id = random.below(500);
       const [found] = await items.find({ _id }).toArray();
       if (!found) {

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { ShardedWorkload } from './sharded-workload.ts';
+import type { ShardedPair } from './sharded-pair.ts';
+import { syncThroughKills } from './sync-through-kills.ts';
+
+/** Seeds that are run by default, by who syncs: one instance for the whole source, or one for each of its two shards. */
+export interface ShardedSeeds {
+  readonly 'one instance': readonly number[];
+  readonly 'two instances'?: readonly number[];
+}
+
+/**
+ * Defines the tests of random workloads on a sharded source: to be called in `describe`. `SEED=17` runs one seed, `SEEDS=100`
+ * the first 100, instead of the given ones.
+ *
+ * The invariant: whatever is written to the sharded source, with shard keys changed, collections sharded and renamed and
+ * chunks moved, and whenever the syncer is killed, after the commit both sides are equal byte for byte, and each document
+ * is on one shard. Odd seeds let the syncers live; even ones kill one during the copy, the changes and the commit.
+ *
+ * All seeds of a file share a pair of clusters: to start one takes 5 s of CPU time, of the 20 that a seed takes.
+ */
+export function testRandomShardedWorkloads(pair: ShardedPair, byDefault: ShardedSeeds): void {
+  beforeEach(async () => {
+    await pair.reset();
+  });
+
+  for (const by of ['one instance', 'two instances'] as const) {
+    for (const seed of chosenSeeds(byDefault[by])) {
+      it(`ends in equal clusters, synced by ${by}, seed ${seed}`, async () => {
+        const { ground } = pair.source;
+        assert.ok(ground);
+        const workload = new ShardedWorkload(ground.client, ground.cluster.shards, seed);
+        await workload.prepare();
+        await syncThroughKills(pair, seed, {
+          isShared: by === 'two instances',
+          write: async (signal) => {
+            await workload.run(3, signal);
+          },
+          hasWritten: () => (workload.counts['done'] ?? 0) > 100,
+        });
+        await pair.assertEqual();
+      });
+    }
+  }
+}
+
+function chosenSeeds(byDefault: readonly number[] = []): readonly number[] {
+  const { SEED, SEEDS } = process.env;
+  if (byDefault.length === 0) return [];
+  if (SEED !== undefined) return [Number(SEED)];
+  if (SEEDS === undefined) return byDefault;
+  return Array.from({ length: Number(SEEDS) }, (_, index) => index + 1);
+}

@@ -1,0 +1,10 @@
+import { testRandomShardedWorkloads } from './random-sharded-cases.ts';
+import { useShardedPair } from './sharded-pair.ts';
+
+describe('a random workload on two shards, synced to three', function () {
+  this.timeout(400_000);
+  testRandomShardedWorkloads(useShardedPair(3, 2), {
+    'one instance': [10],
+    'two instances': [11, 12],
+  });
+});
