@@ -167,11 +167,10 @@ class ChangeFollower {
   async #applyCatalogEvent(event: CatalogEvent, position: OpenPosition): Promise<void> {
     const { coordination, monitor } = this.#context;
     await this.#lanes.drain();
-    // Other instances rely on it: whoever is restarted repeats nothing of what was before the change. So does a rename:
-    // once the destination has it, and the state does not yet, an update that is repeated meets nothing under the old
-    // name, and would put the document there.
-    const isRelied = coordination.share.count > 1 || event.operation === 'rename';
-    if (isRelied && this.#last) await this.#checkpoints.save(this.#last);
+    // Whoever is restarted repeats nothing of what was before the change. Other instances rely on that; and an update that is
+    // repeated once the destination has a rename, and the state does not yet, would meet nothing under the old name, and
+    // put the document there.
+    if (this.#last) await this.#checkpoints.save(this.#last);
     const place = { text: resumeTokenText(position.token), time: position.time };
     await coordination.meet(place, async () => {
       await retryingWrites(this.#context, 'catalog change', async () => {
