@@ -1,9 +1,10 @@
 import type { Document } from 'mongodb';
+import { DocumentList } from '../../mongo/document-list.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
-import type { RawDocument } from '../../mongo/raw-bson.ts';
 import { BatchMatcher, maxDifferences, type Excuse } from './batch-matcher.ts';
 import { AmountCounter, type Comparison } from './comparison.ts';
 import type { CompareContext } from './compare-context.ts';
+import { FetchSize } from './fetch-size.ts';
 import { idDocument, idKey, type IdKey } from './id-key.ts';
 import type { DocumentDifference } from './mismatch.ts';
 import { partsOf } from './range-parts.ts';
@@ -45,32 +46,36 @@ export async function compareIds(
   let isOverflowing = false;
   const seen = new Set<IdKey>();
   const match = async (
-    documents: readonly RawDocument[],
+    list: DocumentList,
     keys: readonly IdKey[],
-    counts: (copy: RawDocument) => boolean,
+    filter: (copies: DocumentList) => DocumentList,
   ): Promise<void> => {
-    const matcher = new BatchMatcher(documents, { excuse, showValues: context.reportValues });
+    const matcher = new BatchMatcher(list, { excuse, showValues: context.reportValues });
     const query = inOrder(destination, idQuery(keys));
-    for await (const { documents: copies } of readBatches(context, destination, namespace, query))
-      matcher.take(copies.filter(counts));
+    const all = new FetchSize(keys.length + 1);
+    for await (const batch of readBatches(context, destination, namespace, query, all))
+      matcher.take(filter(batch.list));
     const differences = matcher.finish();
     found.push(...differences.found);
     isOverflowing ||= differences.isOverflowing || found.length > maxDifferences;
   };
   const query = inOrder(source, idQuery(ids));
-  const batches = readBatches(context, source, namespace, query);
-  for await (const { documents } of partsOf(batches, wholeRange)) {
-    const keys = new Set(documents.map(idKey));
+  const all = new FetchSize(ids.length + 1);
+  const batches = readBatches(context, source, namespace, query, all);
+  for await (const { list } of partsOf(batches, wholeRange)) {
+    const keys = new Set(list.documents.map(idKey));
     for (const key of keys) seen.add(key);
-    if (keys.size > 0) await match(documents, [...keys], () => true);
-    amount.add(documents);
-    monitor.addCompared(documents);
+    if (keys.size > 0) await match(list, [...keys], (copies) => copies);
+    amount.add(list);
+    monitor.addCompared(list);
   }
   const rest = ids.filter((id) => !seen.has(id));
   if (rest.length > 0) {
     for (const { id, destinationId } of found) seen.add(destinationId ?? id);
     // A look-up of 1.0 finds 1 as well, which has had its turn.
-    await match([], rest, (copy) => !seen.has(idKey(copy)));
+    await match(DocumentList.of([]), rest, ({ documents }) =>
+      DocumentList.of(documents.filter((copy) => !seen.has(idKey(copy)))),
+    );
   }
   return { found, isOverflowing, compared: amount.total };
 }
