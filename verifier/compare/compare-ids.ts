@@ -1,11 +1,13 @@
 import type { Document } from 'mongodb';
 import { DocumentList } from '../../mongo/document-list.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
+import { bsonType, RawWriter } from '../../mongo/raw-bson.ts';
+import { RawValue } from '../../mongo/raw-value.ts';
 import { BatchMatcher, maxDifferences, type Excuse } from './batch-matcher.ts';
 import { AmountCounter, type Comparison } from './comparison.ts';
 import type { CompareContext } from './compare-context.ts';
 import { FetchSize } from './fetch-size.ts';
-import { idDocument, idKey, type IdKey } from './id-key.ts';
+import { idElementOfKey, idKey, type IdKey } from './id-key.ts';
 import type { DocumentDifference } from './mismatch.ts';
 import { partsOf } from './range-parts.ts';
 import { inOrder, readBatches, wholeRange } from './read-documents.ts';
@@ -32,7 +34,6 @@ export function* idLists(ids: Iterable<IdKey>): Generator<IdKey[], void> {
 
 /**
  * Compares the documents of some ids, byte for byte. An id that is on neither side is no difference.
- * @param ids - such that `idDocument` is defined for each of them.
  */
 export async function compareIds(
   context: CompareContext,
@@ -80,7 +81,11 @@ export async function compareIds(
   return { found, isOverflowing, compared: amount.total };
 }
 
+/** Finds ids as the bytes that they are: the driver would put numeric field names of an embedded document in another order. */
 function idQuery(ids: readonly IdKey[]): Document {
-  const values = ids.map((id): unknown => idDocument(id)?.['_id']);
-  return { filter: { _id: { $in: values } } };
+  const writer = new RawWriter();
+  for (const [index, id] of ids.entries()) writer.value(String(index), idElementOfKey(id));
+  const bytes = writer.finish();
+  const list = { type: bsonType.array, name: '$in', bytes, offset: 0, length: bytes.length };
+  return { filter: { _id: { $in: new RawValue('$in', list) } } };
 }
