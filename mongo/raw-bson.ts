@@ -68,13 +68,35 @@ export function valueBytes(element: RawElement): Uint8Array {
 /** The raw documents in an array value, shared with the enclosing bytes. */
 export function arrayDocuments(element: Pick<RawElement, 'bytes' | 'offset'>): RawDocument[] {
   const documents: RawDocument[] = [];
-  for (const [, , , offset, length] of BSON.onDemand.parseToElements(
-    element.bytes,
-    element.offset,
-  )) {
+  forEachDocument(element, (offset, length) => {
     documents.push(element.bytes.subarray(offset, offset + length));
-  }
+  });
   return documents;
+}
+
+/**
+ * Visits the documents in an array value: where each begins in the bytes, and how long it is. The driver's parser makes a list
+ * for each of them, which is most of what a large batch takes.
+ * @throws where the array has anything else.
+ */
+export function forEachDocument(
+  { bytes, offset }: Pick<RawElement, 'bytes' | 'offset'>,
+  visit: (offset: number, length: number) => void,
+): void {
+  const buffer = asBuffer(bytes);
+  const end = offset + buffer.readInt32LE(offset) - 1;
+  let at = offset + 4;
+  while (at < end) {
+    if (bytes[at] !== bsonType.document) throw new Error('an array of other than documents');
+    // Names are decimal numbers of a few digits.
+    do at += 1;
+    while (bytes[at] !== 0);
+    at += 1;
+    const length = buffer.readInt32LE(at);
+    visit(at, length);
+    at += length;
+  }
+  if (at !== end || bytes[end] !== 0) throw new Error('an array that does not end where it should');
 }
 
 /** The text of a string (or symbol) value. */

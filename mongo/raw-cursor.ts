@@ -1,13 +1,8 @@
 import type { ClientSession, Document, MongoClient, ReadPreferenceMode } from 'mongodb';
 import { runOnRouter, type Answer } from './command-on-router.ts';
 import { connectionError } from './server-errors.ts';
-import {
-  arrayDocuments,
-  elementsOf,
-  valueBytes,
-  type RawArray,
-  type RawDocument,
-} from './raw-bson.ts';
+import { DocumentList } from './document-list.ts';
+import { elementsOf, valueBytes, type RawArray, type RawDocument } from './raw-bson.ts';
 
 const emptyArray: RawArray = Uint8Array.of(5, 0, 0, 0, 0);
 
@@ -19,7 +14,7 @@ export class RawBatch {
   readonly bytes: number;
   /** Where the read can be resumed, for change streams and for scans that ask for it. */
   readonly postBatchResumeToken: RawDocument | undefined;
-  #documents: readonly RawDocument[] | undefined;
+  #list: DocumentList | undefined;
 
   constructor(array: RawArray, bytes: number, postBatchResumeToken: RawDocument | undefined) {
     this.array = array;
@@ -29,8 +24,12 @@ export class RawBatch {
 
   /** The documents one by one, shared with the array. */
   get documents(): readonly RawDocument[] {
-    this.#documents ??= arrayDocuments({ bytes: this.array, offset: 0 });
-    return this.#documents;
+    return this.list.documents;
+  }
+
+  get list(): DocumentList {
+    this.#list ??= DocumentList.ofArray(this.array);
+    return this.#list;
   }
 
   get isEmpty(): boolean {

@@ -1,6 +1,6 @@
 import { Troubles } from '../mongo/troubles.ts';
 import { Counter, Gauge, Registry } from 'prom-client';
-import type { RawDocument } from '../mongo/raw-bson.ts';
+import type { DocumentList } from '../mongo/document-list.ts';
 
 /** The figures of a verification: what progress and /metrics show. */
 export class VerifierMonitor {
@@ -41,9 +41,9 @@ export class VerifierMonitor {
     });
   }
 
-  addCompared(documents: readonly RawDocument[]): void {
-    this.documentsCompared += documents.length;
-    for (const document of documents) this.bytesCompared += document.length;
+  addCompared({ count, bytes }: DocumentList): void {
+    this.documentsCompared += count;
+    this.bytesCompared += bytes;
   }
 
   addRetry(work: string): void {

@@ -1,24 +1,36 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { BSON, Double, Int32, Long, type Document } from 'mongodb';
+import { DocumentList } from '../../mongo/document-list.ts';
+import { RawWriter } from '../../mongo/raw-bson.ts';
 import { BatchMatcher, maxDifferences } from './batch-matcher.ts';
 import { idText } from './id-key.ts';
 
+/** Documents as a server sends them. */
+function asSent(documents: readonly Document[]): DocumentList {
+  const writer = new RawWriter();
+  for (const [index, each] of documents.entries())
+    writer.document(String(index), BSON.serialize(each));
+  return DocumentList.ofArray(writer.finish());
+}
+
+/** The differences, which are the same in whatever pieces the destination sends its documents. */
 function compare(
   source: readonly Document[],
   destination: readonly Document[],
   excuse?: (document: Document) => boolean,
 ): string[] {
   const isExcused = excuse && ((bytes: Uint8Array) => excuse(BSON.deserialize(bytes)));
-  const matcher = new BatchMatcher(
-    source.map((each) => BSON.serialize(each)),
-    { excuse: isExcused },
-  );
-  matcher.take(destination.slice(0, 2).map((each) => BSON.serialize(each)));
-  matcher.take(destination.slice(2).map((each) => BSON.serialize(each)));
-  const { found, isOverflowing } = matcher.finish();
-  assert.equal(isOverflowing, false);
-  return found.map(({ kind, id, field }) => `${kind} ${idText(id)} ${field ?? ''}`.trim()).sort();
+  const [inPieces, ...others] = [2, 1, source.length, destination.length].map((length) => {
+    const matcher = new BatchMatcher(asSent(source), { excuse: isExcused });
+    matcher.take(asSent(destination.slice(0, length)));
+    matcher.take(asSent(destination.slice(length)));
+    const { found, isOverflowing } = matcher.finish();
+    assert.equal(isOverflowing, false);
+    return found.map(({ kind, id, field }) => `${kind} ${idText(id)} ${field ?? ''}`.trim()).sort();
+  });
+  for (const other of others) assert.deepEqual(other, inPieces);
+  return inPieces ?? [];
 }
 
 describe('BatchMatcher', () => {
@@ -76,8 +88,8 @@ describe('BatchMatcher', () => {
   });
 
   it('keeps a bounded number of differences', () => {
-    const matcher = new BatchMatcher([]);
-    for (let _id = 0; _id <= maxDifferences; _id++) matcher.take([BSON.serialize({ _id })]);
+    const matcher = new BatchMatcher(asSent([]));
+    for (let _id = 0; _id <= maxDifferences; _id++) matcher.take(asSent([{ _id }]));
     const { found, isOverflowing } = matcher.finish();
     assert.equal(found.length, maxDifferences);
     assert.equal(isOverflowing, true);

@@ -1,4 +1,5 @@
 import { canonicalKey } from '../../mongo/canonical-id.ts';
+import type { DocumentList } from '../../mongo/document-list.ts';
 import { asBuffer, type RawDocument } from '../../mongo/raw-bson.ts';
 import { firstDifference, otherValue, type FieldDifference } from './document-difference.ts';
 import { idBytes, idElementOfKey, idKey, type IdKey } from './id-key.ts';
@@ -28,10 +29,10 @@ interface Surplus {
  * Matches a batch of the source's documents with those of the destination that belong to the same range or the same
  * ids, by the exact bytes of `_id`. The destination's come in any number of batches; none of them is kept.
  * Several documents may share an `_id`, each on another shard: those of equal bytes belong together.
- * Where both come in the same order and are equal, no `_id` is even looked at.
+ * Where both come in the same order and are equal, no `_id` is even looked at; where they come in the same pieces, no document.
  */
 export class BatchMatcher {
-  readonly #expected: readonly RawDocument[];
+  readonly #list: DocumentList;
   readonly #isMatched: Uint8Array;
   readonly #excuse: Excuse | undefined;
   readonly #showValues: boolean;
@@ -44,21 +45,27 @@ export class BatchMatcher {
 
   /** @param showValues - whether differences tell the two values. */
   constructor(
-    expected: readonly RawDocument[],
+    expected: DocumentList,
     {
       excuse,
       showValues = false,
     }: { readonly excuse?: Excuse | undefined; readonly showValues?: boolean } = {},
   ) {
-    this.#expected = expected;
-    this.#isMatched = new Uint8Array(expected.length);
+    this.#list = expected;
+    this.#isMatched = new Uint8Array(expected.count);
     this.#excuse = excuse;
     this.#showValues = showValues;
   }
 
   /** Takes the next documents of the destination. */
-  take(documents: readonly RawDocument[]): void {
-    for (const document of documents) {
+  take(list: DocumentList): void {
+    // Nothing has been matched yet.
+    if (this.#position === 0 && this.#list.cameAs(list)) {
+      this.#isMatched.fill(1);
+      this.#position = list.count;
+      return;
+    }
+    for (const document of list.documents) {
       if (this.#isExpected(this.#position, document)) this.#isMatched[this.#position++] = 1;
       else this.#takeOther(document);
     }
@@ -70,9 +77,11 @@ export class BatchMatcher {
     for (const key of this.#extra.keys()) {
       extraByCanonical.set(canonicalKey(idElementOfKey(key)), key);
     }
-    this.#expected.forEach((document, index) => {
-      if (this.#isMatched[index] === 0) this.#addMissing(document, extraByCanonical);
-    });
+    for (let index = this.#isMatched.indexOf(0); index >= 0;) {
+      const document = this.#list.documents[index];
+      if (document) this.#addMissing(document, extraByCanonical);
+      index = this.#isMatched.indexOf(0, index + 1);
+    }
     for (const [id, { isExcused }] of this.#extra) {
       if (!isExcused) this.#add({ kind: 'extraDocument', id });
     }
@@ -86,7 +95,7 @@ export class BatchMatcher {
 
   #takeOther(document: RawDocument): void {
     const key = idKey(document);
-    this.#byId ??= indexesById(this.#expected);
+    this.#byId ??= indexesById(this.#list.documents);
     const indexes = this.#byId.get(key);
     if (indexes === undefined) {
       if (this.#extra.size < maxDifferences) {
@@ -104,13 +113,13 @@ export class BatchMatcher {
 
   /** True where this document is expected at an index, and none was found for it yet. */
   #isExpected(index: number, document: RawDocument): boolean {
-    const expected = this.#expected[index];
+    const expected = this.#list.documents[index];
     if (expected === undefined || this.#isMatched[index] === 1) return false;
     return asBuffer(expected).equals(document);
   }
 
   #addSurplus(key: IdKey, [index = 0]: readonly number[], document: RawDocument): void {
-    const expected = this.#expected[index];
+    const expected = this.#list.documents[index];
     const surplus = this.#surplus.get(key) ?? {
       count: 0,
       excused: 0,

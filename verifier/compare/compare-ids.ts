@@ -1,10 +1,13 @@
 import type { Document } from 'mongodb';
+import { DocumentList } from '../../mongo/document-list.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
-import type { RawDocument } from '../../mongo/raw-bson.ts';
+import { bsonType, RawWriter } from '../../mongo/raw-bson.ts';
+import { RawValue } from '../../mongo/raw-value.ts';
 import { BatchMatcher, maxDifferences, type Excuse } from './batch-matcher.ts';
 import { AmountCounter, type Comparison } from './comparison.ts';
 import type { CompareContext } from './compare-context.ts';
-import { idDocument, idKey, type IdKey } from './id-key.ts';
+import { FetchSize } from './fetch-size.ts';
+import { idElementOfKey, idKey, type IdKey } from './id-key.ts';
 import type { DocumentDifference } from './mismatch.ts';
 import { partsOf } from './range-parts.ts';
 import { inOrder, readBatches, wholeRange } from './read-documents.ts';
@@ -31,7 +34,6 @@ export function* idLists(ids: Iterable<IdKey>): Generator<IdKey[], void> {
 
 /**
  * Compares the documents of some ids, byte for byte. An id that is on neither side is no difference.
- * @param ids - such that `idDocument` is defined for each of them.
  */
 export async function compareIds(
   context: CompareContext,
@@ -45,37 +47,45 @@ export async function compareIds(
   let isOverflowing = false;
   const seen = new Set<IdKey>();
   const match = async (
-    documents: readonly RawDocument[],
+    list: DocumentList,
     keys: readonly IdKey[],
-    counts: (copy: RawDocument) => boolean,
+    filter: (copies: DocumentList) => DocumentList,
   ): Promise<void> => {
-    const matcher = new BatchMatcher(documents, { excuse, showValues: context.reportValues });
+    const matcher = new BatchMatcher(list, { excuse, showValues: context.reportValues });
     const query = inOrder(destination, idQuery(keys));
-    for await (const { documents: copies } of readBatches(context, destination, namespace, query))
-      matcher.take(copies.filter(counts));
+    const all = new FetchSize(keys.length + 1);
+    for await (const batch of readBatches(context, destination, namespace, query, all))
+      matcher.take(filter(batch.list));
     const differences = matcher.finish();
     found.push(...differences.found);
     isOverflowing ||= differences.isOverflowing || found.length > maxDifferences;
   };
   const query = inOrder(source, idQuery(ids));
-  const batches = readBatches(context, source, namespace, query);
-  for await (const { documents } of partsOf(batches, wholeRange)) {
-    const keys = new Set(documents.map(idKey));
+  const all = new FetchSize(ids.length + 1);
+  const batches = readBatches(context, source, namespace, query, all);
+  for await (const { list } of partsOf(batches, wholeRange)) {
+    const keys = new Set(list.documents.map(idKey));
     for (const key of keys) seen.add(key);
-    if (keys.size > 0) await match(documents, [...keys], () => true);
-    amount.add(documents);
-    monitor.addCompared(documents);
+    if (keys.size > 0) await match(list, [...keys], (copies) => copies);
+    amount.add(list);
+    monitor.addCompared(list);
   }
   const rest = ids.filter((id) => !seen.has(id));
   if (rest.length > 0) {
     for (const { id, destinationId } of found) seen.add(destinationId ?? id);
     // A look-up of 1.0 finds 1 as well, which has had its turn.
-    await match([], rest, (copy) => !seen.has(idKey(copy)));
+    await match(DocumentList.of([]), rest, ({ documents }) =>
+      DocumentList.of(documents.filter((copy) => !seen.has(idKey(copy)))),
+    );
   }
   return { found, isOverflowing, compared: amount.total };
 }
 
+/** Finds ids as the bytes that they are: the driver would put numeric field names of an embedded document in another order. */
 function idQuery(ids: readonly IdKey[]): Document {
-  const values = ids.map((id): unknown => idDocument(id)?.['_id']);
-  return { filter: { _id: { $in: values } } };
+  const writer = new RawWriter();
+  for (const [index, id] of ids.entries()) writer.value(String(index), idElementOfKey(id));
+  const bytes = writer.finish();
+  const list = { type: bsonType.array, name: '$in', bytes, offset: 0, length: bytes.length };
+  return { filter: { _id: { $in: new RawValue('$in', list) } } };
 }

@@ -1,4 +1,4 @@
-import type { RawDocument } from '../../mongo/raw-bson.ts';
+import type { DocumentList } from '../../mongo/document-list.ts';
 import type { Amount } from '../state/records.ts';
 import type { DocumentDifferences } from './batch-matcher.ts';
 
@@ -17,8 +17,8 @@ export class AmountCounter {
     return { documents: this.#documents, bytes: this.#bytes };
   }
 
-  add(documents: readonly RawDocument[]): void {
-    this.#documents += documents.length;
-    for (const document of documents) this.#bytes += document.length;
+  add({ count, bytes }: DocumentList): void {
+    this.#documents += count;
+    this.#bytes += bytes;
   }
 }

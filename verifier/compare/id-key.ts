@@ -47,21 +47,6 @@ export function idBytes(key: IdKey): RawDocument {
   return new RawWriter(key.length + 16).value('_id', idElementOfKey(key)).finish();
 }
 
-/**
- * `{_id: ...}` for a command, undefined where the driver cannot send the very same bytes (numeric field names in another
- * order, dates beyond JavaScript's): such an id cannot be looked up, nor be the bound of a range.
- */
-export function idDocument(key: IdKey): Document | undefined {
-  const bytes = asBuffer(idBytes(key));
-  const document = BSON.deserialize(bytes, keepTypes);
-  return bytes.equals(BSON.serialize(document)) ? document : undefined;
-}
-
-/** True where an id can be looked up. */
-export function isLookable(key: IdKey): boolean {
-  return idDocument(key) !== undefined;
-}
-
 /** A key as bytes, to be stored. */
 export function keyBytes(key: IdKey): Uint8Array {
   return Buffer.from(key, 'latin1');

@@ -16,8 +16,8 @@ async function* batchesOf(lists: readonly (readonly unknown[])[]): AsyncGenerato
 /** The ids of each part, and its upper bound. */
 async function parts(...lists: readonly unknown[][]): Promise<unknown[]> {
   const found: unknown[] = [];
-  for await (const { documents, part } of partsOf(batchesOf(lists), { min: null, max: null })) {
-    const ids = documents.map((bytes): unknown => BSON.deserialize(bytes)['_id']);
+  for await (const { list, part } of partsOf(batchesOf(lists), { min: null, max: null })) {
+    const ids = list.documents.map((bytes): unknown => BSON.deserialize(bytes)['_id']);
     const max: unknown = part.max && BSON.deserialize(BSON.serialize(part.max))['_id'];
     found.push([ids, max]);
   }

@@ -3,12 +3,10 @@ import { idRangeQueries, type IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
 import type { CompareContext, Side } from './compare-context.ts';
+import { FetchSize } from './fetch-size.ts';
 
 /** How documents are read. */
 type ReadContext = Pick<CompareContext, 'signal' | 'readPreference' | 'rateLimit'>;
-
-/** Documents for each round trip; the server ends a batch at 16 MiB anyhow. */
-const batchSize = 5000;
 
 /** All documents of a collection. */
 export const wholeRange: IdRange = { min: null, max: null };
@@ -19,9 +17,10 @@ export async function* readRange(
   side: Side,
   namespace: Namespace,
   range: IdRange,
+  fetchSize = new FetchSize(),
 ): AsyncGenerator<RawBatch, void> {
   for (const query of idRangeQueries(range)) {
-    yield* readBatches(context, side, namespace, inOrder(side, query));
+    yield* readBatches(context, side, namespace, inOrder(side, query), fetchSize);
   }
 }
 
@@ -31,12 +30,17 @@ export async function* readBatches(
   side: Side,
   namespace: Namespace,
   query: Document,
+  fetchSize = new FetchSize(),
 ): AsyncGenerator<RawBatch, void> {
   const { rateLimit, signal } = context;
-  await using cursor = await openDocuments(context, side, namespace, query);
-  for await (const batch of cursor.batches()) {
+  const find = { ...query, batchSize: fetchSize.documents };
+  await using cursor = await openDocuments(context, side, namespace, find);
+  let batch = await cursor.next();
+  while (batch) {
+    fetchSize.add(batch.list);
     await rateLimit.after(batch.bytes, signal);
-    yield batch;
+    if (!batch.isEmpty) yield batch;
+    batch = await cursor.next(fetchSize.documents);
   }
 }
 
@@ -55,7 +59,7 @@ async function openDocuments(
   return await RawCursor.open(
     cluster.raw,
     db,
-    { find: coll, ...query, batchSize, readConcern },
-    { signal, batchSize, readPreference },
+    { find: coll, ...query, readConcern },
+    { signal, readPreference },
   );
 }

@@ -2,7 +2,7 @@ import { Binary, type Timestamp } from 'mongodb';
 import { Mutex } from '../../service/mutex.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
-import { isLookable, keyBytes, type IdKey } from '../compare/id-key.ts';
+import { keyBytes, type IdKey } from '../compare/id-key.ts';
 import type { ObservedChange } from '../changes/observed-change.ts';
 import type { OfSides, Position, Recheck, SideName } from '../state/records.ts';
 
@@ -142,7 +142,7 @@ export class ChangeLog {
     const known = `${namespaceText(namespace)}\0${id}`;
     if (this.#known.has(known)) return;
     const waiting = this.#of(namespace);
-    if (!isLookable(id) || id.length > this.#limits.bundleLength) {
+    if (id.length > this.#limits.bundleLength) {
       waiting.isWhole = true;
       return;
     }

@@ -1,6 +1,5 @@
 import { Mutex } from '../../service/mutex.ts';
 import type { IdKey } from '../compare/id-key.ts';
-import { isLookable } from '../compare/id-key.ts';
 import {
   mismatchOf,
   type DocumentDifference,
@@ -160,6 +159,6 @@ function documentRechecks(
     ids.add(id);
     if (destinationId !== undefined) ids.add(destinationId);
   }
-  if (isOverflowing || ![...ids].every(isLookable)) return [{ kind: 'whole', namespace }];
+  if (isOverflowing) return [{ kind: 'whole', namespace }];
   return [...bundles(namespace, ids)];
 }

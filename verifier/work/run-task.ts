@@ -14,7 +14,7 @@ import { compareOrder } from '../compare/compare-order.ts';
 import { compareRange } from '../compare/compare-range.ts';
 import type { Comparison } from '../compare/comparison.ts';
 import { expiryExcuse } from '../compare/expiry.ts';
-import { idDocument, keyOfBytes } from '../compare/id-key.ts';
+import { keyOfBytes } from '../compare/id-key.ts';
 import { metadataDifferences, type NamespaceState } from '../compare/metadata-difference.ts';
 import type { DocumentDifference, MetadataDifference } from '../compare/mismatch.ts';
 import { wholeRange } from '../compare/read-documents.ts';
@@ -181,7 +181,6 @@ async function compareWhole(
   const comparison = await compareRange(context, namespace, range, excuse);
   const ids = new Set(comparison.found.map(({ id }) => id));
   if (context.kind !== 'last' || comparison.isOverflowing) return comparison;
-  if ([...ids].some((id) => idDocument(id) === undefined)) return comparison;
   const found: DocumentDifference[] = [];
   let isOverflowing = false;
   for (const list of idLists(ids)) {
