@@ -4,6 +4,7 @@ import { buildCatalog } from './catalog/build-catalog.ts';
 import { createCollection } from './catalog/create-collections.ts';
 import { followChanges } from './changes/follow-changes.ts';
 import type { StreamStart } from './changes/change-reader.ts';
+import { settleIndexes } from './commit/settle-indexes.ts';
 import { settleShardKeys } from './commit/settle-shard-keys.ts';
 import { restoreCharacteristics } from './commit/restore.ts';
 import { setWriteBlocking } from './commit/write-blocking.ts';
@@ -175,6 +176,7 @@ async function restore(context: SyncContext, live: LiveSync): Promise<void> {
   await retryingWrites(context, 'restore', async () => {
     await settleShardKeys(context);
   });
+  if (!live.current.canWrite) await settleIndexes(context);
   await restoreCharacteristics(context, {
     beforeWritable: async () => {
       await fixWritableTime(context, live);

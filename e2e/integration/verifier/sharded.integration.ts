@@ -208,6 +208,29 @@ describe('the verifier with sharded clusters', function () {
     ]);
   });
 
+  it('takes an index that one shard of the source lacks for none of the collection', async () => {
+    const { wide, single } = deployments;
+    const right = collectionOf(wide.ground.cluster.shardClient('wide-1'), 'shop.rows');
+    const copies = collectionOf(single.client, 'shop.rows');
+    const byText = { key: { text: 1 }, name: 'by_text' } as const;
+    await right.dropIndex('by_text');
+    try {
+      const mismatches = await found(
+        [wide, single],
+        () => Promise.resolve(),
+        async () => {
+          await copies.dropIndex('by_text');
+        },
+      );
+      const namespace = 'shop.rows';
+      assert.deepEqual(mismatches, [{ namespace, kind: 'extraIndex', index: 'by_text' }]);
+      await assertEqual(wide, single);
+    } finally {
+      await right.createIndexes([byText]);
+      await copies.createIndexes([byText]);
+    }
+  });
+
   it('compares shard keys between sharded clusters', async () => {
     const { wide, single } = deployments;
     const mismatches = await found(
