@@ -192,6 +192,25 @@ describe('several instances on one sync', function () {
     await pair.assertEqual();
   });
 
+  it('stops by name where a collection was resharded, and both instances tell of it', async () => {
+    await using instances = await syncing();
+    const admin = pair.source.client.db('admin');
+    await admin.command({ reshardCollection: 'shop.items', key: { number: 1 } });
+    await instances.send('commit');
+    // The one that finds it, as an error; the other, as what it waits for.
+    const told = async (): Promise<string[]> =>
+      await Promise.all(
+        instances.all.map(async (one) => JSON.stringify((await one.getProgress()).body)),
+      );
+    await until('both to tell of it', async () =>
+      (await told()).every((text) => text.includes('ChangeNotSupported')),
+    );
+    assert.match(
+      (await told()).join('\n'),
+      /"error":"ChangeNotSupported: shop\.items was resharded/,
+    );
+  });
+
   it('leaves out, with a warning, each index that not all shards of the source have', async () => {
     const items = shop().collection<Row>('placed');
     const admin = pair.source.client.db('admin');
@@ -219,6 +238,8 @@ describe('several instances on one sync', function () {
     await refused('unique', { k: 1, u: 1 }, { unique: true });
     await refused('near', { place: '2dsphere' });
     await index('later', { k: 1, _id: 1 }, { unique: true });
+    await admin.command({ refineCollectionShardKey: 'shop.placed', key: { k: 1, _id: 1 } });
+    await items.insertOne({ _id: 'refined', k: 1_000 });
     // As where a router dies while it asks the shards for an index.
     const { cluster } = pair.destination;
     const [copies] = cluster.shards.map((id) => cluster.shardClient(id).db('shop'));
@@ -237,6 +258,7 @@ describe('several instances on one sync', function () {
       const names = there.map(({ name }) => String(name)).sort();
       assert.deepEqual(names, ['_id_', 'all', 'k_1', 'later'], shard);
     }
+    assert.deepEqual(await pair.shardKey('shop.placed'), { k: 1, _id: 1 });
     await pair.assertEqual();
   });
 

@@ -83,23 +83,36 @@ describe('a sharded cluster synced into one with another number of shards', func
       await admin({ updateZoneKeyRange: 'shop.items', ...elsewhere });
       await source().insertMany(items(600));
       await using syncer = await pair.syncing({});
+      // One that is sharded during the sync has them, too.
+      await shop().createCollection('later');
+      await admin({ updateZoneKeyRange: 'shop.later', ...range });
+      await admin({ shardCollection: 'shop.later', key: { k: 1 } });
+      await shop().collection<Item>('later').insertMany(items(600));
       await commitAndWait(syncer);
       await pair.assertEqual();
+      const later = (await pair.destination.onShards('shop.later'))['shard-2'] ?? [];
+      assert.equal(later.filter(({ k }) => Number(k) >= 2100).length, 300);
       const far = (await pair.destination.onShards('shop.items'))['shard-2'] ?? [];
       assert.equal(far.filter(({ k }) => Number(k) >= 2100).length, 300);
       const tags = pair.destination.client
         .db('config')
         .collection('tags')
-        .find({}, { projection: { _id: 0 } });
+        .find({}, { projection: { _id: 0 }, sort: { ns: 1 } });
+      const { min, max } = range;
       assert.deepEqual(await tags.toArray(), [
-        { ns: 'shop.items', min: range.min, max: range.max, tag: 'far' },
+        { ns: 'shop.items', min, max, tag: 'far' },
+        { ns: 'shop.later', min, max, tag: 'far' },
       ]);
     } finally {
       for (const { min, max } of [range, elsewhere])
         await admin({ updateZoneKeyRange: 'shop.items', min, max, zone: null });
+      const { min, max } = range;
+      for (const { client } of [pair.source, pair.destination]) {
+        const none = { updateZoneKeyRange: 'shop.later', min, max, zone: null };
+        await client.db('admin').command(none);
+      }
       await admin({ removeShardFromZone: 'from-1', zone: 'far' });
       await admin({ removeShardFromZone: 'from-0', zone: 'nowhere else' });
-      const { min, max } = range;
       await pair.destination.admin({ updateZoneKeyRange: 'shop.items', min, max, zone: null });
       await pair.destination.admin({ removeShardFromZone: 'shard-2', zone: 'far' });
     }
