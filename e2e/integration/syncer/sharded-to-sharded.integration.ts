@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { MaxKey, type Document } from 'mongodb';
+import { until } from '../../ground/until.ts';
 import { commitAndWait, forward } from './cluster-pair.ts';
 import { failureOf, useShardedPair } from './sharded-pair.ts';
 import { holdCommands } from './slow-commands.ts';
@@ -292,6 +293,22 @@ describe('a sharded cluster synced into one with another number of shards', func
     await admin({ reshardCollection: 'shop.items', key: { _id: 'hashed' } });
     await syncer.commit();
     assert.match(await failureOf(syncer), /shop\.items was resharded/);
+  });
+
+  it('stops by name where a collection of the source is another one on its primary shard', async () => {
+    await halves('shop.items', 350);
+    await source().insertMany(items(100));
+    const alone = pair.source.ground?.cluster.shardClient('from-0').db('shop');
+    assert.ok(alone);
+    await alone.command({ convertToCapped: 'items', size: 100_000 });
+    await using syncer = await pair.syncer();
+    await syncer.start(forward);
+    await until(
+      'the failure',
+      async () => (await syncer.getProgress()).body['error'] !== undefined,
+      60_000,
+    );
+    assert.match(await failureOf(syncer), /^ChangeNotSupported: shop\.items is one collection on/);
   });
 
   it('keeps documents of one _id on several shards as they are, or stops where there is no room for both', async () => {
