@@ -42,6 +42,8 @@ export async function readCatalog(
       const collection = String(info.get('name')?.value);
       const namespace = `${name}.${collection}`;
       if (systemCollections.has(collection) || exclude.includes(namespace)) continue;
+      // The server keeps it for a command that is under way, or has failed, and drops it by itself.
+      if (fieldsOf(info.get('options')?.bytes).get('temp')?.value === true) continue;
       entries.push([namespace, await readEntry(db, collection, info)]);
     }
   }

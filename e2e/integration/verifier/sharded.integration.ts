@@ -57,6 +57,17 @@ describe('the verifier with sharded clusters', function () {
     await assertEqual(single, wide);
   });
 
+  it('passes over a collection that the source keeps for a command alone', async () => {
+    const { set, wide } = deployments;
+    const o = { create: 'tmp.agg_out.1', temp: true };
+    await set.client.db('admin').command({ applyOps: [{ op: 'c', ns: 'shop.$cmd', o }] });
+    try {
+      await assertEqual(set, wide);
+    } finally {
+      await set.client.db('shop').dropCollection('tmp.agg_out.1');
+    }
+  });
+
   it('splits what lies on several shards into ranges that have each document once', async () => {
     const { client, uri } = deployments.wide;
     await using cluster = createClusterClient({ uri, option: 'uri', appName: 'ranges' });
