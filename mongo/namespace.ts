@@ -30,6 +30,12 @@ export function namespaceText({ db, coll }: Namespace): string {
   return `${db}.${coll}`;
 }
 
+/** The namespace of a `db.coll`: names of databases have no dots. */
+export function namespaceFrom(text: string): Namespace {
+  const dot = text.indexOf('.');
+  return { db: text.slice(0, dot), coll: text.slice(dot + 1) };
+}
+
 export function isSameNamespace(left: Namespace, right: Namespace): boolean {
   return left.db === right.db && left.coll === right.coll;
 }

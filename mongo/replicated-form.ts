@@ -38,6 +38,14 @@ export function replicatedOptions(options: Document): Document {
   return { ...rest, capped: true, size: new Double(maxCappedBytes) };
 }
 
+/**
+ * True for a collection that the server keeps for one command, as for `$out`, and drops by itself: at the end of the command, which
+ * may be a while after its answer where it has failed, or when it is started again.
+ */
+export function isKeptForCommand(options: Document): boolean {
+  return isTrue(options['temp']);
+}
+
 /** True for the index on _id that every collection has. */
 export function isIdIndex({ name, key, clustered }: IndexSpec): boolean {
   const [first, ...more] = key.elements();

@@ -209,6 +209,12 @@ export const errorTable = {
     action:
       'Remove the duplicates that the description names, then restart the program: the commit goes on.',
   },
+  IndexBuildRefused: {
+    ...fatal,
+    reason: 'IndexBuildRefused',
+    action:
+      'Correct on both sides what the description names, then restart the program: the commit goes on.',
+  },
   InvalidShardKeyValue: {
     ...fatal,
     reason: 'InvalidShardKeyValue',

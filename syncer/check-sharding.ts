@@ -7,6 +7,7 @@ import { runCommand } from '../mongo/run-command.ts';
 import { supportsShardKey } from '../mongo/shard-key.ts';
 import type { Topology } from '../mongo/topology.ts';
 import { SyncError } from '../service/errors.ts';
+import { sleep } from '../service/sleep.ts';
 import { namespaceOf, shardKeyOf, type ShardingOptions } from './api/sharding-options.ts';
 import { checkUniqueIndexes, keyText } from './catalog/shard-key-conflicts.ts';
 
@@ -48,6 +49,10 @@ function cappedText(options: Document): string | undefined {
   return isTrue(options['capped']) ? 'capped collection' : undefined;
 }
 
+/** How long a balancer that is stopped may be in a round: it begins one every ten seconds, to find that it is stopped (6.0.5). */
+const lastRoundMs = 5_000;
+const pollMs = 100;
+
 /**
  * Makes sure that no chunks move while a sync runs.
  * @throws SyncError BalancerRunning.
@@ -59,14 +64,18 @@ export async function checkBalancer(
   signal: AbortSignal,
 ): Promise<void> {
   if (kind !== 'sharded') return;
-  const { mode, inBalancerRound } = await runCommand(
-    cluster.admin,
-    { balancerStatus: 1 },
-    { signal },
-  );
-  if (mode === 'off' && inBalancerRound !== true) return;
-  throw new SyncError(
-    'BalancerRunning',
-    `the balancer of ${option} ${mode === 'off' ? 'is in its last round' : `runs (mode ${String(mode)})`}`,
-  );
+  const endMs = performance.now() + lastRoundMs;
+  for (;;) {
+    const status = await runCommand(cluster.admin, { balancerStatus: 1 }, { signal });
+    const { mode, inBalancerRound } = status;
+    if (mode !== 'off')
+      throw new SyncError(
+        'BalancerRunning',
+        `the balancer of ${option} runs (mode ${String(mode)})`,
+      );
+    if (inBalancerRound !== true) return;
+    if (performance.now() > endMs)
+      throw new SyncError('BalancerRunning', `the balancer of ${option} is in its last round`);
+    await sleep(pollMs, signal);
+  }
 }

@@ -77,7 +77,8 @@ export class LiveSync {
   /** Keeps a warning for the people who look at progress. */
   async addWarning(warning: string): Promise<void> {
     await this.#store.addWarning(warning);
-    this.adopt({ ...this.stored, warnings: [...this.stored.warnings, warning] });
+    const others = this.stored.warnings.filter((one) => one !== warning);
+    this.adopt({ ...this.stored, warnings: [...others, warning] });
   }
 
   /** Pauses this instance, or lets it go on. */

@@ -2,14 +2,18 @@ import { Timestamp } from 'mongodb';
 import { isAtMost, majorityTime, writeNoop } from '../mongo/cluster-time.ts';
 import { buildCatalog } from './catalog/build-catalog.ts';
 import { createCollection } from './catalog/create-collections.ts';
+import { dropNamespace } from './catalog/destination-catalog.ts';
 import { followChanges } from './changes/follow-changes.ts';
 import type { StreamStart } from './changes/change-reader.ts';
+import { settleIndexes } from './commit/settle-indexes.ts';
 import { settleShardKeys } from './commit/settle-shard-keys.ts';
 import { restoreCharacteristics } from './commit/restore.ts';
 import { setWriteBlocking } from './commit/write-blocking.ts';
 import { commandWaitsFor, workWaitsFor } from './coordination/instances.ts';
 import { copyCollection, copyCollections, finishCopy } from './copy/initial-copy.ts';
 import { planCopy } from './copy/plan-copy.ts';
+import { namespaceText } from '../mongo/namespace.ts';
+import { isKeptForCommand } from '../mongo/replicated-form.ts';
 import { retrying } from '../mongo/retrying.ts';
 import { retryingWrites } from './earlier-writes.ts';
 import { clearFormerState, handOver } from './reverse/hand-over.ts';
@@ -175,6 +179,12 @@ async function restore(context: SyncContext, live: LiveSync): Promise<void> {
   await retryingWrites(context, 'restore', async () => {
     await settleShardKeys(context);
   });
+  if (!live.current.canWrite) {
+    await retryingWrites(context, 'restore', async () => {
+      await dropKeptForCommands(context);
+    });
+    await settleIndexes(context);
+  }
   await restoreCharacteristics(context, {
     beforeWritable: async () => {
       await fixWritableTime(context, live);
@@ -183,6 +193,16 @@ async function restore(context: SyncContext, live: LiveSync): Promise<void> {
       await live.update({ canWrite: true });
     },
   });
+}
+
+/** What the source kept for a command at the commit's time is dropped there, unseen: nobody would drop it on the destination. */
+async function dropKeptForCommands(context: SyncContext): Promise<void> {
+  for (const { uuid, namespace, options } of context.catalog.collections()) {
+    if (!isKeptForCommand(options)) continue;
+    await dropNamespace(context, namespace);
+    await context.catalog.remove(uuid);
+    context.logger.info({ namespace: namespaceText(namespace) }, 'dropped: of a command alone');
+  }
 }
 
 async function copyWithSummary(context: SyncContext): Promise<void> {

@@ -1,22 +1,17 @@
 import assert from 'node:assert/strict';
-import { assertEqualClusters } from '../ground/compare.ts';
 import { operatorNamespace } from '../ground/kubernetes/operator-release.ts';
 import { whileSlow } from '../ground/mongod/slow-command.ts';
-import { shopDatabase } from '../ground/shop/shop-collections.ts';
 import { startShopWriter } from '../ground/shop/shop-writer.ts';
 import { until } from '../ground/until.ts';
-import type { Deployment } from '../ground/deployment.ts';
 import {
   example,
   hasCaughtUp,
-  lookInto,
   operatorSelector,
   syncName,
   withMigration,
   type Migration,
 } from './migration.ts';
-
-const syncerPod = `${syncName}-syncer-0`;
+import { commit, isCopying, killSyncer } from './syncer-pods.ts';
 
 describe('a sync whose processes are killed', () => {
   it('ends equal after its syncer was killed during the copy and during change events', async () => {
@@ -33,13 +28,11 @@ describe('a sync whose processes are killed', () => {
             async () => await isCopying(destination),
             60_000,
           );
-          await killSyncer(migration, 'container');
-          assert.equal(await phaseOf(destination), 'copy');
+          assert.equal(await killSyncer(migration, 'container'), 'copy');
         });
         await namespace.untilSync(syncName, 'it has caught up', hasCaughtUp);
         for (const what of ['container', 'pod'] as const) {
-          await killSyncer(migration, what);
-          assert.equal(await phaseOf(destination), 'changes');
+          assert.equal(await killSyncer(migration, what), 'changes');
           const { writes } = writer;
           await until('the application has written more', () => writer.writes > writes + 200);
         }
@@ -78,39 +71,6 @@ describe('a sync whose processes are killed', () => {
   });
 });
 
-async function commit({ namespace, source, destination }: Migration): Promise<void> {
-  await namespace.setState(syncName, 'Committed');
-  await namespace.untilSync(
-    syncName,
-    'it is committed',
-    ({ status }) => status?.phase === 'Committed',
-  );
-  await assertEqualClusters(source.uri('admin'), destination.uri('admin'));
-}
-
-/** Kills the syncer and waits until another process has taken its place. */
-async function killSyncer(migration: Migration, what: 'container' | 'pod'): Promise<void> {
-  const { cluster, namespace, destination } = migration;
-  const before = await incarnationOf(destination);
-  if (what === 'container') {
-    await cluster.killContainer(syncerPod, { namespace: namespace.name });
-  } else {
-    // As when its node is lost.
-    await namespace.kubectl(['delete', 'pod', syncerPod, '--grace-period=0', '--force']);
-  }
-  await until(
-    'another process goes on',
-    async () => (await incarnationOf(destination)) !== before,
-    60_000,
-  );
-}
-
-async function incarnationOf(destination: Deployment): Promise<unknown> {
-  return await lookInto(destination, 'clustersync_internal', async (db) => {
-    return (await db.collection('instances').findOne())?.['incarnation'] as unknown;
-  });
-}
-
 /** The operator's one pod. */
 async function operatorPod({ cluster }: Migration): Promise<string> {
   const name = '--output=jsonpath={.items[0].metadata.name}';
@@ -121,19 +81,6 @@ async function operatorPod({ cluster }: Migration): Promise<string> {
 async function killOperator(migration: Migration): Promise<void> {
   await migration.cluster.killContainer(await operatorPod(migration), {
     namespace: operatorNamespace,
-  });
-}
-
-async function phaseOf(destination: Deployment): Promise<unknown> {
-  return await lookInto(destination, 'clustersync_internal', async (db) => {
-    return (await db.collection('sync').findOne())?.['phase'] as unknown;
-  });
-}
-
-async function isCopying(destination: Deployment): Promise<boolean> {
-  if ((await phaseOf(destination)) !== 'copy') return false;
-  return await lookInto(destination, shopDatabase, async (db) => {
-    return (await db.collection('orders').countDocuments({}, { limit: 1 })) > 0;
   });
 }
 

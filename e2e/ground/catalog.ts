@@ -42,6 +42,8 @@ export async function readCatalog(
       const collection = String(info.get('name')?.value);
       const namespace = `${name}.${collection}`;
       if (systemCollections.has(collection) || exclude.includes(namespace)) continue;
+      // The server keeps it for a command that is under way, or has failed, and drops it by itself.
+      if (fieldsOf(info.get('options')?.bytes).get('temp')?.value === true) continue;
       entries.push([namespace, await readEntry(db, collection, info)]);
     }
   }
@@ -52,7 +54,8 @@ async function readEntry(db: Db, collection: string, info: Fields): Promise<Cata
   const type = String(info.get('type')?.value);
   const options = fieldsOf(info.get('options')?.bytes);
   const specs = type === 'view' ? [] : await list(db, { listIndexes: collection });
-  const indexes = specs.map(fieldsOf);
+  const uneven = type === 'view' ? new Set() : await unevenIndexes(db, collection);
+  const indexes = specs.map(fieldsOf).filter((spec) => !uneven.has(spec.get('name')?.value));
   return {
     database: db.databaseName,
     collection,
@@ -61,6 +64,19 @@ async function readEntry(db: Db, collection: string, info: Fields): Promise<Cata
     options: canonicalText(options),
     indexes: new Map(indexes.map((spec) => [String(spec.get('name')?.value), canonicalText(spec)])),
   };
+}
+
+/** The names of indexes that some shards have of a collection and others do not: they are none of the collection. */
+async function unevenIndexes(db: Db, collection: string): Promise<ReadonlySet<unknown>> {
+  const rows: Document[] = await db
+    .collection(collection)
+    .aggregate([{ $indexStats: {} }])
+    .toArray();
+  const shards = new Set(rows.map(({ shard }) => String(shard)));
+  const names = rows.map(({ name }) => String(name));
+  return new Set(
+    names.filter((name) => names.filter((other) => other === name).length < shards.size),
+  );
 }
 
 /** One field: its value decoded, with its BSON type, and its bytes. */

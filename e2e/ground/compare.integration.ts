@@ -115,7 +115,7 @@ describe('compare', () => {
         await shop.collection('log').insertMany([{ _id: 1 as never }, { _id: 2 as never }]);
       },
       'shop.log',
-      /^the same documents in another order$/,
+      /^the same documents of a capped collection in another order$/,
     );
   });
 

@@ -168,7 +168,9 @@ async function* differencesOfDocuments(
     isExplained = true;
     yield { namespace, id, kind: 'not on the source' };
   }
-  if (!isExplained) yield { namespace, kind: 'the same documents in another order' };
+  if (isExplained) return;
+  const what = entry.isCapped ? 'of a capped collection ' : '';
+  yield { namespace, kind: `the same documents ${what}in another order` };
 }
 
 function documentsOf(client: MongoClient, entry: CatalogEntry): FindCursor<Buffer> {

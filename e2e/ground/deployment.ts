@@ -1,11 +1,12 @@
-import { startReplicaSet } from './mongod/replica-set.ts';
-import type { TestUser } from './mongod/users.ts';
-import { startShardedCluster, type ShardedClusterOptions } from './sharded/sharded-cluster.ts';
+import { startReplicaSet, type ReplicaSet } from './mongod/replica-set.ts';
+import {
+  startShardedCluster,
+  type ShardedCluster,
+  type ShardedClusterOptions,
+} from './sharded/sharded-cluster.ts';
 
 /** A running deployment of either kind, that pods of a cluster can reach. It ends with this object. */
-export interface Deployment extends AsyncDisposable {
-  uri(user: TestUser): string;
-}
+export type Deployment = ReplicaSet | ShardedCluster;
 
 /** What a deployment is: a replica set, or a sharded cluster of so many shards. */
 export type DeploymentKind = 'replicaSet' | ShardedClusterOptions['shards'];
@@ -21,9 +22,10 @@ export async function startDeployment(
     name,
     bindIp: [hostAddress],
     advertisedHost: hostAddress,
+    parameters: { enableTestCommands: 1 },
     ...(signal && { signal }),
   };
   return kind === 'replicaSet'
-    ? await startReplicaSet({ ...options, members: 1, parameters: { enableTestCommands: 1 } })
+    ? await startReplicaSet({ ...options, members: 1 })
     : await startShardedCluster({ ...options, shards: kind });
 }

@@ -17,7 +17,7 @@ import type { SyncContext } from '../sync-context.ts';
 /** What changes of the destination's catalog need. */
 export type Destination = Pick<
   SyncContext,
-  'destination' | 'signal' | 'logger' | 'options' | 'requireLease'
+  'destination' | 'destinationShards' | 'signal' | 'logger' | 'options' | 'requireLease'
 >;
 
 /** What changing the catalog of the destination needs. */
@@ -180,6 +180,8 @@ async function createReplicatedIndex(
     await runCreateIndexes(context, namespace, [spec]);
   } catch (error) {
     if (!isRefusal(error)) throw error;
+    // Each shard builds it by itself: what others have made of it would refuse documents, and is not listed everywhere.
+    if (context.destinationShards.length > 0) await dropUnlessNeeded(context, namespace, spec.name);
     context.logger.debug(
       { namespace: namespaceText(namespace), index: spec.name, reason: messageOf(error) },
       'index is left to the commit',
@@ -188,7 +190,7 @@ async function createReplicatedIndex(
 }
 
 /** The server's word that it will not do it, however often it is asked. */
-function isRefusal(error: unknown): boolean {
+export function isRefusal(error: unknown): boolean {
   return codeOf(error) !== undefined && !isTransient(error);
 }
 
@@ -217,6 +219,21 @@ export async function runCreateIndexes(
 function withExplicitCollation(spec: IndexSpec): Document {
   if (spec['collation'] !== undefined || Number(spec['v']) < 2) return spec;
   return { ...spec, collation: { locale: 'simple' } };
+}
+
+/** Drops an index, other than one that the shard key needs: no document is refused by that. */
+export async function dropUnlessNeeded(
+  context: Changing,
+  namespace: Namespace,
+  name: string,
+): Promise<boolean> {
+  try {
+    await dropIndex(context, namespace, name);
+    return true;
+  } catch (error) {
+    if (codeOf(error) !== serverCode.cannotDropShardKeyIndex) throw error;
+    return false;
+  }
 }
 
 /** Drops an index; one that is not there is as good as dropped. */

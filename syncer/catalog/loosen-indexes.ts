@@ -3,9 +3,8 @@ import { bsonType } from '../../mongo/raw-bson.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
 import { isIdIndex } from '../../mongo/replicated-form.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
-import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import type { SyncContext } from '../sync-context.ts';
-import { dropIndex } from './destination-catalog.ts';
+import { dropUnlessNeeded } from './destination-catalog.ts';
 
 /**
  * True for indexes that can refuse a document: two arrays in one compound key, an array in a hashed key, what is no
@@ -29,14 +28,9 @@ export async function dropRefusingIndexes(
 ): Promise<void> {
   const present = (await listIndexes(context.destination, namespace, context.signal)) ?? [];
   for (const { name } of present.filter(canRefuse)) {
-    try {
-      // Each instance may: it changes nothing that the catalog says.
-      await dropIndex({ ...context, requireLease: () => undefined }, namespace, name);
-    } catch (error) {
-      // What it refuses, no index of the shard key takes.
-      if (codeOf(error) === serverCode.cannotDropShardKeyIndex) continue;
-      throw error;
-    }
+    // Each instance may: it changes nothing that the catalog says.
+    const changing = { ...context, requireLease: () => undefined };
+    if (!(await dropUnlessNeeded(changing, namespace, name))) continue;
     context.logger.debug(
       { namespace: namespaceText(namespace), index: name },
       'index is left to the commit: it refuses a document',

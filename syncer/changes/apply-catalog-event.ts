@@ -172,8 +172,11 @@ async function applyRename(
     );
   }
   await renameCollection(context, tracked, to);
+  // It is kept for good from then on.
+  const { temp: _temp, ...options } = tracked.options;
   await context.catalog.put({
     ...tracked,
+    options,
     namespace: to,
     namedAt: event.time,
     namedBy: event.time,

@@ -3,6 +3,7 @@ import type { Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { codeOf, isCappedSnapshot, serverCode } from '../../mongo/server-errors.ts';
+import { backoffMs, sleep } from '../../service/sleep.ts';
 import { anyOf } from '../copy/check-duplicate-ids.ts';
 import { readConcernNow } from './read-concern.ts';
 import { locateCollection } from '../catalog/locate-collection.ts';
@@ -17,8 +18,8 @@ export async function* readDocuments(
   const tracked = context.catalog.collection(collection.toHexString(false));
   let namespace = tracked?.namespace;
   const readConcern = readConcernNow(context, tracked?.shardKey ?? null);
-  for (;;) {
-    namespace ??= (await locateCollection(context, collection))?.namespace;
+  for (let searches = 0; ; searches++) {
+    namespace ??= (await locateCollection(context, collection, searches))?.namespace;
     if (namespace === undefined) return;
     try {
       yield* findDocuments(context, namespace, {
@@ -32,6 +33,7 @@ export async function* readDocuments(
       if (codeOf(error) !== serverCode.collectionUuidMismatch && !isCappedSnapshot(error))
         throw error;
       namespace = undefined;
+      await sleep(backoffMs(searches), context.signal);
     }
   }
 }

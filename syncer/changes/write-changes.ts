@@ -1,5 +1,6 @@
 import { BSON, MongoServerError, type Document } from 'mongodb';
 import { documentSequence } from '../../mongo/document-sequence.ts';
+import { isTrue } from '../../mongo/replicated-form.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
 import { decodeElement } from '../../mongo/raw-value.ts';
@@ -8,6 +9,7 @@ import { SyncError } from '../../service/errors.ts';
 import { checkDuplicateIds } from '../copy/check-duplicate-ids.ts';
 import { deleteDocuments } from '../copy/delete-documents.ts';
 import { insertDocuments, throwWriteErrors, writeOptions } from '../copy/insert-documents.ts';
+import { dropRefusingIndexes } from '../catalog/loosen-indexes.ts';
 import { isScattered } from '../catalog/scattered.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -112,11 +114,37 @@ export async function putOrUpdate(
       'a change is applied the long way',
     );
     const taken = rest.slice(index, index + together);
+    if (isTrue(collection.options['capped']) && (await putInPlace(context, collection, write))) {
+      rest = rest.slice(index + 1);
+      continue;
+    }
     if (together === 1 && !isOnShards) await applyTheLongWay(context, collection, write);
     else await putAsTheyAre(context, collection, taken);
     rest = rest.slice(index + taken.length);
   }
   return { newCount, insertCount: writes.filter(({ kind }) => kind === 'insert').length };
+}
+
+/**
+ * Applies a change of a capped collection that an index has refused, without that index: what is deleted and inserted would
+ * lose its place.
+ * @returns false where it is refused for another reason.
+ */
+async function putInPlace(
+  context: SyncContext,
+  collection: TrackedCollection,
+  write: DocumentWrite,
+): Promise<boolean> {
+  await dropRefusingIndexes(context, collection.namespace);
+  const statement = updateStatement(write, { isMulti: false, shardKey: null });
+  const answer = await runWrite(context, collection.namespace, {
+    update: collection.namespace.coll,
+    bypassDocumentValidation: true,
+    updates: documentSequence('updates', [statement]),
+  });
+  const [failed] = (answer['writeErrors'] ?? []) as Document[];
+  if (failed && isTransient(new MongoServerError(failed))) throw new MongoServerError(failed);
+  return failed === undefined;
 }
 
 /**

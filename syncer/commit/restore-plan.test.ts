@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { BSON, Int32 } from 'mongodb';
 import { replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
 import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
-import { planIndexes, planOptions, type OptionsStep } from './restore-plan.ts';
+import { planIndexes, planIndexesOfShards, planOptions, type OptionsStep } from './restore-plan.ts';
 
 const index = (options: object = {}): IndexSpec =>
   decodeIndexSpec(
@@ -58,6 +58,28 @@ describe('planIndexes', () => {
     const id = index({ key: { _id: 1 }, name: '_id_' });
     assert.deepEqual(planIndexes([id, index({ unique: true })], []), [
       { kind: 'build', spec: index({ unique: true }) },
+    ]);
+  });
+});
+
+describe('planIndexesOfShards', () => {
+  const spec = index({ unique: true });
+
+  it('asks once for what several shards need', () => {
+    const present = [[replicatedIndex(spec)], [index({ prepareUnique: true })], [spec]];
+    assert.deepEqual(planIndexesOfShards([spec], present), [
+      { kind: 'prepareUnique', name: 'a_1' },
+      { kind: 'convertToUnique', name: 'a_1' },
+    ]);
+    assert.deepEqual(planIndexesOfShards([spec], [[spec], [spec]]), []);
+  });
+
+  it('builds what one shard lacks, after everything else', () => {
+    const other = index({ name: 'b', key: { b: new Int32(1) }, hidden: true });
+    const present = [[replicatedIndex(other)], [spec, other]];
+    assert.deepEqual(planIndexesOfShards([spec, other], present), [
+      { kind: 'modify', name: 'b', change: { name: 'b', hidden: true } },
+      { kind: 'build', spec },
     ]);
   });
 });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Document } from 'mongodb';
 import type { IndexSpec } from '../../mongo/specification.ts';
 import { isIdIndex, isTrue } from '../../mongo/replicated-form.ts';
@@ -23,9 +24,28 @@ export function planIndexes(
   const steps = trueIndexes
     .filter((spec) => !isIdIndex(spec))
     .flatMap((wanted) => stepsOf(wanted, presentByName.get(wanted.name)));
-  // An index stands beside another on the same keys only when one of the two is unique by then.
+  return buildsLast(steps);
+}
+
+/** An index stands beside another on the same keys only when one of the two is unique by then. */
+function buildsLast(steps: readonly IndexStep[]): IndexStep[] {
   const isBuilt = (step: IndexStep): boolean => step.kind === 'build';
   return [...steps.filter((step) => !isBuilt(step)), ...steps.filter(isBuilt)];
+}
+
+/**
+ * The steps from the indexes that each shard of the destination has to the true ones: what has to be done on one of them is
+ * asked for on all.
+ */
+export function planIndexesOfShards(
+  trueIndexes: readonly IndexSpec[],
+  shards: Iterable<readonly IndexSpec[]>,
+): IndexStep[] {
+  const steps = Array.from(shards, (present) => planIndexes(trueIndexes, present)).flat();
+  const distinct = steps.filter(
+    (step, at) => !steps.slice(0, at).some((earlier) => isDeepStrictEqual(earlier, step)),
+  );
+  return buildsLast(distinct);
 }
 
 function stepsOf(wanted: IndexSpec, present: IndexSpec | undefined): IndexStep[] {

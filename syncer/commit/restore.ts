@@ -3,18 +3,21 @@ import { findInDatabase, listIndexes } from '../../mongo/catalog.ts';
 import { isIdIndex, isTrue } from '../../mongo/replicated-form.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
+import { readShardIndexes } from '../../mongo/shard-indexes.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import {
   collectionAt,
   convertToCapped,
+  isRefusal,
   modifyCollection,
   runCreateIndexes,
 } from '../catalog/destination-catalog.ts';
+import { canRefuse } from '../catalog/loosen-indexes.ts';
 import { retryingWrites } from '../earlier-writes.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
-import { planIndexes, planOptions, type IndexStep } from './restore-plan.ts';
+import { planIndexes, planIndexesOfShards, planOptions, type IndexStep } from './restore-plan.ts';
 import { settleShardKeyIndex, supportShardKey } from '../catalog/shard-collection.ts';
 import { setWriteBlocking } from './write-blocking.ts';
 
@@ -25,7 +28,8 @@ import { setWriteBlocking } from './write-blocking.ts';
  *
  * What users do to the catalog from then on counts: a collection that they have renamed is looked up by its UUID, one
  * that they have dropped is left alone, and so is one of the same name that they have made.
- * @throws SyncError UniqueIndexViolation with examples, when documents of the source break a unique index.
+ * @throws SyncError UniqueIndexViolation with examples, when documents of the source break a unique index; IndexBuildRefused
+ * when the destination will not build another.
  */
 export async function restoreCharacteristics(
   context: SyncContext,
@@ -38,7 +42,7 @@ export async function restoreCharacteristics(
     const target = { namespace: collection.namespace };
     await convertOptions(context, collection);
     for (const step of await stepsFor(context, collection, target)) {
-      if (isBeforeWritable(step)) await runStep(context, target, step);
+      if (isBeforeWritable(step)) await runStepBeforeUsers(context, target, step);
     }
   });
   await retryingWrites(context, 'restore', async () => {
@@ -72,9 +76,29 @@ interface Target {
   readonly uuid?: UUID;
 }
 
-/** What keeps duplicates out of an index that is going to be unique. */
+/** What has to keep out documents before users write them: those that an index refuses, or that it may not have twice. */
 function isBeforeWritable(step: IndexStep): boolean {
-  return step.kind === 'prepareUnique' || (step.kind === 'build' && isTrue(step.spec['unique']));
+  if (step.kind !== 'build') return step.kind === 'prepareUnique';
+  return isTrue(step.spec['unique']) || canRefuse(step.spec);
+}
+
+/** Such steps. One that stands in the way of another, which is not unique yet, is left to when that is. */
+async function runStepBeforeUsers(
+  context: SyncContext,
+  target: Target,
+  step: IndexStep,
+): Promise<void> {
+  try {
+    await runStep(context, target, step);
+  } catch (error) {
+    if (step.kind !== 'build' || !isTaken(error)) throw error;
+  }
+}
+
+/** The server's word that another index has the name or the keys. */
+function isTaken(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === serverCode.indexOptionsConflict || code === serverCode.indexKeySpecsConflict;
 }
 
 async function forEachCollection(
@@ -106,27 +130,32 @@ async function whereItIs(
       await run({ namespace: now.namespace, uuid: now.uuid }, now.options);
       return;
     } catch (error) {
-      const code = codeOf(error);
-      if (code === undefined || !movedCodes.has(code)) throw error;
+      if (!isMoved(error)) throw error;
     }
   }
 }
 
-/** Somebody has dropped or renamed what a step is about. */
-const movedCodes: ReadonlySet<number> = new Set([
-  serverCode.collectionUuidMismatch,
-  serverCode.namespaceNotFound,
-  serverCode.indexNotFound,
-]);
+/** True where somebody has dropped or renamed what a step is about. */
+function isMoved(error: unknown): boolean {
+  const code = codeOf(error);
+  return (
+    code === serverCode.collectionUuidMismatch ||
+    code === serverCode.namespaceNotFound ||
+    code === serverCode.indexNotFound
+  );
+}
 
 async function stepsFor(
   context: SyncContext,
-  { indexes }: TrackedCollection,
+  { indexes, shardKey }: TrackedCollection,
   { namespace }: Target,
 ): Promise<IndexStep[]> {
-  if (context.options.buildIndexes === 'never' || indexes.every(isIdIndex)) return [];
-  const present = await listIndexes(context.destination, namespace, context.signal);
-  return planIndexes(indexes, present ?? []);
+  const { destination, options, signal } = context;
+  if (options.buildIndexes === 'never' || indexes.every(isIdIndex)) return [];
+  const present = (await listIndexes(destination, namespace, signal)) ?? [];
+  if (shardKey === null) return planIndexes(indexes, present);
+  const onShards = await readShardIndexes(destination, namespace, present, signal);
+  return planIndexesOfShards(indexes, onShards.values());
 }
 
 /** An index that a user has made where one is still to be built stays. */
@@ -138,10 +167,7 @@ async function runStepBesideUsers(
   try {
     await runStep(context, target, step);
   } catch (error) {
-    const code = codeOf(error);
-    const isTaken =
-      code === serverCode.indexOptionsConflict || code === serverCode.indexKeySpecsConflict;
-    if (step.kind !== 'build' || !isTaken) throw error;
+    if (step.kind !== 'build' || !isTaken(error)) throw error;
     await context.warn(
       `index ${step.spec.name} of ${namespaceText(target.namespace)} was not built: ${messageOf(error)}`,
     );
@@ -177,16 +203,15 @@ async function runStep(context: SyncContext, target: Target, step: IndexStep): P
     }
   } catch (error) {
     const code = codeOf(error);
-    if (code !== serverCode.cannotConvertIndexToUnique && code !== serverCode.duplicateKey)
-      throw error;
     const name = step.kind === 'build' ? step.spec.name : step.name;
-    throw new SyncError(
-      'UniqueIndexViolation',
-      `index ${name} of ${namespaceText(target.namespace)} cannot be unique: ${duplicates(error)}`,
-      {
-        cause: error,
-      },
-    );
+    const index = `index ${name} of ${namespaceText(target.namespace)}`;
+    if (code === serverCode.cannotConvertIndexToUnique || code === serverCode.duplicateKey) {
+      const description = `${index} cannot be unique: ${duplicates(error)}`;
+      throw new SyncError('UniqueIndexViolation', description, { cause: error });
+    }
+    if (step.kind !== 'build' || !isRefusal(error) || isTaken(error) || isMoved(error)) throw error;
+    const description = `${index} cannot be built: ${messageOf(error)}`;
+    throw new SyncError('IndexBuildRefused', description, { cause: error });
   }
 }
 

@@ -48,12 +48,13 @@ export async function copyRange(
 ): Promise<number> {
   let bytes = 0;
   let from: Namespace | undefined = collection.namespace;
+  let searches = 0;
   await retrying(
     context,
     'copy',
     async (attempt) => {
       if (attempt > 0) await awaitEarlierWrites(context);
-      from ??= (await locateCollection(context, collection.uuid))?.namespace;
+      from ??= (await locateCollection(context, collection.uuid, searches++))?.namespace;
       if (!from) {
         context.logger.debug(
           { namespace: namespaceText(collection.namespace) },

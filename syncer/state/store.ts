@@ -125,10 +125,10 @@ export class SyncStore {
     return result.matchedCount > 0;
   }
 
-  /** Keeps a warning: the latest ones stay. */
+  /** Keeps a warning, once where work is repeated: the latest ones stay. */
   async addWarning(warning: string): Promise<void> {
     const push: Document = { warnings: { $each: [warning], $slice: -maxWarnings } };
-    await this.#sync.updateOne({ _id: 'sync' }, { $push: push });
+    await this.#sync.updateOne({ _id: 'sync', warnings: { $ne: warning } }, { $push: push });
   }
 
   /** Records that an instance is paused, or not any more. */

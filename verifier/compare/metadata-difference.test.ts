@@ -246,6 +246,24 @@ describe('metadataDifferences', () => {
       ]);
     });
 
+    it('takes what not all shards of the source have for no index of the collection', () => {
+      const shardIndexes = new Map([
+        ['s0', [idIndex, index({ name: 'a' }), index({ name: 'c' })]],
+        ['s1', [idIndex, index({ name: 'b' }), index({ name: 'c' })]],
+      ]);
+      const source = collection({}, index({ name: 'a' }), index({ name: 'c' }));
+      const uneven = { ...source, shardIndexes };
+      const right = collection({}, index({ name: 'c' }));
+      assert.deepEqual(metadataDifferences(uneven, right, final), []);
+      assert.deepEqual(metadataDifferences(uneven, source, during), []);
+      assert.deepEqual(metadataDifferences(uneven, source, final), [
+        { kind: 'extraIndex', index: 'a' },
+      ]);
+      assert.deepEqual(metadataDifferences(uneven, collection({}), during), [
+        { kind: 'missingIndex', index: 'c' },
+      ]);
+    });
+
     it('compares shard keys where both sides are sharded clusters', () => {
       const unsharded = { ...sharded({ a: 1 }), placement: { ...noPlacement } };
       const placed = (key: Document): NamespaceState => sharded(key);

@@ -2,6 +2,7 @@ import type { Document } from 'mongodb';
 import type { NamespaceInfo } from '../../mongo/catalog.ts';
 import { shardKeyFrom, supportsShardKey } from '../../mongo/shard-key.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
+import { unevenIndexes, type ShardIndexes } from '../../mongo/shard-indexes.ts';
 import { isIdIndex, replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
 import type { FieldDifference } from './document-difference.ts';
 import type { MetadataDifference } from './mismatch.ts';
@@ -12,10 +13,10 @@ import { fieldDifference } from './specification-difference.ts';
 /** What one side has of a namespace. */
 export interface NamespaceState {
   readonly info: NamespaceInfo;
-  /** All indexes; empty for what is not a collection. */
+  /** All indexes as they are listed; empty for what is not a collection. */
   readonly indexes: readonly IndexSpec[];
-  /** The indexes that each shard has of a sharded collection; read of the destination alone. */
-  readonly shardIndexes?: ReadonlyMap<string, readonly IndexSpec[]>;
+  /** The indexes that each shard has of a sharded collection. */
+  readonly shardIndexes?: ShardIndexes;
   /** Of a collection of a sharded cluster. */
   readonly placement: Placement | undefined;
 }
@@ -45,7 +46,7 @@ export function metadataDifferences(
   const options = optionDifference(optionsOf(source), optionsOf(destination), rules);
   return [
     ...(options ? [{ kind: 'options', ...options } as const] : []),
-    ...indexDifferencesOfShards(source.indexes, destination, rules),
+    ...indexDifferencesOfShards(source, destination, rules),
     ...placementDifferences(source.placement, destination.placement),
   ];
 }
@@ -67,17 +68,28 @@ function optionDifference(
   return isRight ? undefined : difference;
 }
 
-/** The differences of each shard, those that are the same on all of them once. */
+/**
+ * The differences of each shard of the destination, those that are the same on all of them once. An index that not all
+ * shards of the source have alike is none of the collection: the destination has it during a sync, as far as it does.
+ */
 function indexDifferencesOfShards(
-  source: readonly IndexSpec[],
+  source: NamespaceState,
   destination: NamespaceState,
   rules: MetadataRules,
 ): MetadataDifference[] {
+  const uneven = unevenIndexes(source.shardIndexes ?? new Map());
+  const isEven = ({ name }: IndexSpec): boolean => !uneven.has(name);
+  const isCompared = rules.isReplicatedFormRight ? isEven : () => true;
+  const expected = source.indexes.filter(isEven);
+  const compare = (indexes: readonly IndexSpec[]): MetadataDifference[] => {
+    const actual = { ...destination, indexes: indexes.filter(isCompared) };
+    return indexDifferences(expected, actual, rules);
+  };
   const { shardIndexes } = destination;
-  if (!shardIndexes?.size) return indexDifferences(source, destination, rules);
+  if (!shardIndexes?.size) return compare(destination.indexes);
   const found = new Map<string, { readonly difference: MetadataDifference; shards: string[] }>();
   for (const [shard, indexes] of shardIndexes) {
-    for (const difference of indexDifferences(source, { ...destination, indexes }, rules)) {
+    for (const difference of compare(indexes)) {
       const text = JSON.stringify(difference);
       const shards = [...(found.get(text)?.shards ?? []), shard];
       found.set(text, { difference, shards });

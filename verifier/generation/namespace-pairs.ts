@@ -6,7 +6,7 @@ import {
 } from '../../mongo/catalog.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
-import { isTrue } from '../../mongo/replicated-form.ts';
+import { isKeptForCommand, isTrue } from '../../mongo/replicated-form.ts';
 import { SyncError } from '../../service/errors.ts';
 
 /** What each side has under one name. */
@@ -40,7 +40,7 @@ export interface CatalogContext {
 }
 
 /**
- * Reads what both sides have, by namespace.
+ * Reads what both sides have, by namespace, without what the source keeps for a command: a commit leaves that out.
  * @param databases - in these databases; 'all' for all user databases of either side.
  * @throws SyncError TimeSeriesNotSupported, naming the first one that is selected.
  */
@@ -68,6 +68,10 @@ export async function readNamespacePairs(
       const known = pairs.get(namespaceText(namespace))?.source;
       pairs.set(namespaceText(namespace), { namespace, source: known, destination: info });
     }
+  }
+  for (const [name, pair] of pairs) {
+    const collection = sourceCollection(pair);
+    if (collection && isKeptForCommand(collection.options)) pairs.delete(name);
   }
   return pairs;
 }

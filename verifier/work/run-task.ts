@@ -4,6 +4,7 @@ import { idBound, type IdRange } from '../../mongo/id-range.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { codeOf, isReadRepeatable, serverCode } from '../../mongo/server-errors.ts';
+import { readShardIndexes } from '../../mongo/shard-indexes.ts';
 import { encodeSpec } from '../../mongo/specification.ts';
 import { messageOf } from '../../service/errors.ts';
 import { Binary } from 'mongodb';
@@ -19,7 +20,6 @@ import { metadataDifferences, type NamespaceState } from '../compare/metadata-di
 import type { DocumentDifference, MetadataDifference } from '../compare/mismatch.ts';
 import { wholeRange } from '../compare/read-documents.ts';
 import { readPlacement } from '../compare/read-placement.ts';
-import { readShardIndexes } from '../compare/read-shard-indexes.ts';
 import { splitRanges } from '../compare/split-ranges.ts';
 import {
   isCapped,
@@ -104,9 +104,7 @@ async function compareMetadata(
     readState(destination, pair.destination, signal),
   ]);
   const rules = { isReplicatedFormRight: kind !== 'last', mayLackIndexes };
-  if (!actual?.placement?.shardKey) return metadataDifferences(expected, actual, rules);
-  const shardIndexes = await readShardIndexes(destination, pair.namespace, actual.indexes, signal);
-  return metadataDifferences(expected, { ...actual, shardIndexes }, rules);
+  return metadataDifferences(expected, actual, rules);
 }
 
 async function readState(
@@ -119,7 +117,9 @@ async function readState(
   const { namespace } = info;
   const indexes = (await listIndexes(side.cluster, namespace, signal)) ?? [];
   const placement = side.isSharded ? await readPlacement(side, namespace, signal) : undefined;
-  return { info, indexes, placement };
+  if (!placement?.shardKey) return { info, indexes, placement };
+  const shardIndexes = await readShardIndexes(side.cluster, namespace, indexes, signal);
+  return { info, indexes, shardIndexes, placement };
 }
 
 async function compareCollection(

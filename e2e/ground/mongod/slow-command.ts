@@ -1,24 +1,39 @@
 import { MongoClient } from 'mongodb';
 
+/** What takes longer. */
+export interface SlowCommand {
+  readonly command: string;
+  readonly delayMs: number;
+}
+
 /** Runs something while a command of a server takes longer. The server needs `enableTestCommands`. */
 export async function whileSlow(
   uri: string,
-  { command, delayMs }: { readonly command: string; readonly delayMs: number },
+  slow: SlowCommand,
   run: () => Promise<void>,
 ): Promise<void> {
   await using client = new MongoClient(uri);
-  const set = async (mode: 'alwaysOn' | 'off'): Promise<void> => {
-    const data = { failCommands: [command], blockConnection: true, blockTimeMS: delayMs };
-    await client.db('admin').command({
-      configureFailPoint: 'failCommand',
-      mode,
-      ...(mode === 'alwaysOn' && { data }),
-    });
+  await whileAllSlow([client], slow, run);
+}
+
+/** Runs something while a command of some servers takes longer, also where another server of their cluster asks for it. */
+export async function whileAllSlow(
+  servers: readonly MongoClient[],
+  { command, delayMs }: SlowCommand,
+  run: () => Promise<void>,
+): Promise<void> {
+  const data = {
+    ...{ failCommands: [command], failInternalCommands: true },
+    ...{ blockConnection: true, blockTimeMS: delayMs },
   };
-  await set('alwaysOn');
+  const set = async (mode: object): Promise<void> => {
+    for (const server of servers)
+      await server.db('admin').command({ configureFailPoint: 'failCommand', ...mode });
+  };
+  await set({ mode: 'alwaysOn', data });
   try {
     await run();
   } finally {
-    await set('off');
+    await set({ mode: 'off' });
   }
 }

@@ -1,4 +1,4 @@
-import { MongoServerError, type Document, type MongoClient } from 'mongodb';
+import type { Document, MongoClient } from 'mongodb';
 import { SeededRandom } from './seeded-random.ts';
 
 /** Where a workload writes: two databases with a few collections each. */
@@ -197,7 +197,9 @@ function changesWith(
     [
       8,
       async (client, db, coll, random) =>
-        await createIndex(client, db, coll, random.pick(indexes)(random)),
+        await client
+          .db(db)
+          .command({ createIndexes: coll, indexes: [random.pick(indexes)(random)] }),
     ],
     [
       3,
@@ -239,23 +241,4 @@ function changesWith(
     ],
     [0.3, async (client, db) => await client.db(db).dropDatabase()],
   ];
-}
-
-/** Parallel arrays, arrays in a hashed key, no place, equal keys of a unique index. */
-const refusedByDocuments: ReadonlySet<unknown> = new Set([171, 11000, 16755, 16766]);
-
-/** What the documents of one shard have refused stands on the others: it is dropped there. */
-async function createIndex(
-  client: MongoClient,
-  db: string,
-  coll: string,
-  spec: Document,
-): Promise<Document> {
-  try {
-    return await client.db(db).command({ createIndexes: coll, indexes: [spec] });
-  } catch (error) {
-    if (error instanceof MongoServerError && refusedByDocuments.has(error.code))
-      await client.db(db).command({ dropIndexes: coll, index: String(spec['name']) });
-    throw error;
-  }
 }

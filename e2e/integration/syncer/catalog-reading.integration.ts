@@ -142,6 +142,21 @@ const cases: Readonly<Record<string, ReadingCase>> = {
       await fill(db, name);
     },
   },
+  'an index on a capped collection, in which a document was that it does not take': {
+    before: async (db, name) => {
+      await db.command({ create: name, capped: true, size: 100_000 });
+      await fill(db, name);
+    },
+    change: async (db, name) => {
+      const change = async (a: unknown): Promise<void> => {
+        await db.collection(name).updateOne({ n: 1 }, { $set: { a, b: a } });
+        await db.collection(name).replaceOne({ n: 2 }, { n: 2, a, b: a });
+      };
+      await change([1, 2]);
+      await change(1);
+      await db.command({ createIndexes: name, indexes: [{ key: { a: 1, b: 1 }, name: 'a, b' }] });
+    },
+  },
   'documents changed, removed and put again': {
     before: async (db, name) => {
       await fill(db, name);

@@ -151,6 +151,30 @@ describe('contract 4.2 and 4.1: collections that are changed, and odd ids, durin
     await pair.assertEqual();
   });
 
+  it('a collection that the server keeps for $out goes, and stays where it is renamed', async () => {
+    const db = pair.source.client.db('commands');
+    // The server lets nobody else create one.
+    const create = async (name: string): Promise<void> => {
+      const o = { create: name, temp: true };
+      await db.admin().command({ applyOps: [{ op: 'c', ns: 'commands.$cmd', o }] });
+      await db.collection(name).insertOne({ n: 1 });
+    };
+    await create('tmp.agg_out.1');
+    await create('tmp.agg_out.2');
+    await using syncer = await pair.syncing();
+    await db.collection('tmp.agg_out.2').rename('result');
+    await create('tmp.agg_out.3');
+    const kept = await db.listCollections({ 'options.temp': true }).toArray();
+    assert.equal(kept.length, 2);
+    await commitAndWait(syncer);
+    const copies = pair.destination.client.db('commands').listCollections();
+    assert.deepEqual(
+      (await copies.toArray()).map(({ name }) => name),
+      ['result'],
+    );
+    await pair.assertEqual();
+  });
+
   it('capped sizes and counts changed during the sync', async () => {
     const db = pair.source.client.db('data');
     await db.command({ create: 'larger', capped: true, size: 4096 });

@@ -262,6 +262,28 @@ describe('contract 4.2: indexes on the same keys, and changed during the sync', 
     await syncer.waitFor(({ state }) => state === 'COMMITTED');
     await pair.assertEqual();
   });
+
+  it('IndexBuildRefused names the index, before users may write; when it can be built the commit goes on', async () => {
+    const shop = pair.source.client.db('shop');
+    await createIndex(shop, 'items', { key: { a: 1, b: 1 }, name: 'two' });
+    await shop.collection<Numbered>('items').insertMany(numbered(0, 20));
+    await using syncer = await pair.syncing();
+    const copies = pair.destination.client.db('shop').collection('items');
+    await copies.dropIndex('two');
+    const parallel = await copies.insertOne({ a: [1, 2], b: [3, 4] });
+    await syncer.commit();
+    await assert.rejects(
+      syncer.waitFor(({ state }) => state === 'COMMITTED'),
+      /IndexBuildRefused: index two of shop\.items cannot be built: .*parallel arrays/,
+    );
+    assert.match(await syncer.log(), /committing/);
+    assert.doesNotMatch(await syncer.log(), /users may write/);
+    await copies.deleteOne({ _id: parallel.insertedId });
+    await syncer.kill('SIGTERM');
+    await syncer.restart();
+    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    await pair.assertEqual();
+  });
 });
 
 interface Numbered {

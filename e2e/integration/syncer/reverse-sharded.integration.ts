@@ -3,7 +3,8 @@ import { MaxKey, MongoClient, type Document } from 'mongodb';
 import type { ShardedGround } from '../../ground/sharded/use-sharded-cluster.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait } from './cluster-pair.ts';
-import { assertOnOneShard, failureOf, useShardedPair } from './sharded-pair.ts';
+import { assertOnOneShard } from '../../ground/sharded/on-one-shard.ts';
+import { failureOf, useShardedPair } from './sharded-pair.ts';
 
 const reversible = { reversible: true, enableUserWriteBlocking: true } as const;
 const success = { status: 200, body: { success: true } };

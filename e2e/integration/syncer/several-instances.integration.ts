@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { MongoServerError, type Document } from 'mongodb';
 import { until } from '../../ground/until.ts';
 import { forward } from './cluster-pair.ts';
 import { startInstances, type Instances } from './instances.ts';
@@ -188,6 +189,76 @@ describe('several instances on one sync', function () {
     await shop().collection('a').rename('z');
     await other.restart();
     await commit(instances);
+    await pair.assertEqual();
+  });
+
+  it('stops by name where a collection was resharded, and both instances tell of it', async () => {
+    await using instances = await syncing();
+    const admin = pair.source.client.db('admin');
+    await admin.command({ reshardCollection: 'shop.items', key: { number: 1 } });
+    await instances.send('commit');
+    // The one that finds it, as an error; the other, as what it waits for.
+    const told = async (): Promise<string[]> =>
+      await Promise.all(
+        instances.all.map(async (one) => JSON.stringify((await one.getProgress()).body)),
+      );
+    await until('both to tell of it', async () =>
+      (await told()).every((text) => text.includes('ChangeNotSupported')),
+    );
+    assert.match(
+      (await told()).join('\n'),
+      /"error":"ChangeNotSupported: shop\.items was resharded/,
+    );
+  });
+
+  it('leaves out, with a warning, each index that not all shards of the source have', async () => {
+    const items = shop().collection<Row>('placed');
+    const admin = pair.source.client.db('admin');
+    await admin.command({ shardCollection: 'shop.placed', key: { k: 1 } });
+    await admin.command({ split: 'shop.placed', middle: { k: 0 } });
+    await admin.command({ moveChunk: 'shop.placed', find: { k: 0 }, to: second });
+    const index = async (name: string, key: Document, options: Document = {}): Promise<void> => {
+      await items.createIndexes([{ key, name, ...options }]);
+    };
+    const refused = async (name: string, key: Document, options: Document = {}): Promise<void> => {
+      await assert.rejects(index(name, key, options), MongoServerError);
+    };
+    await items.insertMany([
+      ...Array.from({ length: 50 }, (_, n) => ({ _id: n, k: n - 25, v: n })),
+      { _id: 'lines', k: -100, a: [1, 2], b: [1, 2] },
+      { _id: 'words', k: 100, language: 'klingon', text: 'x' },
+      { _id: 'place', k: 101, place: 'nowhere' },
+      { _id: 'twice', k: -102, u: 1 },
+      { _id: 'again', k: -102, u: 1 },
+    ]);
+    await refused('arrays', { a: 1, b: 1 });
+    await refused('text', { text: 'text' });
+    await index('all', { v: 1 }, { hidden: true });
+    await using instances = await syncing();
+    await refused('unique', { k: 1, u: 1 }, { unique: true });
+    await refused('near', { place: '2dsphere' });
+    await index('later', { k: 1, _id: 1 }, { unique: true });
+    await admin.command({ refineCollectionShardKey: 'shop.placed', key: { k: 1, _id: 1 } });
+    await items.insertOne({ _id: 'refined', k: 1_000 });
+    // As where a router dies while it asks the shards for an index.
+    const { cluster } = pair.destination;
+    const [copies] = cluster.shards.map((id) => cluster.shardClient(id).db('shop'));
+    await copies?.collection('placed').dropIndex('all');
+    await commit(instances);
+
+    const left = (await instances.all[0]?.progress())?.warnings ?? [];
+    assert.deepEqual(left.toSorted(), [
+      `index arrays of shop.placed is left out: it is not on ${first} of the source`,
+      `index near of shop.placed is left out: it is not on ${second} of the source`,
+      `index text of shop.placed is left out: it is not on ${second} of the source`,
+      `index unique of shop.placed is left out: it is not on ${first} of the source`,
+    ]);
+    for (const shard of cluster.shards) {
+      const there = await cluster.shardClient(shard).db('shop').collection('placed').indexes();
+      const names = there.map(({ name }) => String(name)).sort();
+      assert.deepEqual(names, ['_id_', 'all', 'k_1', 'later'], shard);
+    }
+    assert.deepEqual(await pair.shardKey('shop.placed'), { k: 1, _id: 1 });
     await pair.assertEqual();
   });
 

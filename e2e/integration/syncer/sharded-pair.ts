@@ -1,9 +1,9 @@
-import assert from 'node:assert/strict';
-import { BSON, MongoClient, type Document } from 'mongodb';
+import { MongoClient, type Document } from 'mongodb';
 import { assertEqualClusters, type CompareOptions } from '../../ground/compare.ts';
-import { databaseNames, emptyCluster } from '../../ground/mongod/empty-cluster.ts';
+import { emptyCluster } from '../../ground/mongod/empty-cluster.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import type { TestUser } from '../../ground/mongod/users.ts';
+import { assertOnOneShard } from '../../ground/sharded/on-one-shard.ts';
 import type { ShardedClusterOptions } from '../../ground/sharded/sharded-cluster.ts';
 import { useShardedCluster, type ShardedGround } from '../../ground/sharded/use-sharded-cluster.ts';
 import {
@@ -115,29 +115,6 @@ function useShards(
   const parameters = { disableResumableRangeDeleter: keepsOrphans };
   const ground = useShardedCluster({ shards, name: 'from', parameters });
   return () => ({ ground, client: ground.client, uri: (user) => ground.cluster.uri(user) });
-}
-
-/** Every document of the user databases is on one shard, and no shard has one that the router does not show. */
-export async function assertOnOneShard({ cluster, client }: ShardedGround): Promise<void> {
-  for (const db of await databaseNames(client)) {
-    if (db === 'clustersync_internal') continue;
-    for (const { name, type } of await client.db(db).listCollections().toArray()) {
-      if (type === 'view' || name === 'system.views') continue;
-      const owners = new Map<string, string>();
-      for (const shard of cluster.shards) {
-        const found = cluster.shardClient(shard).db(db).collection(name);
-        for await (const { _id } of found.find(
-          {},
-          { projection: { _id: 1 }, promoteValues: false },
-        )) {
-          const id = BSON.EJSON.stringify(_id, { relaxed: false });
-          assert.equal(owners.get(id), undefined, `${db}.${name} _id ${id} is on two shards`);
-          owners.set(id, shard);
-        }
-      }
-      assert.equal(owners.size, await client.db(db).collection(name).countDocuments(), name);
-    }
-  }
 }
 
 /** What progress says of a sync that has stopped for good. */

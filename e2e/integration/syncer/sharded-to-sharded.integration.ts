@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { MaxKey, type Document } from 'mongodb';
+import { until } from '../../ground/until.ts';
 import { commitAndWait, forward } from './cluster-pair.ts';
 import { failureOf, useShardedPair } from './sharded-pair.ts';
 import { holdCommands } from './slow-commands.ts';
@@ -83,23 +84,36 @@ describe('a sharded cluster synced into one with another number of shards', func
       await admin({ updateZoneKeyRange: 'shop.items', ...elsewhere });
       await source().insertMany(items(600));
       await using syncer = await pair.syncing({});
+      // One that is sharded during the sync has them, too.
+      await shop().createCollection('later');
+      await admin({ updateZoneKeyRange: 'shop.later', ...range });
+      await admin({ shardCollection: 'shop.later', key: { k: 1 } });
+      await shop().collection<Item>('later').insertMany(items(600));
       await commitAndWait(syncer);
       await pair.assertEqual();
+      const later = (await pair.destination.onShards('shop.later'))['shard-2'] ?? [];
+      assert.equal(later.filter(({ k }) => Number(k) >= 2100).length, 300);
       const far = (await pair.destination.onShards('shop.items'))['shard-2'] ?? [];
       assert.equal(far.filter(({ k }) => Number(k) >= 2100).length, 300);
       const tags = pair.destination.client
         .db('config')
         .collection('tags')
-        .find({}, { projection: { _id: 0 } });
+        .find({}, { projection: { _id: 0 }, sort: { ns: 1 } });
+      const { min, max } = range;
       assert.deepEqual(await tags.toArray(), [
-        { ns: 'shop.items', min: range.min, max: range.max, tag: 'far' },
+        { ns: 'shop.items', min, max, tag: 'far' },
+        { ns: 'shop.later', min, max, tag: 'far' },
       ]);
     } finally {
       for (const { min, max } of [range, elsewhere])
         await admin({ updateZoneKeyRange: 'shop.items', min, max, zone: null });
+      const { min, max } = range;
+      for (const { client } of [pair.source, pair.destination]) {
+        const none = { updateZoneKeyRange: 'shop.later', min, max, zone: null };
+        await client.db('admin').command(none);
+      }
       await admin({ removeShardFromZone: 'from-1', zone: 'far' });
       await admin({ removeShardFromZone: 'from-0', zone: 'nowhere else' });
-      const { min, max } = range;
       await pair.destination.admin({ updateZoneKeyRange: 'shop.items', min, max, zone: null });
       await pair.destination.admin({ removeShardFromZone: 'shard-2', zone: 'far' });
     }
@@ -279,6 +293,22 @@ describe('a sharded cluster synced into one with another number of shards', func
     await admin({ reshardCollection: 'shop.items', key: { _id: 'hashed' } });
     await syncer.commit();
     assert.match(await failureOf(syncer), /shop\.items was resharded/);
+  });
+
+  it('stops by name where a collection of the source is another one on its primary shard', async () => {
+    await halves('shop.items', 350);
+    await source().insertMany(items(100));
+    const alone = pair.source.ground?.cluster.shardClient('from-0').db('shop');
+    assert.ok(alone);
+    await alone.command({ convertToCapped: 'items', size: 100_000 });
+    await using syncer = await pair.syncer();
+    await syncer.start(forward);
+    await until(
+      'the failure',
+      async () => (await syncer.getProgress()).body['error'] !== undefined,
+      60_000,
+    );
+    assert.match(await failureOf(syncer), /^ChangeNotSupported: shop\.items is one collection on/);
   });
 
   it('keeps documents of one _id on several shards as they are, or stops where there is no room for both', async () => {

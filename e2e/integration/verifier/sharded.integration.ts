@@ -57,6 +57,17 @@ describe('the verifier with sharded clusters', function () {
     await assertEqual(single, wide);
   });
 
+  it('passes over a collection that the source keeps for a command alone', async () => {
+    const { set, wide } = deployments;
+    const o = { create: 'tmp.agg_out.1', temp: true };
+    await set.client.db('admin').command({ applyOps: [{ op: 'c', ns: 'shop.$cmd', o }] });
+    try {
+      await assertEqual(set, wide);
+    } finally {
+      await set.client.db('shop').dropCollection('tmp.agg_out.1');
+    }
+  });
+
   it('splits what lies on several shards into ranges that have each document once', async () => {
     const { client, uri } = deployments.wide;
     await using cluster = createClusterClient({ uri, option: 'uri', appName: 'ranges' });
@@ -206,6 +217,29 @@ describe('the verifier with sharded clusters', function () {
       { namespace, kind: 'extraIndex', index: 'by_z', detail },
       { namespace, kind: 'missingIndex', index: 'by_text', detail },
     ]);
+  });
+
+  it('takes an index that one shard of the source lacks for none of the collection', async () => {
+    const { wide, single } = deployments;
+    const right = collectionOf(wide.ground.cluster.shardClient('wide-1'), 'shop.rows');
+    const copies = collectionOf(single.client, 'shop.rows');
+    const byText = { key: { text: 1 }, name: 'by_text' } as const;
+    await right.dropIndex('by_text');
+    try {
+      const mismatches = await found(
+        [wide, single],
+        () => Promise.resolve(),
+        async () => {
+          await copies.dropIndex('by_text');
+        },
+      );
+      const namespace = 'shop.rows';
+      assert.deepEqual(mismatches, [{ namespace, kind: 'extraIndex', index: 'by_text' }]);
+      await assertEqual(wide, single);
+    } finally {
+      await right.createIndexes([byText]);
+      await copies.createIndexes([byText]);
+    }
   });
 
   it('compares shard keys between sharded clusters', async () => {

@@ -1,8 +1,8 @@
 import type { Document, Long } from 'mongodb';
 import { BSON } from 'mongodb';
 import type { RawDocument } from '../../../../mongo/raw-bson.ts';
-import { majority } from './cluster-view.ts';
-import { failure, withoutServerFields } from './command-failure.ts';
+import { majority, staleTries } from './cluster-view.ts';
+import { failure, isStale, succeeded, withoutServerFields } from './command-failure.ts';
 import { onShard, sum } from './document-commands.ts';
 import {
   argumentsOf,
@@ -22,8 +22,6 @@ import {
 
 /** The databases that are on the config server. */
 const configDatabases: ReadonlySet<string> = new Set(['admin', 'config']);
-
-const convertToCapped = onPrimary('convertToCapped', 'convertToCapped');
 
 /** The commands that make, change, drop and list databases, collections and indexes. */
 export const collectionCommands: CommandTable = {
@@ -48,14 +46,9 @@ export const collectionCommands: CommandTable = {
   dropIndexes: onPrimary('dropIndex', '_shardsvrDropIndexes'),
   collMod: onPrimary('collMod', '_shardsvrCollMod'),
   convertToCapped: {
-    ...convertToCapped,
-    async run(state, request) {
-      // The shards do not refuse it: each would go on with another collection.
-      const ns = namespaceOf(request);
-      if (await state.cluster.collection(ns, request.signal))
-        throw failure('IllegalOperation', `You can't convertToCapped a sharded collection: ${ns}`);
-      return await convertToCapped.run(state, request);
-    },
+    needs: onCollection('convertToCapped'),
+    isUserWrite: true,
+    run: convertToCapped,
   },
   drop: {
     needs: onCollection('dropCollection'),
@@ -122,6 +115,34 @@ async function createIndexes(state: RouterState, request: CommandRequest): Promi
   };
   const { answers } = await cluster.runOnOwners(namespaceOf(request), create, request.signal);
   return { raw: rawOf(answers), ok: 1 };
+}
+
+/**
+ * The shards do not refuse it for a sharded collection, but by its version: one that is sharded meanwhile would be another
+ * collection on one of its shards.
+ */
+async function convertToCapped(
+  { cluster }: RouterState,
+  request: CommandRequest,
+): Promise<Document> {
+  const command = commandOf(request);
+  const { db, signal } = request;
+  const ns = namespaceOf(request);
+  const convert = {
+    convertToCapped: command['convertToCapped'] as unknown,
+    ...argumentsOf(command),
+    ...majority,
+    $db: db,
+  };
+  for (let attempt = 0; ; attempt++) {
+    const { collection, owners } = await cluster.placement(ns, signal);
+    if (collection)
+      throw failure('IllegalOperation', `You can't convertToCapped a sharded collection: ${ns}`);
+    const [[shard, version] = []] = owners;
+    if (shard === undefined) throw failure('NamespaceNotFound', `ns does not exist: ${ns}`);
+    const answer = await cluster.answerOf({ shard }, { ...convert, ...version }, signal);
+    if (attempt >= staleTries || !isStale(answer)) return succeeded(answer);
+  }
 }
 
 function rawOf(answers: ReadonlyMap<string, Document>): Document {
