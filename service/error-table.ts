@@ -230,7 +230,8 @@ export const errorTable = {
   SupersededByOtherInstance: {
     ...fatal,
     reason: 'Superseded',
-    action: 'Another process has taken its place: one with the same --id, or one of another attempt at the same verification. Stop one of the two.',
+    action:
+      'Another process has taken its place: one with the same --id, or one of another attempt at the same verification. Stop one of the two.',
   },
   ChangeNotSupported: {
     ...fatal,
