@@ -8,6 +8,12 @@ import type { GuardedFolder } from '../guarded-folder.ts';
 /** How mongod and mongos say that their address is in use. */
 export const addressInUseExitCode = 48;
 
+/**
+ * What mongod 6.0 logs before it aborts because another process has begun to listen on its port after both had bound it, which
+ * Linux lets two do that do not listen yet (tried: bind, start mongod, listen).
+ */
+const listenFailedEntry = '"id":31339';
+
 /** Below the ports that systems give to outgoing connections, and below those of Kubernetes services. */
 const portRange = { first: 10_000, last: 29_999 };
 
@@ -94,7 +100,8 @@ export class ServerProcess {
       const log = (await readFile(this.logFile)).subarray(logStart).toString();
       if (log.includes(listeningText)) return true;
       if (!this.#isRunning()) {
-        if (child.exitCode === addressInUseExitCode) return false;
+        const isTaken = child.exitCode === addressInUseExitCode || log.includes(listenFailedEntry);
+        if (isTaken) return false;
         throw new Error(
           `${this.#name} ended with ${child.signalCode ?? String(child.exitCode)}:\n${log.slice(-4000)}`,
         );

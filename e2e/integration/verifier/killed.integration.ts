@@ -97,10 +97,14 @@ describe('verifier, killed', function () {
       await pair.destination.collection<Row>('few5').deleteOne({ _id: 2 });
       await pair.destination.collection<Row>('few6').deleteOne({ _id: 2 });
       await verifier.restart();
-      await until('both are seen, or the first pass is not over', async () => {
-        const { generation, mismatchCount } = await verifier.progress();
-        return generation > 0 && mismatchCount > 0;
-      });
+      await until(
+        'both are seen, or the first pass is not over',
+        async () => {
+          const { generation, mismatchCount } = await verifier.progress();
+          return generation > 0 && mismatchCount > 0;
+        },
+        60_000,
+      );
       await killAndRestart(verifier, random.below(300));
       await pair.destination.collection<Row>('few6').insertOne({ _id: 2 });
       await verifier.post('writesOff');
