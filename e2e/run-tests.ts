@@ -48,8 +48,9 @@ const stages: readonly Stage[] = [
     work: {
       kind: 'mocha files',
       pattern: 'e2e/**/*.integration.ts',
-      // They wait for servers more than they compute.
-      jobs: 4,
+      // With the end-to-end tests beside, two cores are busy from the beginning to the end: more at once takes as long in all,
+      // and each test so much longer that it comes to its time limits.
+      jobs: 3,
       first: longFiles,
     },
     // Not by npm, which takes half as long to start as mocha does.

@@ -4,7 +4,7 @@ import type { ScheduleLength } from '../../chaos/fault-schedule.ts';
 /** `SEED=17` runs one seed, `SEEDS=500` the first 500; `LENGTH=long` with faults of up to a minute. */
 const seeds =
   process.env['SEED'] === undefined
-    ? Array.from({ length: Number(process.env['SEEDS'] ?? 20) }, (_, index) => index + 1)
+    ? Array.from({ length: Number(process.env['SEEDS'] ?? 12) }, (_, index) => index + 1)
     : [Number(process.env['SEED'])];
 const length: ScheduleLength = process.env['LENGTH'] === 'long' ? 'long' : 'short';
 
