@@ -28,7 +28,7 @@ import type { InstanceView } from './instance-trouble.ts';
 import { findingOf, type SourceFinding } from './source.ts';
 import type { SourceView } from './source-topologies.ts';
 import { isAtLeast, isTheOtherWay, stageOf } from './stage.ts';
-import { isCommittedIn, statusOf } from './status.ts';
+import { isCommittedIn, mayBegin, statusOf } from './status.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
 /** Everything that a decision depends on, beside the resource. */
@@ -169,7 +169,6 @@ function commandsOf(
   nowMs: number,
 ): InstanceCommand[] {
   const { state, direction } = clusterSync.spec;
-  // A sync is never begun again over data that is in use: neither by accident nor by a lost metadata database.
   if (isCommittedIn(clusterSync)) return [];
   const progresses = views.map(({ observation }) => observation && progressOf(observation, nowMs));
   const calls = (name: SyncerCommand, body: object = {}) =>
@@ -194,7 +193,8 @@ function commandsOf(
   // All are to be started at the same time: one that is not there yet is waited for.
   const areAllThere = progresses.every((progress) => progress !== undefined);
   return [
-    ...(areAllThere && direction === 'Forward' ? calls('start', startBody(clusterSync)) : []),
+    // Never again over data that is in use: neither by accident nor by a lost metadata database.
+    ...(areAllThere && mayBegin(clusterSync) ? calls('start', startBody(clusterSync)) : []),
     ...(areAllThere ? calls('reverse') : []),
     ...calls('resume'),
     ...(isCommitCalledFor ? calls('commit') : []),

@@ -137,7 +137,7 @@ describe('a committed sync that is to be reversed', () => {
       assert.equal(findCondition(status.conditions, 'Ready')?.reason, 'Reversing');
       assert.ok(isConditionTrue(status.conditions, 'InitialCopyDone'));
       assert.equal(isConditionTrue(status.conditions, 'Committed'), false);
-      assert.equal(status.committedAt, undefined);
+      assert.equal(status.committedAt, former.committedAt);
       assert.equal(status.startedAt, former.startedAt);
       assert.deepEqual(
         events.map(({ reason }) => reason),
@@ -175,6 +175,23 @@ describe('a committed sync that is to be reversed', () => {
     const { status, commands } = decideOn(shardedWorld([idle, idle, idle]), reverse);
     assert.deepEqual(commands, []);
     assert.equal(findCondition(status.conditions, 'Stalled')?.reason, 'NothingToReverse');
+  });
+
+  it('is never begun anew by a syncer that has lost its state, whichever way it goes', () => {
+    const isIdle = shardedWorld([idle, idle, idle]);
+    const forward = { reversible: true, state: 'Running' } as const;
+    const turned = reversing(shardedWorld([committed, committed, committed])).status;
+    const gone = reversing(shardedWorld([back.committed, back.committed, back.committed])).status;
+    for (const [spec, former] of [
+      [reverse, committedForward()],
+      [reverse, turned],
+      [forward, turned],
+      [forward, gone],
+    ] as const) {
+      const { commands, status } = decideOn(isIdle, spec, former);
+      assert.deepEqual(commands, []);
+      assert.equal(findCondition(status.conditions, 'Stalled')?.reason, 'NothingToReverse');
+    }
   });
 
   it('gets there in the end, whoever is away or refuses meanwhile', () => {

@@ -26,11 +26,11 @@ export interface StatusInput {
   readonly blocker: Trouble | undefined;
 }
 
-/** Of which a ClusterSync knows that was made with this direction, or whose syncer has lost its state. */
+/** Where a ClusterSync was made with this direction, or the syncer has lost its state. */
 const cannotBegin: Trouble = {
   reason: 'NothingToReverse',
   message:
-    'there is no sync to be reversed: one begins Forward. Delete this ClusterSync, and create another one',
+    'the syncer knows of no sync to be reversed, and none is begun over data that may be in use: a new one, Forward, needs a ClusterSync of its own',
   level: 'stalled',
 };
 
@@ -56,7 +56,7 @@ export function statusOf(input: StatusInput): ClusterSyncStatus {
           input.blocker,
           finding.trouble,
           troubleOfInstances(instances, stages, nowMs),
-          direction === 'Reverse' && stages.includes('idle') ? cannotBegin : undefined,
+          stages.includes('idle') && !mayBegin(clusterSync) ? cannotBegin : undefined,
         ]);
   const isFresh = instances.every(
     ({ observation }) => observation?.answer?.kind === 'progress' && isCurrent(observation, nowMs),
@@ -172,6 +172,11 @@ export function isCommittedIn({ spec, status }: ClusterSync): boolean {
   return (status?.direction ?? 'Forward') === spec.direction;
 }
 
+/** Whether a sync may be begun: never over data that may be in use, since a commit that is long past. */
+export function mayBegin({ spec, status }: ClusterSync): boolean {
+  return spec.direction === 'Forward' && status?.committedAt === undefined;
+}
+
 /** The direction that all instances go in; the former one while some have not been turned round yet. */
 function directionOf(
   progresses: Progresses,
@@ -183,7 +188,7 @@ function directionOf(
     : former?.direction;
 }
 
-/** A sync that is turned round has not been committed in its new direction. */
+/** The time of the last commit, in whichever direction. */
 function committedAtOf(
   former: ClusterSyncStatus | undefined,
   {
@@ -192,8 +197,8 @@ function committedAtOf(
     nowMs,
   }: { readonly stage: Stage; readonly wasCommitted: boolean; readonly nowMs: number },
 ): string | undefined {
-  if (stage !== 'committed') return undefined;
-  return (wasCommitted ? former?.committedAt : undefined) ?? secondTime(nowMs);
+  const isNew = stage === 'committed' && !wasCommitted;
+  return isNew ? secondTime(nowMs) : former?.committedAt;
 }
 
 type Progresses = readonly (SyncerProgress | undefined)[];

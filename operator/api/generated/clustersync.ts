@@ -296,7 +296,7 @@ export interface ClusterSyncStatus {
    */
   startedAt?: string;
   /**
-   * When the sync was first seen committed.
+   * When the sync was last seen to be committed, in whichever direction.
    */
   committedAt?: string;
   /**
