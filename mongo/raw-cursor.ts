@@ -110,9 +110,14 @@ export class RawCursor implements AsyncDisposable {
     });
   }
 
-  /** Every batch that is not empty, up to the cursor's end. */
-  async *batches(): AsyncGenerator<RawBatch, void, undefined> {
-    for (let batch = await this.next(); batch !== undefined; batch = await this.next()) {
+  /**
+   * Every batch that is not empty, up to the cursor's end.
+   * @param batchSize - documents of each batch after the first, where that changes with what has come.
+   */
+  async *batches(
+    batchSize = (): number | undefined => this.#options.batchSize,
+  ): AsyncGenerator<RawBatch, void, undefined> {
+    for (let batch = await this.next(); batch !== undefined; batch = await this.next(batchSize())) {
       if (!batch.isEmpty) yield batch;
     }
   }

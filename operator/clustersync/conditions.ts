@@ -3,7 +3,7 @@ import type { ConditionDraft } from '../kube/conditions.ts';
 import type { Trouble } from '../operand/trouble.ts';
 import { listed } from './resources.ts';
 import type { SourceFinding } from './source.ts';
-import { isAtLeast, type Stage } from './stage.ts';
+import { isCopied, type Stage } from './stage.ts';
 
 /** What the conditions of a ClusterSync are made from. */
 export interface Situation {
@@ -50,11 +50,6 @@ export function conditionsOf(situation: Situation): ConditionDraft[] {
     milestone('Committed', stage === 'committed', here),
     ...(clusterSync.spec.suspend ? [suspended] : []),
   ];
-}
-
-/** What is reversed was copied before: nothing is copied again. */
-function isCopied(stage: Stage): boolean {
-  return stage === 'reversing' || isAtLeast(stage, 'changes');
 }
 
 const suspended: ConditionDraft = {

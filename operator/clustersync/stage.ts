@@ -56,6 +56,11 @@ export function isAtLeast(stage: Stage, other: Stage): boolean {
   return order.indexOf(stage) >= order.indexOf(other);
 }
 
+/** Whether all documents were copied: what is reversed was copied before, and nothing is copied again. */
+export function isCopied(stage: Stage): boolean {
+  return stage === 'reversing' || isAtLeast(stage, 'changes');
+}
+
 function stageOfRunning(progress: SyncerProgress | undefined): Stage {
   if (progress?.canCommit === true) return 'changes';
   switch (progress?.info ?? '') {

@@ -13,7 +13,7 @@ import { gravest, type Trouble } from '../operand/trouble.ts';
 import { conditionsOf, type Situation } from './conditions.ts';
 import { troubleOfInstances, type InstanceView } from './instance-trouble.ts';
 import type { SourceFinding } from './source.ts';
-import { isAtLeast, slowest, stageOf, type Stage } from './stage.ts';
+import { isAtLeast, isCopied, slowest, stageOf, type Stage } from './stage.ts';
 import { readProgress, type SyncerProgress } from './syncer-client.ts';
 
 /** What the status is made from, beside the resource itself. */
@@ -250,10 +250,7 @@ function totalsOf(progresses: Progresses, stage: Stage): Pick<ClusterSyncStatus,
     0,
   );
   const share = estimatedTotalBytes === 0 ? 0 : estimatedCopiedBytes / estimatedTotalBytes;
-  const percent =
-    stage === 'reversing' || isAtLeast(stage, 'changes')
-      ? 100
-      : Math.min(99, Math.floor(share * 100));
+  const percent = isCopied(stage) ? 100 : Math.min(99, Math.floor(share * 100));
   return { totals: { estimatedTotalBytes, estimatedCopiedBytes, percent } };
 }
 

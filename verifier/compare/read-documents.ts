@@ -35,12 +35,10 @@ export async function* readBatches(
   const { rateLimit, signal } = context;
   const find = { ...query, batchSize: fetchSize.documents };
   await using cursor = await openDocuments(context, side, namespace, find);
-  let batch = await cursor.next();
-  while (batch) {
+  for await (const batch of cursor.batches(() => fetchSize.documents)) {
     fetchSize.add(batch.list);
     await rateLimit.after(batch.bytes, signal);
-    if (!batch.isEmpty) yield batch;
-    batch = await cursor.next(fetchSize.documents);
+    yield batch;
   }
 }
 
