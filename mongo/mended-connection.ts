@@ -1,6 +1,6 @@
 // Internal to the driver: its version is exact, and tests show what this is for.
 import type { Socket } from 'node:net';
-import type { CommandOptions } from 'mongodb/lib/cmap/connection.js';
+import type { CommandOptions, Message, WriteOptions } from 'mongodb/lib/cmap/connection.js';
 import { LeanConnection } from './lean-connection.ts';
 
 /**
@@ -24,8 +24,8 @@ interface Unanswered {
  * So whatever takes long may take as long as it does, and what a network has lost is noticed soon. The login has the limit
  * of the client alone.
  *
- * A command that is being sent when its connection is closed fails. The driver would wait for the network to take the
- * rest, for ever.
+ * A command that is being sent when its connection is closed fails, also where the socket is closed and the connection has
+ * not been told yet. The driver would wait for the network to take the rest, for ever.
  *
  * Errors are read as objects where answers are wanted as bytes. Otherwise the driver stumbles over the topology version of
  * an error when a second one comes: a fault of the program in place of an election.
@@ -33,6 +33,8 @@ interface Unanswered {
 class MendedConnection extends LeanConnection {
   readonly #ask: AskWhetherWorkedOn;
   #unanswered: Unanswered | undefined;
+  /** Fails what is being sent. */
+  #failSending: ((error: Error) => void) | undefined;
 
   constructor(socket: Socket, options: object, ask: AskWhetherWorkedOn) {
     super(socket, options);
@@ -57,8 +59,18 @@ class MendedConnection extends LeanConnection {
   }
 
   override cleanup(error: Error): void {
-    this.socket.destroy(error);
     super.cleanup(error);
+    this.#failSending?.(error);
+  }
+
+  protected override async writeCommand(message: Message, options: WriteOptions): Promise<void> {
+    const closed = Promise.withResolvers<never>();
+    this.#failSending = closed.reject;
+    try {
+      await Promise.race([super.writeCommand(message, options), closed.promise]);
+    } finally {
+      this.#failSending = undefined;
+    }
   }
 
   /** Called when nothing has been sent or received for as long as the client allows. */
