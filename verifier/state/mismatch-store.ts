@@ -74,11 +74,13 @@ export class MismatchStore {
     const { signal } = this.#store;
     const prefix = passText(pass);
     const from = after === undefined ? prefix : prefix + after;
-    const found = await this.#mismatches
-      .find({ _id: { $gt: from, $lt: `${prefix}\u{10ffff}` } }, { signal })
-      .sort({ _id: 1 })
-      .limit(limit + 1)
-      .toArray();
+    const found = await onStore(this.#store, async () => {
+      return await this.#mismatches
+        .find({ _id: { $gt: from, $lt: `${prefix}\u{10ffff}` } }, { signal })
+        .sort({ _id: 1 })
+        .limit(limit + 1)
+        .toArray();
+    });
     const shown = found.slice(0, limit);
     const last = shown.at(-1);
     return {
@@ -87,36 +89,34 @@ export class MismatchStore {
     };
   }
 
-  async count(pass: PassKey): Promise<number> {
-    const { signal } = this.#store;
-    return await this.#mismatches.countDocuments(range(pass), { signal });
-  }
-
   async counts(pass: PassKey): Promise<MismatchCounts> {
     const { signal } = this.#store;
     const pair = { kind: '$mismatch.kind', namespace: '$mismatch.namespace' };
     const by = (field: keyof typeof pair): Document => {
       return { $group: { _id: `$_id.${field}`, count: { $sum: '$count' } } };
     };
-    const [row] = await this.#mismatches
-      .aggregate<Record<'kinds' | 'namespaces', readonly Document[]>>(
-        [
-          { $match: range(pass) },
-          { $group: { _id: pair, count: { $sum: 1 } } },
-          {
-            $facet: {
-              kinds: [by('kind'), { $sort: { _id: 1 } }],
-              namespaces: [
-                by('namespace'),
-                { $sort: { count: -1, _id: 1 } },
-                { $limit: maxNamespaces },
-              ],
-            },
-          },
-        ],
-        { signal, allowDiskUse: true },
-      )
-      .toArray();
+    const pipeline = [
+      { $match: range(pass) },
+      { $group: { _id: pair, count: { $sum: 1 } } },
+      {
+        $facet: {
+          kinds: [by('kind'), { $sort: { _id: 1 } }],
+          namespaces: [
+            by('namespace'),
+            { $sort: { count: -1, _id: 1 } },
+            { $limit: maxNamespaces },
+          ],
+        },
+      },
+    ];
+    const [row] = await onStore(this.#store, async () => {
+      return await this.#mismatches
+        .aggregate<Record<'kinds' | 'namespaces', readonly Document[]>>(pipeline, {
+          signal,
+          allowDiskUse: true,
+        })
+        .toArray();
+    });
     const { kinds = [], namespaces = [] } = row ?? {};
     return {
       kinds: kinds.map(({ _id, count }) => ({ kind: String(_id), count: Number(count) })),

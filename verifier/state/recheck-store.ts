@@ -70,7 +70,9 @@ export class RecheckStore {
       { $match: { run, generation: { $gt: after } } },
       { $group: { _id: null, count: { $sum: '$count' } } },
     ];
-    const [row] = await this.#rechecks.aggregate(pipeline, { signal }).toArray();
+    const [row] = await onStore(this.#store, async () => {
+      return await this.#rechecks.aggregate(pipeline, { signal }).toArray();
+    });
     return Number(row?.['count'] ?? 0);
   }
 

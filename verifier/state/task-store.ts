@@ -129,25 +129,27 @@ export class TaskStore {
     { owner, claim }: { readonly owner: string; readonly claim: string },
   ): Promise<ClaimedTask[]> {
     const { signal } = this.#store;
+    const readTaken = async (): Promise<StoredTask[]> => {
+      return await this.#tasks.find({ ...plan, state: 'processing', claim }, { signal }).toArray();
+    };
+    let isRepeated = false;
     return await onStore(this.#store, async () => {
-      const free = await this.#tasks
-        .find({ ...plan, state: 'added' }, { signal, projection: { 'work.kind': 1 } })
-        .sort({ seq: 1 })
-        .limit(weight)
-        .toArray();
-      if (free.length === 0) return [];
-      let room = weight;
-      const isWithin = ({ work }: Document): boolean => {
-        const hasRoom = room > 0;
-        room -= (work as TaskWork).kind === 'range' ? rangeWeight : 1;
-        return hasRoom;
-      };
-      const keys = free.filter(isWithin).map(({ _id }) => _id);
-      await this.#tasks.updateMany(
-        { _id: { $in: keys }, state: 'added' },
-        { $set: { state: 'processing', owner, claim }, $inc: { claims: 1 } },
-      );
-      const taken = await this.#tasks.find({ _id: { $in: keys }, claim }, { signal }).toArray();
+      // An attempt whose answer was lost has taken what nobody would take again as long as this process lives.
+      let taken = isRepeated ? await readTaken() : [];
+      isRepeated = true;
+      if (taken.length === 0) {
+        const free = await this.#tasks
+          .find({ ...plan, state: 'added' }, { signal, projection: { 'work.kind': 1 } })
+          .sort({ seq: 1 })
+          .limit(weight)
+          .toArray();
+        if (free.length === 0) return [];
+        await this.#tasks.updateMany(
+          { _id: { $in: keysWithin(free, weight) }, state: 'added' },
+          { $set: { state: 'processing', owner, claim }, $inc: { claims: 1 } },
+        );
+        taken = await readTaken();
+      }
       const again = taken.filter(({ claims }) => Number(claims) > 1).map(({ _id }) => _id);
       if (again.length > 0) await this.#tasks.deleteMany({ ...plan, parent: { $in: again } });
       return taken.map((task) => claimedTask(task, claim));
@@ -207,7 +209,9 @@ export class TaskStore {
       { $match: { ...plan } },
       { $group: { _id: '$state', count: { $sum: 1 }, ...sums, ...flags } },
     ];
-    const rows = await this.#tasks.aggregate(pipeline, { signal }).toArray();
+    const rows = await onStore(this.#store, async () => {
+      return await this.#tasks.aggregate(pipeline, { signal }).toArray();
+    });
     const of = (state: string): number =>
       Number(rows.find(({ _id }) => _id === state)?.['count'] ?? 0);
     const total = (field: string): number =>
@@ -233,27 +237,25 @@ export class TaskStore {
     const isIn = (...states: string[]): Document => ({
       $sum: { $cond: [{ $in: ['$state', states] }, 1, 0] },
     });
-    const rows = await this.#tasks
-      .aggregate(
-        [
-          { $match: { ...plan } },
-          { $set: { name: { $concat: ['$namespace.db', '.', '$namespace.coll'] } } },
-          { $match: { name: { $gt: after } } },
-          {
-            $group: {
-              _id: '$name',
-              tasks: { $sum: 1 },
-              ended: isIn('failed', 'completed'),
-              failed: isIn('failed'),
-              ...sums,
-            },
-          },
-          { $sort: { _id: 1 } },
-          { $limit: limit },
-        ],
-        { signal },
-      )
-      .toArray();
+    const pipeline = [
+      { $match: { ...plan } },
+      { $set: { name: { $concat: ['$namespace.db', '.', '$namespace.coll'] } } },
+      { $match: { name: { $gt: after } } },
+      {
+        $group: {
+          _id: '$name',
+          tasks: { $sum: 1 },
+          ended: isIn('failed', 'completed'),
+          failed: isIn('failed'),
+          ...sums,
+        },
+      },
+      { $sort: { _id: 1 } },
+      { $limit: limit },
+    ];
+    const rows = await onStore(this.#store, async () => {
+      return await this.#tasks.aggregate(pipeline, { signal }).toArray();
+    });
     return rows.map((row) => ({
       namespace: String(row['_id']),
       tasks: Number(row['tasks']),
@@ -302,6 +304,17 @@ const flags = {
   metadata: { $sum: { $cond: ['$isMetadataMismatch', 1, 0] } },
   overflowing: { $sum: { $cond: ['$isOverflowing', 1, 0] } },
 };
+
+/** Of so many small tasks, or a quarter of that of ranges. */
+function keysWithin(tasks: readonly StoredTask[], weight: number): string[] {
+  let room = weight;
+  const isWithin = ({ work }: Document): boolean => {
+    const hasRoom = room > 0;
+    room -= (work as TaskWork).kind === 'range' ? rangeWeight : 1;
+    return hasRoom;
+  };
+  return tasks.filter(isWithin).map(({ _id }) => _id);
+}
 
 /** Inserts what is not there yet: the same may have been inserted by an attempt whose answer was lost. */
 export async function insertNew<T extends Document & { _id: unknown }>(

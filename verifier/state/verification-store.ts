@@ -148,12 +148,13 @@ export class VerificationStore {
     await this.#create();
     let attempts = 0;
     return await onStore(this.#store, async () => {
+      // The answer to an earlier attempt may have been lost.
+      const isRepeated = attempts++ > 0;
       const unset = { ...this.#key(), writesOff: false };
       const { modifiedCount } = await this.#verifications.updateOne(unset, {
         $set: { writesOff: true },
       });
-      // The answer to an attempt may have been lost.
-      return modifiedCount > 0 || attempts++ > 0;
+      return modifiedCount > 0 || isRepeated;
     });
   }
 

@@ -1,5 +1,9 @@
 import { MongoClient, type Db } from 'mongodb';
-import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+import {
+  startReplicaSet,
+  type ReplicaSet,
+  type ReplicaSetOptions,
+} from '../../ground/mongod/replica-set.ts';
 
 /** Two replica sets of one member under verification. */
 export interface ReplicaSetPair {
@@ -13,13 +17,17 @@ export interface ReplicaSetPair {
 }
 
 /** Gives the tests of a suite two replica sets: to be called in `describe`, used in hooks and tests. */
-export function useReplicaSetPair(): ReplicaSetPair {
+export function useReplicaSetPair(
+  options: Pick<ReplicaSetOptions, 'parameters'> = {},
+): ReplicaSetPair {
   let sets: readonly ReplicaSet[] = [];
   let clients: readonly MongoClient[] = [];
   before(async () => {
     const names = ['source', 'destination'] as const;
     sets = await Promise.all(
-      names.map(async (syncerRoles) => await startReplicaSet({ members: 1, syncerRoles })),
+      names.map(async (syncerRoles) => {
+        return await startReplicaSet({ members: 1, syncerRoles, ...options });
+      }),
     );
     clients = sets.map((set) => new MongoClient(set.uri('admin')));
   });
