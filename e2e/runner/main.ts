@@ -26,6 +26,7 @@ export async function runTests(stages: readonly Stage[]): Promise<void> {
 function printSummary(total: Tally): void {
   print('');
   for (const { title, reason } of total.skipped) print(`skipped: ${title}: ${reason}`);
+  for (const text of total.details) print(`--- ${text}\n`);
   for (const title of total.failed) print(`FAILED: ${title}`);
   print(lastLine(total));
 }

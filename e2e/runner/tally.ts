@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 /** What became of one test, as the reporter writes it: one JSON text a line. */
 export type TestOutcome =
   | { readonly outcome: 'passed'; readonly title: string }
-  | { readonly outcome: 'failed'; readonly title: string }
+  | { readonly outcome: 'failed'; readonly title: string; readonly details: string }
   | { readonly outcome: 'skipped'; readonly title: string; readonly reason: string }
   /** The last line: the run has come to its end. */
   | { readonly outcome: 'end' };
@@ -13,17 +13,20 @@ export interface Tally {
   readonly passed: number;
   /** Titles of what failed, each with the reason. */
   readonly failed: readonly string[];
+  /** What failed tests have said, whole lines, each text beginning with the title. */
+  readonly details: readonly string[];
   readonly skipped: readonly { readonly title: string; readonly reason: string }[];
 }
 
 /** Nothing yet. */
-export const emptyTally: Tally = { passed: 0, failed: [], skipped: [] };
+export const emptyTally: Tally = { passed: 0, failed: [], details: [], skipped: [] };
 
 /** Adds two tallies up. */
 export function addTallies(a: Tally, b: Tally): Tally {
   return {
     passed: a.passed + b.passed,
     failed: [...a.failed, ...b.failed],
+    details: [...a.details, ...b.details],
     skipped: [...a.skipped, ...b.skipped],
   };
 }
@@ -47,7 +50,11 @@ export async function readTally(path: string, stage: string, exit: string): Prom
         tally = { ...tally, passed: tally.passed + 1 };
         break;
       case 'failed':
-        tally = { ...tally, failed: [...tally.failed, event.title] };
+        tally = {
+          ...tally,
+          failed: [...tally.failed, event.title],
+          details: [...tally.details, `${event.title}\n${event.details}`],
+        };
         break;
       case 'skipped':
         tally = { ...tally, skipped: [...tally.skipped, event] };

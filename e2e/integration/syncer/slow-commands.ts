@@ -14,19 +14,21 @@ export interface Obstacle extends AsyncDisposable {
 }
 
 /**
- * Makes a server take longer for some commands of the syncer, before they begin, until the result is disposed of: what
- * waits by then waits to the end of its time.
+ * Makes a server take longer for some commands of the syncer, or those on one namespace, before they begin, until the result is
+ * disposed of: what waits by then waits to the end of its time.
  */
 export async function slowCommands(
   side: Side,
   commands: readonly string[],
   blockTimeMS: number,
+  namespace?: string,
 ): Promise<Obstacle> {
   return await setFailPoint(side, 'failCommand', {
     failCommands: commands,
     blockConnection: true,
     blockTimeMS,
     appName,
+    ...(namespace !== undefined && { namespace }),
   });
 }
 
