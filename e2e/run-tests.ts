@@ -9,6 +9,8 @@ const longFiles = [
   'syncer/chaos.integration.ts',
   'syncer/random-two-to-two.integration.ts',
   'syncer/random-two-to-three.integration.ts',
+  'syncer/random-three-to-two.integration.ts',
+  'syncer/random-one-to-two.integration.ts',
   'syncer/random-reverse-sharded.integration.ts',
   'verifier/single-faults.integration.ts',
   'verifier/killed.integration.ts',
@@ -23,7 +25,6 @@ const longFiles = [
   'syncer/into-sharded.integration.ts',
   'syncer/crashes.integration.ts',
   'syncer/sharded-to-sharded.integration.ts',
-  'syncer/random-one-to-two.integration.ts',
   'syncer/outside.integration.ts',
 ];
 

@@ -7,6 +7,7 @@ import type { Partition, TrackedCollection } from '../state/records.ts';
 import { isCopiedBy, type Share } from '../coordination/share.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { copyRange, copyTogether } from './copy-range.ts';
+import { farApart } from './far-apart.ts';
 import { collectingRarely } from './rare-collection.ts';
 
 /** Collections that are smaller than this are copied many at a time, and recorded as copied together. */
@@ -107,7 +108,8 @@ function tasksOf(
     partition,
     bytes: sizeBytes / partitions.length,
   })) ?? [{ collection, partition: 'all', bytes: sizeBytes }];
-  return tasks.filter(({ partition }) => isCopiedBy(share, collection, partition));
+  const own = tasks.filter(({ partition }) => isCopiedBy(share, collection, partition));
+  return collection.shardKey === null ? own : farApart(own);
 }
 
 async function buildAllIndexes(context: SyncContext): Promise<void> {

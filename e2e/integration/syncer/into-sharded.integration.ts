@@ -6,6 +6,7 @@ import { awaitEarlierWrites } from '../../../syncer/earlier-writes.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward } from './cluster-pair.ts';
 import { refusedKeys } from './refused-shard-keys.ts';
+import { slowOnShards } from './slow-commands.ts';
 import { failureOf, shardingEntry, useShardedPair } from './sharded-pair.ts';
 
 interface Item extends Document {
@@ -50,7 +51,10 @@ describe('contract 2.4: a replica set synced into a sharded cluster', function (
     for (const [name, key] of Object.entries(keys)) {
       const supporting = Object.assign({}, ...key) as Record<string, 1>;
       const simple = { locale: 'simple' };
-      await shop.collection(name).createIndexes([{ key: supporting, collation: simple }]);
+      const unique = name === 'ranged' && { unique: true };
+      await shop
+        .collection(name)
+        .createIndexes([{ key: supporting, collation: simple, ...unique }]);
       if (name !== 'empty') await shop.collection<Item>(name).insertMany(items(600));
     }
     await shop.collection<Item>('unlisted').insertMany(items(10));
@@ -67,8 +71,77 @@ describe('contract 2.4: a replica set synced into a sharded cluster', function (
         assert.ok(count >= 60, `${shard} has ${count} of 600 of ${name}`);
     }
     assert.equal(await pair.shardKey('shop.unlisted'), undefined);
+    for (const name of Object.keys(keys)) {
+      const one = shop.collection<Item>(name);
+      await one.insertMany(items(20, 1_000));
+      await one.updateMany({ _id: { $lt: 200 } }, { $inc: { k: 5_001 }, $set: { region: 'us' } });
+      await one.updateMany({ _id: { $gte: 200, $lt: 300 } }, { $set: { 'a.b': 'another text' } });
+      await one.updateMany({ _id: { $gte: 300, $lt: 320 } }, { $unset: { a: '', region: '' } });
+      await one.deleteMany({ _id: { $gte: 150, $lt: 250 } });
+      await one.replaceOne({ _id: 400 }, { k: -1, a: { b: 'text 1' } });
+    }
     await commitAndWait(syncer);
     await pair.assertEqual();
+  });
+
+  it('writes to all shards from the beginning, also where the shard key rises with the _id', async () => {
+    await source().createIndexes([{ key: { k: 1 } }]);
+    const filler = 'f'.repeat(1_000);
+    await source().insertMany(items(3_000).map((item) => ({ ...item, filler })));
+    await using slow = await slowOnShards(pair.destination, ['insert'], 100);
+    await using syncer = await pair.syncer({
+      options: { partitionMebibytes: 0.05, copyWorkers: 1 },
+    });
+    await syncer.start({ ...forward, ...byK });
+    const { collectionCopy } = await syncer.waitFor(
+      (progress) => (progress.collectionCopy?.estimatedCopiedBytes ?? 0) > 700_000,
+    );
+    await syncer.kill();
+    await slow[Symbol.asyncDispose]();
+    assert.ok((collectionCopy?.estimatedCopiedBytes ?? Infinity) < 1_500_000, 'in mid-copy');
+    for (const [shard, count] of Object.entries(await pair.spread('shop.items')))
+      assert.ok(count > 100, `${shard} has ${count} of 3000`);
+    await syncer.restart();
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  describe('contract 4.1 rule 7: a collection that is renamed', () => {
+    beforeEach(async () => {
+      await source().createIndexes([{ key: { k: 1 } }]);
+      const filler = 'f'.repeat(1_000);
+      await source().insertMany(items(1_500).map((item) => ({ ...item, filler })));
+    });
+
+    it('before its copy begins is there in the end, sharded or not', async () => {
+      await using slow = await slowOnShards(pair.destination, ['_shardsvrCreateCollection'], 1_500);
+      await using syncer = await pair.syncer();
+      await syncer.start({ ...forward, ...byK });
+      assert.equal((await syncer.progress()).collectionCopy?.estimatedCopiedBytes ?? 0, 0);
+      await source().rename('renamed');
+      await syncer.waitFor(({ canCommit }) => canCommit);
+      await slow[Symbol.asyncDispose]();
+      await commitAndWait(syncer);
+      await pair.assertEqual();
+    });
+
+    it('once bytes of it are copied is sharded, also after a crash', async () => {
+      await using slow = await slowOnShards(pair.destination, ['insert'], 100);
+      await using syncer = await pair.syncer({
+        options: { partitionMebibytes: 0.1, copyWorkers: 1 },
+      });
+      await syncer.start({ ...forward, ...byK });
+      await syncer.waitFor(({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0);
+      await source().rename('renamed');
+      await syncer.kill();
+      await slow[Symbol.asyncDispose]();
+      await syncer.restart();
+      await syncer.waitFor(({ canCommit }) => canCommit);
+      await commitAndWait(syncer);
+      assert.deepEqual(await pair.shardKey('shop.renamed'), { k: 1 });
+      await pair.assertEqual();
+    });
   });
 
   it('applies changes of every kind, of the shard key too, during the copy and after it', async () => {
@@ -230,19 +303,11 @@ describe('contract 2.4: a replica set synced into a sharded cluster', function (
       appName: 'tests',
     });
     await copy().insertOne({ _id: 1 });
-    const { primary } = (await pair.destination.client
-      .db('config')
-      .collection<{ _id: string; primary: string }>('databases')
-      .findOne({ _id: 'shop' })) ?? { primary: '' };
-    const shard = pair.destination.cluster.shardClient(primary).db('admin');
-    const commands = { failCommands: ['_shardsvrDropCollectionParticipant'] };
-    const data = {
-      ...commands,
-      failInternalCommands: true,
-      blockConnection: true,
-      blockTimeMS: 1000,
-    };
-    await shard.command({ configureFailPoint: 'failCommand', mode: 'alwaysOn', data });
+    const slow = await slowOnShards(
+      pair.destination,
+      ['_shardsvrDropCollectionParticipant'],
+      1_000,
+    );
     const logged: string[] = [];
     const logger = createLogger('syncer', 'info', (line) => logged.push(line));
     const dropping = copy().drop();
@@ -257,7 +322,7 @@ describe('contract 2.4: a replica set synced into a sharded cluster', function (
       const listed = pair.destination.client.db('shop').listCollections({ name: 'items' });
       assert.deepEqual(await listed.toArray(), []);
     } finally {
-      await shard.command({ configureFailPoint: 'failCommand', mode: 'off' });
+      await slow[Symbol.asyncDispose]();
       await dropping;
     }
   });

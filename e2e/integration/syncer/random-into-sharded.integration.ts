@@ -7,7 +7,7 @@ import { syncThroughKills } from './sync-through-kills.ts';
 const { SEED, SEEDS } = process.env;
 const seeds =
   SEED === undefined
-    ? Array.from({ length: Number(SEEDS ?? 1) }, (_, index) => index + 1)
+    ? Array.from({ length: Number(SEEDS ?? 2) }, (_, index) => index + 1)
     : [Number(SEED)];
 
 /** Half of the collections of the workload. */

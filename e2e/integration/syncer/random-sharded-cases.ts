@@ -3,10 +3,11 @@ import { ShardedWorkload } from './sharded-workload.ts';
 import type { ShardedPair } from './sharded-pair.ts';
 import { syncThroughKills } from './sync-through-kills.ts';
 
-/** Seeds that are run by default, by who syncs: one instance for the whole source, or one for each of its two shards. */
+/** Seeds that are run by default, by who syncs: one instance for the whole source, or one for each of its shards. */
 export interface ShardedSeeds {
   readonly 'one instance': readonly number[];
   readonly 'two instances'?: readonly number[];
+  readonly 'three instances'?: readonly number[];
 }
 
 /**
@@ -24,7 +25,7 @@ export function testRandomShardedWorkloads(pair: ShardedPair, byDefault: Sharded
     await pair.reset();
   });
 
-  for (const by of ['one instance', 'two instances'] as const) {
+  for (const by of ['one instance', 'two instances', 'three instances'] as const) {
     for (const seed of chosenSeeds(byDefault[by])) {
       it(`ends in equal clusters, synced by ${by}, seed ${seed}`, async () => {
         const { ground } = pair.source;
@@ -32,7 +33,7 @@ export function testRandomShardedWorkloads(pair: ShardedPair, byDefault: Sharded
         const workload = new ShardedWorkload(ground.client, ground.cluster.shards, seed);
         await workload.prepare();
         await syncThroughKills(pair, seed, {
-          isShared: by === 'two instances',
+          isShared: by !== 'one instance',
           write: async (signal) => {
             await workload.run(3, signal);
           },

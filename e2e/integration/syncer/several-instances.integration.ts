@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
 import { MongoServerError, type Document } from 'mongodb';
 import { until } from '../../ground/until.ts';
 import { forward } from './cluster-pair.ts';
@@ -124,13 +125,35 @@ describe('several instances on one sync', function () {
     await using instances = await syncing();
     const [one, other] = instances.all;
     assert.ok(one && other);
+    const copy = pair.destination.client.db('shop');
+    const names = async (): Promise<string[]> =>
+      (await copy.listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name).sort();
+    const changes: readonly (readonly [
+      change: () => Promise<unknown>,
+      seen: () => Promise<unknown>,
+    ])[] = [
+      [
+        async () =>
+          await shop()
+            .collection('items')
+            .createIndexes([{ key: { text: 1 } }]),
+        async () => await copy.collection('items').listIndexes().toArray(),
+      ],
+      [async () => await shop().collection('plain').rename('renamed'), names],
+      [async () => await shop().collection('renamed').drop(), names],
+    ];
+    for (const [change, seen] of changes) {
+      assert.equal((await other.post('pause', {})).status, 200);
+      assert.equal((await other.progress()).state, 'PAUSED');
+      assert.equal((await one.progress()).state, 'RUNNING');
+      const before = await seen();
+      await change();
+      await one.waitFor(({ warnings }) => hasWarning(warnings, `${second} (paused) has not`));
+      assert.deepEqual(await seen(), before);
+      assert.equal((await other.post('resume', {})).status, 200);
+      await until('the change is made', async () => !isDeepStrictEqual(await seen(), before));
+    }
     assert.equal((await other.post('pause', {})).status, 200);
-    assert.equal((await other.progress()).state, 'PAUSED');
-    assert.equal((await one.progress()).state, 'RUNNING');
-    await shop()
-      .collection('items')
-      .createIndexes([{ key: { text: 1 } }]);
-    await one.waitFor(({ warnings }) => hasWarning(warnings, `${second} (paused) has not`));
     await using outsider = await pair.syncer({ options: { id: 'other' }, until: 'listening' });
     await until('the refusal of another name', async () =>
       String((await outsider.getProgress()).body['error']).startsWith('NotAnInstance'),

@@ -374,14 +374,23 @@ describe('a sharded cluster synced into one with another number of shards', func
     await source().insertMany(items(100));
     const shard = pair.source.ground?.cluster.shardClient('from-0').db('admin');
     assert.ok(shard);
-    await shard
-      .command({ setParameter: 1, disableResumableRangeDeleter: true })
-      .catch(() => undefined);
-    await admin({ moveChunk: 'shop.items', find: { k: 0 }, to: 'from-1' });
-    await source().updateMany({ _id: { $lt: 50 } }, { $set: { v: 'after the move' } });
-    await using syncer = await pair.syncing({});
-    await commitAndWait(syncer);
-    await pair.assertEqual();
-    assert.equal(await source().countDocuments(), 100);
+    await shard.command({ setParameter: 1, orphanCleanupDelaySecs: 3600 });
+    try {
+      await admin({ moveChunk: 'shop.items', find: { k: 0 }, to: 'from-1' });
+      await source().updateMany({ _id: { $lt: 50 } }, { $set: { v: 'after the move' } });
+      const isLeft = { k: { $lt: 350 }, v: { $ne: 'after the move' } };
+      const items = pair.source.ground?.cluster
+        .shardClient('from-0')
+        .db('shop')
+        .collection('items');
+      assert.equal(await items?.countDocuments(isLeft), 50);
+      await using syncer = await pair.syncing({});
+      await commitAndWait(syncer);
+      assert.equal(await items?.countDocuments(isLeft), 50, 'they are there to the end');
+      await pair.assertEqual();
+      assert.equal(await source().countDocuments(), 100);
+    } finally {
+      await shard.command({ setParameter: 1, orphanCleanupDelaySecs: 0 });
+    }
   });
 });

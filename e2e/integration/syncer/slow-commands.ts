@@ -1,4 +1,5 @@
 import type { Document } from 'mongodb';
+import type { ShardedGround } from '../../ground/sharded/use-sharded-cluster.ts';
 import type { Side } from './cluster-pair.ts';
 
 /** Parameters of a server that can be told to be slow. */
@@ -30,6 +31,34 @@ export async function slowCommands(
     appName,
     ...(namespace !== undefined && { namespace }),
   });
+}
+
+/** Makes all shards of a cluster take longer for some commands of anybody, the cluster's own too. */
+export async function slowOnShards(
+  { cluster }: Pick<ShardedGround, 'cluster'>,
+  commands: readonly string[],
+  blockTimeMS: number,
+): Promise<Obstacle> {
+  const data = {
+    failCommands: commands,
+    failInternalCommands: true,
+    blockConnection: true,
+    blockTimeMS,
+  };
+  const obstacles = await Promise.all(
+    cluster.shards.map(async (shard) => {
+      return await setFailPoint({ client: cluster.shardClient(shard) }, 'failCommand', data);
+    }),
+  );
+  return {
+    // On any of them.
+    async reached(count) {
+      await Promise.any(obstacles.map(async (obstacle) => await obstacle.reached(count)));
+    },
+    async [Symbol.asyncDispose]() {
+      for (const obstacle of obstacles) await obstacle[Symbol.asyncDispose]();
+    },
+  };
 }
 
 /** Where commands of a server can be held, before they read or change anything but begin an index build. */

@@ -377,10 +377,11 @@ describe('the verifier with sharded clusters', function () {
       const { set, wide } = deployments;
       await using session = await openSession(urisOf(set, wide));
       await session.post('check');
-      await until('the first pass is over', async () => {
+      const isOver = async (): Promise<boolean> => {
         const { totalTasks, completedTasks } = (await session.progress()).verificationStatus;
         return totalTasks > 0 && completedTasks === totalTasks;
-      });
+      };
+      await until('the first pass is over', isOver, 60_000);
       await wide.ground.cluster.killRouters();
       await wide.ground.cluster.restartRouters();
       await collectionOf(wide.client, 'live.many').deleteOne({ _id: 77, value: 77 });
