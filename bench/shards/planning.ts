@@ -1,4 +1,5 @@
 import { ObjectId, UUID, type Document } from 'mongodb';
+import { chunkCount, planMoves } from '../../syncer/catalog/chunk-plan.ts';
 import { isCopiedBy } from '../../syncer/coordination/share.ts';
 import { partitionCount, rangesBetween, splitPoints } from '../../syncer/copy/split-points.ts';
 
@@ -10,18 +11,26 @@ const samplesPerPartition = 20;
 /** What the planning of a copy takes. */
 export interface PlanningResult {
   readonly partitions: number;
+  /** Chunks of the destination, and how many of them are moved. */
+  readonly destinationChunks: number;
+  readonly moves: number;
   readonly seconds: number;
   /** The most that was resident in this process up to now. */
   readonly peakMebibytes: number;
 }
 
-/** Plans the copy of one collection with chunks on all of many shards, and deals it out to an instance for each. */
+/**
+ * Plans the copy of one collection with chunks on all of many shards, some with three times as many as others: deals it out to an
+ * instance for each, and spreads it over as many shards of the destination.
+ * @param chunks - of a shard, on average.
+ */
 export function measurePlanning(shards: number, chunks: number): PlanningResult {
   const startedAt = performance.now();
-  const count = partitionCount(shards * chunks * chunkBytes, {
-    partitionMebibytes: 64,
-    instances: shards,
+  const sizes = Array.from({ length: shards }, (_, shard) => {
+    return chunks * chunkBytes * (0.5 + shard / Math.max(1, shards - 1));
   });
+  const sizeBytes = sizes.reduce((sum, bytes) => sum + bytes, 0);
+  const count = partitionCount(sizeBytes, { partitionMebibytes: 64, instances: shards });
   const samples = Array.from({ length: count * samplesPerPartition }, (): Document => {
     return { _id: new ObjectId() };
   });
@@ -32,8 +41,14 @@ export function measurePlanning(shards: number, chunks: number): PlanningResult 
     for (const partition of partitions)
       if (isCopiedBy({ index, count: shards }, collection, partition)) dealt.add(partition.index);
   if (dealt.size !== count) throw new Error(`${dealt.size} of ${count} partitions are dealt out`);
+  const names = sizes.map((_, shard) => `shard-${shard}`);
+  const bounds = Array.from({ length: chunkCount(sizeBytes, shards) }, (_, index) => index);
+  const made = bounds.map((min) => ({ min, max: min + 1, shard: 'shard-0' }));
+  const moves = planMoves(made, names);
   return {
     partitions: partitions.length,
+    destinationChunks: made.length,
+    moves: moves.length,
     seconds: (performance.now() - startedAt) / 1_000,
     peakMebibytes: process.resourceUsage().maxRSS / 1_024,
   };

@@ -5,6 +5,7 @@ import { createLogger } from '../../../service/logger.ts';
 import { awaitEarlierWrites } from '../../../syncer/earlier-writes.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward } from './cluster-pair.ts';
+import { changeShardKeys } from './changed-shard-keys.ts';
 import { refusedKeys } from './refused-shard-keys.ts';
 import { slowOnShards } from './slow-commands.ts';
 import { failureOf, shardingEntry, useShardedPair } from './sharded-pair.ts';
@@ -149,35 +150,9 @@ describe('contract 2.4: a replica set synced into a sharded cluster', function (
     await source().insertMany(items(900));
     await using syncer = await pair.syncer({ options: { partitionMebibytes: 0.01 } });
     await syncer.start({ ...forward, ...byK });
-    const change = async (first: number): Promise<void> => {
-      const at = (n: number): { _id: number } => ({ _id: first + n });
-      // To another shard, and back.
-      for (let n = 0; n < 20; n++) await source().updateOne(at(n), { $set: { k: 6300 - n } });
-      for (let n = 0; n < 10; n++) await source().updateOne(at(n), { $set: { k: n, again: true } });
-      await source().updateOne(at(20), { $unset: { k: '' } });
-      await source().updateOne(at(21), { $set: { k: null } });
-      await source().updateOne(at(22), { $set: { k: 'a text' } });
-      await source().replaceOne(at(23), { k: 1, replaced: true });
-      await source().replaceOne(at(24), { replaced: 'without the key' });
-      await source().updateOne(at(25), { $inc: { k: 1.5 } });
-      await source().deleteOne(at(26));
-      await source().deleteOne(at(27));
-      await source().insertOne({ ...at(27), k: 5000 });
-      await source().findOneAndUpdate(at(28), [{ $set: { k: { $multiply: ['$k', -1] } } }]);
-      await source().updateOne(at(1_000_000), { $set: { k: 12 } }, { upsert: true });
-      await source().updateOne({ _id: `u${first}` }, { $set: { v: 1 } }, { upsert: true });
-      await source().updateMany({ _id: { $gt: first + 40, $lt: first + 60 } }, { $mul: { k: -1 } });
-      await pair.source.client.withSession(async (session) => {
-        await session.withTransaction(async () => {
-          await source().updateOne(at(30), { $set: { k: 4200 } }, { session });
-          await source().deleteOne(at(31), { session });
-          await source().insertOne({ ...at(2_000_000), k: 3 }, { session });
-        });
-      });
-    };
-    await change(0);
+    await changeShardKeys(pair.source.client, source(), 0);
     await syncer.waitFor(({ canCommit }) => canCommit);
-    await change(300);
+    await changeShardKeys(pair.source.client, source(), 300);
     await commitAndWait(syncer);
     await pair.assertEqual();
   });

@@ -53,7 +53,10 @@ export async function slowOnShards(
   return {
     // On any of them.
     async reached(count) {
-      await Promise.any(obstacles.map(async (obstacle) => await obstacle.reached(count)));
+      const reached = obstacles.map(async (obstacle) => {
+        await obstacle.reached(count);
+      });
+      await Promise.any(reached);
     },
     async [Symbol.asyncDispose]() {
       for (const obstacle of obstacles) await obstacle[Symbol.asyncDispose]();

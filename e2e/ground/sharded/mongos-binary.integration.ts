@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { mongosBinary } from './mongos-binary.ts';
+
+describe('the mongos that tests use', () => {
+  const { PATH, MONGOS_BINARY } = process.env;
+  let folder = '';
+  let mongos = '';
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'mongos-'));
+    mongos = join(folder, 'mongos');
+    await writeFile(mongos, '');
+    await chmod(mongos, 0o755);
+    delete process.env['MONGOS_BINARY'];
+    process.env['PATH'] = join(folder, 'nothing');
+  });
+  afterEach(async () => {
+    process.env['PATH'] = PATH;
+    if (MONGOS_BINARY !== undefined) process.env['MONGOS_BINARY'] = MONGOS_BINARY;
+    await rm(folder, { recursive: true });
+  });
+
+  it('is none where there is none, or none that can be run', async () => {
+    assert.equal(await mongosBinary(), undefined);
+    await chmod(mongos, 0o644);
+    process.env['PATH'] = folder;
+    assert.equal(await mongosBinary(), undefined);
+  });
+
+  it('is that on PATH', async () => {
+    process.env['PATH'] = [join(folder, 'nothing'), folder].join(delimiter);
+    assert.equal(await mongosBinary(), mongos);
+  });
+
+  it('is that of MONGOS_BINARY before all, which has to be there', async () => {
+    process.env['MONGOS_BINARY'] = mongos;
+    assert.equal(await mongosBinary(), mongos);
+    process.env['MONGOS_BINARY'] = join(folder, 'other');
+    await assert.rejects(mongosBinary(), /ENOENT/);
+  });
+});
