@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { MaxKey, type Document } from 'mongodb';
+import type { SyncerProgress } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward } from './cluster-pair.ts';
 import { failureOf, useShardedPair } from './sharded-pair.ts';
-import { holdCommands } from './slow-commands.ts';
+import { holdCommands, slowOnShards } from './slow-commands.ts';
 
 interface Item extends Document {
   _id: string | number;
@@ -282,6 +283,30 @@ describe('a sharded cluster synced into one with another number of shards', func
       await source().insertMany(items(100));
       await using syncer = await pair.syncing({});
       await run();
+      assert.match(await failureOf(syncer), said);
+    });
+
+    it(`${what} in mid-copy stops it as well, at the commit at the latest`, async () => {
+      await halves('shop.items', 350);
+      await source().insertMany(items(100));
+      await shop().collection<Item>('other').insertMany(items(100));
+      await using syncer = await pair.syncer({ options: { copyWorkers: 1 } });
+      {
+        await using slow = await slowOnShards(pair.destination, ['insert'], 1_000);
+        await syncer.start(forward);
+        await slow.reached(1);
+        await run();
+      }
+      await until(
+        'the end of the copy, or the failure',
+        async () => {
+          const { body } = await syncer.getProgress();
+          return body['error'] !== undefined || (body['progress'] as SyncerProgress).canCommit;
+        },
+        60_000,
+      );
+      // Refused where it has failed already.
+      await syncer.post('commit', {});
       assert.match(await failureOf(syncer), said);
     });
   }
