@@ -5,11 +5,22 @@ import { operatorOptionTable } from '../operator/options.ts';
 import { syncerOptionTable } from '../syncer/options.ts';
 import { verifierOptionTable } from '../verifier/options.ts';
 import { reportOptionTable } from '../verifier/report/options.ts';
-import { oneOffCommand, programCommand, reportError } from './program-command.ts';
+import { runOptionTable } from '../cli/run/options.ts';
+import { runHelp } from '../cli/help.ts';
+import { oneOffCommand, personalCommand, programCommand, reportError } from './program-command.ts';
 
 const program = new Command('clustersync')
   .description('Moves a live MongoDB deployment to another one and proves that nothing was lost.')
   .version(packageVersion())
+  .addCommand(
+    personalCommand({
+      name: 'run',
+      description: 'moves a deployment from one terminal: copies, follows, compares, commits',
+      options: runOptionTable,
+      help: runHelp,
+      load: async () => (await import('../cli/run/main.ts')).runMigration,
+    }),
+  )
   .addCommand(
     programCommand({
       name: 'syncer',

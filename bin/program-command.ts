@@ -4,6 +4,7 @@ import { createLogger, type Logger, type LogLevel } from '../service/logger.ts';
 import {
   compileOptions,
   environmentName,
+  kebabCase,
   type OptionRow,
   type Options,
   type OptionTable,
@@ -61,30 +62,69 @@ export function oneOffCommand<T extends OptionTable>(oneOff: OneOff<T>): Command
     });
     const logger = createLogger(oneOff.name, 'warn', (line) => process.stderr.write(line));
     const run = await oneOff.load();
-    await runUntilSignal(logger, async (signal) => {
-      try {
-        process.exitCode = await run(options, logger, signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        reportError(error);
-        process.exitCode = 2;
-      }
-    });
+    await runOnce(logger, async (signal) => await run(options, logger, signal));
   });
 }
 
-function commandOf({
-  name: title,
-  description,
-  options,
-}: Pick<Program<OptionTable>, 'name' | 'description' | 'options'>): Command {
+/** A command for people: flags are spelt in the way of shells, and its help says more. */
+export interface PersonalCommand<T extends OptionTable> extends OneOff<T> {
+  /** Follows the list of options in the help: examples, exit codes. */
+  readonly help: string;
+}
+
+/** The subcommand of something that a person asks for at a terminal. */
+export function personalCommand<T extends OptionTable>(personal: PersonalCommand<T>): Command {
+  const command = commandOf(personal, kebabCase).addHelpText('after', `\n${personal.help}`);
+  return command.action(async (flags: Record<string, unknown>) => {
+    const { options: table } = personal;
+    warnOfSecrets(table, flags);
+    const options = compileOptions(table, { flags, env: process.env, spell: kebabCase });
+    const logger = createLogger(personal.name, 'fatal', (line) => process.stderr.write(line));
+    const run = await personal.load();
+    await runOnce(logger, async (signal) => await run(options, logger, signal));
+  });
+}
+
+function warnOfSecrets(table: OptionTable, flags: Readonly<Record<string, unknown>>): void {
+  for (const [name, row] of Object.entries(table)) {
+    if (row.secret !== true || flags[name] === undefined) continue;
+    const flag = kebabCase(name);
+    process.stderr.write(
+      `warning: others on this machine can see --${flag} in the list of processes; --${flag}-file and ${environmentName(name)} keep it to yourself\n`,
+    );
+  }
+}
+
+async function runOnce(
+  logger: Logger,
+  run: (signal: AbortSignal) => Promise<number>,
+): Promise<void> {
+  await runUntilSignal(logger, async (signal) => {
+    try {
+      process.exitCode = await run(signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      reportError(error);
+      process.exitCode = 2;
+    }
+  });
+}
+
+function commandOf(
+  {
+    name: title,
+    description,
+    options,
+  }: Pick<Program<OptionTable>, 'name' | 'description' | 'options'>,
+  spell: (option: string) => string = (option) => option,
+): Command {
   const command = new Command(title).description(description);
   for (const [name, row] of Object.entries(options)) {
-    command.addOption(flagOf(name, row));
+    command.addOption(flagOf(name, row, spell));
     if (row.secret) {
       command.addOption(
         new Option(
-          `--${name}File <path>`,
+          `--${spell(`${name}File`)} <path>`,
           `the same, read from a file (env: ${environmentName(`${name}File`)})`,
         ),
       );
@@ -93,7 +133,7 @@ function commandOf({
   return command;
 }
 
-function flagOf(name: string, row: OptionRow): Option {
+function flagOf(name: string, row: OptionRow, spell: (option: string) => string): Option {
   const value = row.type === 'boolean' ? '[true|false]' : `<${row.valueName ?? row.type}>`;
   const notes = [
     `env: ${environmentName(name)}`,
@@ -101,7 +141,10 @@ function flagOf(name: string, row: OptionRow): Option {
     ...(row.range ? [`from ${row.range[0]} to ${row.range[1]}`] : []),
     ...(row.choices ? [`one of: ${row.choices.join(', ')}`] : []),
   ];
-  const option = new Option(`--${name} ${value}`, `${row.description} (${notes.join('; ')})`);
+  const option = new Option(
+    `--${spell(name)} ${value}`,
+    `${row.description} (${notes.join('; ')})`,
+  );
   return row.type === 'boolean' ? option.preset(true) : option;
 }
 

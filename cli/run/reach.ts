@@ -1,0 +1,60 @@
+import { askTopology, type Topology } from '../../mongo/topology.ts';
+import { SyncError } from '../../service/errors.ts';
+
+/** A deployment that is there is found in much less; a person waits no longer than this. */
+const deadlineMs = 8_000;
+
+/** The two connection strings of a migration. */
+export interface Sides<T> {
+  readonly source: T;
+  readonly destination: T;
+}
+
+/**
+ * Asks both deployments what they are, at the same time.
+ * @throws SyncError InvalidOption, ClusterUnreachable, AuthenticationFailed, MissingPrivileges or TopologyNotSupported, in a
+ * sentence that says which of the two it is about.
+ */
+export async function reachBoth(
+  uris: Sides<string>,
+  signal: AbortSignal,
+): Promise<Sides<Topology>> {
+  const results = await Promise.allSettled(
+    (['source', 'destination'] as const).map(async (side) => await reach(side, uris[side], signal)),
+  );
+  signal.throwIfAborted();
+  const [source, destination] = results.map((result) => {
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
+  });
+  if (!source || !destination) throw new Error('one side was not asked');
+  return { source, destination };
+}
+
+async function reach(
+  side: keyof Sides<string>,
+  uri: string,
+  signal: AbortSignal,
+): Promise<Topology> {
+  const deadline = AbortSignal.timeout(deadlineMs);
+  try {
+    return await askTopology(uri, 'clustersync run', AbortSignal.any([signal, deadline]));
+  } catch (error) {
+    signal.throwIfAborted();
+    if (deadline.aborted) {
+      const text = `the ${side} cannot be reached: no answer within ${deadlineMs / 1000} seconds`;
+      throw new SyncError('ClusterUnreachable', text, { cause: error });
+    }
+    throw error instanceof SyncError ? about(side, error) : error;
+  }
+}
+
+function about(side: string, error: SyncError): SyncError {
+  const { name, message } = error;
+  const text: Partial<Record<typeof name, string>> = {
+    InvalidOption: `--${side}: ${message}`,
+    ClusterUnreachable: `the ${side} cannot be reached: ${message}`,
+    AuthenticationFailed: `the ${side} refuses the login: ${message}`,
+  };
+  return new SyncError(name, text[name] ?? `the ${side}: ${message}`, { cause: error });
+}
