@@ -8,6 +8,8 @@ export interface VerificationProgress {
   readonly error: string | null;
   /** Number of the pass; 0 is the first. */
   readonly generation: number;
+  /** Everything has been compared once. */
+  readonly isFirstPassOver: boolean;
   /** Of the current pass, as far as it is known what there is to do; null where it is not. */
   readonly fraction: number | null;
   readonly secondsLeft: number | null;
@@ -58,13 +60,20 @@ export class VerifierApi {
 export function readVerification(answer: JsonObject): VerificationProgress {
   const raw = objectOf(answer['progress']);
   const stats = objectOf(raw['generationStats']);
+  const tasks = objectOf(raw['verificationStatus']);
   const verdict = raw['verdict'];
+  const generation = numberOf(raw['generation']) ?? 0;
+  const isPassOver =
+    textOf(raw['generationKind']) !== null &&
+    tasks['addedTasks'] === 0 &&
+    tasks['processingTasks'] === 0;
   const [done, total] = [numberOf(stats['documentsCompared']), numberOf(stats['documentsTotal'])];
   return {
     phase: textOf(raw['phase']) ?? 'idle',
     verdict: verdict === 'equal' || verdict === 'different' ? verdict : null,
     error: textOf(raw['error']),
-    generation: numberOf(raw['generation']) ?? 0,
+    generation,
+    isFirstPassOver: generation > 0 || isPassOver,
     fraction: done === null || total === null || total === 0 ? null : Math.min(1, done / total),
     secondsLeft: numberOf(stats['secondsLeft']),
     mismatchCount: numberOf(raw['mismatchCount']) ?? 0,

@@ -35,6 +35,9 @@ const labelColumns = 11;
 const widestName = 40;
 const maxWarnings = 4;
 
+/** An oplog that lasts longer than this is nothing to think of. */
+const oplogToldSeconds = 7 * 86_400;
+
 /** What goes on, in lines that fit into the room. */
 export function frameOf(view: View, room: Room, style: Style): Line[] {
   const { sync, verification, trouble } = view;
@@ -135,7 +138,9 @@ export function changesText({ sync, eventsPerSecond }: View): string {
     ...(catchUpSeconds === null || catchUpSeconds === 0
       ? []
       : [`caught up in ${durationText(catchUpSeconds)}`]),
-    ...(oplogSeconds === null ? [] : [`oplog lasts ${durationText(oplogSeconds)}`]),
+    ...(oplogSeconds === null || oplogSeconds > oplogToldSeconds
+      ? []
+      : [`oplog lasts ${durationText(oplogSeconds)}`]),
   ].join('  ');
 }
 

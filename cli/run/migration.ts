@@ -66,12 +66,11 @@ export class Migration {
   isCaughtUp({ sync, verification }: View): boolean {
     const { verify, maxLagSeconds } = this.#settings.options;
     const { canCommit, lagSeconds } = sync;
-    const isCompared = verification !== undefined && verification.generation > 0;
     return (
       canCommit &&
       lagSeconds !== null &&
       lagSeconds <= maxLagSeconds &&
-      (!verify || isCompared || verification?.verdict != null)
+      (!verify || verification?.isFirstPassOver === true)
     );
   }
 

@@ -19,14 +19,21 @@ export async function reachBoth(
   uris: Sides<string>,
   signal: AbortSignal,
 ): Promise<Sides<Topology>> {
-  const results = await Promise.allSettled(
-    (['source', 'destination'] as const).map(async (side) => await reach(side, uris[side], signal)),
-  );
-  signal.throwIfAborted();
-  const [source, destination] = results.map((result) => {
-    if (result.status === 'rejected') throw result.reason;
-    return result.value;
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
+  const found = (['source', 'destination'] as const).map(async (side) => {
+    try {
+      return await reach(side, uris[side], either);
+    } catch (error) {
+      // The first that is known to be wrong is told: nobody has to wait for the other.
+      failed.abort(error);
+      throw error;
+    }
   });
+  await Promise.allSettled(found);
+  signal.throwIfAborted();
+  failed.signal.throwIfAborted();
+  const [source, destination] = await Promise.all(found);
   if (!source || !destination) throw new Error('one side was not asked');
   return { source, destination };
 }
