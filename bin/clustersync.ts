@@ -6,7 +6,13 @@ import { syncerOptionTable } from '../syncer/options.ts';
 import { verifierOptionTable } from '../verifier/options.ts';
 import { reportOptionTable } from '../verifier/report/options.ts';
 import { runOptionTable } from '../cli/run/options.ts';
-import { runHelp } from '../cli/help.ts';
+import { commandHelp, progressHelp, reportHelp, runHelp, statusHelp } from '../cli/help.ts';
+import {
+  commandOptionTable,
+  progressOptionTable,
+  reportOptionTable as toolReportOptionTable,
+  statusOptionTable,
+} from '../cli/tool/options.ts';
 import { oneOffCommand, personalCommand, programCommand, reportError } from './program-command.ts';
 
 const program = new Command('clustersync')
@@ -19,6 +25,69 @@ const program = new Command('clustersync')
       options: runOptionTable,
       help: runHelp,
       load: async () => (await import('../cli/run/main.ts')).runMigration,
+    }),
+  )
+  .addCommand(
+    personalCommand({
+      name: 'status',
+      description: 'says how a sync is',
+      options: statusOptionTable,
+      help: statusHelp,
+      load: async () => (await import('../cli/tool/main.ts')).showStatus,
+    }),
+  )
+  .addCommand(
+    personalCommand({
+      name: 'progress',
+      description: 'says how far a sync is, once or until it is committed',
+      options: progressOptionTable,
+      help: progressHelp,
+      load: async () => (await import('../cli/tool/main.ts')).showProgress,
+    }),
+  )
+  .addCommand(
+    personalCommand({
+      name: 'pause',
+      description: 'stops the work of a sync until it is resumed',
+      options: statusOptionTable,
+      help: commandHelp.pause,
+      load: async () => (await import('../cli/tool/main.ts')).sendCommand('pause'),
+    }),
+  )
+  .addCommand(
+    personalCommand({
+      name: 'resume',
+      description: 'goes on with a sync that is paused',
+      options: statusOptionTable,
+      help: commandHelp.resume,
+      load: async () => (await import('../cli/tool/main.ts')).sendCommand('resume'),
+    }),
+  )
+  .addCommand(
+    personalCommand({
+      name: 'commit',
+      description: 'ends a sync: the destination becomes complete; cannot be taken back',
+      options: commandOptionTable,
+      help: commandHelp.commit,
+      load: async () => (await import('../cli/tool/main.ts')).sendCommand('commit'),
+    }),
+  )
+  .addCommand(
+    personalCommand({
+      name: 'reverse',
+      description: 'turns a committed sync round: what is written since then is brought back',
+      options: commandOptionTable,
+      help: commandHelp.reverse,
+      load: async () => (await import('../cli/tool/main.ts')).sendCommand('reverse'),
+    }),
+  )
+  .addCommand(
+    personalCommand({
+      name: 'report',
+      description: 'says what a verifier has found',
+      options: toolReportOptionTable,
+      help: reportHelp,
+      load: async () => (await import('../cli/tool/main.ts')).showReport,
     }),
   )
   .addCommand(

@@ -5,6 +5,7 @@ import {
   compileOptions,
   environmentName,
   kebabCase,
+  personalFlag,
   type OptionRow,
   type Options,
   type OptionTable,
@@ -74,9 +75,14 @@ export interface PersonalCommand<T extends OptionTable> extends OneOff<T> {
 
 /** The subcommand of something that a person asks for at a terminal. */
 export function personalCommand<T extends OptionTable>(personal: PersonalCommand<T>): Command {
-  const command = commandOf(personal, kebabCase).addHelpText('after', `\n${personal.help}`);
-  return command.action(async (flags: Record<string, unknown>) => {
+  const command = commandOf(personal, personalFlags).addHelpText('after', `\n${personal.help}`);
+  return command.action(async () => {
     const { options: table } = personal;
+    // Not what commander makes of a flag that was not given.
+    const given = Object.entries(command.opts()).filter(
+      ([name]) => command.getOptionValueSource(name) === 'cli',
+    );
+    const flags: Readonly<Record<string, unknown>> = Object.fromEntries(given);
     warnOfSecrets(table, flags);
     const options = compileOptions(table, { flags, env: process.env, spell: kebabCase });
     const logger = createLogger(personal.name, 'fatal', (line) => process.stderr.write(line));
@@ -105,12 +111,14 @@ async function runOnce(
     try {
       process.exitCode = await run(signal);
     } catch (error) {
-      signal.throwIfAborted();
-      reportError(error);
-      process.exitCode = 2;
+      if (!signal.aborted) reportError(error);
+      process.exitCode = signal.aborted ? 130 : 2;
     }
   });
 }
+
+/** How the options of a command are spelt as flags. */
+type FlagStyle = (name: string, row: OptionRow) => readonly Option[];
 
 function commandOf(
   {
@@ -118,36 +126,54 @@ function commandOf(
     description,
     options,
   }: Pick<Program<OptionTable>, 'name' | 'description' | 'options'>,
-  spell: (option: string) => string = (option) => option,
+  flagsOf: FlagStyle = programFlags,
 ): Command {
   const command = new Command(title).description(description);
-  for (const [name, row] of Object.entries(options)) {
-    command.addOption(flagOf(name, row, spell));
-    if (row.secret) {
-      command.addOption(
-        new Option(
-          `--${spell(`${name}File`)} <path>`,
-          `the same, read from a file (env: ${environmentName(`${name}File`)})`,
-        ),
-      );
-    }
-  }
+  for (const [name, row] of Object.entries(options))
+    for (const option of flagsOf(name, row)) command.addOption(option);
   return command;
 }
 
-function flagOf(name: string, row: OptionRow, spell: (option: string) => string): Option {
+/** Of programs: spelt as everywhere else; the help tells all that there is to know. */
+function programFlags(name: string, row: OptionRow): readonly Option[] {
   const value = row.type === 'boolean' ? '[true|false]' : `<${row.valueName ?? row.type}>`;
   const notes = [
     `env: ${environmentName(name)}`,
     ...(row.default === undefined ? [] : [`default: ${row.default}`]),
-    ...(row.range ? [`from ${row.range[0]} to ${row.range[1]}`] : []),
-    ...(row.choices ? [`one of: ${row.choices.join(', ')}`] : []),
+    ...limitsOf(row),
   ];
-  const option = new Option(
-    `--${spell(name)} ${value}`,
-    `${row.description} (${notes.join('; ')})`,
-  );
-  return row.type === 'boolean' ? option.preset(true) : option;
+  const option = new Option(`--${name} ${value}`, `${row.description} (${notes.join('; ')})`);
+  const file = `the same, read from a file (env: ${environmentName(`${name}File`)})`;
+  return [
+    row.type === 'boolean' ? option.preset(true) : option,
+    ...(row.secret === true ? [new Option(`--${name}File <path>`, file)] : []),
+  ];
+}
+
+/** Of commands for people: spelt as flags of shells are. */
+function personalFlags(name: string, row: OptionRow): readonly Option[] {
+  const flag = personalFlag(name, row);
+  if (row.type === 'boolean') {
+    const text = row.default === true ? `do not ${row.description}` : row.description;
+    return [new Option(flag, text)];
+  }
+  const notes = [
+    ...(row.default === undefined ? [] : [`default: ${row.default}`]),
+    ...limitsOf(row),
+  ];
+  const text = `${row.description}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}`;
+  const file = `the same, read from a file`;
+  return [
+    new Option(`${flag} <${row.valueName ?? row.type}>`, text),
+    ...(row.secret === true ? [new Option(`${flag}-file <path>`, file)] : []),
+  ];
+}
+
+function limitsOf({ range, choices }: OptionRow): string[] {
+  return [
+    ...(range ? [`from ${range[0]} to ${range[1]}`] : []),
+    ...(choices ? [`one of: ${choices.join(', ')}`] : []),
+  ];
 }
 
 /** Writes an error that ends the command for a person to read. */

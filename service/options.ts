@@ -61,6 +61,11 @@ export function kebabCase(option: string): string {
   return option.replaceAll(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`);
 }
 
+/** The flag of an option in a command for people: of a boolean the one that changes it. */
+export function personalFlag(name: string, row: OptionRow): string {
+  return `--${row.type === 'boolean' && row.default === true ? 'no-' : ''}${kebabCase(name)}`;
+}
+
 /** Every name under which a value of the table may be given: its own, and `<name>File` for secrets. */
 export function optionNames(table: OptionTable): string[] {
   return Object.entries(table).flatMap(([name, row]) =>

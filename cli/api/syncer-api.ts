@@ -1,3 +1,4 @@
+import { SyncError } from '../../service/errors.ts';
 import type { ApiClient } from './api-client.ts';
 import { arrayOf, numberOf, objectOf, textOf, textsOf, type JsonObject } from './json-fields.ts';
 
@@ -52,6 +53,8 @@ export interface CollectionList {
   readonly copied: number;
 }
 
+const nothingListed: CollectionList = { collections: [], total: 0, copied: 0 };
+
 /** What `info` says while documents are copied. */
 export const copyInfo = 'collection copy';
 
@@ -68,7 +71,14 @@ export class SyncerApi {
   }
 
   async collections(signal: AbortSignal): Promise<CollectionList> {
-    const answer = await this.#client.get('collections', signal);
+    let answer: JsonObject;
+    try {
+      answer = await this.#client.get('collections', signal);
+    } catch (error) {
+      // Another tool with the same API need not have it.
+      if (error instanceof SyncError && error.name === 'NotFound') return nothingListed;
+      throw error;
+    }
     return {
       collections: arrayOf(answer['collections']).map(objectOf).map(readCollection),
       total: numberOf(answer['total']) ?? 0,

@@ -6,7 +6,7 @@ import { Screen } from '../terminal/screen.ts';
 import { writeOut } from '../terminal/write-out.ts';
 import { dryRunText } from './dry-run.ts';
 import { runExitCode } from './exit-code.ts';
-import type { Instances } from './instances.ts';
+import type { Instances } from '../api/instances.ts';
 import { Migration } from './migration.ts';
 import type { RunOptions } from './options.ts';
 import { planOf } from './plan.ts';

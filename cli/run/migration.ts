@@ -6,7 +6,7 @@ import type { VerificationProgress, VerifierApi } from '../api/verifier-api.ts';
 import type { View } from '../render/frame.ts';
 import { RateMeter } from '../render/rate-meter.ts';
 import type { Screen } from '../terminal/screen.ts';
-import type { Instances } from './instances.ts';
+import type { Instances } from '../api/instances.ts';
 import type { RunOptions } from './options.ts';
 import type { Programs } from './programs.ts';
 
@@ -81,7 +81,11 @@ export class Migration {
     let isAnswered = false;
     const ask = async (): Promise<void> => {
       const either = AbortSignal.any([signal, over.signal]);
-      while (!isAnswered) isAnswered = (await screen.ask(question, either)).trim() === word;
+      while (!isAnswered) {
+        const answer = (await screen.ask(question, either)).trim();
+        isAnswered = answer === word;
+        if (!isAnswered) screen.step(`that was not ${word}: nothing was done`);
+      }
     };
     // Aborted by one of the two: nothing is asked any more.
     const asking = ask().catch(() => undefined);

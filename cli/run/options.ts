@@ -36,7 +36,7 @@ export const runOptionTable = {
   verify: {
     type: 'boolean',
     default: true,
-    description: 'compare both sides, from the copy on and after the commit',
+    description: 'compare both sides beside the sync and after the commit',
   },
   includeNamespaces: {
     type: 'string',

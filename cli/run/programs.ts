@@ -7,7 +7,7 @@ import { environmentName } from '../../service/options.ts';
 import { ApiClient } from '../api/api-client.ts';
 import { VerifierApi } from '../api/verifier-api.ts';
 import { ChildProgram, type ProgramSpec } from './child-program.ts';
-import { Instances } from './instances.ts';
+import { Instances } from '../api/instances.ts';
 import type { Sides } from './reach.ts';
 
 /** What the programs of a migration are started with. */

@@ -58,16 +58,14 @@ export class Screen implements Disposable {
       { text: `[${time.padStart(8)}] `, tone: 'faint' },
       { text: harmless(text), tone },
     ];
-    this.#write(`${this.#clear()}${renderLine(line, Infinity, this.#style)}\n`);
-    this.#draw();
+    this.#redraw(`${renderLine(line, Infinity, this.#style)}\n`);
   }
 
   /** Shows how things are. */
   show(view: View): void {
     this.#view = view;
     if (this.#isTerminal) {
-      this.#write(this.#clear());
-      this.#draw();
+      this.#redraw();
       return;
     }
     const key = `${view.sync.state} ${view.sync.info ?? ''}`;
@@ -91,8 +89,7 @@ export class Screen implements Disposable {
       if (line.isInterrupted) process.kill(process.pid, 'SIGINT');
       const [answer] = line.entered;
       if (answer !== undefined) resolve(answer);
-      this.#write(this.#clear());
-      this.#draw();
+      this.#redraw();
     };
     const onAbort = (): void => {
       reject(signal.reason as Error);
@@ -101,28 +98,35 @@ export class Screen implements Disposable {
     this.#prompt = { text, typed: '' };
     this.#in.setRawMode(true);
     this.#in.on('data', onData).resume();
-    this.#write(this.#clear());
-    this.#draw();
+    this.#redraw();
     try {
       return await promise;
     } finally {
       signal.removeEventListener('abort', onAbort);
       this.#in.off('data', onData).pause();
       this.#in.setRawMode(false);
-      this.#write(this.#clear());
       this.#prompt = undefined;
-      this.#draw();
+      this.#redraw();
     }
   }
 
   /** Takes the picture away. */
   [Symbol.dispose](): void {
-    this.#write(this.#clear());
     this.#view = undefined;
+    this.#redraw();
   }
 
-  #draw(): void {
-    if (!this.#isTerminal) return;
+  /** Draws anew what is below the steps, in one piece, so that it does not flicker. @param above - text that stays. */
+  #redraw(above = ''): void {
+    const clear = this.#clear();
+    const picture = this.#picture();
+    const text = `${clear}${above}${picture.join('\n')}`;
+    if (text !== '') this.#out.write(text);
+    this.#drawnLines = picture.length;
+  }
+
+  #picture(): string[] {
+    if (!this.#isTerminal) return [];
     // Some say that they have no size.
     const columns = this.#out.columns > 0 ? this.#out.columns : defaultRoom.columns;
     const rows = this.#out.rows > 0 ? this.#out.rows : defaultRoom.rows;
@@ -130,9 +134,7 @@ export class Screen implements Disposable {
     const room = { columns: columns - 1, rows: rows - 2 - (prompt ? 1 : 0) };
     const lines: Line[] = this.#view ? frameOf(this.#view, room, this.#style) : [];
     if (prompt) lines.push([{ text: `${prompt.text} `, tone: 'strong' }, { text: prompt.typed }]);
-    if (lines.length === 0) return;
-    this.#write(lines.map((line) => renderLine(line, room.columns, this.#style)).join('\n'));
-    this.#drawnLines = lines.length;
+    return lines.map((line) => renderLine(line, room.columns, this.#style));
   }
 
   /** What takes the lines that were drawn last off the terminal. */
@@ -140,9 +142,5 @@ export class Screen implements Disposable {
     const lines = this.#drawnLines;
     this.#drawnLines = 0;
     return lines === 0 ? '' : `${clearLine}${clearLineAbove.repeat(lines - 1)}`;
-  }
-
-  #write(text: string): void {
-    if (text !== '') this.#out.write(text);
   }
 }

@@ -1,13 +1,13 @@
-import { ApiClient } from '../api/api-client.ts';
-import { combineCollections, combineProgress, type SyncProgress } from '../api/combine.ts';
+import { ApiClient } from './api-client.ts';
+import { combineCollections, combineProgress, type SyncProgress } from './combine.ts';
 import {
   SyncerApi,
   type CollectionList,
   type InstanceProgress,
   type SyncerCommand,
   type SyncState,
-} from '../api/syncer-api.ts';
-import type { ApiAddress } from '../api/api-client.ts';
+} from './syncer-api.ts';
+import type { ApiAddress } from './api-client.ts';
 import { SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
 
