@@ -13,9 +13,16 @@ import {
   reportOptionTable as toolReportOptionTable,
   statusOptionTable,
 } from '../cli/tool/options.ts';
-import { oneOffCommand, personalCommand, programCommand, reportError } from './program-command.ts';
+import {
+  oneOffCommand,
+  personalCommand,
+  programCommand,
+  reportError,
+  withExitCodes,
+} from './program-command.ts';
+import { completionCommand } from './completion-command.ts';
 
-const program = new Command('clustersync')
+const program = withExitCodes(new Command('clustersync'))
   .description('Moves a live MongoDB deployment to another one and proves that nothing was lost.')
   .version(packageVersion())
   .addCommand(
@@ -123,6 +130,8 @@ const program = new Command('clustersync')
       load: async () => (await import('../operator/main.ts')).startOperator,
     }),
   );
+
+program.addCommand(completionCommand(program));
 
 try {
   await program.parseAsync();

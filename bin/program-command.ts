@@ -117,10 +117,16 @@ async function runOnce(
   });
 }
 
+/** Wrong arguments are told from other ends by the exit code: 1 is what some commands say of data that differs. */
+export function withExitCodes(command: Command): Command {
+  return command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
+}
+
 /** How the options of a command are spelt as flags. */
 type FlagStyle = (name: string, row: OptionRow) => readonly Option[];
 
-function commandOf(
+/** A command with the options of a table. */
+export function commandOf(
   {
     name: title,
     description,
@@ -128,7 +134,7 @@ function commandOf(
   }: Pick<Program<OptionTable>, 'name' | 'description' | 'options'>,
   flagsOf: FlagStyle = programFlags,
 ): Command {
-  const command = new Command(title).description(description);
+  const command = withExitCodes(new Command(title)).description(description);
   for (const [name, row] of Object.entries(options))
     for (const option of flagsOf(name, row)) command.addOption(option);
   return command;
@@ -140,7 +146,8 @@ function programFlags(name: string, row: OptionRow): readonly Option[] {
   const notes = [
     `env: ${environmentName(name)}`,
     ...(row.default === undefined ? [] : [`default: ${row.default}`]),
-    ...limitsOf(row),
+    ...rangeOf(row),
+    ...(row.choices ? [`one of: ${row.choices.join(', ')}`] : []),
   ];
   const option = new Option(`--${name} ${value}`, `${row.description} (${notes.join('; ')})`);
   const file = `the same, read from a file (env: ${environmentName(`${name}File`)})`;
@@ -159,21 +166,19 @@ function personalFlags(name: string, row: OptionRow): readonly Option[] {
   }
   const notes = [
     ...(row.default === undefined ? [] : [`default: ${row.default}`]),
-    ...limitsOf(row),
+    ...rangeOf(row),
   ];
   const text = `${row.description}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}`;
-  const file = `the same, read from a file`;
+  const option = new Option(`${flag} <${row.valueName ?? row.type}>`, text);
+  const file = 'the same, read from a file';
   return [
-    new Option(`${flag} <${row.valueName ?? row.type}>`, text),
+    row.choices ? option.choices(row.choices) : option,
     ...(row.secret === true ? [new Option(`${flag}-file <path>`, file)] : []),
   ];
 }
 
-function limitsOf({ range, choices }: OptionRow): string[] {
-  return [
-    ...(range ? [`from ${range[0]} to ${range[1]}`] : []),
-    ...(choices ? [`one of: ${choices.join(', ')}`] : []),
-  ];
+function rangeOf({ range }: OptionRow): string[] {
+  return range ? [`from ${range[0]} to ${range[1]}`] : [];
 }
 
 /** Writes an error that ends the command for a person to read. */

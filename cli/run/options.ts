@@ -58,6 +58,7 @@ export const runOptionTable = {
   buildIndexes: {
     type: 'string',
     default: 'beforeDataCopy',
+    valueName: 'when',
     choices: ['beforeDataCopy', 'afterDataCopy', 'never'],
     description: 'when indexes are built on the destination',
   },
@@ -76,6 +77,7 @@ export const runOptionTable = {
     type: 'string',
     default: 'text',
     choices: outputFormats,
+    valueName: 'form',
     description: 'form of the summary on standard output',
   },
   logFile: {

@@ -21,12 +21,17 @@ import { statusText, statusValue } from './status-text.ts';
 
 const pollMs = 1_000;
 
-/** The state in which each command is taken, and the one it leads to at last. */
-const commandStates: Readonly<Record<SyncerCommand, { from: SyncState; to: SyncState }>> = {
-  pause: { from: 'RUNNING', to: 'PAUSED' },
-  resume: { from: 'PAUSED', to: 'RUNNING' },
-  commit: { from: 'RUNNING', to: 'COMMITTED' },
-  reverse: { from: 'COMMITTED', to: 'RUNNING' },
+/** The state in which each command is taken, and when it has been carried out. */
+const commands: Readonly<
+  Record<
+    SyncerCommand,
+    { readonly from: SyncState; readonly isDone: (sync: SyncProgress) => boolean }
+  >
+> = {
+  pause: { from: 'RUNNING', isDone: ({ state }) => state === 'PAUSED' },
+  resume: { from: 'PAUSED', isDone: ({ state }) => state === 'RUNNING' },
+  commit: { from: 'RUNNING', isDone: ({ state }) => state === 'COMMITTED' },
+  reverse: { from: 'COMMITTED', isDone: ({ canCommit }) => canCommit },
 };
 
 /** Says how a sync is. */
@@ -48,7 +53,7 @@ export function sendCommand(
   logger: Logger,
   signal: AbortSignal,
 ) => Promise<number> {
-  const { from, to } = commandStates[command];
+  const { from, isDone } = commands[command];
   return async (options, _logger, signal) => {
     const instances = instancesOf(options);
     const before = await readSync(instances, signal);
@@ -59,7 +64,7 @@ export function sendCommand(
       );
     }
     await instances.command(command, from, before, signal);
-    if (options.wait === true) await watch(instances, ({ state }) => state === to, signal);
+    if (options.wait === true) await watch(instances, isDone, signal);
     const sync = await readSync(instances, signal);
     await writeOut(formatted(statusValue(sync), options.output, () => statusText(sync)));
     return 0;

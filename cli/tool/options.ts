@@ -18,6 +18,7 @@ const api = {
     type: 'string',
     default: 'text',
     choices: outputFormats,
+    valueName: 'form',
     description: 'form of what is told',
   },
 } as const satisfies OptionTable;
