@@ -46,7 +46,7 @@ export function renderLine(line: Line, columns: number, { hasColours }: Style): 
 /** A bar of so many cells, filled from the left. Full only when all is done. */
 export function barText(fraction: number, cells: number, { hasBlocks }: Style): string {
   const share = Math.min(1, Math.max(0, fraction));
-  const full = share === 1 ? cells : Math.min(cells - 1, Math.round(share * cells));
+  const full = share === 1 ? cells : Math.max(0, Math.min(cells - 1, Math.round(share * cells)));
   const [on, off] = hasBlocks ? ['█', '░'] : ['#', '-'];
-  return on.repeat(Math.max(0, full)) + off.repeat(Math.max(0, cells - full));
+  return on.repeat(full) + off.repeat(cells - full);
 }

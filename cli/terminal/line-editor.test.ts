@@ -11,7 +11,7 @@ describe('typeInto', () => {
     ['Ctrl-C', 'co', '\u0003', [], true],
     ['arrows and function keys', 'a', '\u001b[D\u001bOP\u001b[15~', [], false],
   ];
-  const left = ['commit', '', 'c', 'commx', '', 'co', 'a'];
+  const left = ['commit', '', 'c', 'comx', '', 'co', 'a'];
   for (const [index, [what, before, keys, entered, isInterrupted]] of cases.entries()) {
     it(`takes ${what}`, () => {
       const line = typeInto(typeInto({ text: '' }, before), keys);
