@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { Command } from 'commander';
 import { operatorOptionTable } from '../operator/options.ts';
 import { syncerOptionTable } from '../syncer/options.ts';
@@ -20,9 +21,10 @@ import {
   reportError,
   withExitCodes,
 } from './program-command.ts';
+import { kubectlPlugin, pluginName } from './kubectl-plugin.ts';
 import { completionCommand } from './completion-command.ts';
 
-const program = withExitCodes(new Command('clustersync'))
+const clustersync = withExitCodes(new Command('clustersync'))
   .description('Moves a live MongoDB deployment to another one and proves that nothing was lost.')
   .version(packageVersion())
   .addCommand(
@@ -131,6 +133,8 @@ const program = withExitCodes(new Command('clustersync'))
     }),
   );
 
+const isPlugin = basename(process.argv[1] ?? '').startsWith(pluginName);
+const program = isPlugin ? kubectlPlugin(packageVersion()) : clustersync;
 program.addCommand(completionCommand(program));
 
 try {

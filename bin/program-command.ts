@@ -68,14 +68,25 @@ export function oneOffCommand<T extends OptionTable>(oneOff: OneOff<T>): Command
 }
 
 /** A command for people: flags are spelt in the way of shells, and its help says more. */
-export interface PersonalCommand<T extends OptionTable> extends OneOff<T> {
+export interface PersonalCommand<T extends OptionTable> extends Omit<OneOff<T>, 'load'> {
   /** Follows the list of options in the help: examples, exit codes. */
   readonly help: string;
+  /** A word that has to be given, for the help. */
+  readonly argument?: string;
+  readonly load: () => Promise<
+    (
+      options: Options<T>,
+      logger: Logger,
+      signal: AbortSignal,
+      args: readonly string[],
+    ) => Promise<number>
+  >;
 }
 
 /** The subcommand of something that a person asks for at a terminal. */
 export function personalCommand<T extends OptionTable>(personal: PersonalCommand<T>): Command {
   const command = commandOf(personal, personalFlags).addHelpText('after', `\n${personal.help}`);
+  if (personal.argument !== undefined) command.argument(`<${personal.argument}>`);
   return command.action(async () => {
     const { options: table } = personal;
     // Not what commander makes of a flag that was not given.
@@ -87,7 +98,7 @@ export function personalCommand<T extends OptionTable>(personal: PersonalCommand
     const options = compileOptions(table, { flags, env: process.env, spell: kebabCase });
     const logger = createLogger(personal.name, 'fatal', (line) => process.stderr.write(line));
     const run = await personal.load();
-    await runOnce(logger, async (signal) => await run(options, logger, signal));
+    await runOnce(logger, async (signal) => await run(options, logger, signal, command.args));
     // The driver (7.8) leaves a connection alone that is being made to a host that says nothing, for half a minute.
     process.exit();
   });

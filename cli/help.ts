@@ -89,3 +89,8 @@ Exit codes:
 function helpOf(example: string, note: string): string {
   return `${note}\n\n${environment}\n\nExample:\n  $ clustersync ${example}\n\n${exitCodes}`;
 }
+
+/** What the help of a command of the kubectl plugin says below the options. */
+export function pluginHelp(example: string): string {
+  return `Example:\n  $ kubectl clustersync ${example}\n\n${exitCodes}`;
+}

@@ -159,6 +159,12 @@ export const errorTable = {
     reason: 'ToolUnreachable',
     action: 'Check that the program runs, and that --url leads to it.',
   },
+  KubectlFailed: {
+    status: 502,
+    retryable: false,
+    reason: 'KubectlFailed',
+    action: 'See what kubectl says: the name, the namespace, the context, or your rights.',
+  },
   AuthenticationFailed: {
     status: 502,
     retryable: false,

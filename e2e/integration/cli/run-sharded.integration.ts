@@ -33,7 +33,7 @@ describe('clustersync run from a sharded cluster', () => {
       await killed.kill('SIGKILL');
     }
     {
-      await using paused = await run([]);
+      await using paused = await run(['--no-verify']);
       assert.equal((await paused.end()).exitCode, 3, await paused.errors());
       const { instances, paused: ids } = (await stored()) as unknown as {
         readonly instances: readonly string[];
@@ -42,9 +42,10 @@ describe('clustersync run from a sharded cluster', () => {
       assert.equal(instances.length, 2);
       assert.deepEqual([...ids].sort(), [...instances].sort());
     }
-    await using last = await run(['--commit-when-caught-up']);
+    // What the verifier says of shards, its own tests hold; here it would take half of the time.
+    await using last = await run(['--commit-when-caught-up', '--no-verify']);
     assert.equal((await last.end()).exitCode, 0, await last.errors());
-    assert.match(await last.output(), /^Committed and verified: both sides are equal\.\n/);
+    assert.match(await last.output(), /^Committed\. Nothing was compared\.\n/);
     await pair.assertEqual();
   });
 });

@@ -1,12 +1,21 @@
 import assert from 'node:assert/strict';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { CliProcess, type CliOptions } from '../../ground/cli-process.ts';
 import { testPassword } from '../../ground/mongod/users.ts';
 import { until } from '../../ground/until.ts';
 import { namespacesOf, useClusterPair } from '../syncer/cluster-pair.ts';
 
 const connections = ['run', '--source-file', '{source}', '--destination-file', '{destination}'];
+
+/** The commands that the README shows, as words. */
+async function documentedCommands(): Promise<readonly (readonly string[])[]> {
+  const readme = await readFile(new URL('../../../README.md', import.meta.url), 'utf8');
+  return [...readme.matchAll(/^npx clustersync (run .*)$/gm)].map(([, words = '']) =>
+    words.replace('old.txt', '{source}').replace('new.txt', '{destination}').split(' '),
+  );
+}
 
 interface StoredSync {
   readonly _id: string;
@@ -74,6 +83,8 @@ describe('clustersync run', () => {
   });
 
   it('tries out without changing anything: what would be moved, and how large it is', async () => {
+    const [documented = []] = await documentedCommands();
+    assert.deepEqual(documented, [...connections, '--dry-run']);
     await using cli = await run(['--dry-run', '--output', 'json']);
     assert.equal((await cli.end()).exitCode, 0, await cli.errors());
     const found = JSON.parse(await cli.output()) as Record<string, unknown>;
@@ -184,6 +195,8 @@ describe('clustersync run', () => {
   });
 
   it('in a terminal shows how far it is, pauses at Ctrl-C, and asks before the commit', async () => {
+    const [, documented = []] = await documentedCommands();
+    assert.deepEqual(documented, connections);
     {
       await using cli = await run([], { hasTerminal: true });
       await cli.untilSays(/copy.*changes/s);
