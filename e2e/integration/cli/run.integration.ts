@@ -77,6 +77,15 @@ describe('clustersync run', () => {
     return await internal.collection<StoredSync>('sync').findOne({ _id: 'sync' });
   }
 
+  /** Connections of syncers to the source. */
+  async function syncerConnections(): Promise<number> {
+    const pipeline = [
+      { $currentOp: { allUsers: true, idleConnections: true } },
+      { $match: { appName: /^clustersync syncer/ } },
+    ];
+    return (await pair.source.client.db('admin').aggregate(pipeline).toArray()).length;
+  }
+
   beforeEach(async () => {
     await pair.reset();
     await load();
@@ -174,6 +183,7 @@ describe('clustersync run', () => {
       await using first = await run(args);
       await until('the sync is recorded', async () => (await stored())?.state === 'RUNNING');
       await first.kill('SIGKILL');
+      await until('its syncer ends with it', async () => (await syncerConnections()) === 0);
       await using second = await run(args);
       await second.untilSays(/going on with moving/);
       // Applications stop writing before the commit, which comes by itself.
@@ -221,6 +231,16 @@ describe('clustersync run', () => {
 
   it('without a terminal and without a word about the commit pauses when it has caught up', async () => {
     await using cli = await run(['--no-verify'], { env: { NO_COLOR: '1' } });
+    // A syncer that ends by itself is started again.
+    await cli.untilSays(/looking at both deployments/);
+    let syncer = 0;
+    await until('the syncer is started', async () => {
+      const children = await readFile(`/proc/${cli.pid}/task/${cli.pid}/children`, 'utf8');
+      syncer = Number(children.split(' ')[0]);
+      return syncer > 0;
+    });
+    process.kill(syncer, 'SIGKILL');
+    await cli.untilSays(/the syncer has ended with SIGKILL; it is started again/);
     assert.equal((await cli.end()).exitCode, 3, await cli.errors());
     assert.match(await cli.errors(), /the same command with --commit-when-caught-up goes on/);
     assert.deepEqual((await stored())?.paused, ['syncer']);
