@@ -2,13 +2,14 @@ import type { Linter } from 'eslint';
 import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
-/** The import arrows of the architecture: bin -> operator | syncer | verifier -> mongo, service. */
+/** The import arrows of the architecture: bin -> operator | syncer | verifier | cli -> mongo, service. */
 const arrows: Record<string, readonly string[]> = {
-  service: ['bin', 'operator', 'syncer', 'verifier', 'mongo', 'e2e', 'bench'],
-  mongo: ['bin', 'operator', 'syncer', 'verifier', 'e2e', 'bench'],
-  syncer: ['bin', 'operator', 'verifier', 'e2e', 'bench'],
-  verifier: ['bin', 'operator', 'syncer', 'e2e', 'bench'],
-  operator: ['bin', 'syncer', 'verifier', 'e2e', 'bench'],
+  service: ['bin', 'operator', 'syncer', 'verifier', 'cli', 'mongo', 'e2e', 'bench'],
+  mongo: ['bin', 'operator', 'syncer', 'verifier', 'cli', 'e2e', 'bench'],
+  syncer: ['bin', 'operator', 'verifier', 'cli', 'e2e', 'bench'],
+  verifier: ['bin', 'operator', 'syncer', 'cli', 'e2e', 'bench'],
+  operator: ['bin', 'syncer', 'verifier', 'cli', 'e2e', 'bench'],
+  cli: ['bin', 'operator', 'syncer', 'verifier', 'e2e', 'bench'],
   bin: ['e2e', 'bench'],
 };
 

@@ -1,15 +1,104 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { Command } from 'commander';
 import { operatorOptionTable } from '../operator/options.ts';
 import { syncerOptionTable } from '../syncer/options.ts';
 import { verifierOptionTable } from '../verifier/options.ts';
 import { reportOptionTable } from '../verifier/report/options.ts';
-import { oneOffCommand, programCommand, reportError } from './program-command.ts';
+import { runOptionTable } from '../cli/run/options.ts';
+import { commandHelp, progressHelp, reportHelp, runHelp, statusHelp } from '../cli/help.ts';
+import {
+  commandOptionTable,
+  progressOptionTable,
+  reportOptionTable as toolReportOptionTable,
+  statusOptionTable,
+} from '../cli/tool/options.ts';
+import {
+  oneOffCommand,
+  personalCommand,
+  programCommand,
+  reportError,
+  withExitCodes,
+} from './program-command.ts';
+import { kubectlPlugin, pluginName } from './kubectl-plugin.ts';
+import { completionCommand } from './completion-command.ts';
 
-const program = new Command('clustersync')
+const clustersync = withExitCodes(new Command('clustersync'))
   .description('Moves a live MongoDB deployment to another one and proves that nothing was lost.')
   .version(packageVersion())
+  .addCommand(
+    personalCommand({
+      name: 'run',
+      description: 'moves a deployment from one terminal: copies, follows, compares, commits',
+      options: runOptionTable,
+      help: runHelp,
+      load: async () => (await import('../cli/run/main.ts')).runMigration,
+    }),
+  )
+  .addCommand(
+    personalCommand({
+      name: 'status',
+      description: 'says how a sync is',
+      options: statusOptionTable,
+      help: statusHelp,
+      load: async () => (await import('../cli/tool/main.ts')).showStatus,
+    }),
+  )
+  .addCommand(
+    personalCommand({
+      name: 'progress',
+      description: 'says how far a sync is, once or until it is committed',
+      options: progressOptionTable,
+      help: progressHelp,
+      load: async () => (await import('../cli/tool/main.ts')).showProgress,
+    }),
+  )
+  .addCommand(
+    personalCommand({
+      name: 'pause',
+      description: 'stops the work of a sync until it is resumed',
+      options: statusOptionTable,
+      help: commandHelp.pause,
+      load: async () => (await import('../cli/tool/main.ts')).sendCommand('pause'),
+    }),
+  )
+  .addCommand(
+    personalCommand({
+      name: 'resume',
+      description: 'goes on with a sync that is paused',
+      options: statusOptionTable,
+      help: commandHelp.resume,
+      load: async () => (await import('../cli/tool/main.ts')).sendCommand('resume'),
+    }),
+  )
+  .addCommand(
+    personalCommand({
+      name: 'commit',
+      description: 'ends a sync: the destination becomes complete; cannot be taken back',
+      options: commandOptionTable,
+      help: commandHelp.commit,
+      load: async () => (await import('../cli/tool/main.ts')).sendCommand('commit'),
+    }),
+  )
+  .addCommand(
+    personalCommand({
+      name: 'reverse',
+      description: 'turns a committed sync round: what is written since then is brought back',
+      options: commandOptionTable,
+      help: commandHelp.reverse,
+      load: async () => (await import('../cli/tool/main.ts')).sendCommand('reverse'),
+    }),
+  )
+  .addCommand(
+    personalCommand({
+      name: 'report',
+      description: 'says what a verifier has found',
+      options: toolReportOptionTable,
+      help: reportHelp,
+      load: async () => (await import('../cli/tool/main.ts')).showReport,
+    }),
+  )
   .addCommand(
     programCommand({
       name: 'syncer',
@@ -43,6 +132,10 @@ const program = new Command('clustersync')
       load: async () => (await import('../operator/main.ts')).startOperator,
     }),
   );
+
+const isPlugin = basename(process.argv[1] ?? '').startsWith(pluginName);
+const program = isPlugin ? kubectlPlugin(packageVersion()) : clustersync;
+program.addCommand(completionCommand(program));
 
 try {
   await program.parseAsync();

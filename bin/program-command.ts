@@ -4,6 +4,8 @@ import { createLogger, type Logger, type LogLevel } from '../service/logger.ts';
 import {
   compileOptions,
   environmentName,
+  kebabCase,
+  personalFlag,
   type OptionRow,
   type Options,
   type OptionTable,
@@ -61,48 +63,133 @@ export function oneOffCommand<T extends OptionTable>(oneOff: OneOff<T>): Command
     });
     const logger = createLogger(oneOff.name, 'warn', (line) => process.stderr.write(line));
     const run = await oneOff.load();
-    await runUntilSignal(logger, async (signal) => {
-      try {
-        process.exitCode = await run(options, logger, signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        reportError(error);
-        process.exitCode = 2;
-      }
-    });
+    await runOnce(logger, async (signal) => await run(options, logger, signal));
   });
 }
 
-function commandOf({
-  name: title,
-  description,
-  options,
-}: Pick<Program<OptionTable>, 'name' | 'description' | 'options'>): Command {
-  const command = new Command(title).description(description);
-  for (const [name, row] of Object.entries(options)) {
-    command.addOption(flagOf(name, row));
-    if (row.secret) {
-      command.addOption(
-        new Option(
-          `--${name}File <path>`,
-          `the same, read from a file (env: ${environmentName(`${name}File`)})`,
-        ),
-      );
-    }
+/** A command for people: flags are spelt in the way of shells, and its help says more. */
+export interface PersonalCommand<T extends OptionTable> extends Omit<OneOff<T>, 'load'> {
+  /** Follows the list of options in the help: examples, exit codes. */
+  readonly help: string;
+  /** A word that has to be given, for the help. */
+  readonly argument?: string;
+  readonly load: () => Promise<
+    (
+      options: Options<T>,
+      logger: Logger,
+      signal: AbortSignal,
+      args: readonly string[],
+    ) => Promise<number>
+  >;
+}
+
+/** The subcommand of something that a person asks for at a terminal. */
+export function personalCommand<T extends OptionTable>(personal: PersonalCommand<T>): Command {
+  const command = commandOf(personal, personalFlags).addHelpText('after', `\n${personal.help}`);
+  if (personal.argument !== undefined) command.argument(`<${personal.argument}>`);
+  return command.action(async () => {
+    const { options: table } = personal;
+    // Not what commander makes of a flag that was not given.
+    const given = Object.entries(command.opts()).filter(
+      ([name]) => command.getOptionValueSource(name) === 'cli',
+    );
+    const flags: Readonly<Record<string, unknown>> = Object.fromEntries(given);
+    warnOfSecrets(table, flags);
+    const options = compileOptions(table, { flags, env: process.env, spell: kebabCase });
+    const logger = createLogger(personal.name, 'fatal', (line) => process.stderr.write(line));
+    const run = await personal.load();
+    await runOnce(logger, async (signal) => await run(options, logger, signal, command.args));
+    // The driver (7.8) leaves a connection alone that is being made to a host that says nothing, for half a minute.
+    process.exit();
+  });
+}
+
+function warnOfSecrets(table: OptionTable, flags: Readonly<Record<string, unknown>>): void {
+  for (const [name, row] of Object.entries(table)) {
+    if (row.secret !== true || flags[name] === undefined) continue;
+    const flag = kebabCase(name);
+    process.stderr.write(
+      `warning: others on this machine can see --${flag} in the list of processes; --${flag}-file and ${environmentName(name)} keep it to yourself\n`,
+    );
   }
+}
+
+async function runOnce(
+  logger: Logger,
+  run: (signal: AbortSignal) => Promise<number>,
+): Promise<void> {
+  await runUntilSignal(logger, async (signal) => {
+    try {
+      process.exitCode = await run(signal);
+    } catch (error) {
+      if (!signal.aborted) reportError(error);
+      process.exitCode = signal.aborted ? 130 : 2;
+    }
+  });
+}
+
+/** Wrong arguments are told from other ends by the exit code: 1 is what some commands say of data that differs. */
+export function withExitCodes(command: Command): Command {
+  return command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
+}
+
+/** How the options of a command are spelt as flags. */
+type FlagStyle = (name: string, row: OptionRow) => readonly Option[];
+
+/** A command with the options of a table. */
+export function commandOf(
+  {
+    name: title,
+    description,
+    options,
+  }: Pick<Program<OptionTable>, 'name' | 'description' | 'options'>,
+  flagsOf: FlagStyle = programFlags,
+): Command {
+  const command = withExitCodes(new Command(title)).description(description);
+  for (const [name, row] of Object.entries(options))
+    for (const option of flagsOf(name, row)) command.addOption(option);
   return command;
 }
 
-function flagOf(name: string, row: OptionRow): Option {
+/** Of programs: spelt as everywhere else; the help tells all that there is to know. */
+function programFlags(name: string, row: OptionRow): readonly Option[] {
   const value = row.type === 'boolean' ? '[true|false]' : `<${row.valueName ?? row.type}>`;
   const notes = [
     `env: ${environmentName(name)}`,
     ...(row.default === undefined ? [] : [`default: ${row.default}`]),
-    ...(row.range ? [`from ${row.range[0]} to ${row.range[1]}`] : []),
+    ...rangeOf(row),
     ...(row.choices ? [`one of: ${row.choices.join(', ')}`] : []),
   ];
   const option = new Option(`--${name} ${value}`, `${row.description} (${notes.join('; ')})`);
-  return row.type === 'boolean' ? option.preset(true) : option;
+  const file = `the same, read from a file (env: ${environmentName(`${name}File`)})`;
+  return [
+    row.type === 'boolean' ? option.preset(true) : option,
+    ...(row.secret === true ? [new Option(`--${name}File <path>`, file)] : []),
+  ];
+}
+
+/** Of commands for people: spelt as flags of shells are. */
+function personalFlags(name: string, row: OptionRow): readonly Option[] {
+  const flag = personalFlag(name, row);
+  if (row.type === 'boolean') {
+    const text = row.default === true ? `do not ${row.description}` : row.description;
+    return [new Option(flag, text)];
+  }
+  const notes = [
+    ...(row.default === undefined ? [] : [`default: ${row.default}`]),
+    ...rangeOf(row),
+  ];
+  const text = `${row.description}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}`;
+  const option = new Option(`${flag} <${row.valueName ?? row.type}>`, text);
+  const file = 'the same, read from a file';
+  return [
+    row.choices ? option.choices(row.choices) : option,
+    ...(row.secret === true ? [new Option(`${flag}-file <path>`, file)] : []),
+  ];
+}
+
+function rangeOf({ range }: OptionRow): string[] {
+  return range ? [`from ${range[0]} to ${range[1]}`] : [];
 }
 
 /** Writes an error that ends the command for a person to read. */

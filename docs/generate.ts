@@ -3,9 +3,21 @@ import { format } from 'prettier';
 import { Registry } from 'prom-client';
 import { registerResourceMetrics } from '../operator/metrics.ts';
 import { KubeMetrics } from '../operator/kube/metrics.ts';
+import { runOptionTable } from '../cli/run/options.ts';
+import {
+  commandOptionTable,
+  progressOptionTable,
+  reportOptionTable as toolReportOptionTable,
+  statusOptionTable,
+} from '../cli/tool/options.ts';
 import { operatorOptionTable } from '../operator/options.ts';
 import { errorTable, type ErrorRow } from '../service/error-table.ts';
-import { environmentName, type OptionRow, type OptionTable } from '../service/options.ts';
+import {
+  environmentName,
+  personalFlag,
+  type OptionRow,
+  type OptionTable,
+} from '../service/options.ts';
 import { registerStateMetrics } from '../syncer/metrics.ts';
 import { SyncMonitor } from '../syncer/monitor.ts';
 import { syncerOptionTable } from '../syncer/options.ts';
@@ -25,6 +37,15 @@ const programs: Readonly<Record<string, OptionTable>> = {
   verifier: verifierOptionTable,
   'verifier report': reportOptionTable,
   operator: operatorOptionTable,
+};
+
+/** The commands for people, whose flags are spelt otherwise. */
+const personal: Readonly<Record<string, OptionTable>> = {
+  run: runOptionTable,
+  'status, pause, resume': statusOptionTable,
+  'commit, reverse': commandOptionTable,
+  progress: progressOptionTable,
+  report: toolReportOptionTable,
 };
 
 /** The pages that are made from tables of the sources, by their path from the root of the checkout. */
@@ -139,19 +160,36 @@ function optionPage(): string {
     'An option may come from a flag, from the environment, or from the YAML file that `--config` names; this is also their',
     'order, the strongest first. What is marked as secret may also be read from a file: `--<name>File`, or',
     '`CLUSTERSYNC_<NAME>_FILE`. Prefer that: the arguments of a process can be seen by others on the same machine.',
-    ...Object.entries(programs).flatMap(([program, options]) => [
-      '',
-      `## clustersync ${program}`,
-      '',
-      table(
-        ['Option', 'Environment', 'Default', 'Meaning'],
-        Object.entries(options).map(([name, row]) => optionCells(name, row)),
-      ),
-    ]),
+    ...Object.entries(programs).flatMap(([program, options]) =>
+      optionTable(program, options, (name) => `--${name}`),
+    ),
+    '',
+    'The commands below are for people: their flags are spelt as those of shells are, and a secret is read from a file by',
+    '`--<name>-file`. [The command line](../command-line.md) says more of them. In the environment, and in a file, a boolean is',
+    '`true` or `false`.',
+    ...Object.entries(personal).flatMap(([program, options]) =>
+      optionTable(program, options, personalFlag),
+    ),
   ].join('\n');
 }
 
-function optionCells(name: string, row: OptionRow): readonly string[] {
+function optionTable(
+  program: string,
+  options: OptionTable,
+  spell: (name: string, row: OptionRow) => string,
+): string[] {
+  return [
+    '',
+    `## clustersync ${program}`,
+    '',
+    table(
+      ['Option', 'Environment', 'Default', 'Meaning'],
+      Object.entries(options).map(([name, row]) => optionCells(name, row, spell(name, row))),
+    ),
+  ];
+}
+
+function optionCells(name: string, row: OptionRow, flag: string): readonly string[] {
   const notes = [
     ...(row.required === true ? ['**Required.**'] : []),
     ...(row.secret === true ? ['Secret.'] : []),
@@ -159,7 +197,7 @@ function optionCells(name: string, row: OptionRow): readonly string[] {
     ...(row.choices ? [`One of ${row.choices.map((choice) => `\`${choice}\``).join(', ')}.`] : []),
   ];
   return [
-    `\`--${name}\``,
+    `\`${flag}\``,
     `\`${environmentName(name)}\``,
     row.default === undefined ? '' : `\`${row.default}\``,
     [`${row.description}.`, ...notes].join(' '),

@@ -153,6 +153,18 @@ export const errorTable = {
     reason: 'ClusterUnreachable',
     action: 'Check that the servers run and can be reached from here.',
   },
+  ToolUnreachable: {
+    status: 503,
+    retryable: true,
+    reason: 'ToolUnreachable',
+    action: 'Check that the program runs, and that --url leads to it.',
+  },
+  KubectlFailed: {
+    status: 502,
+    retryable: false,
+    reason: 'KubectlFailed',
+    action: 'See what kubectl says: the name, the namespace, the context, or your rights.',
+  },
   AuthenticationFailed: {
     status: 502,
     retryable: false,

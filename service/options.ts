@@ -45,6 +45,8 @@ export type Options<T extends OptionTable> = {
 
 /** Where option values come from, strongest first: flags, environment, the file that `--config` names. */
 export interface OptionSources {
+  /** How a flag is spelt, for errors; as the option when absent. */
+  readonly spell?: (option: string) => string;
   readonly flags: Readonly<Record<string, unknown>>;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -52,6 +54,16 @@ export interface OptionSources {
 /** The environment variable of an option: `cluster0` -> `CLUSTERSYNC_CLUSTER0`, `apiTokenFile` -> `CLUSTERSYNC_API_TOKEN_FILE`. */
 export function environmentName(option: string): string {
   return `CLUSTERSYNC_${option.replaceAll(/(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z](?=[a-z])/g, (c) => `_${c}`).toUpperCase()}`;
+}
+
+/** An option as programs for people spell it: `maxLagSeconds` -> `max-lag-seconds`. */
+export function kebabCase(option: string): string {
+  return option.replaceAll(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`);
+}
+
+/** The flag of an option in a command for people: of a boolean the one that changes it. */
+export function personalFlag(name: string, row: OptionRow): string {
+  return `--${row.type === 'boolean' && row.default === true ? 'no-' : ''}${kebabCase(name)}`;
 }
 
 /** Every name under which a value of the table may be given: its own, and `<name>File` for secrets. */
@@ -70,6 +82,7 @@ export function compileOptions<T extends OptionTable>(
   sources: OptionSources,
 ): Options<T> {
   const names = new Set(optionNames(table));
+  const { spell = (option: string) => option } = sources;
   const file = readConfigFile(sources, names);
   const given = (name: string): unknown =>
     sources.flags[name] ?? sources.env[environmentName(name)] ?? file[name];
@@ -77,20 +90,20 @@ export function compileOptions<T extends OptionTable>(
   for (const [name, row] of Object.entries(table)) {
     const value =
       given(name) ??
-      (row.secret ? secretFromFile(name, given(`${name}File`)) : undefined) ??
+      (row.secret ? secretFromFile(spell(`${name}File`), given(`${name}File`)) : undefined) ??
       row.default;
     if (value === undefined) {
       if (row.required) {
-        const also = row.secret ? `, --${name}File` : '';
+        const also = row.secret ? `, --${spell(`${name}File`)}` : '';
         throw new SyncError(
           'InvalidOption',
-          `--${name}${also} or ${environmentName(name)} is needed: ${row.description}`,
+          `--${spell(name)}${also} or ${environmentName(name)} is needed: ${row.description}`,
         );
       }
       values[name] = undefined;
       continue;
     }
-    values[name] = typed(name, row, value);
+    values[name] = typed(spell(name), row, value);
   }
   return Object.freeze(values) as Options<T>;
 }
@@ -116,8 +129,8 @@ function readConfigFile(
   return parsed as Record<string, unknown>;
 }
 
-function secretFromFile(name: string, path: unknown): string | undefined {
-  return typeof path === 'string' ? readText(`${name}File`, path).trim() : undefined;
+function secretFromFile(flag: string, path: unknown): string | undefined {
+  return typeof path === 'string' ? readText(flag, path).trim() : undefined;
 }
 
 function readText(option: string, path: string): string {
@@ -130,11 +143,11 @@ function readText(option: string, path: string): string {
   }
 }
 
-function typed(name: string, row: OptionRow, value: unknown): string | number | boolean {
+function typed(flag: string, row: OptionRow, value: unknown): string | number | boolean {
   const wrong = (expected: string): SyncError =>
     new SyncError(
       'InvalidOption',
-      `--${name}: ${expected} is expected${row.secret ? '' : `, not ${JSON.stringify(value)}`}`,
+      `--${flag}: ${expected} is expected${row.secret ? '' : `, not ${JSON.stringify(value)}`}`,
     );
   switch (row.type) {
     case 'number':

@@ -6,7 +6,8 @@ const shutdownDeadlineMs = 25_000;
 
 /**
  * Runs a program until it ends or is told to stop, and sets the process's exit code.
- * SIGTERM and SIGINT abort the signal; a second one ends the process at once (130), as does a shutdown of over 25 s.
+ * SIGTERM and SIGINT abort the signal; a second one ends the process at once (130), as does a shutdown of over 25 s (1).
+ * A program that another one has started over a channel (`ipc`) stops, too, when that one is gone, however it ended.
  * A promise that is rejected without anyone waiting for it, or an uncaught error, is logged and ends the process (1).
  */
 export async function runUntilSignal(
@@ -14,7 +15,7 @@ export async function runUntilSignal(
   main: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const controller = new AbortController();
-  const stop = (name: NodeJS.Signals): void => {
+  const stop = (name: NodeJS.Signals | 'disconnect'): void => {
     if (controller.signal.aborted) process.exit(130);
     logger.info({ signal: name }, 'stopping');
     setTimeout(() => {
@@ -28,6 +29,12 @@ export async function runUntilSignal(
     process.exit(1);
   };
   process.on('SIGTERM', stop).on('SIGINT', stop);
+  const orphaned = (): void => {
+    // Its output may be gone with the program that read it.
+    process.stdout.on('error', () => undefined);
+    if (!controller.signal.aborted) stop('disconnect');
+  };
+  process.on('disconnect', orphaned);
   process.on('uncaughtException', crash).on('unhandledRejection', crash);
   try {
     await main(controller.signal);
@@ -37,7 +44,9 @@ export async function runUntilSignal(
       process.exitCode = 1;
     }
   } finally {
-    process.off('SIGTERM', stop).off('SIGINT', stop);
+    process.off('SIGTERM', stop).off('SIGINT', stop).off('disconnect', orphaned);
+    // The channel would keep the process alive.
+    if (process.connected) process.disconnect();
     process.off('uncaughtException', crash).off('unhandledRejection', crash);
   }
 }

@@ -9,6 +9,9 @@ import type { Logger } from '../service/logger.ts';
 import { optionsOfInstance, type SyncerOptions } from './options.ts';
 import { Syncer } from './syncer.ts';
 
+/** Collections that /api/v1/collections shows: it is for people. */
+const maxCollectionsShown = 100;
+
 /** Runs the sync tool until the signal is aborted. */
 export async function startSyncer(
   given: SyncerOptions,
@@ -48,6 +51,21 @@ function routesOf(syncer: Syncer): Route[] {
         return { success: true };
       },
     })),
+    {
+      method: 'POST',
+      path: '/api/v1/preflight',
+      errorBody: genericErrorBody,
+      handle: async (body) => {
+        await syncer.preflight(body);
+        return { success: true };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/v1/collections',
+      errorBody: genericErrorBody,
+      handle: () => syncer.monitor.copyTally.page(maxCollectionsShown),
+    },
     {
       method: 'GET',
       path: '/api/v1/progress',

@@ -3,6 +3,7 @@ import { Registry } from 'prom-client';
 import { secondsBetween } from '../mongo/cluster-time.ts';
 import { Troubles } from '../mongo/troubles.ts';
 import { errorNameOf } from '../mongo/server-errors.ts';
+import { CopyTally } from './copy/copy-tally.ts';
 import { WorkCounters } from './metrics.ts';
 import { CatchUpEstimator } from './outlook/catch-up.ts';
 import { OplogHistory, type OplogReading } from './outlook/oplog-history.ts';
@@ -34,6 +35,7 @@ export interface EventBatch {
 export class SyncMonitor {
   readonly registry = new Registry();
   readonly troubles = new Troubles();
+  readonly copyTally = new CopyTally();
   /** Change events up to here have been applied. */
   appliedTime: Timestamp | null = null;
   /** Change events up to here have been read. */

@@ -46,6 +46,7 @@ export function idleProgress(): object {
   return {
     progress: {
       state: 'IDLE',
+      startedAt: null,
       canCommit: false,
       canWrite: null,
       info: null,
@@ -69,6 +70,7 @@ export function syncProgress(record: SyncView, source: ProgressSource): object {
   return {
     progress: {
       state: record.state,
+      startedAt: record.startedAt.toISOString(),
       canCommit: source.isWorking && canCommit(record),
       canWrite: record.canWrite,
       info: infoText(record),

@@ -127,20 +127,32 @@ export class Syncer {
     });
   }
 
-  async #create(options: StartOptions): Promise<void> {
-    const topologies = this.#needTopologies();
-    const record = newRecord(options, topologies, this.#options.id);
-    try {
-      await checkClusters({
-        source: this.#clusters[options.source],
-        destination: this.#clusters[options.destination],
-        sourceTopology: topologies[options.source],
-        destinationTopology: topologies[options.destination],
-        options,
-        filter: this.#filterOf(options),
-        signal: this.#signal,
+  /**
+   * POST /preflight: whether a start of this body would be taken, or is the one that the sync was started with. Writes nothing.
+   * @throws SyncError as start does; OtherStartOptions where the sync was started with others.
+   */
+  async preflight(body: unknown): Promise<void> {
+    const options = parseStartBody(body);
+    await this.#commands.run(async () => {
+      const topologies = this.#needTopologies();
+      await naming(async () => {
+        const stored = await this.#storeOn(options.destination).readSync();
+        if (this.#live.record) requireSameOptions(options, this.#live.stored);
+        else if (!stored) await this.#check(options);
+        else if (!isBetween(topologies, stored, options.destination))
+          throw new SyncError('OtherSyncUnfinished', 'the destination holds another sync');
+        else {
+          requireMember(stored, this.#options.id);
+          requireSameOptions(options, stored);
+        }
       });
-      if (options.reversible) await this.#requireNoState(options.source);
+    });
+  }
+
+  async #create(options: StartOptions): Promise<void> {
+    const record = newRecord(options, this.#needTopologies(), this.#options.id);
+    try {
+      await this.#check(options);
       const store = this.#storeOn(options.destination);
       await this.#persisting(async () => {
         await store.createSync(record);
@@ -150,6 +162,21 @@ export class Syncer {
       // Another instance may have been given the start meanwhile.
       if (!(await this.#join(options))) throw error;
     }
+  }
+
+  /** Looks at both clusters. @throws SyncError for whatever forbids a start. */
+  async #check(options: StartOptions): Promise<void> {
+    const topologies = this.#needTopologies();
+    await checkClusters({
+      source: this.#clusters[options.source],
+      destination: this.#clusters[options.destination],
+      sourceTopology: topologies[options.source],
+      destinationTopology: topologies[options.destination],
+      options,
+      filter: this.#filterOf(options),
+      signal: this.#signal,
+    });
+    if (options.reversible) await this.#requireNoState(options.source);
   }
 
   /**

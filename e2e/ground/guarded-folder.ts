@@ -22,9 +22,24 @@ export interface GuardedFolder extends AsyncDisposable {
    * Starts a program in a session of its own, so that a Ctrl-C does not reach it. Its output is appended to a file of
    * the folder. One of its arguments must contain the folder's path: by this the guard knows it for its own.
    */
-  spawn(command: string, args: readonly string[], outputFile: string): ChildProcess;
+  spawn(
+    command: string,
+    args: readonly string[],
+    outputFile: string,
+    options?: SpawnOptions,
+  ): ChildProcess;
   /** Kills the programs with SIGKILL, waits for their end, and removes the folder. May be called again. */
   remove(): Promise<void>;
+}
+
+/** How a program is started in a guarded folder, if otherwise. */
+export interface SpawnOptions {
+  /** Its standard input can be written to. Default: there is none. */
+  readonly input?: 'pipe';
+  /** Another file for its standard error. */
+  readonly errorFile?: string;
+  /** Added to the environment of this process. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Creates a guarded folder. */
@@ -47,18 +62,21 @@ export async function createGuardedFolder(): Promise<GuardedFolder> {
   };
   return {
     path,
-    spawn(command, args, outputFile) {
+    spawn(command, args, outputFile, { input, errorFile = outputFile, env } = {}) {
       const output = openSync(join(path, outputFile), 'a');
+      const errors = openSync(join(path, errorFile), 'a');
       try {
         const child = spawn('/bin/sh', ['-c', launcher, 'sh', path, command, ...args], {
           detached: true,
-          stdio: ['ignore', output, output],
+          stdio: [input ?? 'ignore', output, errors],
+          env: { ...process.env, ...env },
         });
         children.add(child);
         child.once('exit', () => children.delete(child));
         return child;
       } finally {
         closeSync(output);
+        closeSync(errors);
       }
     },
     remove,

@@ -19,6 +19,7 @@ const maxPollMs = 100;
 /** The fields of a progress answer; all but two are null in IDLE. */
 export interface SyncerProgress {
   readonly state: string;
+  readonly startedAt: string | null;
   readonly canCommit: boolean;
   readonly canWrite: boolean | null;
   readonly info: string | null;

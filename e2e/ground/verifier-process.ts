@@ -57,6 +57,11 @@ export class VerifierProcess implements AsyncDisposable {
     return this.#child?.pid;
   }
 
+  /** `http://127.0.0.1:<port>`; another one after each restart. */
+  get url(): string {
+    return this.#url;
+  }
+
   /** Starts it again after it was killed; waits until its API answers. */
   async restart(): Promise<void> {
     const flags = { verifyAll: 'true', port: 0, logLevel: 'debug', ...this.#options.options };

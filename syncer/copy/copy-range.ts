@@ -151,6 +151,7 @@ async function copyOnce(
             await deleteDocuments(context, collection, batch.documents.map(idElement));
           const sums = await insertBatch(context, collection.namespace, batch, concern);
           context.monitor.addCopied(sums.count, sums.totalBytes);
+          context.monitor.copyTally.addCopied(collection.uuid, sums.totalBytes);
           bytes += sums.totalBytes;
           if (isOnShards && isScattered(collection))
             await checkDuplicateIds(context, collection, sums.taken);

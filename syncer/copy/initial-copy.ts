@@ -25,7 +25,7 @@ interface CopyTask {
  * largest first. What was completed before a crash is not copied again.
  */
 export async function copyCollections(context: SyncContext): Promise<void> {
-  const { catalog, store, tuning, logger, coordination } = context;
+  const { catalog, store, tuning, logger, coordination, monitor } = context;
   const pending = catalog.collections().filter(({ isCopied }) => !isCopied);
   const partitions = await retrying(
     context,
@@ -36,6 +36,7 @@ export async function copyCollections(context: SyncContext): Promise<void> {
     tasksOf(coordination.share, one, partitions.get(one.uuid.toHexString(false))),
   );
   tasks.sort((left, right) => right.bytes - left.bytes);
+  monitor.copyTally.begin(tasks);
   const isSmall = ({ partition, bytes }: CopyTask): boolean =>
     partition === 'all' && bytes < smallBytes;
   const small = tasks.filter(isSmall);
@@ -49,6 +50,7 @@ export async function copyCollections(context: SyncContext): Promise<void> {
     await retrying(context, 'copy state', async () => {
       await store.completePartition(partition, bytes);
     });
+    monitor.copyTally.endPart(collection.uuid);
     const { namespace } = collection;
     logger.debug({ namespace: namespaceText(namespace), bytes }, 'partition copied');
   };
@@ -81,8 +83,10 @@ async function complete(
   await retrying(context, 'copy state', async () => {
     await context.catalog.completeCollections(collections, bytes);
   });
-  for (const { namespace } of collections)
+  for (const { namespace, uuid } of collections) {
+    context.monitor.copyTally.endPart(uuid);
     context.logger.debug({ namespace: namespaceText(namespace) }, 'collection copied');
+  }
 }
 
 /** Copies one collection as a whole, now. */

@@ -1,0 +1,96 @@
+import { Command } from 'commander';
+import { pluginHelp } from '../cli/help.ts';
+import {
+  clusterOptionTable,
+  listOptionTable,
+  logsOptionTable,
+  syncStatusOptionTable,
+} from '../cli/kubectl/options.ts';
+import { personalCommand, withExitCodes } from './program-command.ts';
+
+/** The name under which kubectl finds its plugin. */
+export const pluginName = 'kubectl-clustersync';
+
+/** The commands of the kubectl plugin: the same executable under another name. */
+export function kubectlPlugin(version: string): Command {
+  const plugin = withExitCodes(new Command(pluginName))
+    .description('Looks at and leads the ClusterSyncs of a Kubernetes cluster.')
+    .version(version)
+    .addCommand(
+      personalCommand({
+        name: 'list',
+        description: 'lists the syncs, each with its verification',
+        options: listOptionTable,
+        help: pluginHelp('list --all-namespaces'),
+        load: async () => (await import('../cli/kubectl/main.ts')).listSyncs,
+      }),
+    )
+    .addCommand(
+      personalCommand({
+        name: 'status',
+        description: 'says how a sync is: instances, coordinator, conditions, verification',
+        options: syncStatusOptionTable,
+        argument: 'name',
+        help: pluginHelp('status shop'),
+        load: async () => (await import('../cli/kubectl/main.ts')).showSync,
+      }),
+    )
+    .addCommand(
+      personalCommand({
+        name: 'watch',
+        description: 'the same again and again, until it is committed and verified',
+        options: clusterOptionTable,
+        argument: 'name',
+        help: pluginHelp('watch shop'),
+        load: async () => (await import('../cli/kubectl/main.ts')).watchSync,
+      }),
+    );
+  const patches = {
+    commit: ['asks for the commit of a sync; it cannot be taken back', { state: 'Committed' }],
+    pause: ['asks for a pause of a sync', { state: 'Paused' }],
+    resume: ['lets a sync go on that is paused', { state: 'Running' }],
+  } as const;
+  for (const [name, [description, spec]] of Object.entries(patches)) {
+    plugin.addCommand(
+      personalCommand({
+        name,
+        description,
+        options: clusterOptionTable,
+        argument: 'name',
+        help: pluginHelp(`${name} shop`),
+        load: async () => (await import('../cli/kubectl/main.ts')).patchSync(spec),
+      }),
+    );
+  }
+  return plugin
+    .addCommand(
+      personalCommand({
+        name: 'reverse',
+        description: 'turns a committed sync round: what is written since then is brought back',
+        options: clusterOptionTable,
+        argument: 'name',
+        help: pluginHelp('reverse shop'),
+        load: async () => (await import('../cli/kubectl/main.ts')).reverseSync,
+      }),
+    )
+    .addCommand(
+      personalCommand({
+        name: 'logs',
+        description: 'shows what the syncers and verifiers of a sync log',
+        options: logsOptionTable,
+        argument: 'name',
+        help: pluginHelp('logs shop --follow'),
+        load: async () => (await import('../cli/kubectl/main.ts')).showLogs,
+      }),
+    )
+    .addCommand(
+      personalCommand({
+        name: 'diagnose',
+        description: 'prints what a maintainer needs, without connection strings',
+        options: clusterOptionTable,
+        argument: 'name',
+        help: pluginHelp('diagnose shop > shop.txt'),
+        load: async () => (await import('../cli/kubectl/main.ts')).diagnoseSync,
+      }),
+    );
+}

@@ -1,0 +1,92 @@
+import { ApiClient } from './api-client.ts';
+import { combineCollections, combineProgress, type SyncProgress } from './combine.ts';
+import {
+  SyncerApi,
+  type CollectionList,
+  type InstanceProgress,
+  type SyncerCommand,
+  type SyncState,
+} from './syncer-api.ts';
+import type { ApiAddress } from './api-client.ts';
+import { SyncError } from '../../service/errors.ts';
+import { sleep } from '../../service/sleep.ts';
+
+/** How long programs that have just been started may take to read the stored state. */
+const readyDeadlineMs = 60_000;
+const pollMs = 100;
+
+/** What the instances of a sync say, or why one of them does not. */
+export interface Reading {
+  readonly progress: SyncProgress | undefined;
+  /** Of an instance that does not answer now, but will. */
+  readonly trouble: SyncError | undefined;
+}
+
+/** The syncers that work on one sync. */
+export class Instances {
+  readonly #apis: readonly SyncerApi[];
+
+  constructor(addresses: readonly (() => ApiAddress)[]) {
+    this.#apis = addresses.map((address) => new SyncerApi(new ApiClient(address)));
+  }
+
+  /** How far the sync is. @throws SyncError for what does not pass by itself: the sync has stopped. */
+  async read(signal: AbortSignal): Promise<Reading> {
+    const results = await Promise.allSettled(
+      this.#apis.map(async (api) => await api.progress(signal)),
+    );
+    signal.throwIfAborted();
+    const instances: InstanceProgress[] = [];
+    let trouble: SyncError | undefined;
+    for (const result of results) {
+      if (result.status === 'fulfilled') instances.push(result.value);
+      else if (result.reason instanceof SyncError && result.reason.row.retryable)
+        trouble ??= result.reason;
+      else throw result.reason;
+    }
+    return { progress: trouble ? undefined : combineProgress(instances), trouble };
+  }
+
+  /** How far the sync is, as soon as all instances say it. @throws SyncError the trouble that stays. */
+  async ready(signal: AbortSignal): Promise<SyncProgress> {
+    const deadline = AbortSignal.timeout(readyDeadlineMs);
+    for (;;) {
+      const { progress, trouble } = await this.read(signal);
+      if (progress) return progress;
+      if (deadline.aborted && trouble) throw trouble;
+      await sleep(pollMs, signal);
+    }
+  }
+
+  async collections(signal: AbortSignal): Promise<CollectionList> {
+    return combineCollections(
+      await Promise.all(this.#apis.map(async (api) => await api.collections(signal))),
+    );
+  }
+
+  async preflight(body: object, signal: AbortSignal): Promise<void> {
+    for (const api of this.#apis.slice(0, 1)) await api.preflight(body, signal);
+  }
+
+  /** Starts those that have not been given the start. The first one records the sync. */
+  async start(body: object, { instances }: SyncProgress, signal: AbortSignal): Promise<void> {
+    for (const [index, api] of this.#apis.entries())
+      if (instances[index]?.state === 'IDLE') await api.start(body, signal);
+  }
+
+  /** Gives a command to those that are in a state, at the same time. Rejects when one refuses it. */
+  async command(
+    command: SyncerCommand,
+    from: SyncState,
+    { instances }: SyncProgress,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const results = await Promise.allSettled(
+      this.#apis.map(async (api, index) => {
+        if (instances[index]?.state === from) await api.command(command, signal);
+      }),
+    );
+    signal.throwIfAborted();
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+  }
+}

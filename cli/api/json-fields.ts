@@ -1,0 +1,29 @@
+/** A JSON object from outside: nothing is known of its fields. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The value where it is an object, otherwise an empty one. */
+export function objectOf(value: unknown): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as JsonObject)
+    : {};
+}
+
+/** The value where it is an array, otherwise an empty one. */
+export function arrayOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as readonly unknown[]) : [];
+}
+
+/** The value where it is a number, otherwise null: what is not known is null in every answer. */
+export function numberOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+/** The value where it is a text, otherwise null. */
+export function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+/** The texts of an array. */
+export function textsOf(value: unknown): readonly string[] {
+  return arrayOf(value).filter((one) => typeof one === 'string');
+}

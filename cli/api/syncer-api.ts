@@ -1,0 +1,142 @@
+import { SyncError } from '../../service/errors.ts';
+import type { ApiClient } from './api-client.ts';
+import { arrayOf, numberOf, objectOf, textOf, textsOf, type JsonObject } from './json-fields.ts';
+
+/** States of a sync, in the order in which it goes through them. */
+export const syncStates = ['IDLE', 'PAUSED', 'RUNNING', 'COMMITTING', 'COMMITTED'] as const;
+export type SyncState = (typeof syncStates)[number];
+
+/** The commands without parameters. */
+export type SyncerCommand = 'pause' | 'resume' | 'commit' | 'reverse';
+
+/** What an instance says of itself. Null is what it does not know, or does not say. */
+export interface InstanceProgress {
+  readonly state: SyncState;
+  readonly startedAt: string | null;
+  readonly canCommit: boolean;
+  readonly canWrite: boolean | null;
+  readonly info: string | null;
+  readonly lagSeconds: number | null;
+  readonly totalBytes: number | null;
+  readonly copiedBytes: number | null;
+  readonly source: string | null;
+  readonly destination: string | null;
+  readonly syncerId: string | null;
+  readonly coordinatorId: string | null;
+  readonly eventsApplied: number | null;
+  readonly catchUpSeconds: number | null;
+  readonly oplogSeconds: number | null;
+  readonly indexes: IndexProgress | null;
+  readonly warnings: readonly string[];
+  /** As it was received. */
+  readonly raw: JsonObject;
+}
+
+/** The building of indexes after the copy. */
+export interface IndexProgress {
+  readonly built: number;
+  readonly total: number;
+}
+
+/** What an instance copies of a collection. */
+export interface CollectionCopy {
+  readonly namespace: string;
+  readonly totalBytes: number;
+  readonly copiedBytes: number;
+  readonly isCopied: boolean;
+}
+
+/** The collections that an instance copies: the first of them, and how many there are. */
+export interface CollectionList {
+  readonly collections: readonly CollectionCopy[];
+  readonly total: number;
+  readonly copied: number;
+}
+
+const nothingListed: CollectionList = { collections: [], total: 0, copied: 0 };
+
+/** What `info` says while documents are copied. */
+export const copyInfo = 'collection copy';
+
+/** The API of one syncer. */
+export class SyncerApi {
+  readonly #client: ApiClient;
+
+  constructor(client: ApiClient) {
+    this.#client = client;
+  }
+
+  async progress(signal: AbortSignal): Promise<InstanceProgress> {
+    return readProgress(await this.#client.get('progress', signal));
+  }
+
+  async collections(signal: AbortSignal): Promise<CollectionList> {
+    let answer: JsonObject;
+    try {
+      answer = await this.#client.get('collections', signal);
+    } catch (error) {
+      // Another tool with the same API need not have it.
+      if (error instanceof SyncError && error.name === 'NotFound') return nothingListed;
+      throw error;
+    }
+    return {
+      collections: arrayOf(answer['collections']).map(objectOf).map(readCollection),
+      total: numberOf(answer['total']) ?? 0,
+      copied: numberOf(answer['copied']) ?? 0,
+    };
+  }
+
+  /** Whether a start of this body would be taken, or is the one that the sync was started with. */
+  async preflight(body: object, signal: AbortSignal): Promise<void> {
+    await this.#client.post('preflight', body, signal);
+  }
+
+  async start(body: object, signal: AbortSignal): Promise<void> {
+    await this.#client.post('start', body, signal);
+  }
+
+  async command(command: SyncerCommand, signal: AbortSignal): Promise<void> {
+    await this.#client.post(command, {}, signal);
+  }
+}
+
+/** Reads an answer of GET /progress. */
+export function readProgress(answer: JsonObject): InstanceProgress {
+  const raw = objectOf(answer['progress']);
+  const copy = objectOf(raw['collectionCopy']);
+  const mapping = objectOf(raw['directionMapping']);
+  const indexes = objectOf(raw['indexBuilding']);
+  const [built, total] = [
+    numberOf(indexes['indexesBuilt']),
+    numberOf(indexes['totalIndexesToBuild']),
+  ];
+  return {
+    state: syncStates.find((state) => state === raw['state']) ?? 'IDLE',
+    startedAt: textOf(raw['startedAt']),
+    canCommit: raw['canCommit'] === true,
+    canWrite: typeof raw['canWrite'] === 'boolean' ? raw['canWrite'] : null,
+    info: textOf(raw['info']),
+    lagSeconds: numberOf(raw['lagTimeSeconds']),
+    totalBytes: numberOf(copy['estimatedTotalBytes']),
+    copiedBytes: numberOf(copy['estimatedCopiedBytes']),
+    source: textOf(mapping['Source']),
+    destination: textOf(mapping['Destination']),
+    syncerId: textOf(raw['syncerID']),
+    coordinatorId: textOf(raw['coordinatorID']),
+    eventsApplied: numberOf(raw['totalEventsApplied']),
+    catchUpSeconds: numberOf(raw['estimatedSecondsToCatchUp']),
+    oplogSeconds: numberOf(raw['estimatedOplogTimeRemainingSeconds']),
+    indexes: built === null || total === null ? null : { built, total },
+    warnings: textsOf(raw['warnings']),
+    raw,
+  };
+}
+
+function readCollection(one: JsonObject): CollectionCopy {
+  return {
+    namespace: textOf(one['namespace']) ?? '',
+    totalBytes: numberOf(one['estimatedTotalBytes']) ?? 0,
+    copiedBytes: numberOf(one['estimatedCopiedBytes']) ?? 0,
+    isCopied: one['isCopied'] === true,
+  };
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { bashScript, type CompletionCommand } from './completion-script.ts';
+
+const commands: readonly CompletionCommand[] = [
+  { path: '', commands: ['run', 'verifier'], flags: [{ name: '--help', value: 'none' }] },
+  {
+    path: 'run',
+    commands: [],
+    flags: [
+      { name: '--output', value: ['text', 'json'] },
+      { name: '--source', value: 'any' },
+      { name: '--source-file', value: 'file' },
+      { name: '--dry-run', value: 'none' },
+    ],
+  },
+  { path: 'verifier', commands: ['report'], flags: [] },
+  { path: 'verifier report', commands: [], flags: [{ name: '--format', value: 'any' }] },
+];
+
+/** What bash offers for the last of the words. */
+function offered(words: readonly string[]): string {
+  const script = `${bashScript('kubectl-clustersync', commands)}
+COMP_WORDS=(kubectl-clustersync "$@"); COMP_CWORD=$#; _kubectl_clustersync; echo "\${COMPREPLY[@]}"`;
+  return execFileSync('bash', ['-uc', script, 'bash', ...words], { encoding: 'utf8' }).trim();
+}
+
+describe('the completion script, in bash', () => {
+  const cases: readonly (readonly [readonly string[], string])[] = [
+    [[''], 'run verifier --help'],
+    [['r'], 'run'],
+    [['run', '--o'], '--output'],
+    [['run', '--output', ''], 'text json'],
+    [['run', '--output', 'json', '--s'], '--source --source-file'],
+    [['run', '--source', ''], ''],
+    [['run', '--dry-run', '--dr'], '--dry-run'],
+    [['verifier', ''], 'report'],
+    [['verifier', 'report', ''], '--format'],
+    [['run', '--source-file', `${import.meta.dirname}/completion-script.te`], import.meta.filename],
+  ];
+  for (const [words, expected] of cases) {
+    it(`offers ${expected || 'nothing'} for ${JSON.stringify(words)}`, () => {
+      assert.equal(offered(words), expected);
+    });
+  }
+});

@@ -1,0 +1,96 @@
+const environment = `\
+Every option can also be given in the environment: --api-token-file is CLUSTERSYNC_API_TOKEN_FILE.`;
+
+/** What the help of `clustersync run` says below the options. */
+export const runHelp = `\
+Every option can also be given in the environment (--source-file is CLUSTERSYNC_SOURCE_FILE), or in the
+YAML file that --config names.
+
+Examples:
+  Say what would be done, how much it is, and what is in the way:
+    $ clustersync run --source-file old.txt --destination-file new.txt --dry-run
+
+  Move everything; ask before the commit:
+    $ clustersync run --source-file old.txt --destination-file new.txt
+
+  Move a part, without a terminal, and keep the summary:
+    $ export CLUSTERSYNC_SOURCE=mongodb://... CLUSTERSYNC_DESTINATION=mongodb://...
+    $ clustersync run --include-namespaces shop,depot.orders --commit-when-caught-up --output json > summary.json
+
+Ctrl-C pauses, and the same command goes on; also after it was killed.
+The summary goes to standard output, everything else to standard error.
+
+Exit codes:
+  0    committed, and both sides are equal; with --dry-run: nothing is in the way
+  1    committed, but the verification has found differences
+  2    failed: standard error says why, and what to do
+  3    caught up and paused: no terminal to ask at, and no --commit-when-caught-up
+  130  ended by Ctrl-C or SIGTERM, and paused`;
+
+const exitCodes = `\
+Exit codes:
+  0    done
+  2    failed: standard error says why, and what to do
+  130  ended by Ctrl-C or SIGTERM`;
+
+/** What the help of `clustersync status` says below the options. */
+export const statusHelp = `\
+${environment}
+
+Examples:
+  $ clustersync status
+  $ clustersync status --url http://shard0:27182,http://shard1:27182 --api-token-file token --output yaml
+
+${exitCodes}`;
+
+/** What the help of `clustersync progress` says below the options. */
+export const progressHelp = `\
+${environment}
+
+Examples:
+  $ clustersync progress --watch
+  $ clustersync progress --watch --output json   # one line of JSON every second
+
+${exitCodes}`;
+
+/** What the help of the commands to a sync says below the options. */
+export const commandHelp = {
+  pause: helpOf(
+    'pause',
+    'While it is paused, the oplog of the source must go on reaching back to it.',
+  ),
+  resume: helpOf('resume', 'It goes on from where it was paused.'),
+  commit: helpOf(
+    'commit --wait',
+    'Stop all writes of applications to the source before; what is written during the commit may be lost.',
+  ),
+  reverse: helpOf(
+    'reverse --wait',
+    'Only for a sync that was started with reversible. Nothing is copied anew; commit ends it again.',
+  ),
+} as const;
+
+/** What the help of `clustersync report` says below the options. */
+export const reportHelp = `\
+It asks a verifier that runs. What a verification has found is kept on the destination, too:
+clustersync verifier report reads it there.
+
+${environment}
+
+Example:
+  $ clustersync report --url http://localhost:27020 --output json
+
+Exit codes:
+  0    equal
+  1    different
+  2    failed: standard error says why, and what to do
+  3    no verdict yet`;
+
+function helpOf(example: string, note: string): string {
+  return `${note}\n\n${environment}\n\nExample:\n  $ clustersync ${example}\n\n${exitCodes}`;
+}
+
+/** What the help of a command of the kubectl plugin says below the options. */
+export function pluginHelp(example: string): string {
+  return `Example:\n  $ kubectl clustersync ${example}\n\n${exitCodes}`;
+}

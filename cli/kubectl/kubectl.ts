@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { SyncError } from '../../service/errors.ts';
+import { objectOf, type JsonObject } from '../api/json-fields.ts';
+import type { ClusterOptions } from './options.ts';
+
+/** More than this kubectl does not have to say: 10,000 resources are less. */
+const maxOutputBytes = 256 * 1024 * 1024;
+
+/** Runs the kubectl that this is a plugin of: it knows the cluster and who asks. */
+export class Kubectl {
+  readonly #flags: readonly string[];
+
+  constructor({ namespace, context, kubeconfig }: ClusterOptions) {
+    this.#flags = Object.entries({ namespace, context, kubeconfig }).flatMap(([name, value]) =>
+      value === undefined ? [] : [`--${name}=${value}`],
+    );
+  }
+
+  /** What it prints. @throws SyncError KubectlFailed with what it says of its failure. */
+  async text(args: readonly string[], signal: AbortSignal): Promise<string> {
+    const child = spawn('kubectl', [...args, ...this.#flags], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      signal,
+    });
+    const output = collect(child.stdout);
+    const errors = collect(child.stderr);
+    await ended(child, signal);
+    if (child.exitCode !== 0) {
+      const said = errors().trim();
+      throw new SyncError('KubectlFailed', said === '' ? 'kubectl has failed' : said);
+    }
+    return output();
+  }
+
+  async json(args: readonly string[], signal: AbortSignal): Promise<JsonObject> {
+    return objectOf(JSON.parse(await this.text([...args, '--output=json'], signal)));
+  }
+
+  /** Lets it write to where this process writes. @returns its exit code. */
+  async show(args: readonly string[], signal: AbortSignal): Promise<number> {
+    const child = spawn('kubectl', [...args, ...this.#flags], { stdio: 'inherit', signal });
+    await ended(child, signal);
+    return child.exitCode ?? 2;
+  }
+}
+
+async function ended(child: ReturnType<typeof spawn>, signal: AbortSignal): Promise<void> {
+  try {
+    await once(child, 'close');
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new SyncError('KubectlFailed', 'there is no kubectl on the PATH', { cause: error });
+  }
+}
+
+function collect(stream: NodeJS.ReadableStream): () => string {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  stream.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= maxOutputBytes) chunks.push(chunk);
+  });
+  return () => Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,211 @@
+import type { Logger } from '../../service/logger.ts';
+import { messageOf } from '../../service/errors.ts';
+import { redact } from '../../service/redact.ts';
+import { sleep } from '../../service/sleep.ts';
+import { objectOf } from '../api/json-fields.ts';
+import { formatted } from '../render/formats.ts';
+import { durationText } from '../render/quantities.ts';
+import { writeOut } from '../terminal/write-out.ts';
+import { Kubectl } from './kubectl.ts';
+import type { ClusterOptions, ListOptions, LogsOptions, SyncStatusOptions } from './options.ts';
+import {
+  itemsOf,
+  metadataOf,
+  readSync,
+  readVerification,
+  type SyncResource,
+  type VerificationResource,
+} from './resources.ts';
+import { syncTree, tableLines, treeLines } from './tree.ts';
+
+const syncs = 'clustersyncs.clustersync.dev';
+const verifications = 'syncverifications.clustersync.dev';
+
+/** What the operator puts on the pods that it makes. */
+const podSelector = 'app.kubernetes.io/managed-by=clustersync-operator';
+const ownerAnnotation = 'clustersync.dev/owner';
+
+const watchMs = 2_000;
+const clearScreen = '\u001b[H\u001b[2J';
+
+/** Lines of each log that are collected. */
+const collectedLines = 2_000;
+
+/** Runs one command of the plugin; `args` are the words that are no flags. */
+type Run<T> = (
+  options: T,
+  logger: Logger,
+  signal: AbortSignal,
+  args: readonly string[],
+) => Promise<number>;
+
+/** Lists the syncs, each with its verifications. */
+export const listSyncs: Run<ListOptions> = async (options, _logger, signal) => {
+  const kubectl = new Kubectl(options);
+  const scope = options.allNamespaces ? ['--all-namespaces'] : [];
+  const found = await readAll(kubectl, scope, signal);
+  await writeOut(
+    formatted({ syncs: found.syncs, verifications: found.verifications }, options.output, () => {
+      if (found.syncs.length === 0) return 'no ClusterSyncs\n';
+      const rows = found.syncs.map((sync) => [
+        ...(options.allNamespaces ? [sync.namespace] : []),
+        sync.name,
+        sync.phase,
+        sync.percent === null ? '-' : `${sync.percent} %`,
+        sync.lagSeconds === null ? '-' : durationText(sync.lagSeconds),
+        sync.canCommit ? 'yes' : 'no',
+        ofSync(found.verifications, sync)
+          .map(({ phase }) => phase)
+          .join(', ') || '-',
+      ]);
+      const heads = ['NAME', 'PHASE', 'COPIED', 'LAG', 'CAN COMMIT', 'VERIFICATION'];
+      const all = options.allNamespaces ? ['NAMESPACE', ...heads] : heads;
+      return `${tableLines(all, rows).join('\n')}\n`;
+    }),
+  );
+  return 0;
+};
+
+/** Says how a sync is: a tree of what belongs to it. */
+export const showSync: Run<SyncStatusOptions> = async (options, _logger, signal, [name = '']) => {
+  const { sync, verifications: own } = await readOne(new Kubectl(options), name, signal);
+  const value = { sync, verifications: own };
+  await writeOut(
+    formatted(value, options.output, () => `${treeLines(syncTree(sync, own)).join('\n')}\n`),
+  );
+  return 0;
+};
+
+/** The same again and again, until the sync is committed and what verifies it has ended. */
+export const watchSync: Run<ClusterOptions> = async (options, _logger, signal, [name = '']) => {
+  const kubectl = new Kubectl(options);
+  const isTerminal = process.stdout.isTTY;
+  let last = '';
+  for (;;) {
+    const { sync, verifications: own } = await readOne(kubectl, name, signal);
+    const text = `${treeLines(syncTree(sync, own)).join('\n')}\n`;
+    if (isTerminal) await writeOut(`${clearScreen}${text}`);
+    else if (text !== last) await writeOut(text);
+    last = text;
+    const isVerified = own.every(({ phase }) => phase === 'Succeeded' || phase === 'Failed');
+    if (sync.phase === 'Committed' && isVerified) return 0;
+    await sleep(watchMs, signal);
+  }
+};
+
+/** What sets fields of the spec of a sync. Where the resource is kept in Git, that has to be changed there. */
+export function patchSync(spec: object): Run<ClusterOptions> {
+  return async (options, _logger, signal, [name = '']) => {
+    const patch = JSON.stringify({ spec });
+    return await new Kubectl(options).show(
+      ['patch', syncs, name, '--type=merge', `--patch=${patch}`],
+      signal,
+    );
+  };
+}
+
+/** Turns a committed sync round: to where it did not go at last. */
+export const reverseSync: Run<ClusterOptions> = async (options, logger, signal, args) => {
+  const [name = ''] = args;
+  const object = await new Kubectl(options).json(['get', syncs, name], signal);
+  const direction = objectOf(object['spec'])['direction'] === 'Reverse' ? 'Forward' : 'Reverse';
+  return await patchSync({ direction, state: 'Running' })(options, logger, signal, args);
+};
+
+/** What the syncers of a sync, and its verifiers, log. */
+export const showLogs: Run<LogsOptions> = async (options, _logger, signal, [name = '']) => {
+  const kubectl = new Kubectl(options);
+  const found = await readOne(kubectl, name, signal);
+  const pods = await podsOf(kubectl, found, signal);
+  if (pods.length === 0) process.stderr.write(`${name} has no pods\n`);
+  const follow = options.follow ? ['--follow'] : [];
+  const codes = await Promise.all(
+    pods.map(async (pod) => await kubectl.show(['logs', pod, '--prefix', ...follow], signal)),
+  );
+  return Math.max(0, ...codes);
+};
+
+/** Collects what a maintainer needs to understand a trouble. Connection strings are redacted, and no Secret is read. */
+export const diagnoseSync: Run<ClusterOptions> = async (options, _logger, signal, [name = '']) => {
+  const kubectl = new Kubectl(options);
+  const found = await readOne(kubectl, name, signal);
+  const pods = await podsOf(kubectl, found, signal).catch(() => []);
+  const sections: readonly (readonly string[])[] = [
+    ['version'],
+    ['get', syncs, name, '--output=yaml'],
+    ...found.verifications.map((one) => ['get', verifications, one.name, '--output=yaml']),
+    ['get', 'statefulsets,services,pods', `--selector=${podSelector}`, '--output=wide'],
+    ...pods.map((pod) => ['describe', 'pod', pod]),
+    ['get', 'events', '--sort-by=.lastTimestamp'],
+    ...pods.map((pod) => ['logs', pod, `--tail=${collectedLines}`]),
+    ...pods.map((pod) => ['logs', pod, '--previous', `--tail=${collectedLines}`]),
+  ];
+  for (const args of sections) {
+    const text = await kubectl.text(args, signal).catch((error: unknown) => {
+      signal.throwIfAborted();
+      return `(${messageOf(error)})\n`;
+    });
+    await writeOut(redact(`==== kubectl ${args.join(' ')}\n${text}\n`));
+  }
+  return 0;
+};
+
+interface Found {
+  readonly syncs: readonly SyncResource[];
+  readonly verifications: readonly VerificationResource[];
+}
+
+async function readAll(
+  kubectl: Kubectl,
+  scope: readonly string[],
+  signal: AbortSignal,
+): Promise<Found> {
+  const [foundSyncs, foundVerifications] = await Promise.all(
+    [syncs, verifications].map(
+      async (resource) => await kubectl.json(['get', resource, ...scope], signal),
+    ),
+  );
+  return {
+    syncs: itemsOf(foundSyncs ?? {}).map(readSync),
+    verifications: itemsOf(foundVerifications ?? {}).map(readVerification),
+  };
+}
+
+async function readOne(
+  kubectl: Kubectl,
+  name: string,
+  signal: AbortSignal,
+): Promise<{
+  readonly sync: SyncResource;
+  readonly verifications: readonly VerificationResource[];
+}> {
+  const sync = readSync(await kubectl.json(['get', syncs, name], signal));
+  const all = itemsOf(await kubectl.json(['get', verifications], signal)).map(readVerification);
+  return { sync, verifications: ofSync(all, sync) };
+}
+
+function ofSync(
+  all: readonly VerificationResource[],
+  { namespace, name }: SyncResource,
+): VerificationResource[] {
+  return all.filter((one) => one.namespace === namespace && one.syncName === name);
+}
+
+async function podsOf(
+  kubectl: Kubectl,
+  found: {
+    readonly sync: SyncResource;
+    readonly verifications: readonly VerificationResource[];
+  },
+  signal: AbortSignal,
+): Promise<string[]> {
+  const owners = [
+    `ClusterSync/${found.sync.name}`,
+    ...found.verifications.map(({ name }) => `SyncVerification/${name}`),
+  ];
+  const pods = itemsOf(await kubectl.json(['get', 'pods', `--selector=${podSelector}`], signal));
+  return pods
+    .map(metadataOf)
+    .filter(({ annotations }) => owners.includes(String(annotations[ownerAnnotation])))
+    .map(({ name }) => name);
+}

@@ -1,0 +1,125 @@
+import { arrayOf, numberOf, objectOf, textOf, type JsonObject } from '../api/json-fields.ts';
+
+/** A ClusterSync, as far as it is shown. */
+export interface SyncResource {
+  readonly namespace: string;
+  readonly name: string;
+  readonly desired: string;
+  readonly phase: string;
+  readonly direction: string | null;
+  readonly percent: number | null;
+  readonly lagSeconds: number | null;
+  readonly canCommit: boolean;
+  readonly coordinatorId: string | null;
+  readonly source: string;
+  readonly destination: string;
+  readonly conditions: readonly Condition[];
+  readonly instances: readonly InstanceResource[];
+}
+
+export interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface InstanceResource {
+  readonly id: string;
+  readonly pod: string | null;
+  readonly ready: boolean;
+  readonly state: string | null;
+  readonly info: string | null;
+  readonly lagSeconds: number | null;
+  readonly error: string | null;
+}
+
+/** A SyncVerification, as far as it is shown. */
+export interface VerificationResource {
+  readonly namespace: string;
+  readonly name: string;
+  readonly syncName: string;
+  readonly phase: string;
+  readonly verdict: string | null;
+  readonly differences: number | null;
+  readonly conditions: readonly Condition[];
+}
+
+/** Reads a ClusterSync as the API server gives it. */
+export function readSync(object: JsonObject): SyncResource {
+  const { namespace, name } = metadataOf(object);
+  const spec = objectOf(object['spec']);
+  const status = objectOf(object['status']);
+  return {
+    namespace,
+    name,
+    desired: textOf(spec['state']) ?? 'Running',
+    phase: textOf(status['phase']) ?? 'Pending',
+    direction: textOf(status['direction']),
+    percent: numberOf(objectOf(status['totals'])['percent']),
+    lagSeconds: numberOf(status['lagTimeSeconds']),
+    canCommit: status['canCommit'] === true,
+    coordinatorId: textOf(status['coordinatorID']),
+    source: textOf(objectOf(spec['source'])['name']) ?? '',
+    destination: textOf(objectOf(spec['destination'])['name']) ?? '',
+    conditions: conditionsOf(status),
+    instances: arrayOf(status['instances']).map(objectOf).map(readInstance),
+  };
+}
+
+/** Reads a SyncVerification as the API server gives it. */
+export function readVerification(object: JsonObject): VerificationResource {
+  const { namespace, name } = metadataOf(object);
+  const status = objectOf(object['status']);
+  return {
+    namespace,
+    name,
+    syncName: textOf(objectOf(objectOf(object['spec'])['clusterSyncRef'])['name']) ?? '',
+    phase: textOf(status['phase']) ?? 'Pending',
+    verdict: textOf(status['verdict']),
+    differences: numberOf(objectOf(status['mismatches'])['total']),
+    conditions: conditionsOf(status),
+  };
+}
+
+/** The objects of a list, as the API server gives it. */
+export function itemsOf(list: JsonObject): JsonObject[] {
+  return arrayOf(list['items']).map(objectOf);
+}
+
+export function metadataOf(object: JsonObject): {
+  readonly namespace: string;
+  readonly name: string;
+  readonly annotations: JsonObject;
+} {
+  const metadata = objectOf(object['metadata']);
+  return {
+    namespace: textOf(metadata['namespace']) ?? '',
+    name: textOf(metadata['name']) ?? '',
+    annotations: objectOf(metadata['annotations']),
+  };
+}
+
+function readInstance(one: JsonObject): InstanceResource {
+  const progress = objectOf(one['progress']);
+  return {
+    id: textOf(one['id']) ?? '',
+    pod: textOf(one['pod']),
+    ready: one['ready'] === true,
+    state: textOf(progress['state']),
+    info: textOf(progress['info']),
+    lagSeconds: numberOf(progress['lagTimeSeconds']),
+    error: textOf(one['error']),
+  };
+}
+
+function conditionsOf(status: JsonObject): Condition[] {
+  return arrayOf(status['conditions'])
+    .map(objectOf)
+    .map((condition) => ({
+      type: textOf(condition['type']) ?? '',
+      status: textOf(condition['status']) ?? '',
+      reason: textOf(condition['reason']) ?? '',
+      message: textOf(condition['message']) ?? '',
+    }));
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { readSync, readVerification } from './resources.ts';
+import { syncTree, tableLines, treeLines } from './tree.ts';
+
+describe('the tree of a ClusterSync', () => {
+  it('shows instances, coordinator, conditions and verifications', () => {
+    const sync = readSync({
+      metadata: { namespace: 'migration', name: 'shop' },
+      spec: { state: 'Committed', source: { name: 'old' }, destination: { name: 'new' } },
+      status: {
+        phase: 'ChangeApplication',
+        totals: { percent: 100 },
+        lagTimeSeconds: 65,
+        canCommit: true,
+        coordinatorID: 's1',
+        instances: [
+          { id: 's0', ready: false, error: 'no\u001b answer' },
+          {
+            id: 's1',
+            ready: true,
+            pod: 'shop-1',
+            progress: { state: 'RUNNING', info: 'change event application', lagTimeSeconds: 65 },
+          },
+        ],
+        conditions: [{ type: 'Ready', status: 'False', reason: 'Running', message: 'it runs' }],
+      },
+    });
+    const verification = readVerification({
+      metadata: { name: 'proof' },
+      spec: { clusterSyncRef: { name: 'shop' } },
+      status: { phase: 'Failed', verdict: 'Different', mismatches: { total: 1 } },
+    });
+    assert.deepEqual(treeLines(syncTree(sync, [verification])), [
+      'ClusterSync shop: ChangeApplication, to be Committed, 100 % copied, lag 1 min 5 s, can be committed  (old -> new)',
+      '├─ 2 instances',
+      '│  ├─ s0: not ready',
+      '│  │  └─ error: no\ufffd answer',
+      '│  └─ s1 (coordinates): RUNNING, change event application, lag 1 min 5 s, pod shop-1',
+      '├─ conditions',
+      '│  └─ Ready False (Running): it runs',
+      '└─ SyncVerification proof: Failed, Different, 1 difference',
+    ]);
+  });
+
+  it('is one line where nothing is known yet', () => {
+    const sync = readSync({ metadata: { name: 'shop' }, spec: {} });
+    assert.deepEqual(treeLines(syncTree(sync, [])), ['ClusterSync shop: Pending  ( -> )']);
+  });
+});
+
+describe('tableLines', () => {
+  it('puts columns under each other', () => {
+    assert.deepEqual(
+      tableLines(
+        ['NAME', 'PHASE'],
+        [
+          ['注文', 'Running'],
+          ['a', 'Paused'],
+        ],
+      ),
+      ['NAME   PHASE', '注文   Running', 'a      Paused'],
+    );
+  });
+});

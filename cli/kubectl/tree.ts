@@ -1,0 +1,112 @@
+import { countOf, durationText } from '../render/quantities.ts';
+import { harmless, widthOf } from '../render/width.ts';
+import type {
+  Condition,
+  InstanceResource,
+  SyncResource,
+  VerificationResource,
+} from './resources.ts';
+
+/** Something with parts. */
+export interface Tree {
+  readonly text: string;
+  readonly below?: readonly Tree[];
+}
+
+/** A tree in lines, drawn as the command tree does. */
+export function treeLines({ text, below = [] }: Tree): string[] {
+  return [
+    harmless(text),
+    ...below.flatMap((part, index) => {
+      const isLast = index === below.length - 1;
+      const [first = '', ...rest] = treeLines(part);
+      return [
+        `${isLast ? '└─ ' : '├─ '}${first}`,
+        ...rest.map((line) => `${isLast ? '   ' : '│  '}${line}`),
+      ];
+    }),
+  ];
+}
+
+/** A sync with its instances, its conditions, and its verifications. */
+export function syncTree(sync: SyncResource, verifications: readonly VerificationResource[]): Tree {
+  const { direction } = sync;
+  const arrow = direction === 'Reverse' ? '<-' : '->';
+  return {
+    text: `ClusterSync ${sync.name}: ${phaseText(sync)}  (${sync.source} ${arrow} ${sync.destination})`,
+    below: [
+      ...(sync.instances.length === 0
+        ? []
+        : [
+            {
+              text: countOf(sync.instances.length, 'instance'),
+              below: sync.instances.map((one) => instanceTree(one, sync.coordinatorId)),
+            },
+          ]),
+      ...conditionTrees(sync.conditions),
+      ...verifications.map((verification): Tree => {
+        const { name, phase, verdict, differences, conditions } = verification;
+        const found = [
+          ...(verdict === null ? [] : [verdict]),
+          ...(differences === null ? [] : [countOf(differences, 'difference')]),
+        ];
+        return {
+          text: `SyncVerification ${name}: ${[phase, ...found].join(', ')}`,
+          below: conditionTrees(conditions),
+        };
+      }),
+    ],
+  };
+}
+
+/** How a sync is, in a few words. */
+function phaseText({ phase, desired, percent, lagSeconds, canCommit }: SyncResource): string {
+  // Of what runs there are several phases.
+  const isWanted = desired === 'Running' ? phase !== 'Paused' : phase === desired;
+  return [
+    isWanted ? phase : `${phase}, to be ${desired}`,
+    ...(percent === null ? [] : [`${percent} % copied`]),
+    ...(lagSeconds === null ? [] : [`lag ${durationText(lagSeconds)}`]),
+    ...(canCommit ? ['can be committed'] : []),
+  ].join(', ');
+}
+
+function instanceTree(one: InstanceResource, coordinatorId: string | null): Tree {
+  const { id, pod, ready, state, info, lagSeconds, error } = one;
+  const said = [
+    state ?? (ready ? 'says nothing' : 'not ready'),
+    ...(info === null ? [] : [info]),
+    ...(lagSeconds === null ? [] : [`lag ${durationText(lagSeconds)}`]),
+    ...(pod === null ? [] : [`pod ${pod}`]),
+  ];
+  const role = id === coordinatorId ? ' (coordinates)' : '';
+  return {
+    text: `${id}${role}: ${said.join(', ')}`,
+    below: error === null ? [] : [{ text: `error: ${error}` }],
+  };
+}
+
+function conditionTrees(conditions: readonly Condition[]): Tree[] {
+  if (conditions.length === 0) return [];
+  const below = conditions.map(({ type, status, reason, message }) => ({
+    text: `${type} ${status}${reason === '' ? '' : ` (${reason})`}${message === '' ? '' : `: ${message}`}`,
+  }));
+  return [{ text: 'conditions', below }];
+}
+
+/** Rows under heads, the columns under each other. */
+export function tableLines(
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+): string[] {
+  const all = [heads, ...rows.map((row) => row.map(harmless))];
+  const widths = heads.map((_, column) =>
+    Math.max(...all.map((row) => widthOf(row[column] ?? ''))),
+  );
+  return all.map((row) =>
+    row
+      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell)))
+      .join('   ')
+      .trimEnd(),
+  );
+}

@@ -1,0 +1,35 @@
+import type { CollectionCopy, CollectionList } from '../api/syncer-api.ts';
+
+/** Collections that are shown one by one, and how many others there are of each kind. */
+export interface Folded {
+  readonly shown: readonly CollectionCopy[];
+  readonly others: {
+    /** Under way, but there is no room. */
+    readonly underWay: number;
+    readonly waiting: number;
+    readonly copied: number;
+  };
+}
+
+/** Chooses what is shown in so many lines: what is under way, then what waits, the largest first; what is done is counted. */
+export function foldCollections(
+  { collections, total, copied }: CollectionList,
+  lines: number,
+): Folded {
+  const pending = collections.filter(({ isCopied }) => !isCopied);
+  const isUnderWay = ({ copiedBytes }: CollectionCopy): boolean => copiedBytes > 0;
+  const bySize = (left: CollectionCopy, right: CollectionCopy): number =>
+    Number(isUnderWay(right)) - Number(isUnderWay(left)) || right.totalBytes - left.totalBytes;
+  const shown = pending.toSorted(bySize).slice(0, Math.max(0, lines));
+  const underWay = pending.filter(isUnderWay).length;
+  const shownUnderWay = shown.filter(isUnderWay).length;
+  const waiting = Math.max(0, total - copied - underWay);
+  return {
+    shown,
+    others: {
+      underWay: underWay - shownUnderWay,
+      waiting: Math.max(0, waiting - (shown.length - shownUnderWay)),
+      copied,
+    },
+  };
+}

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { combineCollections, combineProgress, type SyncProgress } from '../api/combine.ts';
+import { readProgress, type CollectionList } from '../api/syncer-api.ts';
+import { readVerification } from '../api/verifier-api.ts';
+import { frameOf, plainLine, type View } from './frame.ts';
+import { renderLine, type Style } from './style.ts';
+import { widthOf } from './width.ts';
+
+const style: Style = { hasColours: false, hasBlocks: false };
+
+function syncOf(fields: Readonly<Record<string, unknown>>): SyncProgress {
+  const sync = combineProgress([readProgress({ progress: fields })]);
+  assert.ok(sync);
+  return sync;
+}
+
+const copying = syncOf({
+  state: 'RUNNING',
+  info: 'collection copy',
+  lagTimeSeconds: 2,
+  collectionCopy: { estimatedTotalBytes: 1000e6, estimatedCopiedBytes: 250e6 },
+  totalEventsApplied: 0,
+  warnings: [],
+});
+
+const following = syncOf({
+  state: 'RUNNING',
+  info: 'change event application',
+  canCommit: true,
+  lagTimeSeconds: 65,
+  collectionCopy: { estimatedTotalBytes: 1000e6, estimatedCopiedBytes: 1001e6 },
+  totalEventsApplied: 12_345,
+  estimatedSecondsToCatchUp: 30,
+  estimatedOplogTimeRemainingSeconds: 7200,
+  indexBuilding: { indexesBuilt: 1, totalIndexesToBuild: 3 },
+  warnings: ['the oplog \u001b[2J is short'],
+});
+
+const collections: CollectionList = {
+  collections: [
+    { namespace: 'shop.orders', totalBytes: 600e6, copiedBytes: 150e6, isCopied: false },
+    { namespace: 'shop.items', totalBytes: 300e6, copiedBytes: 0, isCopied: false },
+    { namespace: 'shop.tags', totalBytes: 100e6, copiedBytes: 100e6, isCopied: true },
+  ],
+  total: 40,
+  copied: 12,
+};
+
+const nothingMore = {
+  collections: undefined,
+  verification: undefined,
+  copyBytesPerSecond: null,
+  eventsPerSecond: null,
+  trouble: undefined,
+};
+
+function drawn(view: View, columns: number, rows: number): string[] {
+  return frameOf(view, { columns, rows }, style).map((line) =>
+    renderLine(line, columns, style).trimEnd(),
+  );
+}
+
+describe('the picture of a sync', () => {
+  const view: View = { ...nothingMore, sync: copying, collections, copyBytesPerSecond: 50e6 };
+
+  it('shows collections with bars, and the others in numbers', () => {
+    assert.deepEqual(drawn(view, 80, 10), [
+      'copy       ####------------  25 %  250 MB of 1.0 GB  50.0 MB/s  15 s left',
+      '  shop.orders  ####------------   25 %  150 MB of 600 MB',
+      '  shop.items   ----------------    0 %  0 B of 300 MB',
+      '  others: 26 waiting, 12 copied',
+    ]);
+  });
+
+  it('folds them into the total where there is little room', () => {
+    assert.deepEqual(drawn(view, 60, 2), [
+      'copy       #-  25 %  250 MB of 1.0 GB  50.0 MB/s  15 s left',
+      '  1 under way, 27 waiting, 12 copied',
+    ]);
+  });
+
+  it('shows what comes after the copy', () => {
+    const verification = readVerification({
+      progress: {
+        phase: 'check',
+        mismatchCount: 2,
+        documentsCompared: 1,
+        generationStats: { documentsCompared: 1, documentsTotal: 2 },
+      },
+    });
+    const after = { ...nothingMore, sync: following, verification, eventsPerSecond: 3.14 };
+    assert.deepEqual(drawn({ ...after, trouble: 'no answer' }, 80, 20), [
+      'copy       done: 1.0 GB',
+      'changes    lag 1 min 5 s  12,345 applied  3.1/s  caught up in 30 s  oplog lasts…',
+      'indexes    1 of 3 built',
+      'verify     ########--------  pass 1  1 document compared  2 differences to be l…',
+      'warning    no answer',
+      'warning    the oplog \ufffd[2J is short',
+    ]);
+    assert.equal(
+      plainLine(after, style),
+      'changes: lag 1 min 5 s  12,345 applied  3.1/s  caught up in 30 s  oplog lasts 2 h; indexes 1 of 3; verification: pass 1  1 document compared  2 differences to be looked at again',
+    );
+  });
+
+  it('is one line without a terminal', () => {
+    assert.equal(
+      plainLine(view, style),
+      'copy: 25 %  250 MB of 1.0 GB  50.0 MB/s  15 s left; 12 of 40 collections',
+    );
+  });
+
+  it('fits into any room', () => {
+    const both = { ...view, verification: readVerification({ progress: { phase: 'check' } }) };
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 200 }),
+        fc.integer({ min: 1, max: 60 }),
+        fc.constantFrom(both, { ...both, sync: following }),
+        (columns, rows, any) => {
+          const lines = drawn(any, columns, rows);
+          assert.ok(lines.length <= rows);
+          assert.ok(lines.every((line) => widthOf(line) <= columns));
+        },
+      ),
+    );
+  });
+});
+
+describe('combineCollections', () => {
+  it('adds up what instances copy of the same collection', () => {
+    const list = (copiedBytes: number, isCopied: boolean): CollectionList => ({
+      collections: [{ namespace: 'a.b', totalBytes: 10, copiedBytes, isCopied }],
+      total: 1,
+      copied: isCopied ? 1 : 0,
+    });
+    assert.deepEqual(combineCollections([list(3, true), list(4, false)]), {
+      collections: [{ namespace: 'a.b', totalBytes: 10, copiedBytes: 7, isCopied: false }],
+      total: 1,
+      copied: 0,
+    });
+    assert.equal(combineCollections([list(3, true), list(4, true)]).copied, 1);
+    assert.deepEqual(combineCollections([]), { collections: [], total: 0, copied: 0 });
+  });
+});

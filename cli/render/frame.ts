@@ -1,0 +1,205 @@
+import type { SyncProgress } from '../api/combine.ts';
+import { copyInfo, type CollectionCopy, type CollectionList } from '../api/syncer-api.ts';
+import type { VerificationProgress } from '../api/verifier-api.ts';
+import { foldCollections } from './fold.ts';
+import {
+  bytesText,
+  countOf,
+  countText,
+  durationText,
+  percentText,
+  rateText,
+} from './quantities.ts';
+import { barText, type Line, type Segment, type Style } from './style.ts';
+import { cutTo, fitTo, harmless } from './width.ts';
+
+/** What is known of a sync at a moment. */
+export interface View {
+  readonly sync: SyncProgress;
+  readonly collections: CollectionList | undefined;
+  readonly verification: VerificationProgress | undefined;
+  /** Null while that is not known. */
+  readonly copyBytesPerSecond: number | null;
+  readonly eventsPerSecond: number | null;
+  /** What has gone wrong just now, and is being tried again. */
+  readonly trouble: string | undefined;
+}
+
+/** The room that there is. */
+export interface Room {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+const labelColumns = 11;
+const widestName = 40;
+const maxWarnings = 4;
+
+/** An oplog that lasts longer than this is nothing to think of. */
+const oplogToldSeconds = 7 * 86_400;
+
+/** What goes on, in lines that fit into the room. */
+export function frameOf(view: View, room: Room, style: Style): Line[] {
+  const { sync, verification, trouble } = view;
+  const warnings = [...(trouble === undefined ? [] : [trouble]), ...sync.warnings];
+  const below: Line[] = [
+    ...(isCopying(sync) ? [] : [changesLine(view)]),
+    ...(sync.indexes === null ? [] : [indexesLine(sync.indexes)]),
+    ...(verification ? [verificationLine(verification, room, style)] : []),
+    ...warnings
+      .slice(0, maxWarnings)
+      .map((text): Line => [label('warning', 'warning'), { text: harmless(text) }]),
+    ...(warnings.length > maxWarnings
+      ? [[{ text: fitTo('', labelColumns) }, { text: `and ${warnings.length - maxWarnings} more` }]]
+      : []),
+  ];
+  const above = copyLines(view, { ...room, rows: room.rows - below.length }, style);
+  return [...above, ...below].slice(0, Math.max(1, room.rows));
+}
+
+function isCopying({ info }: SyncProgress): boolean {
+  return info === copyInfo || info === null;
+}
+
+function label(text: string, tone: Segment['tone'] = 'strong'): Segment {
+  return { text: fitTo(text, labelColumns), tone };
+}
+
+function copyLines(view: View, room: Room, style: Style): Line[] {
+  const { sync, collections } = view;
+  const total: Line = [label('copy'), { text: copyText(view, room, style) }];
+  if (!isCopying(sync) || !collections) return [total];
+  // One line for the total, and one for those that are not shown.
+  const { shown, others } = foldCollections(collections, room.rows - 2);
+  const longest = Math.max(0, ...shown.map(({ namespace }) => harmless(namespace).length));
+  const nameColumns = Math.min(longest, widestName, Math.max(8, room.columns - 50));
+  const rest = [
+    ...(others.underWay > 0 ? [`${countText(others.underWay)} under way`] : []),
+    ...(others.waiting > 0 ? [`${countText(others.waiting)} waiting`] : []),
+    ...(others.copied > 0 ? [`${countText(others.copied)} copied`] : []),
+  ].join(', ');
+  return [
+    total,
+    ...shown.map((one) => collectionLine(one, nameColumns, room, style)),
+    ...(rest === ''
+      ? []
+      : [[{ text: `  ${shown.length > 0 ? 'others: ' : ''}${rest}`, tone: 'faint' } as const]]),
+  ];
+}
+
+function collectionLine(
+  { namespace, copiedBytes, totalBytes }: CollectionCopy,
+  nameColumns: number,
+  room: Room,
+  style: Style,
+): Line {
+  const fraction = shareOf(copiedBytes, totalBytes);
+  return [
+    { text: `  ${fitTo(harmless(namespace), nameColumns)}  ` },
+    { text: barText(fraction, barCells(room), style), tone: 'good' },
+    {
+      text: `  ${percentText(fraction).padStart(5)}  ${bytesText(copiedBytes)} of ${bytesText(totalBytes)}`,
+      tone: 'faint',
+    },
+  ];
+}
+
+/** The copy as a whole, in one line. */
+export function copyText(view: View, room: Room, style: Style): string {
+  const { sync, copyBytesPerSecond } = view;
+  const { copiedBytes, totalBytes } = sync;
+  if (copiedBytes === null || totalBytes === null) return 'has not begun';
+  if (!isCopying(sync)) return `done: ${bytesText(copiedBytes)}`;
+  if (totalBytes === 0) return 'reading the catalog';
+  const fraction = Math.min(shareOf(copiedBytes, totalBytes), 0.999);
+  const cells = barCells(room);
+  return [
+    ...(cells > 0 ? [barText(fraction, cells, style)] : []),
+    percentText(fraction),
+    `${bytesText(copiedBytes)} of ${bytesText(totalBytes)}`,
+    ...(copyBytesPerSecond === null ? [] : [`${bytesText(copyBytesPerSecond)}/s`]),
+    ...leftText(totalBytes - copiedBytes, copyBytesPerSecond),
+  ].join('  ');
+}
+
+function leftText(bytes: number, perSecond: number | null): string[] {
+  if (perSecond === null || perSecond <= 0 || bytes <= 0) return [];
+  return [`${durationText(bytes / perSecond)} left`];
+}
+
+/** The changes that are applied after the copy, in words. */
+export function changesText({ sync, eventsPerSecond }: View): string {
+  const { lagSeconds, eventsApplied, catchUpSeconds, oplogSeconds, state } = sync;
+  return [
+    ...(state === 'RUNNING' ? [] : [state.toLowerCase()]),
+    ...(lagSeconds === null ? [] : [`lag ${durationText(lagSeconds)}`]),
+    ...(eventsApplied === null ? [] : [`${countText(eventsApplied)} applied`]),
+    ...(eventsPerSecond === null ? [] : [`${rateText(eventsPerSecond)}/s`]),
+    ...(catchUpSeconds === null || catchUpSeconds === 0
+      ? []
+      : [`caught up in ${durationText(catchUpSeconds)}`]),
+    ...(oplogSeconds === null || oplogSeconds > oplogToldSeconds
+      ? []
+      : [`oplog lasts ${durationText(oplogSeconds)}`]),
+  ].join('  ');
+}
+
+function changesLine(view: View): Line {
+  return [label('changes'), { text: changesText(view) }];
+}
+
+function indexesLine({ built, total }: { readonly built: number; readonly total: number }): Line {
+  return [label('indexes'), { text: `${countText(built)} of ${countText(total)} built` }];
+}
+
+/** A verification in words. */
+export function verificationText(verification: VerificationProgress): string {
+  const { verdict, error, generation, mismatchCount, documentsCompared, phase } = verification;
+  if (error !== null) return harmless(error);
+  const compared = `${countOf(documentsCompared, 'document')} compared`;
+  if (verdict !== null) return `${verdict}  ${compared}`;
+  if (phase === 'idle') return 'has not begun';
+  return [
+    `pass ${generation + 1}`,
+    compared,
+    mismatchCount === 0
+      ? 'no differences'
+      : `${countOf(mismatchCount, 'difference')} to be looked at again`,
+  ].join('  ');
+}
+
+function verificationLine(verification: VerificationProgress, room: Room, style: Style): Line {
+  const { verdict, error, fraction } = verification;
+  const tone = verdict === 'equal' ? 'good' : verdict !== null || error !== null ? 'bad' : 'plain';
+  const cells = barCells(room);
+  const bar =
+    verdict === null && error === null && fraction !== null && cells > 0
+      ? `${barText(fraction, cells, style)}  `
+      : '';
+  return [label('verify'), { text: `${bar}${verificationText(verification)}`, tone }];
+}
+
+function barCells({ columns }: Room): number {
+  return Math.max(0, Math.min(24, Math.floor((columns - 56) / 1.5)));
+}
+
+function shareOf(done: number, total: number): number {
+  return total <= 0 ? 1 : Math.min(1, done / total);
+}
+
+/** What goes on in one line, for where no line can be drawn anew. */
+export function plainLine(view: View, style: Style): string {
+  const { sync, verification, collections } = view;
+  const isBefore = isCopying(sync);
+  return [
+    isBefore
+      ? `copy: ${copyText(view, { columns: 0, rows: 1 }, style)}`
+      : `changes: ${changesText(view)}`,
+    ...(isBefore && collections
+      ? [`${countText(collections.copied)} of ${countOf(collections.total, 'collection')}`]
+      : []),
+    ...(sync.indexes === null ? [] : [`indexes ${sync.indexes.built} of ${sync.indexes.total}`]),
+    ...(verification ? [`verification: ${verificationText(verification)}`] : []),
+    ...(view.trouble === undefined ? [] : [`warning: ${cutTo(harmless(view.trouble), 200)}`]),
+  ].join('; ');
+}

@@ -1,0 +1,43 @@
+/** What takes no column: marks that join with the character before, and what joins or directs. */
+const zeroWidth = /^[\p{Mn}\p{Me}\u200b-\u200f\u2060\ufe00-\ufe0f]$/u;
+
+/** What takes two columns: East Asian wide characters and emoji. Source: Unicode's EastAsianWidth.txt, its large blocks. */
+const doubleWidth =
+  /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]$/u;
+
+function columnsOf(character: string): number {
+  if (zeroWidth.test(character)) return 0;
+  return doubleWidth.test(character) ? 2 : 1;
+}
+
+/** Columns that a text without control characters takes on a terminal. */
+export function widthOf(text: string): number {
+  let width = 0;
+  for (const character of text) width += columnsOf(character);
+  return width;
+}
+
+/** A text without control characters: names from a database must not direct the terminal. */
+export function harmless(text: string): string {
+  return text.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');
+}
+
+/** A text in at most so many columns; what does not fit ends in `…`. */
+export function cutTo(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text;
+  if (columns < 1) return '';
+  let cut = '';
+  let width = 0;
+  for (const character of text) {
+    width += columnsOf(character);
+    if (width > columns - 1) break;
+    cut += character;
+  }
+  return `${cut}…`;
+}
+
+/** A text in exactly so many columns: cut, or filled with spaces behind. */
+export function fitTo(text: string, columns: number): string {
+  const cut = cutTo(text, columns);
+  return cut + ' '.repeat(Math.max(0, columns - widthOf(cut)));
+}

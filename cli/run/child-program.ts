@@ -1,0 +1,158 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { numberOf, objectOf, textOf, type JsonObject } from '../api/json-fields.ts';
+import type { ApiAddress } from '../api/api-client.ts';
+import { SyncError } from '../../service/errors.ts';
+import { sleep } from '../../service/sleep.ts';
+
+/** How often a program is started again that ends by itself. */
+const maxRestarts = 5;
+const restartDelayMs = 1_000;
+
+/** Longer than the orderly shutdown of a program may take. */
+const stopDeadlineMs = 27_000;
+
+const startDeadlineMs = 30_000;
+
+/** Lines of the log that are kept to tell why a program has ended. */
+const keptLines = 5;
+
+/** What is run: this executable, with another command. */
+export interface ProgramSpec {
+  /** For people. */
+  readonly name: string;
+  readonly command: string;
+  /** Its options by the names of their environment variables: nobody else can see them there. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly apiToken: string;
+  /** Takes every line that it logs. */
+  readonly onLine: (line: string) => void;
+  /** Says what a person should know. */
+  readonly onTrouble: (text: string) => void;
+}
+
+/**
+ * A program in a process of its own, in a session of its own, so that a Ctrl-C does not reach it. It listens on a free port of
+ * the loopback interface. One that ends by itself is started again; one whose starter is gone, however, ends by itself.
+ */
+export class ChildProgram implements AsyncDisposable {
+  readonly #spec: ProgramSpec;
+  readonly #stopping = new AbortController();
+  #child: ChildProcess | undefined;
+  #port: number | undefined;
+  #lines: string[] = [];
+  #restarts = 0;
+  #failure: SyncError | undefined;
+  #running = Promise.resolve();
+
+  private constructor(spec: ProgramSpec) {
+    this.#spec = spec;
+  }
+
+  /** Starts the program; resolves when its API listens. @throws SyncError InternalError where it does not. */
+  static async start(spec: ProgramSpec, signal: AbortSignal): Promise<ChildProgram> {
+    const program = new ChildProgram(spec);
+    program.#running = program.#keepRunning();
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(startDeadlineMs)]);
+    try {
+      while (program.address.url === undefined) await sleep(20, limited);
+      return program;
+    } catch (error) {
+      await program[Symbol.asyncDispose]();
+      signal.throwIfAborted();
+      if (error instanceof SyncError) throw error;
+      throw program.#endError('does not start');
+    }
+  }
+
+  /** Where its API is. @throws SyncError where it has ended again and again. */
+  get address(): ApiAddress {
+    if (this.#failure) throw this.#failure;
+    const { apiToken } = this.#spec;
+    return {
+      url: this.#port === undefined ? undefined : `http://127.0.0.1:${this.#port}`,
+      apiToken,
+    };
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort();
+    this.#child?.kill('SIGTERM');
+    const killing = setTimeout(() => this.#child?.kill('SIGKILL'), stopDeadlineMs);
+    await this.#running;
+    clearTimeout(killing);
+  }
+
+  async #keepRunning(): Promise<void> {
+    const { signal } = this.#stopping;
+    for (;;) {
+      const end = await this.#runOnce();
+      this.#port = undefined;
+      if (signal.aborted) return;
+      if (++this.#restarts > maxRestarts) {
+        this.#failure = this.#endError(`has ended ${this.#restarts} times, at last with ${end}`);
+        return;
+      }
+      this.#spec.onTrouble(`${this.#spec.name} has ended with ${end}; it is started again`);
+      await sleep(restartDelayMs, signal).catch(() => undefined);
+    }
+  }
+
+  /** @returns how it has ended. */
+  async #runOnce(): Promise<string> {
+    const [, script = ''] = process.argv;
+    const child = spawn(process.execPath, [...process.execArgv, script, this.#spec.command], {
+      detached: true,
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      env: { ...inherited(), ...this.#spec.env },
+    });
+    this.#child = child;
+    const ended = Promise.withResolvers<string>();
+    child.once('error', (error) => {
+      ended.resolve(error.message);
+    });
+    child.once('exit', (code, endSignal) => {
+      ended.resolve(endSignal ?? `exit code ${String(code)}`);
+    });
+    const { stdout } = child;
+    if (!stdout) return await ended.promise;
+    const lines = createInterface(stdout);
+    lines.on('line', (line) => {
+      this.#take(line);
+    });
+    const [end] = await Promise.all([ended.promise, once(lines, 'close')]);
+    return end;
+  }
+
+  #take(line: string): void {
+    this.#spec.onLine(line);
+    const entry = entryOf(line);
+    if (entry['msg'] === 'listening') this.#port = numberOf(entry['port']) ?? undefined;
+    if (entry['level'] === 'info' || entry['level'] === 'debug') return;
+    this.#lines = [...this.#lines, textOf(entry['msg']) ?? line].slice(-keptLines);
+  }
+
+  #endError(what: string): SyncError {
+    const said = this.#lines.length === 0 ? '' : `; it says: ${this.#lines.join('; ')}`;
+    return new SyncError('InternalError', `${this.#spec.name} ${what}${said}`);
+  }
+}
+
+/** What a program is not to have from here: the options of this command. */
+function inherited(): NodeJS.ProcessEnv {
+  const own = Object.entries(process.env).filter(([name]) => !name.startsWith('CLUSTERSYNC_'));
+  return Object.fromEntries(own);
+}
+
+function entryOf(line: string): JsonObject {
+  try {
+    return objectOf(JSON.parse(line));
+  } catch {
+    return {};
+  }
+}

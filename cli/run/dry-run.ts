@@ -1,0 +1,72 @@
+import type { SyncError } from '../../service/errors.ts';
+import { fieldLines, formatted, type OutputFormat } from '../render/formats.ts';
+import { bytesText, countOf } from '../render/quantities.ts';
+import { harmless } from '../render/width.ts';
+import type { Plan } from './plan.ts';
+import type { StartBody } from './start-body.ts';
+
+/** Collections that the text names. */
+const maxNamed = 10;
+
+/** What a dry run has found. */
+export interface DryRun {
+  readonly plan: Plan;
+  readonly body: StartBody;
+  /** Other than IDLE where the migration is under way already. */
+  readonly state: string;
+  readonly source: string;
+  readonly destination: string;
+  readonly syncers: number;
+  /** What forbids the start. */
+  readonly refusal: SyncError | undefined;
+}
+
+/** A dry run in the form that is asked for. */
+export function dryRunText(run: DryRun, format: OutputFormat): string {
+  const { plan, body, state, source, destination, syncers, refusal } = run;
+  const value = {
+    canStart: refusal === undefined,
+    ...(refusal
+      ? { error: refusal.name, errorDescription: refusal.message, action: refusal.row.action }
+      : {}),
+    state,
+    source,
+    destination,
+    syncers,
+    start: body,
+    ...plan,
+  };
+  return formatted(value, format, () => textOf(run));
+}
+
+function textOf({ plan, body, state, source, destination, syncers, refusal }: DryRun): string {
+  const { collections, views, bytes, documents, indexes } = plan;
+  const named = collections
+    .slice(0, maxNamed)
+    .map(
+      (one) =>
+        `  ${harmless(one.namespace)}  ${bytesText(one.bytes)}, ${countOf(one.documents, 'document')}, ${countOf(one.indexes, 'index', 'indexes')}\n`,
+    );
+  const more = collections.length - named.length;
+  const blocking = body.enableUserWriteBlocking
+    ? 'on the destination until the commit, on the source from then on'
+    : 'none: applications have to stop writing by themselves';
+  return [
+    refusal
+      ? `This migration cannot begin: ${refusal.message}\n${refusal.row.action}\n\n`
+      : state === 'IDLE'
+        ? 'Nothing is in the way of this migration; nothing was changed.\n\n'
+        : `This migration is under way: ${state}. The same command without --dry-run goes on with it.\n\n`,
+    fieldLines({
+      source,
+      destination,
+      moves: `${countOf(collections.length, 'collection')} and ${countOf(views.length, 'view')}: ${bytesText(bytes)}, ${countOf(documents, 'document')}, ${countOf(indexes, 'index', 'indexes')}`,
+      syncers: String(syncers),
+      indexes: `built: ${body.buildIndexes}`,
+      blocking,
+      reversible: body.reversible ? 'yes' : 'no',
+    }),
+    ...(named.length > 0 ? ['\n', ...named] : []),
+    ...(more > 0 ? [`  and ${countOf(more, 'smaller one')}\n`] : []),
+  ].join('');
+}

@@ -1,0 +1,198 @@
+import type { Topology } from '../../mongo/topology.ts';
+import { messageOf, SyncError } from '../../service/errors.ts';
+import type { Logger } from '../../service/logger.ts';
+import type { SyncProgress } from '../api/combine.ts';
+import { Screen } from '../terminal/screen.ts';
+import { writeOut } from '../terminal/write-out.ts';
+import { dryRunText } from './dry-run.ts';
+import { runExitCode } from './exit-code.ts';
+import type { Instances } from '../api/instances.ts';
+import { Migration } from './migration.ts';
+import type { RunOptions } from './options.ts';
+import { planOf } from './plan.ts';
+import { Programs } from './programs.ts';
+import { reachBoth, type Sides } from './reach.ts';
+import { startBodyOf, type StartBody } from './start-body.ts';
+import { summaryOf, summaryText } from './summary.ts';
+
+/** How long a pause may take when the command is told to end: less than the shutdown of a program. */
+const pauseDeadlineMs = 20_000;
+
+/** What a run of the command works with. */
+interface Run {
+  readonly options: RunOptions;
+  readonly body: StartBody;
+  readonly topologies: Sides<Topology>;
+  readonly instances: Instances;
+  readonly programs: Programs;
+  readonly screen: Screen;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Carries out a whole migration, or goes on with one that is under way.
+ * @returns the exit code.
+ * @throws SyncError for what a person has to do something about.
+ */
+export async function runMigration(
+  options: RunOptions,
+  _logger: Logger,
+  signal: AbortSignal,
+): Promise<number> {
+  using screen = new Screen();
+  try {
+    const body = await startBodyOf(options);
+    screen.step('looking at both deployments');
+    const topologies = await reachBoth(options, signal);
+    await using programs = await Programs.open({
+      uris: options,
+      logFile: options.logFile,
+      onTrouble: (text) => {
+        screen.step(text, 'warning');
+      },
+    });
+    const instances = await programs.startSyncers(topologies.source, signal);
+    const run: Run = { options, body, topologies, instances, programs, screen, signal };
+    return options.dryRun ? await tryOut(run) : await carryOut(run);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return runExitCode.interrupted;
+  }
+}
+
+async function tryOut(run: Run): Promise<number> {
+  const { options, body, topologies, instances, signal } = run;
+  const { state } = await instances.ready(signal);
+  const plan = await planOf(options.source, body, signal);
+  let refusal: SyncError | undefined;
+  try {
+    await instances.preflight(body, signal);
+  } catch (error) {
+    if (!(error instanceof SyncError)) throw error;
+    refusal = error;
+  }
+  const { source, destination } = topologies;
+  const found = {
+    plan,
+    body,
+    state,
+    source: deploymentText(source),
+    destination: deploymentText(destination),
+    syncers: source.kind === 'sharded' ? source.shards.length : 1,
+    refusal,
+  };
+  await writeOut(dryRunText(found, options.output));
+  return refusal ? runExitCode.failed : runExitCode.done;
+}
+
+async function carryOut(run: Run): Promise<number> {
+  const { options, instances, programs, screen, signal } = run;
+  try {
+    const sync = await begin(run);
+    const migration = new Migration({ options, programs, instances, screen, signal }, sync);
+    if (!isOver(sync)) {
+      await migration.follow((view) => migration.isCaughtUp(view) || isOver(view.sync));
+      if (!isOver(migration.sync)) {
+        if (!options.commitWhenCaughtUp && !screen.isInteractive) return await leave(run);
+        await agree(run, migration);
+      }
+    }
+    if (migration.sync.state === 'RUNNING') screen.step('committing');
+    await migration.commit();
+    screen.step('committed', 'good');
+    if (options.verify) await migration.untilVerified();
+    const summary = summaryOf(migration.sync, migration.verification, new Date());
+    screen[Symbol.dispose]();
+    await writeOut(summaryText(summary, options.output));
+    return summary.verdict === 'different' ? runExitCode.different : runExitCode.done;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    await pause(run);
+    return runExitCode.interrupted;
+  }
+}
+
+/** Begins the sync, or goes on with it where it was. */
+async function begin({ body, topologies, instances, screen, signal }: Run): Promise<SyncProgress> {
+  const found = await instances.ready(signal);
+  await instances.preflight(body, signal);
+  const { source, destination } = topologies;
+  const what = `${deploymentText(source)} to ${deploymentText(destination)}`;
+  if (found.source?.startsWith('cluster1') === true) {
+    throw new SyncError(
+      'InvalidStateTransition',
+      'the sync has been reversed: it goes on with a syncer and its commands, not with run',
+    );
+  }
+  if (found.instances.some(({ state }) => state === 'IDLE')) {
+    await instances.start(body, found, signal);
+    screen.step(`moving ${what}`);
+  } else {
+    screen.step(`going on with moving ${what}, which is ${found.state}`);
+  }
+  await instances.command('resume', 'PAUSED', found, signal);
+  return await instances.ready(signal);
+}
+
+/** The commit was given to an instance at least: it is carried out when all have it. */
+function isOver({ instances }: SyncProgress): boolean {
+  return instances.some(({ state }) => state === 'COMMITTING' || state === 'COMMITTED');
+}
+
+/** Finds out whether to commit. */
+async function agree({ options, screen }: Run, migration: Migration): Promise<void> {
+  if (options.commitWhenCaughtUp) return;
+  screen.step('caught up. Stop all writes of applications to the source before you commit.');
+  await migration.askFor('commit', 'Type commit and press Enter to commit, Ctrl-C to pause:');
+}
+
+/** Leaves a sync that has caught up, where there is nobody to ask. */
+async function leave(run: Run): Promise<number> {
+  const { screen, instances, signal } = run;
+  await instances.command('pause', 'RUNNING', await instances.ready(signal), signal);
+  screen.step(
+    'caught up, and paused: this is no terminal, and --commit-when-caught-up was not given.',
+    'warning',
+  );
+  screen.step(
+    'Stop the writes of applications to the source; then the same command with --commit-when-caught-up goes on and commits.',
+  );
+  return runExitCode.notCommitted;
+}
+
+/** Pauses a sync when the command is told to end. */
+async function pause({ instances, screen }: Run): Promise<void> {
+  const signal = AbortSignal.timeout(pauseDeadlineMs);
+  screen.step('pausing');
+  try {
+    const { progress } = await instances.read(signal);
+    if (progress) await instances.command('pause', 'RUNNING', progress, signal);
+    screen.step(`${endText(progress)}; the same command goes on with it`, 'warning');
+  } catch (error) {
+    const text = `it could not be paused (${messageOf(error)}); it has stopped all the same, and the same command goes on with it`;
+    screen.step(text, 'warning');
+  }
+}
+
+function endText(progress: SyncProgress | undefined): string {
+  switch (progress?.state) {
+    case 'RUNNING':
+    case 'PAUSED':
+      return 'paused';
+    case 'COMMITTING':
+      return 'stopped within the commit';
+    case 'COMMITTED':
+      return 'stopped after the commit';
+    case 'IDLE':
+    case undefined:
+      return 'stopped';
+  }
+}
+
+function deploymentText({ kind, setName, host, shards, version }: Topology): string {
+  const what =
+    kind === 'sharded'
+      ? `the sharded cluster of ${shards.length} shards at ${host}`
+      : `the replica set ${setName} at ${host}`;
+  return `${what} (${version})`;
+}

@@ -1,0 +1,162 @@
+import { SyncError } from '../../service/errors.ts';
+import { sleep } from '../../service/sleep.ts';
+import type { SyncProgress } from '../api/combine.ts';
+import { copyInfo, type CollectionList } from '../api/syncer-api.ts';
+import type { VerificationProgress, VerifierApi } from '../api/verifier-api.ts';
+import type { View } from '../render/frame.ts';
+import { RateMeter } from '../render/rate-meter.ts';
+import type { Screen } from '../terminal/screen.ts';
+import type { Instances } from '../api/instances.ts';
+import type { RunOptions } from './options.ts';
+import type { Programs } from './programs.ts';
+
+const pollMs = 500;
+
+/** The verifier reads its metadata store for every answer. */
+const verifierPollMs = 1_500;
+
+/** What a migration is carried out with. */
+export interface MigrationSettings {
+  readonly options: Pick<RunOptions, 'verify' | 'maxLagSeconds'>;
+  readonly programs: Programs;
+  readonly instances: Instances;
+  readonly screen: Screen;
+  readonly signal: AbortSignal;
+}
+
+/** A sync that is under way, and its verification beside it: looked at, shown, and led to its end. */
+export class Migration {
+  readonly #settings: MigrationSettings;
+  readonly #copied = new RateMeter();
+  readonly #events = new RateMeter();
+  #sync: SyncProgress;
+  #collections: CollectionList | undefined;
+  #verifier: VerifierApi | undefined;
+  #verification: VerificationProgress | undefined;
+  #verifierAskedAtMs = -Infinity;
+
+  constructor(settings: MigrationSettings, sync: SyncProgress) {
+    this.#settings = settings;
+    this.#sync = sync;
+  }
+
+  get sync(): SyncProgress {
+    return this.#sync;
+  }
+
+  get verification(): VerificationProgress | undefined {
+    return this.#verification;
+  }
+
+  /**
+   * Shows how it goes until something is so.
+   * @throws SyncError for what does not pass by itself: the sync has stopped, or the verification cannot go on.
+   */
+  async follow(isReached: (view: View) => boolean): Promise<void> {
+    const { screen, signal } = this.#settings;
+    for (;;) {
+      const view = await this.#look();
+      screen.show(view);
+      if (view.trouble === undefined && isReached(view)) return;
+      await sleep(pollMs, signal);
+    }
+  }
+
+  /** True when it can be committed, lags little, and has been compared once as a whole. */
+  isCaughtUp({ sync, verification }: View): boolean {
+    const { verify, maxLagSeconds } = this.#settings.options;
+    const { canCommit, lagSeconds } = sync;
+    return (
+      canCommit &&
+      lagSeconds !== null &&
+      lagSeconds <= maxLagSeconds &&
+      (!verify || verification?.isFirstPassOver === true)
+    );
+  }
+
+  /** Asks again and again, while it goes on, until the word is typed. */
+  async askFor(word: string, question: string): Promise<void> {
+    const { screen, signal } = this.#settings;
+    const over = new AbortController();
+    let isAnswered = false;
+    const ask = async (): Promise<void> => {
+      const either = AbortSignal.any([signal, over.signal]);
+      while (!isAnswered) {
+        const answer = (await screen.ask(question, either)).trim();
+        isAnswered = answer === word;
+        if (!isAnswered) screen.step(`that was not ${word}: nothing was done`);
+      }
+    };
+    // Aborted by one of the two: nothing is asked any more.
+    const asking = ask().catch(() => undefined);
+    try {
+      await this.follow(({ sync }) => isAnswered || sync.state !== 'RUNNING');
+    } finally {
+      over.abort();
+      await asking;
+    }
+  }
+
+  /** Commits, and waits for the end of that. */
+  async commit(): Promise<void> {
+    const { instances, signal } = this.#settings;
+    await instances.command('commit', 'RUNNING', this.#sync, signal);
+    await this.follow(({ sync }) => sync.state === 'COMMITTED');
+  }
+
+  /** Tells the verifier that writes have stopped, and waits for its verdict. */
+  async untilVerified(): Promise<void> {
+    const { signal } = this.#settings;
+    await this.follow(() => this.#verifier !== undefined);
+    await this.#verifier?.writesOff(signal);
+    await this.follow(({ verification }) => verification?.verdict != null);
+  }
+
+  async #look(): Promise<View> {
+    const { instances, signal, options } = this.#settings;
+    const { progress, trouble } = await instances.read(signal);
+    const atMs = performance.now();
+    if (progress) {
+      this.#sync = progress;
+      if (progress.copiedBytes !== null) this.#copied.add(progress.copiedBytes, atMs);
+      if (progress.eventsApplied !== null) this.#events.add(progress.eventsApplied, atMs);
+    }
+    const { info } = this.#sync;
+    const isCopying = info === copyInfo;
+    let told = trouble;
+    try {
+      this.#collections =
+        isCopying && progress ? await instances.collections(signal) : this.#collections;
+      if (options.verify && !isCopying && info !== null) await this.#verify(atMs);
+    } catch (error) {
+      if (!(error instanceof SyncError && error.row.retryable)) throw error;
+      told ??= error;
+    }
+    return {
+      sync: this.#sync,
+      collections: isCopying ? this.#collections : undefined,
+      verification: this.#verification,
+      copyBytesPerSecond: this.#copied.perSecond,
+      eventsPerSecond: this.#events.perSecond,
+      trouble: told?.message,
+    };
+  }
+
+  async #verify(atMs: number): Promise<void> {
+    const { programs, screen, signal } = this.#settings;
+    if (!this.#verifier) {
+      // Each sync has a verification of its own, also where the destination holds one of an earlier sync.
+      const attempt = Date.parse(this.#sync.startedAt ?? '');
+      if (Number.isNaN(attempt)) throw new SyncError('InternalError', 'the sync has no beginning');
+      const verifier = await programs.startVerifier(attempt, signal);
+      await verifier.check(signal);
+      this.#verifier = verifier;
+      screen.step('all is copied; both sides are being compared while changes are applied');
+    }
+    if (atMs - this.#verifierAskedAtMs < verifierPollMs) return;
+    this.#verification = await this.#verifier.progress(signal);
+    this.#verifierAskedAtMs = atMs;
+    const { error } = this.#verification;
+    if (error !== null) throw new SyncError('CheckFailed', `the verification: ${error}`);
+  }
+}

@@ -1,0 +1,81 @@
+import { createClusterClient, type ClusterClient } from '../../mongo/cluster-client.ts';
+import { listIndexes, listNamespaces, listUserDatabases } from '../../mongo/catalog.ts';
+import { NamespaceFilter, serverMatcher } from '../../mongo/namespace-filter.ts';
+import { namespaceText } from '../../mongo/namespace.ts';
+import { naming } from '../../mongo/named-error.ts';
+import { runCommand } from '../../mongo/run-command.ts';
+import { forEachConcurrently } from '../../service/concurrency.ts';
+import type { StartBody } from './start-body.ts';
+
+/** Collections that are asked about side by side. */
+const sideBySide = 8;
+
+/** What a migration would move. */
+export interface Plan {
+  /** The largest first. */
+  readonly collections: readonly PlannedCollection[];
+  readonly views: readonly string[];
+  readonly bytes: number;
+  readonly documents: number;
+  readonly indexes: number;
+}
+
+export interface PlannedCollection {
+  readonly namespace: string;
+  readonly bytes: number;
+  readonly documents: number;
+  readonly indexes: number;
+}
+
+/** Looks at what of the source is selected, and how large it is. Sizes are the server's own figures. */
+export async function planOf(
+  uri: string,
+  { includeNamespaces, excludeNamespaces }: StartBody,
+  signal: AbortSignal,
+): Promise<Plan> {
+  await using source = createClusterClient({ uri, option: 'source', appName: 'clustersync run' });
+  const filter = new NamespaceFilter(
+    {
+      ...(includeNamespaces ? { includeNamespaces } : {}),
+      ...(excludeNamespaces ? { excludeNamespaces } : {}),
+    },
+    serverMatcher(source, signal),
+  );
+  const collections: PlannedCollection[] = [];
+  const views: string[] = [];
+  await naming(async () => {
+    for (const db of await listUserDatabases(source, signal)) {
+      const infos = await listNamespaces(source, db, signal);
+      await forEachConcurrently(infos, sideBySide, async ({ kind, namespace }) => {
+        if (!(await filter.selects(namespace))) return;
+        if (kind === 'view') views.push(namespaceText(namespace));
+        else collections.push(await sizeOf(source, namespace, signal));
+      });
+    }
+  });
+  const sum = (field: 'bytes' | 'documents' | 'indexes'): number =>
+    collections.reduce((total, one) => total + one[field], 0);
+  return {
+    collections: collections.sort((left, right) => right.bytes - left.bytes),
+    views: views.sort(),
+    bytes: sum('bytes'),
+    documents: sum('documents'),
+    indexes: sum('indexes'),
+  };
+}
+
+async function sizeOf(
+  source: ClusterClient,
+  namespace: { readonly db: string; readonly coll: string },
+  signal: AbortSignal,
+): Promise<PlannedCollection> {
+  const { db, coll } = namespace;
+  const { size, count } = await runCommand(source.decoded.db(db), { collStats: coll }, { signal });
+  const indexes = (await listIndexes(source, namespace, signal)) ?? [];
+  return {
+    namespace: namespaceText(namespace),
+    bytes: Number(size),
+    documents: Number(count),
+    indexes: indexes.length,
+  };
+}

@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { once } from 'node:events';
+import type { Topology } from '../../mongo/topology.ts';
+import { SyncError } from '../../service/errors.ts';
+import { environmentName } from '../../service/options.ts';
+import { ApiClient } from '../api/api-client.ts';
+import { VerifierApi } from '../api/verifier-api.ts';
+import { ChildProgram, type ProgramSpec } from './child-program.ts';
+import { Instances } from '../api/instances.ts';
+import type { Sides } from './reach.ts';
+
+/** What the programs of a migration are started with. */
+export interface ProgramSettings {
+  readonly uris: Sides<string>;
+  readonly logFile: string | undefined;
+  readonly onTrouble: (text: string) => void;
+}
+
+/** The name of the verification of a migration in its metadata store. */
+export const verificationName = 'run';
+
+/** The syncers and the verifier of a migration. They end with this object. */
+export class Programs implements AsyncDisposable {
+  readonly #settings: ProgramSettings;
+  readonly #resources = new AsyncDisposableStack();
+  readonly #writeLog: (line: string) => void;
+
+  private constructor(settings: ProgramSettings, writeLog: (line: string) => void) {
+    this.#settings = settings;
+    this.#writeLog = writeLog;
+  }
+
+  /** @throws SyncError InvalidOption where the log file cannot be written. */
+  static async open(settings: ProgramSettings): Promise<Programs> {
+    const { logFile } = settings;
+    if (logFile === undefined) return new Programs(settings, () => undefined);
+    const log = createWriteStream(logFile, { flags: 'a', mode: 0o600 });
+    try {
+      await once(log, 'open');
+    } catch (error) {
+      throw new SyncError('InvalidOption', `--log-file: ${logFile} cannot be written`, {
+        cause: error,
+      });
+    }
+    const programs = new Programs(settings, (line) => log.write(`${line}\n`));
+    programs.#resources.defer(async () => {
+      log.end();
+      await once(log, 'close');
+    });
+    return programs;
+  }
+
+  /** Starts one syncer for a replica set, and one for each shard of a sharded cluster. */
+  async startSyncers({ kind, shards }: Topology, signal: AbortSignal): Promise<Instances> {
+    const { source, destination } = this.#settings.uris;
+    const ids = kind === 'sharded' ? shards : [undefined];
+    const syncers = await Promise.all(
+      ids.map(async (id, index) => {
+        const name = id === undefined ? 'the syncer' : `the syncer of ${id}`;
+        const options = {
+          cluster0: source,
+          cluster1: destination,
+          ...(id === undefined ? {} : { id, preferCoordinator: String(index === 0) }),
+        };
+        return await this.#start(name, 'syncer', options, signal);
+      }),
+    );
+    return new Instances(syncers.map((syncer) => () => syncer.address));
+  }
+
+  /** Starts the verifier. @param attempt - a higher one than before begins anew. */
+  async startVerifier(attempt: number, signal: AbortSignal): Promise<VerifierApi> {
+    const { source, destination } = this.#settings.uris;
+    const options = {
+      srcURI: source,
+      destURI: destination,
+      verification: verificationName,
+      attempt: String(attempt),
+      id: verificationName,
+    };
+    const verifier = await this.#start('the verifier', 'verifier', options, signal);
+    return new VerifierApi(new ApiClient(() => verifier.address));
+  }
+
+  async #start(
+    name: string,
+    command: string,
+    options: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<ChildProgram> {
+    const apiToken = randomBytes(32).toString('hex');
+    const all = { port: '0', host: '127.0.0.1', apiToken, ...options };
+    const env = Object.entries(all).map(([option, value]) => [environmentName(option), value]);
+    const spec: ProgramSpec = {
+      name,
+      command,
+      env: Object.fromEntries(env) as Record<string, string>,
+      apiToken,
+      onLine: this.#writeLog,
+      onTrouble: this.#settings.onTrouble,
+    };
+    return this.#resources.use(await ChildProgram.start(spec, signal));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#resources.disposeAsync();
+  }
+}

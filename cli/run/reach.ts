@@ -1,0 +1,67 @@
+import { askTopology, type Topology } from '../../mongo/topology.ts';
+import { SyncError } from '../../service/errors.ts';
+
+/** A deployment that is there is found in much less; a person waits no longer than this. */
+const deadlineMs = 8_000;
+
+/** The two connection strings of a migration. */
+export interface Sides<T> {
+  readonly source: T;
+  readonly destination: T;
+}
+
+/**
+ * Asks both deployments what they are, at the same time.
+ * @throws SyncError InvalidOption, ClusterUnreachable, AuthenticationFailed, MissingPrivileges or TopologyNotSupported, in a
+ * sentence that says which of the two it is about.
+ */
+export async function reachBoth(
+  uris: Sides<string>,
+  signal: AbortSignal,
+): Promise<Sides<Topology>> {
+  const failed = new AbortController();
+  const either = AbortSignal.any([signal, failed.signal]);
+  const found = (['source', 'destination'] as const).map(async (side) => {
+    try {
+      return await reach(side, uris[side], either);
+    } catch (error) {
+      // The first that is known to be wrong is told: nobody has to wait for the other.
+      failed.abort(error);
+      throw error;
+    }
+  });
+  await Promise.allSettled(found);
+  signal.throwIfAborted();
+  failed.signal.throwIfAborted();
+  const [source, destination] = await Promise.all(found);
+  if (!source || !destination) throw new Error('one side was not asked');
+  return { source, destination };
+}
+
+async function reach(
+  side: keyof Sides<string>,
+  uri: string,
+  signal: AbortSignal,
+): Promise<Topology> {
+  const deadline = AbortSignal.timeout(deadlineMs);
+  try {
+    return await askTopology(uri, 'clustersync run', AbortSignal.any([signal, deadline]));
+  } catch (error) {
+    signal.throwIfAborted();
+    if (deadline.aborted) {
+      const text = `the ${side} cannot be reached: no answer within ${deadlineMs / 1000} seconds`;
+      throw new SyncError('ClusterUnreachable', text, { cause: error });
+    }
+    throw error instanceof SyncError ? about(side, error) : error;
+  }
+}
+
+function about(side: string, error: SyncError): SyncError {
+  const { name, message } = error;
+  const text: Partial<Record<typeof name, string>> = {
+    InvalidOption: `--${side}: ${message}`,
+    ClusterUnreachable: `the ${side} cannot be reached: ${message}`,
+    AuthenticationFailed: `the ${side} refuses the login: ${message}`,
+  };
+  return new SyncError(name, text[name] ?? `the ${side}: ${message}`, { cause: error });
+}

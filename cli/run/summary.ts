@@ -1,0 +1,96 @@
+import type { SyncProgress } from '../api/combine.ts';
+import type { VerificationProgress } from '../api/verifier-api.ts';
+import { fieldLines, formatted, type OutputFormat } from '../render/formats.ts';
+import { bytesText, countOf, countText } from '../render/quantities.ts';
+import { harmless } from '../render/width.ts';
+
+/** Differences that the text names. */
+const maxNamed = 10;
+
+/** The end of a migration. */
+export interface Summary {
+  readonly state: string;
+  /** Null where nothing was compared. */
+  readonly verdict: 'equal' | 'different' | null;
+  readonly source: string | null;
+  readonly destination: string | null;
+  readonly startedAt: string | null;
+  readonly endedAt: string;
+  readonly copiedBytes: number | null;
+  readonly eventsApplied: number | null;
+  readonly documentsCompared: number | null;
+  readonly mismatchCount: number | null;
+  /** The first of them. */
+  readonly mismatches: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** What a migration has come to. */
+export function summaryOf(
+  sync: SyncProgress,
+  verification: VerificationProgress | undefined,
+  endedAt: Date,
+): Summary {
+  return {
+    state: sync.state,
+    verdict: verification?.verdict ?? null,
+    source: sync.source,
+    destination: sync.destination,
+    startedAt: sync.startedAt,
+    endedAt: endedAt.toISOString(),
+    copiedBytes: sync.copiedBytes,
+    eventsApplied: sync.eventsApplied,
+    documentsCompared: verification?.documentsCompared ?? null,
+    mismatchCount: verification?.mismatchCount ?? null,
+    mismatches: verification?.mismatches ?? [],
+    warnings: sync.warnings,
+  };
+}
+
+/** A summary in the form that is asked for. */
+export function summaryText(summary: Summary, format: OutputFormat): string {
+  return formatted(summary, format, () => textOf(summary));
+}
+
+function textOf(summary: Summary): string {
+  const { verdict, copiedBytes, eventsApplied, documentsCompared, mismatchCount } = summary;
+  const mismatches = summary.mismatches.slice(0, maxNamed);
+  const more = (mismatchCount ?? 0) - mismatches.length;
+  return [
+    `${headline(verdict)}\n\n`,
+    fieldLines({
+      source: summary.source ?? undefined,
+      destination: summary.destination ?? undefined,
+      started: summary.startedAt ?? undefined,
+      ended: summary.endedAt,
+      copied: copiedBytes === null ? undefined : bytesText(copiedBytes),
+      changes: eventsApplied === null ? undefined : `${countText(eventsApplied)} applied`,
+      compared: documentsCompared === null ? undefined : countOf(documentsCompared, 'document'),
+      differences: mismatchCount === null ? undefined : countText(mismatchCount),
+    }),
+    ...mismatches.map((mismatch) => `  ${harmless(mismatch)}\n`),
+    ...(more > 0 && mismatches.length > 0 ? [`  and ${countText(more)} more\n`] : []),
+    `\n${nextStep(verdict)}\n`,
+  ].join('');
+}
+
+function headline(verdict: Summary['verdict']): string {
+  switch (verdict) {
+    case 'equal':
+      return 'Committed and verified: both sides are equal.';
+    case 'different':
+      return 'Committed, but the two sides are DIFFERENT.';
+    case null:
+      return 'Committed. Nothing was compared.';
+  }
+}
+
+function nextStep(verdict: Summary['verdict']): string {
+  if (verdict === 'different') {
+    return [
+      'Do not use the destination before you know why. All differences:',
+      '  clustersync verifier report --metaURIFile <file with the destination> --verification run',
+    ].join('\n');
+  }
+  return 'Let the applications use the destination; then drop clustersync_internal and clustersync_verifier there.';
+}

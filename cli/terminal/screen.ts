@@ -1,0 +1,146 @@
+import type { ReadStream, WriteStream } from 'node:tty';
+import { durationText } from '../render/quantities.ts';
+import { frameOf, plainLine, type Room, type View } from '../render/frame.ts';
+import { renderLine, type Line, type Style, type Tone } from '../render/style.ts';
+import { harmless } from '../render/width.ts';
+import { typeInto } from './line-editor.ts';
+import { terminalStyle } from './terminal-style.ts';
+
+const plainIntervalMs = 10_000;
+
+/** To the first column, and everything from there on erased: ECMA-48. */
+const clearLine = '\r\u001b[2K';
+const clearLineAbove = '\u001b[1A\u001b[2K';
+
+/** Of a terminal that does not say how large it is. */
+const defaultRoom: Room = { columns: 80, rows: 24 };
+
+/**
+ * What a command shows of something that takes long: steps that stay, and below them a picture of how things are, drawn anew
+ * with every change. Without a terminal the picture is a line now and then.
+ */
+export class Screen implements Disposable {
+  readonly #out: NodeJS.WriteStream;
+  readonly #in: NodeJS.ReadStream;
+  readonly #style: Style;
+  readonly #startedAtMs = performance.now();
+  #view: View | undefined;
+  #drawnLines = 0;
+  #plainAtMs = -Infinity;
+  #plainKey = '';
+  #prompt: { readonly text: string; typed: string } | undefined;
+
+  /** @param streams - where a person is: by default standard error, so that what is piped on stays clean. */
+  constructor(
+    streams: { readonly out: NodeJS.WriteStream; readonly in: NodeJS.ReadStream } = {
+      out: process.stderr,
+      in: process.stdin,
+    },
+  ) {
+    this.#out = streams.out;
+    this.#in = streams.in;
+    this.#style = terminalStyle(this.#isTerminal, process.env);
+  }
+
+  /** Whether somebody can be asked. */
+  get isInteractive(): boolean {
+    return this.#isTerminal && (this.#in as Partial<ReadStream>).isTTY === true;
+  }
+
+  get #isTerminal(): boolean {
+    return (this.#out as Partial<WriteStream>).isTTY === true && process.env['TERM'] !== 'dumb';
+  }
+
+  /** Says what was done, or begins. It stays. */
+  step(text: string, tone: Tone = 'plain'): void {
+    const time = durationText((performance.now() - this.#startedAtMs) / 1000);
+    const line: Line = [
+      { text: `[${time.padStart(8)}] `, tone: 'faint' },
+      { text: harmless(text), tone },
+    ];
+    this.#redraw(`${renderLine(line, Infinity, this.#style)}\n`);
+  }
+
+  /** Shows how things are. */
+  show(view: View): void {
+    this.#view = view;
+    if (this.#isTerminal) {
+      this.#redraw();
+      return;
+    }
+    const key = `${view.sync.state} ${view.sync.info ?? ''}`;
+    const nowMs = performance.now();
+    if (key === this.#plainKey && nowMs - this.#plainAtMs < plainIntervalMs) return;
+    this.#plainKey = key;
+    this.#plainAtMs = nowMs;
+    this.step(plainLine(view, this.#style));
+  }
+
+  /**
+   * Asks, and waits for a line, while the picture goes on. Ctrl-C is passed on to this process as SIGINT.
+   * @throws the signal's reason when it is aborted.
+   */
+  async ask(text: string, signal: AbortSignal): Promise<string> {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    const onData = (chunk: Buffer): void => {
+      const line = typeInto({ text: this.#prompt?.typed ?? '' }, chunk.toString('utf8'));
+      if (this.#prompt) this.#prompt.typed = line.text;
+      if (line.isInterrupted) process.kill(process.pid, 'SIGINT');
+      const [answer] = line.entered;
+      if (answer !== undefined) resolve(answer);
+      this.#redraw();
+    };
+    const onAbort = (): void => {
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    this.#prompt = { text, typed: '' };
+    this.#in.setRawMode(true);
+    this.#in.on('data', onData).resume();
+    this.#redraw();
+    try {
+      return await promise;
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      this.#in.off('data', onData).pause();
+      this.#in.setRawMode(false);
+      this.#prompt = undefined;
+      this.#redraw();
+    }
+  }
+
+  /** Takes the picture away. */
+  [Symbol.dispose](): void {
+    this.#view = undefined;
+    this.#redraw();
+  }
+
+  /** Draws anew what is below the steps, in one piece, so that it does not flicker. @param above - text that stays. */
+  #redraw(above = ''): void {
+    const clear = this.#clear();
+    const picture = this.#picture();
+    const text = `${clear}${above}${picture.join('\n')}`;
+    if (text !== '') this.#out.write(text);
+    this.#drawnLines = picture.length;
+  }
+
+  #picture(): string[] {
+    if (!this.#isTerminal) return [];
+    // Some say that they have no size.
+    const columns = this.#out.columns > 0 ? this.#out.columns : defaultRoom.columns;
+    const rows = this.#out.rows > 0 ? this.#out.rows : defaultRoom.rows;
+    const prompt = this.#prompt;
+    const room = { columns: columns - 1, rows: rows - 2 - (prompt ? 1 : 0) };
+    const lines: Line[] = this.#view ? frameOf(this.#view, room, this.#style) : [];
+    if (prompt) lines.push([{ text: `${prompt.text} `, tone: 'strong' }, { text: prompt.typed }]);
+    return lines.map((line) => renderLine(line, room.columns, this.#style));
+  }
+
+  /** What takes the lines that were drawn last off the terminal. */
+  #clear(): string {
+    const lines = this.#drawnLines;
+    this.#drawnLines = 0;
+    return lines === 0 ? '' : `${clearLine}${clearLineAbove.repeat(lines - 1)}`;
+  }
+}

@@ -1,0 +1,182 @@
+import type { Logger } from '../../service/logger.ts';
+import { SyncError } from '../../service/errors.ts';
+import { sleep } from '../../service/sleep.ts';
+import { ApiClient } from '../api/api-client.ts';
+import type { SyncProgress } from '../api/combine.ts';
+import type { JsonObject } from '../api/json-fields.ts';
+import { Instances } from '../api/instances.ts';
+import { copyInfo, type SyncerCommand, type SyncState } from '../api/syncer-api.ts';
+import { mismatchLine, VerifierApi } from '../api/verifier-api.ts';
+import { fieldLines, formatted } from '../render/formats.ts';
+import { plainLine, verificationText, type View } from '../render/frame.ts';
+import { countText } from '../render/quantities.ts';
+import { RateMeter } from '../render/rate-meter.ts';
+import { harmless } from '../render/width.ts';
+import { Screen } from '../terminal/screen.ts';
+import { terminalStyle } from '../terminal/terminal-style.ts';
+import { writeOut } from '../terminal/write-out.ts';
+import { addressesOf } from './addresses.ts';
+import type { CommandOptions, ProgressOptions, ReportOptions, StatusOptions } from './options.ts';
+import { statusText, statusValue } from './status-text.ts';
+
+const pollMs = 1_000;
+
+/** The state in which each command is taken, and when it has been carried out. */
+const commands: Readonly<
+  Record<
+    SyncerCommand,
+    { readonly from: SyncState; readonly isDone: (sync: SyncProgress) => boolean }
+  >
+> = {
+  pause: { from: 'RUNNING', isDone: ({ state }) => state === 'PAUSED' },
+  resume: { from: 'PAUSED', isDone: ({ state }) => state === 'RUNNING' },
+  commit: { from: 'RUNNING', isDone: ({ state }) => state === 'COMMITTED' },
+  reverse: { from: 'COMMITTED', isDone: ({ canCommit }) => canCommit },
+};
+
+/** Says how a sync is. */
+export async function showStatus(
+  options: StatusOptions,
+  _logger: Logger,
+  signal: AbortSignal,
+): Promise<number> {
+  const sync = await readSync(instancesOf(options), signal);
+  await writeOut(formatted(statusValue(sync), options.output, () => statusText(sync)));
+  return 0;
+}
+
+/** What gives a command to all instances, and says how the sync is then. */
+export function sendCommand(
+  command: SyncerCommand,
+): (
+  options: StatusOptions & Partial<CommandOptions>,
+  logger: Logger,
+  signal: AbortSignal,
+) => Promise<number> {
+  const { from, isDone } = commands[command];
+  return async (options, _logger, signal) => {
+    const instances = instancesOf(options);
+    const before = await readSync(instances, signal);
+    if (!before.instances.some(({ state }) => state === from)) {
+      throw new SyncError(
+        'InvalidStateTransition',
+        `${command} is allowed in ${from}; the state is ${before.state}`,
+      );
+    }
+    await instances.command(command, from, before, signal);
+    if (options.wait === true) await watch(instances, isDone, signal);
+    const sync = await readSync(instances, signal);
+    await writeOut(formatted(statusValue(sync), options.output, () => statusText(sync)));
+    return 0;
+  };
+}
+
+/** Says how far a sync is, once or until it is committed. */
+export async function showProgress(
+  options: ProgressOptions,
+  _logger: Logger,
+  signal: AbortSignal,
+): Promise<number> {
+  const instances = instancesOf(options);
+  if (options.watch && options.output === 'text') {
+    await watch(instances, ({ state }) => state === 'COMMITTED', signal);
+    return 0;
+  }
+  for (;;) {
+    const view = await viewOf(instances, undefined, signal);
+    const style = terminalStyle(false, process.env);
+    const isCompact = options.watch && options.output === 'json';
+    await writeOut(
+      isCompact
+        ? `${JSON.stringify(statusValue(view.sync))}\n`
+        : `${options.watch ? '---\n' : ''}${formatted(statusValue(view.sync), options.output, () => `${plainLine(view, style)}\n`)}`,
+    );
+    if (!options.watch || view.sync.state === 'COMMITTED') return 0;
+    await sleep(pollMs, signal);
+  }
+}
+
+/** What a verification has found. @returns 0 equal, 1 different, 3 not known. */
+export async function showReport(
+  { url, apiToken, output }: ReportOptions,
+  _logger: Logger,
+  signal: AbortSignal,
+): Promise<number> {
+  const [address] = addressesOf(url, apiToken);
+  const api = new VerifierApi(new ApiClient(() => address ?? { url: undefined, apiToken }));
+  const found = await api.progress(signal);
+  const mismatches: JsonObject[] = [];
+  for await (const mismatch of api.mismatches(signal)) mismatches.push(mismatch);
+  const value = { ...found.raw, mismatches };
+  await writeOut(
+    formatted(value, output, () =>
+      [
+        fieldLines({
+          verdict: found.verdict ?? 'none yet',
+          verification: verificationText(found),
+          differences: countText(found.mismatchCount),
+        }),
+        ...mismatches.map((one) => `  ${harmless(mismatchLine(one))}\n`),
+      ].join(''),
+    ),
+  );
+  switch (found.verdict) {
+    case 'equal':
+      return 0;
+    case 'different':
+      return 1;
+    case null:
+      return 3;
+  }
+}
+
+function instancesOf({ url, apiToken }: Pick<StatusOptions, 'url' | 'apiToken'>): Instances {
+  return new Instances(addressesOf(url, apiToken).map((address) => () => address));
+}
+
+/** @throws SyncError where an instance does not answer, or answers that the sync has stopped. */
+async function readSync(instances: Instances, signal: AbortSignal): Promise<SyncProgress> {
+  const { progress, trouble } = await instances.read(signal);
+  if (trouble) throw trouble;
+  if (!progress) throw new SyncError('InvalidOption', '--url: no instance was named');
+  return progress;
+}
+
+interface Meters {
+  readonly copied: RateMeter;
+  readonly events: RateMeter;
+}
+
+async function viewOf(
+  instances: Instances,
+  meters: Meters | undefined,
+  signal: AbortSignal,
+): Promise<View> {
+  const sync = await readSync(instances, signal);
+  const atMs = performance.now();
+  if (sync.copiedBytes !== null) meters?.copied.add(sync.copiedBytes, atMs);
+  if (sync.eventsApplied !== null) meters?.events.add(sync.eventsApplied, atMs);
+  return {
+    sync,
+    collections: sync.info === copyInfo ? await instances.collections(signal) : undefined,
+    verification: undefined,
+    copyBytesPerSecond: meters?.copied.perSecond ?? null,
+    eventsPerSecond: meters?.events.perSecond ?? null,
+    trouble: undefined,
+  };
+}
+
+async function watch(
+  instances: Instances,
+  isOver: (sync: SyncProgress) => boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  using screen = new Screen();
+  const meters: Meters = { copied: new RateMeter(), events: new RateMeter() };
+  for (;;) {
+    const view = await viewOf(instances, meters, signal);
+    screen.show(view);
+    if (isOver(view.sync)) return;
+    await sleep(pollMs, signal);
+  }
+}

@@ -1,0 +1,50 @@
+import type { SyncProgress } from '../api/combine.ts';
+import { fieldLines } from '../render/formats.ts';
+import { bytesText, countText, durationText, percentText } from '../render/quantities.ts';
+import { harmless } from '../render/width.ts';
+
+/** How a sync is, for people. */
+export function statusText(sync: SyncProgress): string {
+  const { state, info, totalBytes, copiedBytes, lagSeconds, eventsApplied, indexes } = sync;
+  if (state === 'IDLE') return 'state  IDLE: no sync was started\n';
+  const copied =
+    copiedBytes === null || totalBytes === null
+      ? undefined
+      : `${bytesText(copiedBytes)} of ${bytesText(totalBytes)}, ${percentText(totalBytes === 0 ? 1 : copiedBytes / totalBytes)}`;
+  return [
+    fieldLines({
+      state: info === null ? state : `${state}: ${info}`,
+      source: sync.source ?? undefined,
+      destination: sync.destination ?? undefined,
+      started: sync.startedAt ?? undefined,
+      'can commit': sync.canCommit ? 'yes' : 'no',
+      'can write': sync.canWrite === null ? undefined : sync.canWrite ? 'yes' : 'not yet',
+      lag: lagSeconds === null ? undefined : durationText(lagSeconds),
+      copied,
+      indexes: indexes ? `${countText(indexes.built)} of ${countText(indexes.total)}` : undefined,
+      changes: eventsApplied === null ? undefined : `${countText(eventsApplied)} applied`,
+      'oplog lasts': sync.oplogSeconds === null ? undefined : durationText(sync.oplogSeconds),
+    }),
+    ...instanceLines(sync),
+    ...sync.warnings.map((warning) => `warning: ${harmless(warning)}\n`),
+  ].join('');
+}
+
+function instanceLines({ instances, coordinatorId }: SyncProgress): string[] {
+  if (instances.length < 2) return [];
+  return [
+    'instances\n',
+    ...instances.map((one, index) => {
+      const name = one.syncerId ?? `number ${index + 1}`;
+      const lag = one.lagSeconds === null ? '' : `, lag ${durationText(one.lagSeconds)}`;
+      const role = one.syncerId !== null && one.syncerId === coordinatorId ? ' (coordinates)' : '';
+      return `  ${harmless(name)}${role}: ${one.state}, ${bytesText(one.copiedBytes ?? 0)} copied${lag}\n`;
+    }),
+  ];
+}
+
+/** How a sync is, for programs: what all instances together say, and what each has answered. */
+export function statusValue(sync: SyncProgress): object {
+  const { instances, ...all } = sync;
+  return { ...all, instances: instances.map(({ raw }) => raw) };
+}

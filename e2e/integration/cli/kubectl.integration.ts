@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { clusterSyncs } from '../../../operator/api/clustersync.ts';
+import { syncVerifications } from '../../../operator/api/sync-verification.ts';
+import { namespaces } from '../../../operator/kube/builtin-resources.ts';
+import type { KubeClient } from '../../../operator/kube/client.ts';
+import type { KubeObject } from '../../../operator/kube/resource.ts';
+import { CommandError } from '../../ground/command.ts';
+import { createGuardedFolder, type GuardedFolder } from '../../ground/guarded-folder.ts';
+import type { ApiServer } from '../../ground/kubernetes/api-server.ts';
+import { toolPath } from '../../ground/tool-path.ts';
+import { useApiServer } from '../kube/use-api-server.ts';
+import { installDefinitions, smallestSpec } from '../operator/custom-resources.ts';
+
+const executable = fileURLToPath(new URL('../../../bin/clustersync.ts', import.meta.url));
+const signal = new AbortController().signal;
+const namespace = 'migration';
+
+describe('kubectl clustersync', () => {
+  let server: ApiServer;
+  let client: KubeClient;
+  let folder: GuardedFolder;
+
+  useApiServer(async (startedServer, startedClient) => {
+    server = startedServer;
+    client = startedClient;
+    await installDefinitions(client);
+    await client.create(namespaces, { metadata: { name: namespace } }, { signal });
+    for (const name of ['shop', 'depot']) {
+      const sync = { metadata: { namespace, name }, spec: smallestSpec };
+      await client.create<KubeObject>(clusterSyncs, sync, { signal });
+    }
+    const spec = { clusterSyncRef: { name: 'shop' } };
+    const proof = { metadata: { namespace, name: 'proof' }, spec };
+    await client.create<KubeObject>(syncVerifications, proof, { signal });
+    await setStatus('clustersync', 'shop', {
+      phase: 'ChangeApplication',
+      lagTimeSeconds: 3,
+      canCommit: true,
+      coordinatorID: 'rs0',
+      totals: { percent: 100 },
+      instances: [{ id: 'rs0', ready: true, progress: { state: 'RUNNING' }, error: uri }],
+    });
+    folder = await createGuardedFolder();
+    // kubectl finds its plugins on the PATH, by their names.
+    const link = join(folder.path, 'kubectl-clustersync.ts');
+    await symlink(executable, link);
+    const wrapper = `#!/bin/sh\nexec '${process.execPath}' '${link}' "$@"\n`;
+    await writeFile(join(folder.path, 'kubectl-clustersync'), wrapper, { mode: 0o755 });
+    await symlink(toolPath('hyperkube', 'kubectl'), join(folder.path, 'kubectl'));
+  });
+
+  after(async () => {
+    await folder.remove();
+  });
+
+  const uri = 'mongodb://user:secret@old/ is not there';
+
+  async function setStatus(kind: string, name: string, status: object): Promise<void> {
+    const patch = `--patch=${JSON.stringify({ status })}`;
+    const scope = ['--subresource=status', '--type=merge', '--namespace', namespace];
+    await server.kubectl(['patch', kind, name, ...scope, patch]);
+  }
+
+  async function kubectl(...args: readonly string[]): Promise<string> {
+    const env = { PATH: `${folder.path}:${process.env['PATH'] ?? ''}` };
+    return await server.kubectl(['clustersync', ...args, '--namespace', namespace], { env });
+  }
+
+  async function specOf(name: string): Promise<Readonly<Record<string, unknown>>> {
+    const found = await client.find(clusterSyncs, { namespace, name }, { signal });
+    return { ...found?.spec };
+  }
+
+  it('lists the syncs and shows one of them as a tree', async () => {
+    assert.equal(
+      await kubectl('list'),
+      [
+        'NAME    PHASE               COPIED   LAG   CAN COMMIT   VERIFICATION',
+        'depot   Pending             -        -     no           -',
+        'shop    ChangeApplication   100 %    3 s   yes          Pending',
+        '',
+      ].join('\n'),
+    );
+    const all = JSON.parse(await kubectl('list', '--output', 'json')) as { syncs: object[] };
+    assert.equal(all.syncs.length, 2);
+    assert.match(
+      await kubectl('status', 'shop'),
+      /^ClusterSync shop: ChangeApplication, 100 % copied, lag 3 s, can be committed {2}\(old -> new\)\n├─ 1 instance\n│ {2}└─ rs0 \(coordinates\): RUNNING\n/,
+    );
+  });
+
+  it('asks for pause, resume, commit and reverse by the spec', async () => {
+    await kubectl('pause', 'depot');
+    assert.equal((await specOf('depot'))['state'], 'Paused');
+    await kubectl('resume', 'depot');
+    assert.equal((await specOf('depot'))['state'], 'Running');
+    await kubectl('commit', 'depot');
+    assert.equal((await specOf('depot'))['state'], 'Committed');
+    await assert.rejects(async () => await kubectl('reverse', 'depot'), CommandError);
+  });
+
+  it('collects what a maintainer needs, without secrets', async () => {
+    const collected = await kubectl('diagnose', 'shop');
+    for (const part of [
+      'kind: ClusterSync',
+      'kind: SyncVerification',
+      'Server Version',
+      '==== kubectl get events',
+    ])
+      assert.ok(collected.includes(part), part);
+    assert.ok(!collected.includes('user:secret'), 'redacted');
+    assert.match(collected, /mongodb:\/\/<credentials>@old\/ is not there/);
+  });
+
+  it('says what kubectl says of what is not there', async () => {
+    await assert.rejects(
+      async () => await kubectl('status', 'nowhere'),
+      (error) =>
+        error instanceof CommandError &&
+        error.exitCode === 2 &&
+        /clustersync: Error from server \(NotFound\): .*"nowhere" not found\nSee what kubectl says/.test(
+          error.standardError,
+        ),
+    );
+  });
+});

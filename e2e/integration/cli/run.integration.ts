@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict';
+import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { CliProcess, type CliOptions } from '../../ground/cli-process.ts';
+import { testPassword } from '../../ground/mongod/users.ts';
+import { until } from '../../ground/until.ts';
+import { namespacesOf, useClusterPair } from '../syncer/cluster-pair.ts';
+
+const connections = ['run', '--source-file', '{source}', '--destination-file', '{destination}'];
+
+/** The commands that the README shows, as words. */
+async function documentedCommands(): Promise<readonly (readonly string[])[]> {
+  const readme = await readFile(new URL('../../../README.md', import.meta.url), 'utf8');
+  return [...readme.matchAll(/^npx clustersync (run .*)$/gm)].map(([, words = '']) =>
+    words.replace('old.txt', '{source}').replace('new.txt', '{destination}').split(' '),
+  );
+}
+
+interface StoredSync {
+  readonly _id: string;
+  readonly state: string;
+  readonly paused: readonly string[];
+}
+
+interface Order {
+  readonly _id: number;
+  readonly text: string;
+}
+
+describe('clustersync run', () => {
+  const pair = useClusterPair();
+
+  function files(): Record<'source' | 'destination', string> {
+    return {
+      source: pair.source.set.uri('syncer'),
+      destination: pair.destination.set.uri('syncer'),
+    };
+  }
+
+  async function run(args: readonly string[] = [], options: CliOptions = {}): Promise<CliProcess> {
+    return await CliProcess.start([...connections, ...args], {
+      ...options,
+      files: { ...files(), ...options.files },
+    });
+  }
+
+  /** Documents on the source, enough for a copy of several batches. */
+  async function load(): Promise<void> {
+    const shop = pair.source.client.db('shop');
+    const orders = Array.from({ length: 3000 }, (_, _id) => ({ _id, text: 'x'.repeat(2000) }));
+    await shop.collection<Order>('orders').insertMany(orders);
+    await shop.collection('items').insertOne({ name: 'nail' });
+    await shop.collection('items').createIndex({ name: 1 }, { unique: true }, {});
+    await shop.createCollection('cheap', { viewOn: 'items', pipeline: [] });
+  }
+
+  /** Writes on the source for as long as it is not disposed of. */
+  function writing(): AsyncDisposable {
+    const orders = pair.source.client.db('shop').collection<Order>('orders');
+    const over = new AbortController();
+    const written = (async () => {
+      for (let _id = 100_000; !over.signal.aborted; _id++)
+        await orders.insertOne({ _id, text: 'new' });
+    })();
+    return {
+      async [Symbol.asyncDispose]() {
+        over.abort();
+        await written;
+      },
+    };
+  }
+
+  /** The state of the sync as it is stored. */
+  async function stored(): Promise<StoredSync | null> {
+    const internal = pair.destination.client.db('clustersync_internal');
+    return await internal.collection<StoredSync>('sync').findOne({ _id: 'sync' });
+  }
+
+  /** Connections of syncers to the source. */
+  async function syncerConnections(): Promise<number> {
+    const pipeline = [
+      { $currentOp: { allUsers: true, idleConnections: true } },
+      { $match: { appName: /^clustersync syncer/ } },
+    ];
+    return (await pair.source.client.db('admin').aggregate(pipeline).toArray()).length;
+  }
+
+  beforeEach(async () => {
+    await pair.reset();
+    await load();
+  });
+
+  it('tries out without changing anything: what would be moved, and how large it is', async () => {
+    const [documented = []] = await documentedCommands();
+    assert.deepEqual(documented, [...connections, '--dry-run']);
+    await using cli = await run(['--dry-run', '--output', 'json']);
+    assert.equal((await cli.end()).exitCode, 0, await cli.errors());
+    const found = JSON.parse(await cli.output()) as Record<string, unknown>;
+    assert.equal(found['canStart'], true);
+    assert.equal(found['documents'], 3001);
+    assert.equal(found['indexes'], 3);
+    assert.deepEqual(found['views'], ['shop.cheap']);
+    const [largest = {}] = found['collections'] as Record<string, unknown>[];
+    assert.equal(largest['namespace'], 'shop.orders');
+    assert.ok(Number(largest['bytes']) > 6_000_000);
+    assert.equal(await stored(), null);
+    assert.deepEqual(await namespacesOf(pair.destination), []);
+  });
+
+  it('says in one sentence what is wrong, and what to do, within 10 seconds', async () => {
+    await pair.destination.client.db('shop').collection('orders').insertOne({ mine: true });
+    // It takes connections, and never answers.
+    await using silent = createServer((socket) => socket.resume()).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const { source } = files();
+    const cases: readonly (readonly [string, Record<string, string>, readonly string[], RegExp])[] =
+      [
+        [
+          'a wrong URI',
+          { source: 'mongo:/127.0.0.1' },
+          [],
+          /^clustersync: --source: the connection string cannot be read/m,
+        ],
+        [
+          'a wrong password',
+          { source: source.replace(encodeURIComponent(testPassword), 'hunter2') },
+          [],
+          /^clustersync: the source refuses the login: Authentication failed\.$/m,
+        ],
+        [
+          'a host that does not answer',
+          { destination: `mongodb://127.0.0.1:${port}/` },
+          [],
+          /^clustersync: the destination cannot be reached: /m,
+        ],
+        [
+          'a destination that is not empty',
+          {},
+          [],
+          /^clustersync: the destination has data already: shop\.orders$/m,
+        ],
+        [
+          'what the contract forbids',
+          {},
+          ['--reversible'],
+          /^clustersync: reversible needs enableUserWriteBlocking: true$/m,
+        ],
+      ];
+    for (const [what, wrong, args, pattern] of cases) {
+      await using cli = await run([...args, '--commit-when-caught-up'], {
+        files: { ...files(), ...wrong },
+      });
+      const { exitCode, tookMs } = await cli.end();
+      const errors = await cli.errors();
+      assert.equal(exitCode, 2, `${what}: ${errors}`);
+      assert.match(errors, pattern);
+      // The sentence, and the next step, and nothing else after the steps that were taken.
+      const said = errors.slice(errors.indexOf('clustersync: ')).trimEnd().split('\n');
+      assert.equal(said.length, 2, errors);
+      assert.ok(!errors.includes('hunter2') && !errors.includes(encodeURIComponent(testPassword)));
+      assert.equal(await cli.output(), '');
+      assert.ok(tookMs < 10_000, `${what}: ${tookMs} ms`);
+    }
+    assert.equal(await stored(), null);
+  });
+
+  it('tells in a dry run what is in the way', async () => {
+    await pair.destination.client.db('shop').collection('orders').insertOne({ mine: true });
+    await using cli = await run(['--dry-run']);
+    assert.equal((await cli.end()).exitCode, 2);
+    assert.match(
+      await cli.output(),
+      /^This migration cannot begin: the destination has data already: shop\.orders\nDrop the namespaces/,
+    );
+  });
+
+  it('goes on after it was killed, commits by itself, and proves that both sides are equal', async () => {
+    const args = ['--commit-when-caught-up', '--output', 'json', '--log-file', '{log}'];
+    {
+      await using writer = writing();
+      await using first = await run(args);
+      await until('the sync is recorded', async () => (await stored())?.state === 'RUNNING');
+      await first.kill('SIGKILL');
+      await until('its syncer ends with it', async () => (await syncerConnections()) === 0);
+      await using second = await run(args);
+      await second.untilSays(/going on with moving/);
+      // Applications stop writing before the commit, which comes by itself.
+      await writer[Symbol.asyncDispose]();
+      assert.equal((await second.end()).exitCode, 0, await second.errors());
+      const summary = JSON.parse(await second.output()) as Record<string, unknown>;
+      assert.equal(summary['state'], 'COMMITTED');
+      assert.equal(summary['verdict'], 'equal');
+      assert.equal(summary['mismatchCount'], 0);
+      assert.ok(Number(summary['documentsCompared']) >= 3001);
+      const errors = await second.errors();
+      assert.doesNotMatch(errors, /\u001b/, 'no terminal, no escape sequences');
+      assert.match(errors, /changes: lag \d+ s/);
+    }
+    await pair.assertEqual();
+    await using again = await run([]);
+    assert.equal((await again.end()).exitCode, 0);
+    assert.match(await again.output(), /^Committed and verified: both sides are equal\.\n/);
+  });
+
+  it('in a terminal shows how far it is, pauses at Ctrl-C, and asks before the commit', async () => {
+    const [, documented = []] = await documentedCommands();
+    assert.deepEqual(documented, connections);
+    {
+      await using cli = await run([], { hasTerminal: true });
+      await cli.untilSays(/copy.*changes/s);
+      cli.type('\u0003');
+      assert.equal((await cli.end()).exitCode, 130, await cli.output());
+      assert.match(await cli.output(), /paused; the same command goes on with it/);
+    }
+    assert.deepEqual((await stored())?.paused, ['syncer']);
+    await using cli = await run([], { hasTerminal: true });
+    await cli.untilSays(/which is PAUSED.*Type commit and press Enter/s);
+    cli.type('yes\r');
+    await cli.untilSays(/that was not commit: nothing was done/);
+    assert.equal((await stored())?.state, 'RUNNING');
+    cli.type('commit\r');
+    assert.equal((await cli.end()).exitCode, 0, await cli.output());
+    const shown = await cli.output();
+    assert.match(shown, /█/);
+    assert.match(shown, /\u001b\[32m/);
+    assert.match(shown, /Committed and verified: both sides are equal\./);
+    await pair.assertEqual();
+  });
+
+  it('without a terminal and without a word about the commit pauses when it has caught up', async () => {
+    await using cli = await run(['--no-verify'], { env: { NO_COLOR: '1' } });
+    // A syncer that ends by itself is started again.
+    await cli.untilSays(/looking at both deployments/);
+    let syncer = 0;
+    await until('the syncer is started', async () => {
+      const children = await readFile(`/proc/${cli.pid}/task/${cli.pid}/children`, 'utf8');
+      syncer = Number(children.split(' ')[0]);
+      return syncer > 0;
+    });
+    process.kill(syncer, 'SIGKILL');
+    await cli.untilSays(/the syncer has ended with SIGKILL; it is started again/);
+    assert.equal((await cli.end()).exitCode, 3, await cli.errors());
+    assert.match(await cli.errors(), /the same command with --commit-when-caught-up goes on/);
+    assert.deepEqual((await stored())?.paused, ['syncer']);
+
+    // Other options than it was begun with are refused.
+    await using other = await run(['--include-namespaces', 'shop']);
+    assert.equal((await other.end()).exitCode, 2);
+    assert.match(await other.errors(), /^clustersync: the sync was started with \{/m);
+    assert.deepEqual((await stored())?.paused, ['syncer']);
+
+    // What is changed on the destination meanwhile is found, and told by the exit code.
+    const copied = pair.destination.client.db('shop').collection<Order>('orders');
+    await copied.updateOne({ _id: 7 }, { $set: { text: 'changed' } });
+    await using last = await run(['--commit-when-caught-up']);
+    assert.equal((await last.end()).exitCode, 1, await last.errors());
+    const output = await last.output();
+    assert.match(output, /^Committed, but the two sides are DIFFERENT\.\n/);
+    assert.match(output, /^ {2}shop\.orders differentDocument _id \{"\$numberInt":"7"\} at text/m);
+  });
+});

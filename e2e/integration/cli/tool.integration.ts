@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { CliProcess } from '../../ground/cli-process.ts';
+import type { SyncerProcess } from '../../ground/syncer-process.ts';
+import { VerifierProcess } from '../../ground/verifier-process.ts';
+import { forward, useClusterPair } from '../syncer/cluster-pair.ts';
+
+const apiToken = 'the-token';
+
+/** What a command has written, and its exit code. */
+interface Said {
+  readonly exitCode: number | null;
+  readonly output: string;
+  readonly errors: string;
+}
+
+describe('the commands to a running tool', () => {
+  const pair = useClusterPair({ syncerRoles: 'reversing' });
+  let syncer: SyncerProcess;
+
+  before(async () => {
+    await pair.source.client.db('shop').collection('orders').insertOne({ name: 'one' });
+    syncer = await pair.syncer({ options: { apiToken } });
+  });
+
+  after(async () => {
+    await syncer[Symbol.asyncDispose]();
+  });
+
+  async function say(args: readonly string[], options: { terminal?: boolean } = {}): Promise<Said> {
+    await using cli = await CliProcess.start(args, {
+      files: { token: apiToken },
+      hasTerminal: options.terminal === true,
+    });
+    const { exitCode } = await cli.end();
+    return { exitCode, output: await cli.output(), errors: await cli.errors() };
+  }
+
+  async function tell(command: string, ...args: readonly string[]): Promise<Said> {
+    return await say([command, '--url', syncer.url, '--api-token-file', '{token}', ...args]);
+  }
+
+  it('lead a sync from its start to its end, and back', async () => {
+    const idle = await tell('status');
+    assert.equal(idle.output, 'state  IDLE: no sync was started\n', idle.errors);
+    const early = await tell('commit');
+    assert.equal(early.exitCode, 2);
+    assert.equal(
+      early.errors,
+      'clustersync: commit is allowed in RUNNING; the state is IDLE\nLook at `state` in progress: the description says which states allow the command.\n',
+    );
+
+    const token = { Authorization: `Bearer ${apiToken}`, 'Content-Type': 'application/json' };
+    const body = JSON.stringify({ ...forward, enableUserWriteBlocking: true, reversible: true });
+    const start = await fetch(`${syncer.url}/api/v1/start`, {
+      method: 'POST',
+      headers: token,
+      body,
+    });
+    assert.equal(start.status, 200);
+    for (;;) {
+      const { output, errors } = await tell('status', '--output', 'json');
+      assert.equal(errors, '');
+      const status = JSON.parse(output) as { canCommit: boolean; instances: object[] };
+      assert.equal(status.instances.length, 1);
+      if (status.canCommit) break;
+    }
+    assert.match((await tell('pause')).output, /^state +PAUSED: change event application\n/);
+    assert.match((await tell('progress', '--output', 'yaml')).output, /^state: PAUSED\n/);
+    assert.match((await tell('resume')).output, /^state +RUNNING/);
+    const committed = await tell('commit', '--wait');
+    assert.match(committed.output, /^state +COMMITTED: commit completed\n/, committed.errors);
+    const watched = await tell('progress', '--watch');
+    assert.match(watched.errors, /changes: committed {2}lag 0 s/);
+    const reversed = await tell('reverse', '--wait', '--output', 'json');
+    assert.equal(reversed.exitCode, 0, reversed.errors);
+    const { source } = JSON.parse(reversed.output) as { source: string };
+    assert.match(source, /^cluster1: /);
+  });
+
+  it('say what is wrong with the way to the tool', async () => {
+    const refused = await say(['status', '--url', syncer.url]);
+    assert.equal(refused.exitCode, 2);
+    assert.match(refused.errors, /^clustersync: the API token is missing or wrong\n/);
+    const nobody = await say(['status', '--url', 'http://127.0.0.1:1']);
+    assert.equal(nobody.exitCode, 2);
+    assert.match(nobody.errors, /^clustersync: nothing answers at http:\/\/127\.0\.0\.1:1\n/);
+    const shown = await say(['status', '--api-token', apiToken, '--url', syncer.url]);
+    assert.match(shown.errors, /^warning: others on this machine can see --api-token /);
+    assert.equal(shown.exitCode, 0);
+    const unknown = await say(['status', '--no-such-flag']);
+    assert.equal(unknown.exitCode, 2);
+  });
+
+  it('tell what a verifier has found', async () => {
+    // The destination is the source now, and has nothing that the other has not.
+    await using verifier = await VerifierProcess.start({
+      uris: {
+        srcURI: pair.source.set.uri('syncer'),
+        destURI: pair.destination.set.uri('syncer'),
+      },
+    });
+    const before = await say(['report', '--url', verifier.url]);
+    assert.equal(before.exitCode, 3, before.errors);
+    assert.match(before.output, /^verdict +none yet\n/);
+    await verifier.post('check');
+    await verifier.post('writesOff');
+    await verifier.untilComplete();
+    const found = await say(['report', '--url', verifier.url]);
+    assert.match(found.output, /^verdict +(equal|different)\n/, found.errors);
+    assert.equal(found.exitCode, /^verdict +equal/.test(found.output) ? 0 : 1);
+    const { output } = await say(['report', '--url', verifier.url, '--output', 'json']);
+    const report = JSON.parse(output) as { mismatches: unknown[]; mismatchCount: number };
+    assert.equal(report.mismatches.length, report.mismatchCount);
+  });
+});
