@@ -56,7 +56,9 @@ export function readProgress(value: unknown): SyncerProgress | undefined {
     info: stringIn(value, 'info'),
     canCommit: propertyIn(value, 'canCommit') === true,
     canWrite: typeof canWrite === 'boolean' ? canWrite : undefined,
-    lagTimeSeconds: countIn(value, 'lagTimeSeconds'),
+    // Recent versions of mongosync have the lag by kinds of events.
+    lagTimeSeconds:
+      countIn(value, 'lagTimeSeconds') ?? countIn(propertyIn(value, 'lag'), 'overallLagSeconds'),
     estimatedTotalBytes: countIn(copy, 'estimatedTotalBytes'),
     estimatedCopiedBytes: countIn(copy, 'estimatedCopiedBytes'),
     coordinatorID: stringIn(value, 'coordinatorID'),
