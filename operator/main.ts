@@ -31,6 +31,8 @@ import {
   type VerifierProgress,
 } from './verification/verifier-client.ts';
 
+/** Reconciles of a kind at the same time: they wait for the API server, mostly. */
+const workers = 8;
 const controllerName = 'clustersync.dev/operator';
 
 /** What all parts of the operator share. */
@@ -269,6 +271,7 @@ function runController<P, C extends string>(
     reconcile: async (key, context) => await reconciler.reconcile(key, context),
     logger,
     metrics,
+    workers,
   });
   return { add, ended: runWithBackground(controller, [monitor, ...background], leading) };
 }

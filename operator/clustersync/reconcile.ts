@@ -15,7 +15,7 @@ import { decide, type Decision } from './decide.ts';
 import { instancesOf, syncerName } from './resources.ts';
 import { isSourceAsked } from './source.ts';
 import type { SourceTopologies, SourceView } from './source-topologies.ts';
-import { isUrgent } from './status.ts';
+import { isCommittedIn, isUrgent } from './status.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
 /** What the reconciling of ClusterSyncs needs. */
@@ -82,13 +82,17 @@ export class ClusterSyncReconciler {
     const { settings, store, monitor } = this.#options;
     const { source, destination } = clusterSync.spec;
     const name = syncerName(clusterSync);
-    const sourceValue = await store.secretValue(clusterSync, source.uriSecretRef, signal);
+    // Nothing is to be done for it any more.
+    const mayBeOld = isCommittedIn(clusterSync);
+    const secretOf = async (ref: typeof source.uriSecretRef): Promise<SecretValue> =>
+      await store.secretValue(clusterSync, ref, signal, mayBeOld);
+    const sourceValue = await secretOf(source.uriSecretRef);
     return decide(clusterSync, {
       settings,
       source: sourceValue,
       sourceView: this.#viewOf(clusterSync, sourceValue),
-      destination: await store.secretValue(clusterSync, destination.uriSecretRef, signal),
-      token: await store.token(clusterSync, name, signal),
+      destination: await secretOf(destination.uriSecretRef),
+      token: await store.token(clusterSync, name, signal, mayBeOld),
       newToken: randomBytes(32).toString('hex'),
       statefulSet: store.statefulSet(clusterSync, name),
       pods: store.pods(

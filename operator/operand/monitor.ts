@@ -57,6 +57,15 @@ interface Entry<P, C extends string> {
   readonly send: (command: Command<C>) => void;
 }
 
+/** A process that has been given a command is asked often for this time, however seldom otherwise. */
+const watchedMs = 60_000;
+/** How often, at least. */
+const watchedIntervalMs = 1_000;
+/** Those that are asked less often than this are left out of the count. */
+const busyIntervalMs = 5_000;
+/** With more processes than this, each is asked less often: so many a second, all together. */
+const maxAskedPerSecond = 200;
+
 /**
  * Asks the processes of operands for their progress, each in its own rhythm, and sends commands to them, so that the
  * reconciling waits for none of them.
@@ -66,6 +75,8 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #entries = new Map<string, Map<string, Entry<P, C>>>();
   readonly #tasks = new Set<Promise<void>>();
+  /** Those that are asked often now. */
+  readonly #busy = new Set<MonitorTarget>();
 
   constructor(options: MonitorOptions<P, C>) {
     this.#options = options;
@@ -127,9 +138,13 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
     };
     const pause = new Pause(this.#clock);
     this.#track(signal, async () => {
-      while (!signal.aborted) {
-        await this.#ask(target, () => observation, update, signal);
-        await pause.wait(this.#options.api.intervalMs(observation.answer), signal);
+      try {
+        while (!signal.aborted) {
+          await this.#ask(target, () => observation, update, signal);
+          await pause.wait(this.#intervalMs(target, observation), signal);
+        }
+      } finally {
+        this.#busy.delete(target);
       }
     });
     const send = (command: Command<C>): void => {
@@ -142,6 +157,20 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
       });
     };
     return { target, stop, send, observation: () => observation };
+  }
+
+  #intervalMs(target: MonitorTarget, { answer, command }: Observation<P, C>): number {
+    const ownMs = this.#options.api.intervalMs(answer);
+    const isWatched =
+      command?.kind === 'sending' ||
+      (command?.kind === 'taken' && this.#clock.wallMs() - command.endedMs < watchedMs);
+    const ms = isWatched ? Math.min(ownMs, watchedIntervalMs) : ownMs;
+    if (ms > busyIntervalMs) {
+      this.#busy.delete(target);
+      return ms;
+    }
+    this.#busy.add(target);
+    return ms * Math.max(1, this.#busy.size / maxAskedPerSecond);
   }
 
   async #ask(

@@ -62,23 +62,35 @@ export class OperandStore {
     );
   }
 
-  /** The token of an operand's API; undefined while its Secret has not been made. */
-  async token(owner: KubeObject, name: string, signal: AbortSignal): Promise<string | undefined> {
+  /**
+   * The token of an operand's API; undefined while its Secret has not been made.
+   * @param mayBeOld - as of SecretReader.
+   */
+  async token(
+    owner: KubeObject,
+    name: string,
+    signal: AbortSignal,
+    mayBeOld = false,
+  ): Promise<string | undefined> {
     const { namespace } = owner.metadata;
-    const secret = await this.#secrets.read({ namespace, name }, signal);
+    const secret = await this.#secrets.read({ namespace, name }, signal, mayBeOld);
     if (!secret || !isControlledBy(secret, owner)) return undefined;
     const token = tokenOf(secret.data ?? {});
     return token === undefined ? undefined : Buffer.from(token, 'base64').toString();
   }
 
-  /** What a key of a Secret in the owner's namespace holds. */
+  /**
+   * What a key of a Secret in the owner's namespace holds.
+   * @param mayBeOld - as of SecretReader.
+   */
   async secretValue(
     owner: KubeObject,
     { name, key }: { readonly name: string; readonly key: string },
     signal: AbortSignal,
+    mayBeOld = false,
   ): Promise<SecretValue> {
     const { namespace } = owner.metadata;
-    const secret = await this.#secrets.read({ namespace, name }, signal);
+    const secret = await this.#secrets.read({ namespace, name }, signal, mayBeOld);
     if (!secret) return { kind: 'missing', description: `there is no Secret ${name}` };
     const value = secret.data?.[key];
     if (value === undefined || value === '') {

@@ -6,7 +6,11 @@ import { objectKey, type ObjectRef } from '../kube/resource.ts';
 /** How long what was read counts. */
 const foundMs = 15_000;
 const missingMs = 3_000;
-const maxEntries = 1_000;
+/** What cannot be changed can only be deleted. */
+const immutableMs = 300_000;
+/** With many of them each is read less often: twenty a second, all together. */
+const sharedMs = 50;
+const maxEntries = 20_000;
 
 /**
  * Reads Secrets one by one and remembers them for some seconds. They are neither listed nor watched, so that the
@@ -25,11 +29,15 @@ export class SecretReader {
     this.#clock = clock;
   }
 
-  /** Undefined when there is none. */
-  async read(ref: ObjectRef, signal: AbortSignal): Promise<Secret | undefined> {
+  /**
+   * Undefined when there is none.
+   * @param mayBeOld - whether what was read at any time will do, where it was there.
+   */
+  async read(ref: ObjectRef, signal: AbortSignal, mayBeOld = false): Promise<Secret | undefined> {
     const key = objectKey(ref);
     const known = this.#entries.get(key);
-    if (known && this.#clock.monotonicMs() < known.untilMs) return known.secret;
+    const isValid = known && this.#clock.monotonicMs() < known.untilMs;
+    if (known && (isValid || (mayBeOld && known.secret))) return known.secret;
     const found = await this.#client.find(secrets, ref, { signal });
     this.#remember(key, found);
     return found;
@@ -44,7 +52,12 @@ export class SecretReader {
     const [oldest] = this.#entries.keys();
     if (this.#entries.size >= maxEntries && oldest !== undefined) this.#entries.delete(oldest);
     this.#entries.delete(key);
-    const untilMs = this.#clock.monotonicMs() + (secret ? foundMs : missingMs);
-    this.#entries.set(key, { secret, untilMs });
+    this.#entries.set(key, { secret, untilMs: this.#clock.monotonicMs() + this.#forMs(secret) });
+  }
+
+  #forMs(secret: Secret | undefined): number {
+    if (!secret) return missingMs;
+    const ownMs = secret.immutable === true ? immutableMs : foundMs;
+    return Math.max(ownMs, this.#entries.size * sharedMs);
   }
 }

@@ -3,14 +3,12 @@ import type { KubeClient } from '../kube/client.ts';
 import { systemClock, type Clock } from '../kube/clock.ts';
 import { isNotFound } from '../kube/kube-error.ts';
 import { objectKey, type Intent, type KubeObject, type Resource } from '../kube/resource.ts';
+import { WritePace } from './write-pace.ts';
 
 /** A custom resource whose status this operator writes. */
 export interface WithStatus<S extends object> extends KubeObject {
   readonly status?: S;
 }
-
-/** Changes that are not urgent are written at most once in this time. */
-const minIntervalMs = 2_000;
 
 interface Written<S> {
   readonly uid: string | undefined;
@@ -33,6 +31,7 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
   readonly #resource: Resource<T>;
   readonly #isUrgent: (former: S | undefined, next: S) => boolean;
   readonly #clock: Clock;
+  readonly #pace: WritePace;
   readonly #written = new Map<string, Written<S>>();
 
   constructor(
@@ -45,6 +44,7 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
     this.#resource = resource;
     this.#isUrgent = isUrgent;
     this.#clock = clock;
+    this.#pace = new WritePace(clock);
   }
 
   /** The object with the status that it has now: the cache may not have heard yet of what was written last. */
@@ -60,9 +60,10 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
     if (isDeepStrictEqual(object.status, status)) return { kind: 'unchanged' };
     const { name, namespace, uid, resourceVersion } = object.metadata;
     const key = objectKey(object.metadata);
-    const forMs =
-      (this.#written.get(key)?.atMs ?? -minIntervalMs) + minIntervalMs - this.#clock.monotonicMs();
-    if (forMs > 0 && !this.#isUrgent(object.status, status)) return { kind: 'deferred', forMs };
+    if (!this.#isUrgent(object.status, status)) {
+      const forMs = this.#pace.waitMs(key, this.#written.get(key)?.atMs);
+      if (forMs > 0) return { kind: 'deferred', forMs };
+    }
     const metadata = {
       name,
       ...(namespace !== undefined && { namespace }),
@@ -87,5 +88,6 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
 
   forget(key: string): void {
     this.#written.delete(key);
+    this.#pace.forget(key);
   }
 }

@@ -3,7 +3,6 @@ import { Registry } from 'prom-client';
 import { clusterSyncs, type ClusterSync } from '../../../operator/api/clustersync.ts';
 import {
   namespaces,
-  pods,
   secrets,
   statefulSets,
   type StatefulSet,
@@ -19,6 +18,7 @@ import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-se
 import { until } from '../../ground/until.ts';
 import { installDefinitions, smallestSpec } from './custom-resources.ts';
 import { LoopbackAddresses } from './loopback-addresses.ts';
+import { runPod } from './played-pod.ts';
 
 const signal = new AbortController().signal;
 
@@ -150,46 +150,13 @@ export class OperatorGround implements AsyncDisposable {
     return found;
   }
 
-  /** Does what the controllers of Kubernetes and a kubelet would do: runs a pod of a StatefulSet. */
+  /** Runs a pod of a StatefulSet, as far as the API shows it. */
   async runPod(
     set: StatefulSet,
     address: string,
-    { index = 0, containerID = 'test://1' } = {},
+    options: { readonly index?: number; readonly containerID?: string } = {},
   ): Promise<void> {
-    const { namespace = '' } = set.metadata;
-    const name = `${set.metadata.name}-${index}`;
-    const template = set.spec?.template;
-    const [container] = template?.spec?.containers ?? [];
-    assert.ok(template?.spec && container);
-    const { labels = {}, annotations = {} } = template.metadata ?? {};
-    if (!(await this.get(pods, namespace, name))) {
-      const metadata = { namespace, name, labels, annotations };
-      await this.client.create<KubeObject>(pods, { metadata, spec: template.spec } as never, {
-        signal,
-      });
-    }
-    const status = {
-      podIP: address,
-      podIPs: [{ ip: address }],
-      conditions: [{ type: 'Ready', status: 'True' }],
-      containerStatuses: [
-        {
-          name: container.name,
-          image: '',
-          imageID: '',
-          ready: true,
-          restartCount: 0,
-          containerID,
-          state: { running: {} },
-        },
-      ],
-    };
-    await this.client.patch(
-      pods,
-      { namespace, name },
-      { status },
-      { signal, subresource: 'status' },
-    );
+    await runPod(this.client, set, address, options);
   }
 
   /** Changes the spec of the ClusterSync. */
