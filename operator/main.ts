@@ -39,7 +39,9 @@ const controllerName = 'clustersync.dev/operator';
 interface Foundation {
   readonly options: OperatorOptions;
   readonly logger: Logger;
+  /** Writes only while this process leads. */
   readonly client: KubeClient;
+  readonly mayAct: () => boolean;
   readonly metrics: KubeMetrics;
   readonly recorder: EventRecorder;
   readonly settings: OperandSettings;
@@ -61,8 +63,12 @@ export async function startOperator(
   collectDefaultMetrics({ register: registry });
   const metrics = new KubeMetrics(registry);
   const config = loadKubeConfig({ path: options.kubeconfig, env: process.env });
-  using client = new KubeClient(config, metrics);
-  const identity = `${hostname()}_${randomUUID()}`;
+  // The Lease has connections of its own, on which nothing else is waited for.
+  using electing = new KubeClient(config, metrics);
+  const elector = options.leaderElect ? electorOf(electing, options, logger, metrics) : undefined;
+  // One that was frozen goes on in the middle of whatever it did: it must know by itself that its time is over.
+  const mayAct = (): boolean => elector?.isLeader ?? true;
+  using client = new KubeClient(config, metrics, { mayWrite: mayAct });
   const recorder = new EventRecorder({
     client,
     logger,
@@ -74,22 +80,13 @@ export async function startOperator(
     options,
     logger,
     client,
+    mayAct,
     metrics,
     recorder,
     caches,
     settings: settingsOf(options),
   };
-  const elector = options.leaderElect
-    ? new LeaderElector({
-        client,
-        namespace: options.leaseNamespace,
-        name: options.leaseName,
-        identity,
-        logger,
-        metrics,
-      })
-    : undefined;
-  registerResourceMetrics(registry, { ...caches, isActive: () => elector?.isLeader ?? true });
+  registerResourceMetrics(registry, { ...caches, isActive: mayAct });
   const all = Object.values(caches);
   await using server = await startHttpServer({
     host: options.host,
@@ -112,6 +109,27 @@ export async function startOperator(
         })
       : lead(foundation, stopping),
   ]);
+}
+
+function electorOf(
+  client: KubeClient,
+  options: OperatorOptions,
+  logger: Logger,
+  metrics: KubeMetrics,
+): LeaderElector {
+  const leaseDurationMs = options.leaseDurationSeconds * 1_000;
+  return new LeaderElector({
+    client,
+    namespace: options.leaseNamespace,
+    name: options.leaseName,
+    identity: `${hostname()}_${randomUUID()}`,
+    logger,
+    metrics,
+    // 15 s, 10 s and 2 s are those of most operators.
+    leaseDurationMs,
+    renewDeadlineMs: (leaseDurationMs * 10) / 15,
+    retryPeriodMs: (leaseDurationMs * 2) / 15,
+  });
 }
 
 /** Runs tasks until all have ended. The first that fails ends the others, too. */
@@ -257,14 +275,14 @@ interface ControlledKind<P, C extends string> {
 
 /** Runs a controller, and the monitor of the operands that it makes. */
 function runController<P, C extends string>(
-  { logger, metrics }: Foundation,
+  { logger, metrics, mayAct }: Foundation,
   leading: AbortSignal,
   { name, api, reconcilerOf }: ControlledKind<P, C>,
 ): Running {
   const add = (key: string): void => {
     controller.queue.add(key);
   };
-  const monitor = new OperandMonitor({ api, onChange: add, logger });
+  const monitor = new OperandMonitor({ api, onChange: add, logger, mayCommand: mayAct });
   const { reconciler, background } = reconcilerOf(monitor, add);
   const controller = new Controller({
     name,

@@ -2,6 +2,7 @@
 // bench/results/operator.*.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { OperatorProcess } from '../../e2e/ground/operator-process.ts';
 import { until } from '../../e2e/ground/until.ts';
 import type { ClusterSync } from '../../operator/api/clustersync.ts';
 import { findCondition } from '../../operator/kube/conditions.ts';
@@ -9,7 +10,6 @@ import { machineText, writeResults } from '../results.ts';
 import { cpuSecondsOf, peakMebibytesOf } from '../process-usage.ts';
 import { percentile } from '../statistics.ts';
 import { Fleet } from './fleet.ts';
-import { OperatorProcess } from './operator-process.ts';
 import { tableOf, type OperatorFigures } from './report.ts';
 import { requestsBetween, requestsIn, valueIn } from './requests.ts';
 
@@ -31,7 +31,10 @@ const seconds = Number(values.seconds);
 
 await using fleet = await timed(`${count} ClusterSyncs and their tools`, () => Fleet.start(count));
 
-let operator = await OperatorProcess.start(fleet.kubeconfig);
+/** As the chart has it: the second follows from the memory that the pod may have. */
+const memoryOptions = ['--max-semi-space-size=4', '--max-old-space-size=256'];
+const { kubeconfig } = fleet;
+let operator = await OperatorProcess.start({ kubeconfig, nodeOptions: memoryOptions });
 await using _ended = new AsyncDisposableStack();
 _ended.defer(async () => {
   await operator[Symbol.asyncDispose]();
@@ -44,10 +47,13 @@ const startedSeconds = await secondsOf('all are in sync', async () => {
   await fleet.untilAll('in sync', isReady('InSync'));
 });
 
-await operator.stop();
+await stopOperator();
 await operator[Symbol.asyncDispose]();
 await fleet.patchAll({ state: 'Paused' });
-operator = await OperatorProcess.start(fleet.kubeconfig, profileOptions());
+operator = await OperatorProcess.start({
+  kubeconfig,
+  nodeOptions: [...memoryOptions, ...profileOptions()],
+});
 const reconciledSeconds = await secondsOf('all are reconciled after a start', async () => {
   await fleet.untilAll('paused', isReady('Paused'));
 });
@@ -70,7 +76,7 @@ const errors = (await operator.log())
   .split('\n')
   .filter((line) => line.includes('reconcile failed'));
 if (errors.length > 0) console.log(`reconciles that failed: ${errors.length}: ${errors[0] ?? ''}`);
-await operator.stop();
+await stopOperator();
 
 const figures: OperatorFigures = {
   ...{ count, madeSeconds, startedSeconds, reconciledSeconds, resumedSeconds },
@@ -139,6 +145,11 @@ async function delaysOf(changes: number): Promise<readonly number[]> {
   }
   console.log(`p50 ${percentile(delays, 0.5).toFixed()} p99 ${percentile(delays, 0.99).toFixed()}`);
   return delays;
+}
+
+async function stopOperator(): Promise<void> {
+  operator.kill();
+  await operator.ended();
 }
 
 function profileOptions(): string[] {

@@ -47,6 +47,8 @@ export interface MonitorOptions<P, C extends string> {
   /** Told the key of an object of which something new is known. */
   readonly onChange: (key: string) => void;
   readonly logger: Logger;
+  /** Asked when a command is about to be sent: it is not sent, if false. By default all are. */
+  readonly mayCommand?: () => boolean;
   readonly clock?: Clock;
 }
 
@@ -149,7 +151,8 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
     });
     const send = (command: Command<C>): void => {
       const former = observation.command;
-      if (former?.kind === 'sending') return;
+      const { mayCommand = () => true } = this.#options;
+      if (former?.kind === 'sending' || !mayCommand()) return;
       update({ command: { name: command.name, kind: 'sending' } });
       this.#track(signal, async () => {
         update({ command: await this.#send(target, command, former, signal) });

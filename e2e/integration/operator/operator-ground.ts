@@ -35,6 +35,7 @@ export class RunningOperator implements AsyncDisposable {
       operandImage: 'example.dev/clustersync:test',
       operandImagePullPolicy: 'IfNotPresent',
       leaderElect: true,
+      leaseDurationSeconds: 15,
       leaseName: 'operator',
       leaseNamespace: 'default',
       host: '127.0.0.1',
@@ -65,7 +66,7 @@ export interface Place {
 export class OperatorGround implements AsyncDisposable {
   readonly client: KubeClient;
   readonly kubeconfig: string;
-  readonly #server: ApiServer;
+  readonly server: ApiServer;
   readonly #source: ReplicaSet;
   readonly #addresses = new LoopbackAddresses();
   #places = 0;
@@ -76,7 +77,7 @@ export class OperatorGround implements AsyncDisposable {
     client: KubeClient,
     kubeconfig: string,
   ) {
-    this.#server = server;
+    this.server = server;
     this.#source = source;
     this.client = client;
     this.kubeconfig = kubeconfig;
@@ -96,7 +97,7 @@ export class OperatorGround implements AsyncDisposable {
     this.client[Symbol.dispose]();
     await this.#addresses[Symbol.asyncDispose]();
     await this.#source.stop();
-    await this.#server[Symbol.asyncDispose]();
+    await this.server[Symbol.asyncDispose]();
   }
 
   /**
@@ -122,12 +123,12 @@ export class OperatorGround implements AsyncDisposable {
 
   /** Runs kubectl, and returns what it prints. */
   async kubectl(...args: readonly string[]): Promise<string> {
-    return await this.#server.kubectl(args);
+    return await this.server.kubectl(args);
   }
 
   /** The same, with something on its standard input. */
   async kubectlWithInput(input: string, ...args: readonly string[]): Promise<string> {
-    return await this.#server.kubectl(args, { input });
+    return await this.server.kubectl(args, { input });
   }
 
   async createSync(namespace: string, spec: object = {}): Promise<ClusterSync> {

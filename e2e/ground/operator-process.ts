@@ -4,13 +4,20 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createGuardedFolder, type GuardedFolder } from '../../e2e/ground/guarded-folder.ts';
-import { until } from '../../e2e/ground/until.ts';
+import { createGuardedFolder, type GuardedFolder } from './guarded-folder.ts';
+import { until } from './until.ts';
 
 const program = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.url));
 
-/** As the chart has it: the second follows from the memory that the pod may have. */
-const memoryOptions = ['--max-semi-space-size=4', '--max-old-space-size=256'];
+/** How an operator is started. */
+export interface OperatorSetup {
+  /** Text of a kubeconfig file. */
+  readonly kubeconfig: string;
+  /** Options of node. */
+  readonly nodeOptions?: readonly string[];
+  /** More options of the operator. */
+  readonly options?: Readonly<Record<string, string | number>>;
+}
 
 /** The operator in a process of its own. */
 export class OperatorProcess implements AsyncDisposable {
@@ -25,23 +32,20 @@ export class OperatorProcess implements AsyncDisposable {
   }
 
   /** Starts it; waits for nothing. */
-  static async start(
-    kubeconfig: string,
-    nodeOptions: readonly string[] = [],
-  ): Promise<OperatorProcess> {
+  static async start({ kubeconfig, nodeOptions = [], options }: OperatorSetup) {
     const folder = await createGuardedFolder();
     const path = join(folder.path, 'kubeconfig');
     await writeFile(path, kubeconfig, { mode: 0o600 });
     const port = await freePort();
-    const options = {
+    const all = {
       kubeconfig: path,
       port,
-      operandImage: 'example.dev/clustersync:bench',
-      leaseName: 'bench',
+      operandImage: 'example.dev/clustersync:test',
       logLevel: 'warn',
+      ...options,
     };
-    const args = Object.entries(options).map(([name, value]) => `--${name}=${value}`);
-    const command = [...memoryOptions, ...nodeOptions, program, 'operator', ...args];
+    const args = Object.entries(all).map(([name, value]) => `--${name}=${value}`);
+    const command = [...nodeOptions, program, 'operator', ...args];
     return new OperatorProcess(folder, folder.spawn(process.execPath, command, 'log'), port);
   }
 
@@ -67,12 +71,17 @@ export class OperatorProcess implements AsyncDisposable {
     return await readFile(join(this.#folder.path, 'log'), 'utf8');
   }
 
-  /** Ends it as Kubernetes does. */
-  async stop(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const ended = once(this.#child, 'exit');
-    this.#child.kill('SIGTERM');
-    await ended;
+  /** Sends a signal: the default is that with which Kubernetes ends a pod. */
+  kill(signal: NodeJS.Signals = 'SIGTERM'): void {
+    this.#child.kill(signal);
+  }
+
+  /** Waits for its end. Its exit code; null where a signal has ended it. */
+  async ended(): Promise<number | null> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) {
+      await once(this.#child, 'exit');
+    }
+    return this.#child.exitCode;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
