@@ -24,6 +24,7 @@ export interface AuditedWrite {
   readonly user: string;
   readonly verb: string;
   readonly resource: string;
+  readonly namespace: string;
   readonly name: string;
   /** Milliseconds since 1970. */
   readonly receivedMs: number;
@@ -258,14 +259,14 @@ function auditedWrite(line: string): AuditedWrite {
   const event = JSON.parse(line) as {
     readonly user: { readonly username: string };
     readonly verb: string;
-    readonly objectRef: { readonly resource: string; readonly name?: string };
+    readonly objectRef: Readonly<Record<string, string>>;
     readonly requestReceivedTimestamp: string;
   };
+  const { resource = '', namespace = '', name = '' } = event.objectRef;
   return {
     user: event.user.username,
     verb: event.verb,
-    resource: event.objectRef.resource,
-    name: event.objectRef.name ?? '',
+    ...{ resource, namespace, name },
     receivedMs: Date.parse(event.requestReceivedTimestamp),
   };
 }

@@ -212,8 +212,11 @@ describe('the operator, on a real API server', function () {
       },
       40_000,
     );
+    // The syncer of the new pod goes on where it was: nothing is begun again.
     syncer.progress = { progress: applying };
+    await ground.runPod(set, address, { containerID: 'test://2' });
     await ground.untilSync(namespace, 'in sync', (now) => outlook(now) === 'True InSync');
+    assert.deepEqual(syncer.commandNames, []);
   });
 
   it('reports what start refuses, and does not hammer', async () => {
@@ -380,6 +383,25 @@ describe('the operator, on a real API server', function () {
     const polls = syncer.polls;
     await until('some more polls', () => syncer.polls >= polls + 4);
     assert.deepEqual(await versions(), before);
+
+    // Figures that move all the time are written seldom; what somebody may wait for, at once.
+    const writes = async (): Promise<number[]> =>
+      (await ground.server.auditedWrites()).flatMap(({ receivedMs, ...write }) =>
+        write.namespace === namespace && write.resource === 'clustersyncs' ? [receivedMs] : [],
+      );
+    const { length: former } = await writes();
+    syncer.onPoll = () => {
+      const events = { totalEventsApplied: syncer.polls, lagTimeSeconds: syncer.polls % 3 };
+      syncer.progress = { progress: { ...applying, ...events } };
+    };
+    await until('they are written twice', async () => (await writes()).length >= former + 2);
+    const [first = 0, second = 0] = (await writes()).slice(former);
+    assert.ok(second - first >= 1_900, `${second - first} ms`);
+    syncer.onPoll = () => undefined;
+    syncer.progress = { progress: { ...applying, canCommit: false } };
+    const { length: seldom } = await writes();
+    await ground.untilSync(namespace, 'it is told', ({ canCommit }) => canCommit === false);
+    assert.ok((await writes()).length <= seldom + 1);
   });
 
   it('forgets a deleted sync: its metrics are gone, and a namesake begins anew', async () => {

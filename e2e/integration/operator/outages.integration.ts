@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
-import { leases, secrets } from '../../../operator/kube/builtin-resources.ts';
+import { clusterSyncs } from '../../../operator/api/clustersync.ts';
+import { leases, statefulSets } from '../../../operator/kube/builtin-resources.ts';
+import type { KubeObject } from '../../../operator/kube/resource.ts';
 import { OperatorProcess } from '../../ground/operator-process.ts';
 import { SyncTools } from '../../ground/sync-tool/sync-tools.ts';
 import { TcpProxy } from '../../ground/tcp-proxy.ts';
 import { until } from '../../ground/until.ts';
+import { smallestSpec } from './custom-resources.ts';
 import { OperatorGround, outlook } from './operator-ground.ts';
 
 const { signal } = new AbortController();
 const leaseName = 'outages';
 const count = 4;
+const manyCount = 24;
 const deadlineMs = 40_000;
 
 describe('operators in processes of their own, on a real API server', function () {
@@ -158,38 +162,42 @@ describe('operators in processes of their own, on a real API server', function (
     assertCommands(from, ['pause', 'resume']);
   });
 
-  it('writes nothing any more when it was frozen and another one leads', async () => {
+  it('writes nothing any more when it was frozen in the middle of its work, and another one leads', async () => {
     const gone = await holder();
     await using first = await start('first', { leaseDurationSeconds: 3 });
     const before = await untilLed('the first leads', gone);
     await using second = await start('second', { leaseDurationSeconds: 3 });
     await second.untilReady();
     const from = tools.commands.length;
+    // All workers are busy with new ones, each of which takes several writes: they go on with the next when it wakes up.
+    const { namespace } = await ground.newPlace();
+    const made = async (): Promise<number> =>
+      (await ground.client.list(statefulSets, { namespace, signal })).items.length;
+    for (let index = 0; index < manyCount; index++) {
+      const object = { metadata: { namespace, name: `many-${index}` }, spec: smallestSpec };
+      await ground.client.create<KubeObject>(clusterSyncs, object, { signal });
+    }
+    await until('it is busy', async () => (await made()) > 2);
     first.kill('SIGSTOP');
     const frozenMs = Date.now();
-    // What the first is to hear of when it wakes up, and finds undone: there is no token, and a StatefulSet is wrong.
+    assert.ok((await made()) < manyCount - 8);
     await ask('Paused');
-    const deleted = namespaces[0] ?? '';
-    await ground.client.delete(secrets, { namespace: deleted, name: 'orders-syncer' }, { signal });
     await untilLed('the second leads', before);
     await untilAll('True Paused');
-    await ask('Running');
-    await untilAll('True InSync');
-    assertCommands(from, ['pause', 'resume']);
+    await until('the second has made the rest', async () => (await made()) === manyCount);
     const takenOver = (await ground.server.auditedWrites()).find(
       ({ user, resource, receivedMs }) =>
         user === 'second' && resource === 'leases' && receivedMs > frozenMs,
     );
     assert.ok(takenOver);
-    // It hears of changes before it looks at its clock.
-    await ask('Paused');
+    await ask('Running');
     first.kill('SIGCONT');
     assert.equal(await first.ended(), 1);
-    await untilAll('True Paused');
+    await untilAll('True InSync');
     const late = (await ground.server.auditedWrites()).filter(
       ({ user, receivedMs }) => user === 'first' && receivedMs > takenOver.receivedMs,
     );
     assert.deepEqual(late, []);
-    assertCommands(from, ['pause', 'resume', 'pause']);
+    assertCommands(from, ['pause', 'resume']);
   });
 });
