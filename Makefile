@@ -76,6 +76,10 @@ bench-changes: prerequisites node_modules/.installed tools
 bench-collections: prerequisites node_modules/.installed tools ## Measure how fast many small collections are made and copied; writes bench/results (COLLECTIONS=10000 ROUNDS=1)
 	@node_modules/.bin/node bench/collections/main.ts --collections $(or $(COLLECTIONS),10000) --rounds $(or $(ROUNDS),1) $(if $(CONTENDERS),--contenders '$(CONTENDERS)')
 
+.PHONY: bench-operator
+bench-operator: prerequisites node_modules/.installed tools ## Measure the operator with many ClusterSyncs and a stand-in for each syncer; writes bench/results (SYNCS=1000 SECONDS_EACH=120)
+	@node_modules/.bin/node bench/operator/main.ts --syncs $(or $(SYNCS),1000) --seconds $(or $(SECONDS_EACH),120)
+
 .PHONY: bench-shards
 bench-shards: prerequisites node_modules/.installed tools ## Measure how fast two shards are copied by one instance and by two; writes bench/results (SHARDS_SIZE=0.3 ROUNDS=3)
 	@node_modules/.bin/node bench/shards/main.ts --size $(or $(SHARDS_SIZE),0.3) --rounds $(or $(ROUNDS),3)

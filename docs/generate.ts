@@ -3,6 +3,7 @@ import { format } from 'prettier';
 import { Registry } from 'prom-client';
 import { registerResourceMetrics } from '../operator/metrics.ts';
 import { KubeMetrics } from '../operator/kube/metrics.ts';
+import { LatestStatuses } from '../operator/operand/latest-statuses.ts';
 import { operatorOptionTable } from '../operator/options.ts';
 import { errorTable, type ErrorRow } from '../service/error-table.ts';
 import { environmentName, type OptionRow, type OptionTable } from '../service/options.ts';
@@ -103,6 +104,7 @@ export function metricsOfPrograms(): Readonly<Record<string, readonly Metric[]>>
   const nothing = { get: () => undefined, list: () => [] };
   registerResourceMetrics(operator, {
     clusterSyncs: nothing,
+    latest: new LatestStatuses(),
     syncVerifications: nothing,
     isActive: () => false,
   });

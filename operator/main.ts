@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { startHttpServer } from '../service/http-server.ts';
 import type { Logger } from '../service/logger.ts';
-import { clusterSyncs } from './api/clustersync.ts';
+import { clusterSyncs, type ClusterSyncStatus } from './api/clustersync.ts';
 import { syncVerifications } from './api/sync-verification.ts';
 import { ClusterSyncReconciler } from './clustersync/reconcile.ts';
 import { SourceTopologies } from './clustersync/source-topologies.ts';
@@ -17,6 +17,7 @@ import { LeaderElector } from './kube/leader-election.ts';
 import { KubeMetrics } from './kube/metrics.ts';
 import type { KubeObject, Resource } from './kube/resource.ts';
 import { registerResourceMetrics } from './metrics.ts';
+import { LatestStatuses } from './operand/latest-statuses.ts';
 import { OperandMonitor, type OperandApi } from './operand/monitor.ts';
 import { managedSelector } from './operand/names.ts';
 import { ObjectCache } from './operand/object-cache.ts';
@@ -46,6 +47,7 @@ interface Foundation {
   readonly recorder: EventRecorder;
   readonly settings: OperandSettings;
   readonly caches: ReturnType<typeof openCaches>;
+  readonly latest: LatestStatuses<ClusterSyncStatus>;
 }
 
 /**
@@ -84,9 +86,10 @@ export async function startOperator(
     metrics,
     recorder,
     caches,
+    latest: new LatestStatuses(),
     settings: settingsOf(options),
   };
-  registerResourceMetrics(registry, { ...caches, isActive: mayAct });
+  registerResourceMetrics(registry, { ...caches, latest: foundation.latest, isActive: mayAct });
   const all = Object.values(caches);
   await using server = await startHttpServer({
     host: options.host,
@@ -215,7 +218,7 @@ function runClusterSyncs(
   store: OperandStore,
   leading: AbortSignal,
 ): Running {
-  const { client, recorder, settings, caches, logger } = foundation;
+  const { client, recorder, settings, caches, latest, logger } = foundation;
   return runController<SyncerProgress, SyncerCommand>(foundation, leading, {
     name: 'clustersync',
     api: syncerApi,
@@ -228,6 +231,7 @@ function runClusterSyncs(
         monitor,
         sources,
         recorder,
+        latest,
         settings,
       });
       return { reconciler, background: [sources] };

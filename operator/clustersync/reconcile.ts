@@ -6,6 +6,7 @@ import type { ReconcileContext, ReconcileResult } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import { objectKey } from '../kube/resource.ts';
 import type { OperandMonitor } from '../operand/monitor.ts';
+import type { LatestStatuses } from '../operand/latest-statuses.ts';
 import type { ObjectLookup } from '../operand/object-cache.ts';
 import type { OperandStore, SecretValue } from '../operand/operand-store.ts';
 import { StatusWriter } from '../operand/status-writer.ts';
@@ -26,6 +27,8 @@ export interface ClusterSyncReconcilerOptions {
   readonly monitor: OperandMonitor<SyncerProgress, SyncerCommand>;
   readonly sources: SourceTopologies;
   readonly recorder: EventRecorder;
+  /** Told of every status, for the metrics. */
+  readonly latest: LatestStatuses<ClusterSyncStatus>;
   readonly settings: OperandSettings;
   readonly clock?: Clock;
 }
@@ -39,7 +42,8 @@ export class ClusterSyncReconciler {
   constructor(options: ClusterSyncReconcilerOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#status = new StatusWriter(options.client, clusterSyncs, isUrgent, this.#clock);
+    const { client, latest } = options;
+    this.#status = new StatusWriter(client, clusterSyncs, isUrgent, this.#clock, latest);
   }
 
   /** One pass for the ClusterSync of a key. */

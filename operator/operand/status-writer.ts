@@ -3,6 +3,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { systemClock, type Clock } from '../kube/clock.ts';
 import { isNotFound } from '../kube/kube-error.ts';
 import { objectKey, type Intent, type KubeObject, type Resource } from '../kube/resource.ts';
+import type { LatestStatuses } from './latest-statuses.ts';
 import { WritePace } from './write-pace.ts';
 
 /** A custom resource whose status this operator writes. */
@@ -30,20 +31,24 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
   readonly #client: KubeClient;
   readonly #resource: Resource<T>;
   readonly #isUrgent: (former: S | undefined, next: S) => boolean;
+  readonly #latest: LatestStatuses<S> | undefined;
   readonly #clock: Clock;
   readonly #pace: WritePace;
   readonly #written = new Map<string, Written<S>>();
 
+  /** @param latest - is told of every status, written or not. */
   constructor(
     client: KubeClient,
     resource: Resource<T>,
     isUrgent: (former: S | undefined, next: S) => boolean,
     clock: Clock = systemClock,
+    latest?: LatestStatuses<S>,
   ) {
     this.#client = client;
     this.#resource = resource;
     this.#isUrgent = isUrgent;
     this.#clock = clock;
+    this.#latest = latest;
     this.#pace = new WritePace(clock);
   }
 
@@ -57,6 +62,7 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
 
   /** @param object - as {@link current} gave it. */
   async write(object: T, status: S, signal: AbortSignal): Promise<WriteResult> {
+    this.#latest?.note(object, status);
     if (isDeepStrictEqual(object.status, status)) return { kind: 'unchanged' };
     const { name, namespace, uid, resourceVersion } = object.metadata;
     const key = objectKey(object.metadata);
@@ -89,5 +95,6 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
   forget(key: string): void {
     this.#written.delete(key);
     this.#pace.forget(key);
+    this.#latest?.forget(key);
   }
 }

@@ -17,6 +17,7 @@ import { findCondition } from '../../../operator/kube/conditions.ts';
 import { isControlledBy } from '../../../operator/kube/owner.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
 import { until } from '../../ground/until.ts';
+import { assertFiguresAreWrittenSeldom } from './moving-figures.ts';
 import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
 import { applying, committed, copying, idle, StandIn } from './stand-in.ts';
 
@@ -364,7 +365,7 @@ describe('the operator, on a real API server', function () {
     await ground.untilMade(namespace, 'orders-syncer');
   });
 
-  it('writes nothing when nothing happens', async () => {
+  it('writes nothing when nothing happens, and seldom where nothing but figures change', async () => {
     const { namespace, address } = await ground.newPlace();
     await using syncer = await StandIn.start(address, 27182, { progress: applying });
     await ground.createSync(namespace);
@@ -384,24 +385,7 @@ describe('the operator, on a real API server', function () {
     await until('some more polls', () => syncer.polls >= polls + 4);
     assert.deepEqual(await versions(), before);
 
-    // Figures that move all the time are written seldom; what somebody may wait for, at once.
-    const writes = async (): Promise<number[]> =>
-      (await ground.server.auditedWrites()).flatMap(({ receivedMs, ...write }) =>
-        write.namespace === namespace && write.resource === 'clustersyncs' ? [receivedMs] : [],
-      );
-    const { length: former } = await writes();
-    syncer.onPoll = () => {
-      const events = { totalEventsApplied: syncer.polls, lagTimeSeconds: syncer.polls % 3 };
-      syncer.progress = { progress: { ...applying, ...events } };
-    };
-    await until('they are written twice', async () => (await writes()).length >= former + 2);
-    const [first = 0, second = 0] = (await writes()).slice(former);
-    assert.ok(second - first >= 1_900, `${second - first} ms`);
-    syncer.onPoll = () => undefined;
-    syncer.progress = { progress: { ...applying, canCommit: false } };
-    const { length: seldom } = await writes();
-    await ground.untilSync(namespace, 'it is told', ({ canCommit }) => canCommit === false);
-    assert.ok((await writes()).length <= seldom + 1);
+    await assertFiguresAreWrittenSeldom(ground, operator.port, namespace, syncer);
   });
 
   it('forgets a deleted sync: its metrics are gone, and a namesake begins anew', async () => {
