@@ -105,6 +105,10 @@ chaos: prerequisites node_modules/.installed ## Sync and verify under faults of 
 
 test test-integration test-e2e chaos: tools
 
+.PHONY: soak
+soak: prerequisites node_modules/.installed tools ## Let the operator work on resources, Secrets and pods that come and go, and look for leaks (SOAK_MINUTES=240)
+	@node_modules/.bin/node bench/soak/main.ts --minutes $(or $(SOAK_MINUTES),240)
+
 .PHONY: cluster-up
 cluster-up: prerequisites ## Bring up this checkout's cluster; prints the file that says how to use it
 	@e2e/ground/kubernetes/up.sh

@@ -10,7 +10,14 @@ const missingMs = 3_000;
 const immutableMs = 300_000;
 /** With many of them each is read less often: twenty a second, all together. */
 const sharedMs = 50;
-const maxEntries = 20_000;
+/** What nobody has asked for in this time is forgotten: its owner is gone. Longer than the longest resync. */
+const unusedMs = 900_000;
+
+interface Entry {
+  readonly secret: Secret | undefined;
+  readonly untilMs: number;
+  readonly usedMs: number;
+}
 
 /**
  * Reads Secrets one by one and remembers them for some seconds. They are neither listed nor watched, so that the
@@ -19,10 +26,8 @@ const maxEntries = 20_000;
 export class SecretReader {
   readonly #client: KubeClient;
   readonly #clock: Clock;
-  readonly #entries = new Map<
-    string,
-    { readonly secret: Secret | undefined; readonly untilMs: number }
-  >();
+  /** The one that was asked for last comes last. */
+  readonly #entries = new Map<string, Entry>();
 
   constructor(client: KubeClient, clock: Clock = systemClock) {
     this.#client = client;
@@ -36,11 +41,14 @@ export class SecretReader {
   async read(ref: ObjectRef, signal: AbortSignal, mayBeOld = false): Promise<Secret | undefined> {
     const key = objectKey(ref);
     const known = this.#entries.get(key);
-    const isValid = known && this.#clock.monotonicMs() < known.untilMs;
-    if (known && (isValid || (mayBeOld && known.secret))) return known.secret;
-    const found = await this.#client.find(secrets, ref, { signal });
-    this.#remember(key, found);
-    return found;
+    const usedMs = this.#clock.monotonicMs();
+    if (known && (usedMs < known.untilMs || (mayBeOld && known.secret))) {
+      this.#put(key, { ...known, usedMs });
+      return known.secret;
+    }
+    const secret = await this.#client.find(secrets, ref, { signal });
+    this.#put(key, { secret, untilMs: this.#clock.monotonicMs() + this.#forMs(secret), usedMs });
+    return secret;
   }
 
   /** Reads it anew the next time. */
@@ -48,11 +56,13 @@ export class SecretReader {
     this.#entries.delete(objectKey(ref));
   }
 
-  #remember(key: string, secret: Secret | undefined): void {
-    const [oldest] = this.#entries.keys();
-    if (this.#entries.size >= maxEntries && oldest !== undefined) this.#entries.delete(oldest);
+  #put(key: string, entry: Entry): void {
     this.#entries.delete(key);
-    this.#entries.set(key, { secret, untilMs: this.#clock.monotonicMs() + this.#forMs(secret) });
+    this.#entries.set(key, entry);
+    for (const [oldest, { usedMs }] of this.#entries) {
+      if (entry.usedMs - usedMs < unusedMs) return;
+      this.#entries.delete(oldest);
+    }
   }
 
   #forMs(secret: Secret | undefined): number {

@@ -26,6 +26,12 @@ export interface ToolCommand {
   readonly isTaken: boolean;
 }
 
+/** What the process is told later. */
+export interface ToolRequest {
+  /** The address of a tool that is to know of no sync any more. */
+  readonly forget: string;
+}
+
 /** What the process says. */
 export type ToolMessage =
   | { readonly kind: 'ready' }
@@ -69,6 +75,12 @@ export class SyncTools implements AsyncDisposable {
   /** The names of the commands that were taken, in order. */
   get taken(): string[] {
     return this.commands.flatMap(({ name, isTaken }) => (isTaken ? [name] : []));
+  }
+
+  /** Makes the tool of an address a new one. */
+  forget(address: string): void {
+    const request: ToolRequest = { forget: address };
+    this.#child.send(request);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers';
 import { dialects, unknownPath, type ToolAnswer } from './dialects.ts';
 import { SyncTool } from './sync-tool.ts';
-import type { ToolMessage, ToolSetup } from './sync-tools.ts';
+import type { ToolMessage, ToolRequest, ToolSetup } from './sync-tools.ts';
 
 const setup = JSON.parse(process.argv[2] ?? '') as ToolSetup;
 const dialect = dialects[setup.dialect];
@@ -18,17 +18,29 @@ function tell(message: ToolMessage): void {
 process.on('disconnect', () => {
   process.exit();
 });
+const tools = new Map<string, SyncTool>();
+process.on('message', (message) => {
+  const { forget } = message as ToolRequest;
+  tools.delete(forget);
+});
 for (const [index, address] of setup.addresses.entries()) {
   const id = setup.ids?.[index] ?? 'old';
-  const tool = new SyncTool({ initializingMs, copyMs: setup.copyMs, turnMs: setup.turnMs });
   const server = createServer((request, response) => {
-    void serve(tool, id, address, request, response);
+    void serve(toolAt(address), id, address, request, response);
   });
   server.keepAliveTimeout = 60_000;
   server.listen(setup.port, address);
   await once(server, 'listening');
 }
 tell({ kind: 'ready' });
+
+function toolAt(address: string): SyncTool {
+  const tool =
+    tools.get(address) ??
+    new SyncTool({ initializingMs, copyMs: setup.copyMs, turnMs: setup.turnMs });
+  tools.set(address, tool);
+  return tool;
+}
 
 async function serve(
   tool: SyncTool,

@@ -5,7 +5,7 @@ import type { OperatorGround } from './operator-ground.ts';
 import { applying, type StandIn } from './stand-in.ts';
 
 /**
- * Checks that a status is written at once or seldom, by what has changed.
+ * Checks that figures that move all the time are written seldom, and shown by the metrics at once.
  * @param port - of the operator's metrics.
  * @param syncer - of a sync that is in sync.
  */
@@ -15,7 +15,6 @@ export async function assertFiguresAreWrittenSeldom(
   namespace: string,
   syncer: StandIn,
 ): Promise<void> {
-  // Figures that move all the time are written seldom; what somebody may wait for, at once.
   const writes = async (): Promise<number[]> =>
     (await ground.server.auditedWrites()).flatMap(({ receivedMs, ...write }) =>
       write.namespace === namespace && write.resource === 'clustersyncs' ? [receivedMs] : [],
@@ -27,7 +26,6 @@ export async function assertFiguresAreWrittenSeldom(
   await until('they are written twice', async () => (await writes()).length >= former + 2);
   const [first = 0, second = 0] = (await writes()).slice(former);
   assert.ok(second - first >= 1_900, `${second - first} ms`);
-  // The metrics do not wait for that.
   const lag = async (): Promise<number> => {
     const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     const [, value] =
@@ -40,7 +38,5 @@ export async function assertFiguresAreWrittenSeldom(
   });
   syncer.onPoll = () => undefined;
   syncer.progress = { progress: { ...applying, canCommit: false } };
-  const { length: seldom } = await writes();
   await ground.untilSync(namespace, 'it is told', ({ canCommit }) => canCommit === false);
-  assert.ok((await writes()).length <= seldom + 1);
 }

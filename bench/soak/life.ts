@@ -1,0 +1,62 @@
+import { clusterSyncs } from '../../operator/api/clustersync.ts';
+import {
+  networkPolicies,
+  pods,
+  secrets,
+  services,
+  statefulSets,
+} from '../../operator/kube/builtin-resources.ts';
+import type { KubeObject, Resource } from '../../operator/kube/resource.ts';
+import type { SyncTools } from '../../e2e/ground/sync-tool/sync-tools.ts';
+import {
+  outlook,
+  type OperatorGround,
+  type Place,
+} from '../../e2e/integration/operator/operator-ground.ts';
+
+const { signal } = new AbortController();
+let lives = 0;
+
+/** One ClusterSync from its creation over all that can happen to it to its deletion. */
+export async function liveThrough(
+  ground: OperatorGround,
+  tools: SyncTools,
+  { namespace, address }: Place,
+): Promise<void> {
+  lives += 1;
+  const life = String(lives);
+  tools.forget(address);
+  const reach = async (expected: string): Promise<void> => {
+    await ground.untilSync(namespace, expected, (status) => outlook(status) === expected);
+  };
+  await ground.createSync(namespace);
+  const set = await ground.untilMade(namespace, 'orders-syncer');
+  await ground.runPod(set, address, { containerID: `test://${life}` });
+  await reach('True InSync');
+  // A process that dies, and one that is made anew.
+  await ground.runPod(set, address, { containerID: `test://${life}/again` });
+  await ground.patchSync(namespace, { state: 'Paused' });
+  await reach('True Paused');
+  const data = { uri: Buffer.from(`mongodb://user:${life}@new-uri/`).toString('base64') };
+  await ground.client.patch(secrets, { namespace, name: 'new-uri' }, { data }, { signal });
+  await remove(ground, pods, namespace, 'orders-syncer-0');
+  await ground.runPod(set, address, { containerID: `test://${life}/anew` });
+  await ground.patchSync(namespace, { state: 'Running' });
+  await reach('True InSync');
+  await ground.patchSync(namespace, { state: 'Committed' });
+  await reach('True Committed');
+  await remove(ground, clusterSyncs, namespace, 'orders');
+  // There is no garbage collector.
+  const owned: readonly Resource<KubeObject>[] = [statefulSets, services, networkPolicies, secrets];
+  for (const resource of owned) await remove(ground, resource, namespace, 'orders-syncer');
+  await remove(ground, pods, namespace, 'orders-syncer-0');
+}
+
+async function remove<T extends KubeObject>(
+  { client }: OperatorGround,
+  resource: Resource<T>,
+  namespace: string,
+  name: string,
+): Promise<void> {
+  await client.delete(resource, { namespace, name }, { signal, gracePeriodSeconds: 0 });
+}
