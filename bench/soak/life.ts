@@ -46,9 +46,6 @@ export async function liveThrough(
   await ground.patchSync(namespace, { state: 'Committed' });
   await reach('True Committed');
   await remove(ground, clusterSyncs, namespace, 'orders');
-  // There is no garbage collector.
-  const owned: readonly Resource<KubeObject>[] = [statefulSets, services, networkPolicies, secrets];
-  for (const resource of owned) await remove(ground, resource, namespace, 'orders-syncer');
   await remove(ground, pods, namespace, 'orders-syncer-0');
 }
 
@@ -59,4 +56,19 @@ async function remove<T extends KubeObject>(
   name: string,
 ): Promise<void> {
   await client.delete(resource, { namespace, name }, { signal, gracePeriodSeconds: 0 });
+}
+
+const owned: readonly Resource<KubeObject>[] = [statefulSets, services, networkPolicies, secrets];
+
+/** What Kubernetes would do: deletes the objects whose owner is gone. */
+export async function collectGarbage({ client }: OperatorGround): Promise<void> {
+  for (const resource of owned) {
+    const { items } = await client.list(resource, { signal });
+    const syncs = await client.list(clusterSyncs, { signal });
+    const owners = new Set(syncs.items.map(({ metadata }) => metadata.uid));
+    for (const { metadata } of items) {
+      const [owner] = metadata.ownerReferences ?? [];
+      if (owner && !owners.has(owner.uid)) await client.delete(resource, metadata, { signal });
+    }
+  }
 }

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { OperatorProcess } from '../../e2e/ground/operator-process.ts';
 import { SyncTools } from '../../e2e/ground/sync-tool/sync-tools.ts';
 import { OperatorGround, type Place } from '../../e2e/integration/operator/operator-ground.ts';
-import { liveThrough } from './life.ts';
+import { collectGarbage, liveThrough } from './life.ts';
 import { growthOf, sampleOf, type Sample } from './samples.ts';
 
 const { values } = parseArgs({
@@ -52,7 +52,13 @@ const sampling = (async () => {
     console.log(JSON.stringify({ lives, ...sample }));
   }
 })();
-await Promise.all([...living, sampling]);
+const collecting = (async () => {
+  while (performance.now() < endMs) {
+    await collectGarbage(ground);
+    await sleep(500);
+  }
+})();
+await Promise.all([...living, sampling, collecting]);
 console.log(`${lives} ClusterSyncs have come and gone`);
 const grown = growthOf(samples);
 for (const line of grown) console.log(line);
