@@ -15,6 +15,8 @@ interface Written<S> {
   readonly uid: string | undefined;
   /** The version in the cache when it was written: as long as the cache has it, what was written is newer. */
   readonly seenVersion: string | undefined;
+  /** The one that it has become. */
+  readonly version: string | undefined;
   readonly status: S;
   readonly atMs: number;
 }
@@ -54,17 +56,20 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
 
   /** The object with the status that it has now: the cache may not have heard yet of what was written last. */
   current(object: T): T {
-    const written = this.#written.get(objectKey(object.metadata));
-    const { uid, resourceVersion } = object.metadata;
-    const isNewer = written?.uid === uid && written?.seenVersion === resourceVersion;
-    return isNewer && written ? { ...object, status: written.status } : object;
+    const written = this.#writtenOver(object);
+    return written ? { ...object, status: written.status } : object;
   }
 
-  /** @param object - as {@link current} gave it. */
+  /**
+   * @param object - as {@link current} gave it.
+   * @throws KubeError Conflict when the object is another one by now, be it that somebody has changed it, or that it is a
+   * namesake: what is to be said of it has to be thought over. (A uid alone is not looked at in the status of a resource.)
+   */
   async write(object: T, status: S, signal: AbortSignal): Promise<WriteResult> {
     this.#latest?.note(object, status);
     if (isDeepStrictEqual(object.status, status)) return { kind: 'unchanged' };
-    const { name, namespace, uid, resourceVersion } = object.metadata;
+    const { name, namespace, uid, resourceVersion: seenVersion } = object.metadata;
+    const resourceVersion = this.#writtenOver(object)?.version ?? seenVersion;
     const key = objectKey(object.metadata);
     if (!this.#isUrgent(object.status, status)) {
       const forMs = this.#pace.waitMs(key, this.#written.get(key)?.atMs);
@@ -73,19 +78,19 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
     const metadata = {
       name,
       ...(namespace !== undefined && { namespace }),
-      // A namesake that was made meanwhile is another object.
-      ...(uid !== undefined && { uid }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
     };
+    let version: string | undefined;
     try {
       const intent: Intent<KubeObject> & { status: S } = { metadata, status };
-      await this.#client.applyStatus<KubeObject>(this.#resource, intent, { signal });
+      const result = await this.#client.applyStatus<KubeObject>(this.#resource, intent, { signal });
+      version = result.metadata.resourceVersion;
     } catch (error) {
       if (isNotFound(error)) return { kind: 'gone' };
       throw error;
     }
     this.#written.set(key, {
-      uid,
-      seenVersion: resourceVersion,
+      ...{ uid, seenVersion, version },
       status,
       atMs: this.#clock.monotonicMs(),
     });
@@ -96,5 +101,12 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
     this.#written.delete(key);
     this.#pace.forget(key);
     this.#latest?.forget(key);
+  }
+  /** What was written last, while the cache still has the version before it. */
+  #writtenOver({ metadata }: T): Written<S> | undefined {
+    const written = this.#written.get(objectKey(metadata));
+    const isNewer =
+      written?.uid === metadata.uid && written?.seenVersion === metadata.resourceVersion;
+    return isNewer ? written : undefined;
   }
 }

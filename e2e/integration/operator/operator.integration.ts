@@ -13,9 +13,11 @@ import {
   statefulSets,
 } from '../../../operator/kube/builtin-resources.ts';
 import type { KubeClient } from '../../../operator/kube/client.ts';
+import { isConflict } from '../../../operator/kube/kube-error.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
 import { isControlledBy } from '../../../operator/kube/owner.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
+import { StatusWriter } from '../../../operator/operand/status-writer.ts';
 import { until } from '../../ground/until.ts';
 import { assertFiguresAreWrittenSeldom } from './moving-figures.ts';
 import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
@@ -401,6 +403,9 @@ describe('the operator, on a real API server', function () {
     await until('the metrics are gone', async () => !(await metrics()).includes(series));
     // No garbage collector here: the objects of the first one are still there, and not the namesake's.
     await ground.createSync(namespace);
+    // What is written of the first at this moment is not the namesake's, either.
+    const writer = new StatusWriter(client, clusterSyncs, () => true);
+    await assert.rejects(writer.write(first, { phase: 'Committed' }, signal), isConflict);
     await ground.untilSync(
       namespace,
       'the conflict is told',
