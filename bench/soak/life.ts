@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { clusterSyncs } from '../../operator/api/clustersync.ts';
 import {
   networkPolicies,
@@ -5,8 +6,11 @@ import {
   secrets,
   services,
   statefulSets,
+  type StatefulSet,
 } from '../../operator/kube/builtin-resources.ts';
+import { isControlledBy } from '../../operator/kube/owner.ts';
 import type { KubeObject, Resource } from '../../operator/kube/resource.ts';
+import { until } from '../../e2e/ground/until.ts';
 import type { SyncTools } from '../../e2e/ground/sync-tool/sync-tools.ts';
 import {
   outlook,
@@ -29,8 +33,13 @@ export async function liveThrough(
   const reach = async (expected: string): Promise<void> => {
     await ground.untilSync(namespace, expected, (status) => outlook(status) === expected);
   };
-  await ground.createSync(namespace);
-  const set = await ground.untilMade(namespace, 'orders-syncer');
+  const sync = await ground.createSync(namespace);
+  let set: StatefulSet | undefined;
+  await until('its StatefulSet is made', async () => {
+    set = await ground.get(statefulSets, namespace, 'orders-syncer');
+    return set !== undefined && isControlledBy(set, sync);
+  });
+  assert.ok(set);
   await ground.runPod(set, address, { containerID: `test://${life}` });
   await reach('True InSync');
   // A process that dies, and one that is made anew.

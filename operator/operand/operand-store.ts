@@ -10,7 +10,7 @@ import {
   type StatefulSet,
 } from '../kube/builtin-resources.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { isControlledBy } from '../kube/owner.ts';
+import { controllerOf, isControlledBy } from '../kube/owner.ts';
 import { objectKey, type Intent, type KubeObject } from '../kube/resource.ts';
 import { ChildApplier } from './applier.ts';
 import type { ObjectLookup } from './object-cache.ts';
@@ -52,12 +52,14 @@ export class OperandStore {
     return found && isControlledBy(found, owner) ? found : undefined;
   }
 
-  /** The pods of these names that are there, by name. */
+  /** The pods of these names that are there, by name: those of the owner's StatefulSet, not of a former namesake's. */
   pods(owner: KubeObject, names: readonly string[]): ReadonlyMap<string, Pod> {
     return new Map(
       names.flatMap((name) => {
         const pod = this.#caches.pods.get(keyBeside(owner, name));
-        return pod ? [[name, pod]] : [];
+        const controller = pod && controllerOf(pod);
+        const set = controller && this.statefulSet(owner, controller.name);
+        return pod && set?.metadata.uid === controller?.uid ? [[name, pod]] : [];
       }),
     );
   }

@@ -13,13 +13,12 @@ import {
   statefulSets,
 } from '../../../operator/kube/builtin-resources.ts';
 import type { KubeClient } from '../../../operator/kube/client.ts';
-import { isConflict } from '../../../operator/kube/kube-error.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
 import { isControlledBy } from '../../../operator/kube/owner.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
-import { StatusWriter } from '../../../operator/operand/status-writer.ts';
 import { until } from '../../ground/until.ts';
 import { assertFiguresAreWrittenSeldom } from './moving-figures.ts';
+import { assertNamesakeBeginsAnew } from './namesake.ts';
 import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
 import { applying, committed, copying, idle, StandIn } from './stand-in.ts';
 
@@ -391,26 +390,7 @@ describe('the operator, on a real API server', function () {
   });
 
   it('forgets a deleted sync: its metrics are gone, and a namesake begins anew', async () => {
-    const { namespace } = await ground.newPlace();
-    const first = await ground.createSync(namespace);
-    await ground.untilMade(namespace, 'orders-syncer');
-    await ground.untilSync(namespace, 'it has a status', () => true);
-    const metrics = async (): Promise<string> =>
-      await (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
-    const series = `clustersync_condition{namespace="${namespace}",name="orders",condition="Ready"} 0`;
-    await until('the metrics have it', async () => (await metrics()).includes(series));
-    await client.delete(clusterSyncs, first.metadata, { signal });
-    await until('the metrics are gone', async () => !(await metrics()).includes(series));
-    // No garbage collector here: the objects of the first one are still there, and not the namesake's.
-    await ground.createSync(namespace);
-    // What is written of the first at this moment is not the namesake's, either.
-    const writer = new StatusWriter(client, clusterSyncs, () => true);
-    await assert.rejects(writer.write(first, { phase: 'Committed' }, signal), isConflict);
-    await ground.untilSync(
-      namespace,
-      'the conflict is told',
-      (status) => outlook(status) === 'False NameConflict',
-    );
+    await assertNamesakeBeginsAnew(ground, operator.port);
   });
 
   it('is ready, and hands its work over when it is stopped', async () => {

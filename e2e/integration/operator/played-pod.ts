@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { pods, type StatefulSet } from '../../../operator/kube/builtin-resources.ts';
 import type { KubeClient } from '../../../operator/kube/client.ts';
+import { controllerReference } from '../../../operator/kube/owner.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
 
 const { signal } = new AbortController();
@@ -19,7 +20,8 @@ export async function runPod(
   assert.ok(template?.spec && container);
   const { labels = {}, annotations = {} } = template.metadata ?? {};
   if (!(await client.find(pods, { namespace, name }, { signal }))) {
-    const metadata = { namespace, name, labels, annotations };
+    const ownerReferences = [controllerReference(set)];
+    const metadata = { namespace, name, labels, annotations, ownerReferences };
     await client.create<KubeObject>(pods, { metadata, spec: template.spec } as never, { signal });
   }
   const status = {
