@@ -76,6 +76,10 @@ bench-changes: prerequisites node_modules/.installed tools
 bench-collections: prerequisites node_modules/.installed tools ## Measure how fast many small collections are made and copied; writes bench/results (COLLECTIONS=10000 ROUNDS=1)
 	@node_modules/.bin/node bench/collections/main.ts --collections $(or $(COLLECTIONS),10000) --rounds $(or $(ROUNDS),1) $(if $(CONTENDERS),--contenders '$(CONTENDERS)')
 
+.PHONY: bench-operator
+bench-operator: prerequisites node_modules/.installed tools ## Measure the operator with many ClusterSyncs and a stand-in for each syncer; writes bench/results (SYNCS=1000 SECONDS_EACH=120)
+	@node_modules/.bin/node bench/operator/main.ts --syncs $(or $(SYNCS),1000) --seconds $(or $(SECONDS_EACH),120)
+
 .PHONY: bench-shards
 bench-shards: prerequisites node_modules/.installed tools ## Measure how fast two shards are copied by one instance and by two; writes bench/results (SHARDS_SIZE=0.3 ROUNDS=3)
 	@node_modules/.bin/node bench/shards/main.ts --size $(or $(SHARDS_SIZE),0.3) --rounds $(or $(ROUNDS),3)
@@ -100,6 +104,10 @@ chaos: prerequisites node_modules/.installed ## Sync and verify under faults of 
 	    --spec e2e/integration/verifier/concurrent-writes.integration.ts
 
 test test-integration test-e2e chaos: tools
+
+.PHONY: soak
+soak: prerequisites node_modules/.installed tools ## Let the operator work on resources, Secrets and pods that come and go, and look for leaks (SOAK_MINUTES=240)
+	@node_modules/.bin/node bench/soak/main.ts --minutes $(or $(SOAK_MINUTES),240)
 
 .PHONY: cluster-up
 cluster-up: prerequisites ## Bring up this checkout's cluster; prints the file that says how to use it

@@ -20,6 +20,11 @@ export async function cpuSecondsOf(pid: number | undefined): Promise<number> {
   return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksPerSecond;
 }
 
+/** The most that was resident of a process at one time; 0 when it is gone. */
+export async function peakMebibytesOf(pid: number | undefined): Promise<number> {
+  return peakIn(await readProc(pid, 'status')) / 1_024;
+}
+
 /**
  * Watches processes until `run` has ended. Those that end before are counted as they were at most 50 ms before their
  * end.

@@ -10,6 +10,7 @@ import {
   reportOptionTable as toolReportOptionTable,
   statusOptionTable,
 } from '../cli/tool/options.ts';
+import { LatestStatuses } from '../operator/operand/latest-statuses.ts';
 import { operatorOptionTable } from '../operator/options.ts';
 import { errorTable, type ErrorRow } from '../service/error-table.ts';
 import {
@@ -124,6 +125,7 @@ export function metricsOfPrograms(): Readonly<Record<string, readonly Metric[]>>
   const nothing = { get: () => undefined, list: () => [] };
   registerResourceMetrics(operator, {
     clusterSyncs: nothing,
+    latest: new LatestStatuses(),
     syncVerifications: nothing,
     isActive: () => false,
   });

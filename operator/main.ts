@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { startHttpServer } from '../service/http-server.ts';
 import type { Logger } from '../service/logger.ts';
-import { clusterSyncs } from './api/clustersync.ts';
+import { clusterSyncs, type ClusterSyncStatus } from './api/clustersync.ts';
 import { syncVerifications } from './api/sync-verification.ts';
 import { ClusterSyncReconciler } from './clustersync/reconcile.ts';
 import { SourceTopologies } from './clustersync/source-topologies.ts';
@@ -17,6 +17,7 @@ import { LeaderElector } from './kube/leader-election.ts';
 import { KubeMetrics } from './kube/metrics.ts';
 import type { KubeObject, Resource } from './kube/resource.ts';
 import { registerResourceMetrics } from './metrics.ts';
+import { LatestStatuses } from './operand/latest-statuses.ts';
 import { OperandMonitor, type OperandApi } from './operand/monitor.ts';
 import { managedSelector } from './operand/names.ts';
 import { ObjectCache } from './operand/object-cache.ts';
@@ -31,17 +32,22 @@ import {
   type VerifierProgress,
 } from './verification/verifier-client.ts';
 
+/** Reconciles of a kind at the same time: they wait for the API server, mostly. */
+const workers = 8;
 const controllerName = 'clustersync.dev/operator';
 
 /** What all parts of the operator share. */
 interface Foundation {
   readonly options: OperatorOptions;
   readonly logger: Logger;
+  /** Writes only while this process leads. */
   readonly client: KubeClient;
+  readonly mayAct: () => boolean;
   readonly metrics: KubeMetrics;
   readonly recorder: EventRecorder;
   readonly settings: OperandSettings;
   readonly caches: ReturnType<typeof openCaches>;
+  readonly latest: LatestStatuses<ClusterSyncStatus>;
 }
 
 /**
@@ -59,8 +65,12 @@ export async function startOperator(
   collectDefaultMetrics({ register: registry });
   const metrics = new KubeMetrics(registry);
   const config = loadKubeConfig({ path: options.kubeconfig, env: process.env });
-  using client = new KubeClient(config, metrics);
-  const identity = `${hostname()}_${randomUUID()}`;
+  // The Lease has connections of its own, on which nothing else is waited for.
+  using electing = new KubeClient(config, metrics);
+  const elector = options.leaderElect ? electorOf(electing, options, logger, metrics) : undefined;
+  // One that was frozen goes on in the middle of whatever it did: it must know by itself that its time is over.
+  const mayAct = (): boolean => elector?.isLeader ?? true;
+  using client = new KubeClient(config, metrics, { mayWrite: mayAct });
   const recorder = new EventRecorder({
     client,
     logger,
@@ -72,22 +82,14 @@ export async function startOperator(
     options,
     logger,
     client,
+    mayAct,
     metrics,
     recorder,
     caches,
+    latest: new LatestStatuses(),
     settings: settingsOf(options),
   };
-  const elector = options.leaderElect
-    ? new LeaderElector({
-        client,
-        namespace: options.leaseNamespace,
-        name: options.leaseName,
-        identity,
-        logger,
-        metrics,
-      })
-    : undefined;
-  registerResourceMetrics(registry, { ...caches, isActive: () => elector?.isLeader ?? true });
+  registerResourceMetrics(registry, { ...caches, latest: foundation.latest, isActive: mayAct });
   const all = Object.values(caches);
   await using server = await startHttpServer({
     host: options.host,
@@ -110,6 +112,27 @@ export async function startOperator(
         })
       : lead(foundation, stopping),
   ]);
+}
+
+function electorOf(
+  client: KubeClient,
+  options: OperatorOptions,
+  logger: Logger,
+  metrics: KubeMetrics,
+): LeaderElector {
+  const leaseDurationMs = options.leaseDurationSeconds * 1_000;
+  return new LeaderElector({
+    client,
+    namespace: options.leaseNamespace,
+    name: options.leaseName,
+    identity: `${hostname()}_${randomUUID()}`,
+    logger,
+    metrics,
+    // 15 s, 10 s and 2 s are those of most operators.
+    leaseDurationMs,
+    renewDeadlineMs: (leaseDurationMs * 10) / 15,
+    retryPeriodMs: (leaseDurationMs * 2) / 15,
+  });
 }
 
 /** Runs tasks until all have ended. The first that fails ends the others, too. */
@@ -195,7 +218,7 @@ function runClusterSyncs(
   store: OperandStore,
   leading: AbortSignal,
 ): Running {
-  const { client, recorder, settings, caches, logger } = foundation;
+  const { client, recorder, settings, caches, latest, logger } = foundation;
   return runController<SyncerProgress, SyncerCommand>(foundation, leading, {
     name: 'clustersync',
     api: syncerApi,
@@ -208,6 +231,7 @@ function runClusterSyncs(
         monitor,
         sources,
         recorder,
+        latest,
         settings,
       });
       return { reconciler, background: [sources] };
@@ -255,20 +279,21 @@ interface ControlledKind<P, C extends string> {
 
 /** Runs a controller, and the monitor of the operands that it makes. */
 function runController<P, C extends string>(
-  { logger, metrics }: Foundation,
+  { logger, metrics, mayAct }: Foundation,
   leading: AbortSignal,
   { name, api, reconcilerOf }: ControlledKind<P, C>,
 ): Running {
   const add = (key: string): void => {
     controller.queue.add(key);
   };
-  const monitor = new OperandMonitor({ api, onChange: add, logger });
+  const monitor = new OperandMonitor({ api, onChange: add, logger, mayCommand: mayAct });
   const { reconciler, background } = reconcilerOf(monitor, add);
   const controller = new Controller({
     name,
     reconcile: async (key, context) => await reconciler.reconcile(key, context),
     logger,
     metrics,
+    workers,
   });
   return { add, ended: runWithBackground(controller, [monitor, ...background], leading) };
 }

@@ -1,13 +1,16 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { ClusterSync } from './api/clustersync.ts';
+import type { ClusterSync, ClusterSyncStatus } from './api/clustersync.ts';
 import type { SyncVerification } from './api/sync-verification.ts';
 import type { Condition } from './kube/conditions.ts';
 import type { KubeObject } from './kube/resource.ts';
+import type { LatestStatuses } from './operand/latest-statuses.ts';
 import type { ObjectLookup } from './operand/object-cache.ts';
 
 /** Where the metrics of the custom resources come from. */
 export interface ResourceMetricsSources {
   readonly clusterSyncs: ObjectLookup<ClusterSync>;
+  /** Where their statuses are newer than in the API. */
+  readonly latest: LatestStatuses<ClusterSyncStatus>;
   readonly syncVerifications: ObjectLookup<SyncVerification>;
   /** Only the leader reports them, so that sums over all operators are right. */
   readonly isActive: () => boolean;
@@ -19,9 +22,10 @@ export interface ResourceMetricsSources {
  */
 export function registerResourceMetrics(
   registry: Registry,
-  { clusterSyncs, syncVerifications, isActive }: ResourceMetricsSources,
+  { clusterSyncs, latest, syncVerifications, isActive }: ResourceMetricsSources,
 ): void {
-  const syncs = (): ClusterSync[] => (isActive() ? clusterSyncs.list() : []);
+  const syncs = (): ClusterSync[] =>
+    isActive() ? clusterSyncs.list().map((sync) => latest.newest(sync)) : [];
   const verifications = (): SyncVerification[] => (isActive() ? syncVerifications.list() : []);
   const figure = (
     name: string,

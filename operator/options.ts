@@ -31,6 +31,13 @@ export const operatorOptionTable = {
     default: true,
     description: 'works only while holding the Lease, so that several operators may run',
   },
+  leaseDurationSeconds: {
+    type: 'integer',
+    default: 15,
+    range: [3, 3_600],
+    description:
+      'time after which another operator takes over from one that has died; one that cannot renew the Lease gives up before',
+  },
   leaseName: { type: 'string', default: 'clustersync-operator', description: 'name of the Lease' },
   leaseNamespace: { type: 'string', default: 'default', description: 'namespace of the Lease' },
   port: {

@@ -76,6 +76,8 @@ export interface Decision {
 
 /** Secrets are looked at again after this time, and whatever an event might have missed. */
 const resyncMs = 15_000;
+/** The same where all is done: what could be missed is less, and nobody waits for it. */
+const committedResyncMs = 300_000;
 const waitingMs = 3_000;
 
 /** What to do for a ClusterSync. It depends on nothing but its arguments. */
@@ -126,7 +128,11 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     ),
     events: eventsOf(clusterSync.status, status),
     requeueAfterMs: Math.min(
-      missing || rejection?.level === 'warning' || !finding.source ? waitingMs : resyncMs,
+      missing || rejection?.level === 'warning' || !finding.source
+        ? waitingMs
+        : isCommittedIn(clusterSync)
+          ? committedResyncMs
+          : resyncMs,
       ...(isSourceNew ? [0] : []),
       ...views.flatMap(({ observation }) => (observation ? dueMs(observation, nowMs) : [])),
     ),

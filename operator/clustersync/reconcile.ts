@@ -6,6 +6,7 @@ import type { ReconcileContext, ReconcileResult } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import { objectKey } from '../kube/resource.ts';
 import type { OperandMonitor } from '../operand/monitor.ts';
+import type { LatestStatuses } from '../operand/latest-statuses.ts';
 import type { ObjectLookup } from '../operand/object-cache.ts';
 import type { OperandStore, SecretValue } from '../operand/operand-store.ts';
 import { StatusWriter } from '../operand/status-writer.ts';
@@ -15,7 +16,7 @@ import { decide, type Decision } from './decide.ts';
 import { instancesOf, syncerName } from './resources.ts';
 import { isSourceAsked } from './source.ts';
 import type { SourceTopologies, SourceView } from './source-topologies.ts';
-import { isUrgent } from './status.ts';
+import { isCommittedIn, isUrgent } from './status.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
 /** What the reconciling of ClusterSyncs needs. */
@@ -26,6 +27,8 @@ export interface ClusterSyncReconcilerOptions {
   readonly monitor: OperandMonitor<SyncerProgress, SyncerCommand>;
   readonly sources: SourceTopologies;
   readonly recorder: EventRecorder;
+  /** Told of every status, for the metrics. */
+  readonly latest: LatestStatuses<ClusterSyncStatus>;
   readonly settings: OperandSettings;
   readonly clock?: Clock;
 }
@@ -39,7 +42,8 @@ export class ClusterSyncReconciler {
   constructor(options: ClusterSyncReconcilerOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#status = new StatusWriter(options.client, clusterSyncs, isUrgent, this.#clock);
+    const { client, latest } = options;
+    this.#status = new StatusWriter(client, clusterSyncs, isUrgent, this.#clock, latest);
   }
 
   /** One pass for the ClusterSync of a key. */
@@ -82,13 +86,17 @@ export class ClusterSyncReconciler {
     const { settings, store, monitor } = this.#options;
     const { source, destination } = clusterSync.spec;
     const name = syncerName(clusterSync);
-    const sourceValue = await store.secretValue(clusterSync, source.uriSecretRef, signal);
+    // Nothing is to be done for it any more.
+    const mayBeOld = isCommittedIn(clusterSync);
+    const secretOf = async (ref: typeof source.uriSecretRef): Promise<SecretValue> =>
+      await store.secretValue(clusterSync, ref, signal, mayBeOld);
+    const sourceValue = await secretOf(source.uriSecretRef);
     return decide(clusterSync, {
       settings,
       source: sourceValue,
       sourceView: this.#viewOf(clusterSync, sourceValue),
-      destination: await store.secretValue(clusterSync, destination.uriSecretRef, signal),
-      token: await store.token(clusterSync, name, signal),
+      destination: await secretOf(destination.uriSecretRef),
+      token: await store.token(clusterSync, name, signal, mayBeOld),
       newToken: randomBytes(32).toString('hex'),
       statefulSet: store.statefulSet(clusterSync, name),
       pods: store.pods(

@@ -52,6 +52,8 @@ export class SourceTopologies implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
   readonly #tasks = new Set<Promise<void>>();
+  /** Those that are to be asked as soon as there is room, in order. */
+  readonly #waiting = new Set<string>();
 
   constructor(options: SourceTopologiesOptions) {
     this.#options = options;
@@ -62,8 +64,10 @@ export class SourceTopologies implements AsyncDisposable {
   view(key: string, uri: string): SourceView {
     const entry = this.#entryOf(key, uri);
     const isDue = !entry.isAsking && this.#clock.monotonicMs() >= entry.askAgainMs;
-    // The object is reconciled again before long: it is asked then.
-    if (isDue && this.#tasks.size < maxAsking) this.#begin(key, entry);
+    if (isDue) {
+      this.#waiting.add(key);
+      this.#beginNext();
+    }
     return entry.view;
   }
 
@@ -71,6 +75,7 @@ export class SourceTopologies implements AsyncDisposable {
   forget(key: string): void {
     this.#entries.get(key)?.stop.abort();
     this.#entries.delete(key);
+    this.#waiting.delete(key);
   }
 
   /** Stops everything; resolves when nothing is under way. */
@@ -89,10 +94,20 @@ export class SourceTopologies implements AsyncDisposable {
     return entry;
   }
 
+  #beginNext(): void {
+    for (const key of this.#waiting) {
+      if (this.#tasks.size >= maxAsking) return;
+      this.#waiting.delete(key);
+      const entry = this.#entries.get(key);
+      if (entry && !entry.isAsking) this.#begin(key, entry);
+    }
+  }
+
   #begin(key: string, entry: Entry): void {
     entry.isAsking = true;
     const running = this.#ask(key, entry).finally(() => {
       this.#tasks.delete(running);
+      this.#beginNext();
     });
     this.#tasks.add(running);
   }

@@ -26,8 +26,10 @@ const order: readonly Stage[] = [
 export function stageOf(progress: SyncerProgress | undefined, direction: Direction): Stage {
   if (isTheOtherWay(progress, direction)) return 'reversing';
   switch (progress?.state ?? '') {
-    case '':
-      return 'unknown';
+    case 'IDLE':
+      return 'idle';
+    case 'REVERSING':
+      return 'reversing';
     case 'COMMITTED':
       return 'committed';
     case 'COMMITTING':
@@ -35,8 +37,9 @@ export function stageOf(progress: SyncerProgress | undefined, direction: Directi
     case 'RUNNING':
     case 'PAUSED':
       return stageOfRunning(progress);
+    // A process that has not answered, or does not know its own state yet.
     default:
-      return 'idle';
+      return 'unknown';
   }
 }
 

@@ -25,7 +25,9 @@ const unreachableName = 'SyncerUnreachable';
 /** start looks at both deployments first, and a commit may wait for that of the other instances. */
 const commandDeadlineMs = 150_000;
 const runningIntervalMs = 1_000;
-const committedIntervalMs = 10_000;
+/** Only a command moves it: see {@link OperandMonitor}. */
+const pausedIntervalMs = 5_000;
+const committedIntervalMs = 600_000;
 
 /** The HTTP API of a syncer: parts 2 and 4 of the contract. */
 export const syncerApi = operandApi<SyncerProgress, SyncerCommand>({
@@ -39,10 +41,16 @@ export const syncerApi = operandApi<SyncerProgress, SyncerCommand>({
       : refused(unreachableName, `HTTP ${status} without success`);
   },
   unreachableName,
-  intervalMs: (answer) =>
-    answer?.kind === 'progress' && answer.progress.state === 'COMMITTED'
-      ? committedIntervalMs
-      : runningIntervalMs,
+  intervalMs: (answer) => {
+    switch (answer?.kind === 'progress' ? answer.progress.state : '') {
+      case 'COMMITTED':
+        return committedIntervalMs;
+      case 'PAUSED':
+        return pausedIntervalMs;
+      default:
+        return runningIntervalMs;
+    }
+  },
 });
 
 /** A progress object, as received just now or as it is kept in the status. */
@@ -56,7 +64,9 @@ export function readProgress(value: unknown): SyncerProgress | undefined {
     info: stringIn(value, 'info'),
     canCommit: propertyIn(value, 'canCommit') === true,
     canWrite: typeof canWrite === 'boolean' ? canWrite : undefined,
-    lagTimeSeconds: countIn(value, 'lagTimeSeconds'),
+    // Recent versions of mongosync have the lag by kinds of events.
+    lagTimeSeconds:
+      countIn(value, 'lagTimeSeconds') ?? countIn(propertyIn(value, 'lag'), 'overallLagSeconds'),
     estimatedTotalBytes: countIn(copy, 'estimatedTotalBytes'),
     estimatedCopiedBytes: countIn(copy, 'estimatedCopiedBytes'),
     coordinatorID: stringIn(value, 'coordinatorID'),

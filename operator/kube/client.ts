@@ -39,10 +39,12 @@ export interface DeleteOptions extends CallOptions {
   readonly gracePeriodSeconds?: number;
 }
 
-/** How a client identifies itself in server-side apply. */
+/** What tells one client from another. */
 export interface ClientOptions {
   /** `clustersync` by default. */
   readonly fieldManager?: string;
+  /** Asked when a request is about to be sent that changes something: it is not sent, if false. By default all are. */
+  readonly mayWrite?: () => boolean;
 }
 
 const listPageSize = 500;
@@ -59,10 +61,10 @@ export class KubeClient implements Disposable {
   constructor(
     config: KubeConfig,
     metrics: KubeMetrics,
-    { fieldManager = 'clustersync' }: ClientOptions = {},
+    { fieldManager = 'clustersync', mayWrite = () => true }: ClientOptions = {},
   ) {
     this.fieldManager = fieldManager;
-    this.#transport = new KubeTransport(config, metrics);
+    this.#transport = new KubeTransport(config, metrics, mayWrite);
   }
 
   /** @throws KubeError NotFound when it is not there. */

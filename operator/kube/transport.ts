@@ -46,6 +46,7 @@ export class KubeTransport implements Disposable {
   readonly #config: KubeConfig;
   readonly #metrics: KubeMetrics;
   readonly #server: URL;
+  readonly #mayWrite: () => boolean;
   readonly #agent = new Agent({
     keepAlive: true,
     keepAliveMsecs: keepAliveProbeMs,
@@ -53,8 +54,11 @@ export class KubeTransport implements Disposable {
     scheduling: 'lifo',
   });
 
-  /** @throws TypeError when the configuration names no cluster, or one that is not reached by HTTPS. */
-  constructor(config: KubeConfig, metrics: KubeMetrics) {
+  /**
+   * @param mayWrite - whether a request may be sent now that is no GET.
+   * @throws TypeError when the configuration names no cluster, or one that is not reached by HTTPS.
+   */
+  constructor(config: KubeConfig, metrics: KubeMetrics, mayWrite: () => boolean) {
     const server = URL.parse(config.getCurrentCluster()?.server ?? '');
     if (server?.protocol !== 'https:') {
       throw new TypeError('the kubeconfig names no current cluster with an https address');
@@ -62,6 +66,7 @@ export class KubeTransport implements Disposable {
     this.#config = config;
     this.#metrics = metrics;
     this.#server = server;
+    this.#mayWrite = mayWrite;
   }
 
   /**
@@ -133,7 +138,11 @@ export class KubeTransport implements Disposable {
     try {
       const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
       const options = await this.#options(kubeRequest, payload, signal);
-      const answer = await exchange(options, payload, signal);
+      const answer = await exchange(options, payload, signal, () => {
+        if (method === 'GET' || this.#mayWrite()) return;
+        const message = 'another process may lead by now: nothing is written any more';
+        throw new KubeError({ request: describe(kubeRequest), reason: 'NotLeading', message });
+      });
       count(String(answer.statusCode ?? 0));
       return answer;
     } catch (error) {
@@ -185,15 +194,18 @@ async function exchange(
   options: RequestOptions,
   payload: Buffer | undefined,
   signal: AbortSignal,
+  assertMaySend: () => void,
 ): Promise<IncomingMessage> {
-  const attempt = async (): Promise<IncomingMessage> =>
-    await new Promise((resolve, reject) => {
+  const attempt = async (): Promise<IncomingMessage> => {
+    assertMaySend();
+    return await new Promise((resolve, reject) => {
       const outgoing = request({ ...options, signal }, resolve);
       outgoing.on('error', (error) => {
         reject(new ExchangeError(outgoing.reusedSocket, error));
       });
       outgoing.end(payload);
     });
+  };
   try {
     return await attempt();
   } catch (error) {

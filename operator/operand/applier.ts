@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { KubeClient } from '../kube/client.ts';
 import { isControlledBy } from '../kube/owner.ts';
 import { objectKey, type Intent, type KubeObject, type Resource } from '../kube/resource.ts';
@@ -9,7 +10,7 @@ export class ForeignObjectError extends Error {
 
 /** What was seen and done when an object was last applied. */
 interface Applied {
-  readonly intent: string;
+  readonly intentHash: string;
   readonly seenVersion: string | undefined;
   readonly resultVersion: string | undefined;
 }
@@ -42,18 +43,19 @@ export class ChildApplier {
         `the ${resource.kind} ${intent.metadata.name} is there already and belongs to somebody else`,
       );
     }
+    if (found && covers(found, intent)) return;
     const key = `${resource.plural}/${objectKey(intent.metadata)}`;
-    const text = JSON.stringify(intent);
+    const intentHash = createHash('sha1').update(JSON.stringify(intent)).digest('base64');
     const seenVersion = found?.metadata.resourceVersion;
     const former = this.#applied.get(key);
     const isKnown =
-      former?.intent === text &&
+      former?.intentHash === intentHash &&
       seenVersion !== undefined &&
       (seenVersion === former.seenVersion || seenVersion === former.resultVersion);
-    if (isKnown || (found && covers(found, intent))) return;
+    if (isKnown) return;
     const result = await this.#client.apply(resource, intent, { signal });
     const resultVersion = result.metadata.resourceVersion;
-    this.#applied.set(key, { intent: text, seenVersion, resultVersion });
+    this.#applied.set(key, { intentHash, seenVersion, resultVersion });
   }
 }
 

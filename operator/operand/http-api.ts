@@ -17,9 +17,9 @@ export interface ApiRequest {
   readonly deadlineMs: number;
 }
 
-/** What came back: any JSON, or nothing that could be read as such. */
+/** What came back: `body` is undefined where it is no JSON. */
 export type ApiAnswer =
-  | { readonly kind: 'json'; readonly status: number; readonly body: unknown }
+  | { readonly kind: 'answer'; readonly status: number; readonly body: unknown }
   | { readonly kind: 'unreachable'; readonly description: string };
 
 /** An error that an operand has answered. */
@@ -55,7 +55,7 @@ export async function callApi(
       ...(body && { body: JSON.stringify(body) }),
     });
     const text = await readText(response);
-    return { kind: 'json', status: response.status, body: JSON.parse(text) as unknown };
+    return { kind: 'answer', status: response.status, body: parsed(text) };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     return {
@@ -124,6 +124,14 @@ async function readText(response: Response): Promise<string> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** fetch wraps what has happened in "fetch failed". */

@@ -47,6 +47,8 @@ export interface MonitorOptions<P, C extends string> {
   /** Told the key of an object of which something new is known. */
   readonly onChange: (key: string) => void;
   readonly logger: Logger;
+  /** Asked when a command is about to be sent: it is not sent, if false. By default all are. */
+  readonly mayCommand?: () => boolean;
   readonly clock?: Clock;
 }
 
@@ -57,6 +59,15 @@ interface Entry<P, C extends string> {
   readonly send: (command: Command<C>) => void;
 }
 
+/** A process that has been given a command is asked often for this time, however seldom otherwise. */
+const watchedMs = 60_000;
+/** How often, at least. */
+const watchedIntervalMs = 1_000;
+/** Those that are asked less often than this are left out of the count. */
+const busyIntervalMs = 5_000;
+/** With more processes than this, each is asked less often: so many a second, all together. */
+const maxAskedPerSecond = 200;
+
 /**
  * Asks the processes of operands for their progress, each in its own rhythm, and sends commands to them, so that the
  * reconciling waits for none of them.
@@ -66,6 +77,8 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #entries = new Map<string, Map<string, Entry<P, C>>>();
   readonly #tasks = new Set<Promise<void>>();
+  /** Those that are asked often now. */
+  readonly #busy = new Set<MonitorTarget>();
 
   constructor(options: MonitorOptions<P, C>) {
     this.#options = options;
@@ -127,14 +140,19 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
     };
     const pause = new Pause(this.#clock);
     this.#track(signal, async () => {
-      while (!signal.aborted) {
-        await this.#ask(target, () => observation, update, signal);
-        await pause.wait(this.#options.api.intervalMs(observation.answer), signal);
+      try {
+        while (!signal.aborted) {
+          await this.#ask(target, () => observation, update, signal);
+          await pause.wait(this.#intervalMs(target, observation), signal);
+        }
+      } finally {
+        this.#busy.delete(target);
       }
     });
     const send = (command: Command<C>): void => {
       const former = observation.command;
-      if (former?.kind === 'sending') return;
+      const { mayCommand = () => true } = this.#options;
+      if (former?.kind === 'sending' || !mayCommand()) return;
       update({ command: { name: command.name, kind: 'sending' } });
       this.#track(signal, async () => {
         update({ command: await this.#send(target, command, former, signal) });
@@ -142,6 +160,20 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
       });
     };
     return { target, stop, send, observation: () => observation };
+  }
+
+  #intervalMs(target: MonitorTarget, { answer, command }: Observation<P, C>): number {
+    const ownMs = this.#options.api.intervalMs(answer);
+    const isWatched =
+      command?.kind === 'sending' ||
+      (command?.kind === 'taken' && this.#clock.wallMs() - command.endedMs < watchedMs);
+    const ms = isWatched ? Math.min(ownMs, watchedIntervalMs) : ownMs;
+    if (ms > busyIntervalMs) {
+      this.#busy.delete(target);
+      return ms;
+    }
+    this.#busy.add(target);
+    return ms * Math.max(1, this.#busy.size / maxAskedPerSecond);
   }
 
   async #ask(

@@ -10,7 +10,7 @@ export interface OperandApiOptions<P> {
   readonly readProgress: (progress: unknown) => P | undefined;
   readonly commandDeadlineMs: number;
   /** What an answer to a command means. */
-  readonly outcomeOf: (answer: Extract<ApiAnswer, { readonly kind: 'json' }>) => CommandOutcome;
+  readonly outcomeOf: (answer: Extract<ApiAnswer, { readonly kind: 'answer' }>) => CommandOutcome;
   /** The name of the error that a command was not answered. */
   readonly unreachableName: string;
   readonly intervalMs: (answer: ProgressAnswer<P> | undefined) => number;
@@ -27,7 +27,7 @@ export function operandApi<P, C extends string>(options: OperandApiOptions<P>): 
         { method: 'GET', path: '/api/v1/progress', deadlineMs: progressDeadlineMs },
         signal,
       );
-      return answer.kind === 'json' ? progressAnswer(answer.body, readProgress) : answer;
+      return answer.kind === 'answer' ? progressAnswer(answer.body, readProgress) : answer;
     },
     sendCommand: async (target, { name, body }, signal) => {
       const answer = await callApi(
@@ -35,9 +35,8 @@ export function operandApi<P, C extends string>(options: OperandApiOptions<P>): 
         { method: 'POST', path: `/api/v1/${name}`, body, deadlineMs: commandDeadlineMs },
         signal,
       );
-      return answer.kind === 'json'
-        ? outcomeOf(answer)
-        : refused(unreachableName, answer.description);
+      if (answer.kind === 'unreachable') return refused(unreachableName, answer.description);
+      return isUnknown(answer) ? notSupported(answer.status) : outcomeOf(answer);
     },
   };
 }
@@ -45,6 +44,16 @@ export function operandApi<P, C extends string>(options: OperandApiOptions<P>): 
 /** A refusal that should pass by itself. */
 export function refused(name: string, description: string): CommandOutcome {
   return { kind: 'refused', error: { name, description, isLasting: false } };
+}
+
+/** Whether the tool does not have the command at all: an error of ours has a body that says so. */
+function isUnknown({ status, body }: Extract<ApiAnswer, { readonly kind: 'answer' }>): boolean {
+  return [404, 405, 501].includes(status) && errorIn(body, true) === undefined;
+}
+
+function notSupported(status: number): CommandOutcome {
+  const description = `HTTP ${status}: this tool does not have the command`;
+  return { kind: 'refused', error: { name: 'CommandNotSupported', description, isLasting: true } };
 }
 
 /** The body of a progress answer. */

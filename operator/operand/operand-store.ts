@@ -10,7 +10,7 @@ import {
   type StatefulSet,
 } from '../kube/builtin-resources.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { isControlledBy } from '../kube/owner.ts';
+import { controllerOf, isControlledBy } from '../kube/owner.ts';
 import { objectKey, type Intent, type KubeObject } from '../kube/resource.ts';
 import { ChildApplier } from './applier.ts';
 import type { ObjectLookup } from './object-cache.ts';
@@ -52,33 +52,47 @@ export class OperandStore {
     return found && isControlledBy(found, owner) ? found : undefined;
   }
 
-  /** The pods of these names that are there, by name. */
+  /** The pods of these names that are there, by name: those of the owner's StatefulSet, not of a former namesake's. */
   pods(owner: KubeObject, names: readonly string[]): ReadonlyMap<string, Pod> {
     return new Map(
       names.flatMap((name) => {
         const pod = this.#caches.pods.get(keyBeside(owner, name));
-        return pod ? [[name, pod]] : [];
+        const controller = pod && controllerOf(pod);
+        const set = controller && this.statefulSet(owner, controller.name);
+        return pod && set?.metadata.uid === controller?.uid ? [[name, pod]] : [];
       }),
     );
   }
 
-  /** The token of an operand's API; undefined while its Secret has not been made. */
-  async token(owner: KubeObject, name: string, signal: AbortSignal): Promise<string | undefined> {
+  /**
+   * The token of an operand's API; undefined while its Secret has not been made.
+   * @param mayBeOld - as of SecretReader.
+   */
+  async token(
+    owner: KubeObject,
+    name: string,
+    signal: AbortSignal,
+    mayBeOld = false,
+  ): Promise<string | undefined> {
     const { namespace } = owner.metadata;
-    const secret = await this.#secrets.read({ namespace, name }, signal);
+    const secret = await this.#secrets.read({ namespace, name }, signal, mayBeOld);
     if (!secret || !isControlledBy(secret, owner)) return undefined;
     const token = tokenOf(secret.data ?? {});
     return token === undefined ? undefined : Buffer.from(token, 'base64').toString();
   }
 
-  /** What a key of a Secret in the owner's namespace holds. */
+  /**
+   * What a key of a Secret in the owner's namespace holds.
+   * @param mayBeOld - as of SecretReader.
+   */
   async secretValue(
     owner: KubeObject,
     { name, key }: { readonly name: string; readonly key: string },
     signal: AbortSignal,
+    mayBeOld = false,
   ): Promise<SecretValue> {
     const { namespace } = owner.metadata;
-    const secret = await this.#secrets.read({ namespace, name }, signal);
+    const secret = await this.#secrets.read({ namespace, name }, signal, mayBeOld);
     if (!secret) return { kind: 'missing', description: `there is no Secret ${name}` };
     const value = secret.data?.[key];
     if (value === undefined || value === '') {

@@ -102,6 +102,15 @@ describe('operandObjects', () => {
     assert.deepEqual(spec.affinity, { podAffinity: {} });
   });
 
+  it('are asked for their health, but for an image that may be another tool', () => {
+    const { container: own } = podSpecWith();
+    assert.deepEqual(own.livenessProbe?.httpGet, { path: '/healthz', port: 'api' });
+    assert.deepEqual(own.readinessProbe?.httpGet, { path: '/readyz', port: 'api' });
+    const { container } = podSpecWith({ image: 'example.dev/other:2' });
+    assert.deepEqual(container.livenessProbe?.tcpSocket, { port: 'api' });
+    assert.equal(container.readinessProbe?.httpGet, undefined);
+  });
+
   it('take the default image with its policy', () => {
     const { container } = podSpecWith();
     assert.equal(container.image, 'example.dev/clustersync:1');

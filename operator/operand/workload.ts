@@ -241,8 +241,14 @@ function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['con
       capabilities: { drop: ['ALL'] },
     },
     // The event loop alone: a sync that has failed is no reason to restart its process.
-    livenessProbe: probe('/healthz', { periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 }),
-    readinessProbe: probe('/readyz', { periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 3 }),
+    livenessProbe: {
+      ...probeOf(options, '/healthz'),
+      ...{ periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
+    },
+    readinessProbe: {
+      ...probeOf(options, '/readyz'),
+      ...{ periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 3 },
+    },
     volumeMounts: [
       { name: 'tmp', mountPath: '/tmp' },
       ...['api', ...secrets.map(({ folder }) => folder)].map((folder) => ({
@@ -254,11 +260,11 @@ function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['con
   };
 }
 
-function probe<T extends object>(
-  path: string,
-  times: T,
-): T & { httpGet: { path: string; port: string } } {
-  return { httpGet: { path, port: 'api' }, ...times };
+type Probe = NonNullable<PodSpec['containers'][number]['livenessProbe']>;
+
+/** An image that the resource names may be another tool, which has the API of the contract alone: that it listens must do. */
+function probeOf({ image }: OperandOptions, path: string): Probe {
+  return image === undefined ? { httpGet: { path, port: 'api' } } : { tcpSocket: { port: 'api' } };
 }
 
 function quantities(given: Readonly<Record<string, string | number>>): Record<string, string> {

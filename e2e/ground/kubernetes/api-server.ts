@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { openSync, closeSync, readFileSync } from 'node:fs';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -15,6 +15,28 @@ import { toolPath } from '../tool-path.ts';
 const folderPrefix = 'clustersync-api-server-';
 const readyDeadlineMs = 60_000;
 
+/** Administrators, so that it can be seen who has done something. */
+const users = ['admin', 'first', 'second'] as const;
+type User = (typeof users)[number];
+
+/** A request that was to change something. */
+export interface AuditedWrite {
+  readonly user: string;
+  readonly verb: string;
+  readonly resource: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Milliseconds since 1970. */
+  readonly receivedMs: number;
+}
+
+const auditPolicy = `
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules: [{ level: Metadata, verbs: [create, update, patch, delete] }, { level: None }]
+`;
+
 /**
  * The Kubernetes API alone: etcd and kube-apiserver on free loopback ports, with throw-away certificates and an
  * administrator's token. No controllers and no kubelet: objects are stored, validated and watched, and nothing happens
@@ -25,7 +47,7 @@ export class ApiServer implements AsyncDisposable {
   readonly port: number;
   readonly #binary: string;
   readonly #folder: string;
-  readonly #token: string;
+  readonly #tokens: Readonly<Record<User, string>>;
   readonly #etcdPort: number;
   readonly #etcdPeerPort: number;
   readonly #processes = new Map<'etcd' | 'kube-apiserver', ChildProcess>();
@@ -33,12 +55,12 @@ export class ApiServer implements AsyncDisposable {
   private constructor(setup: {
     readonly binary: string;
     readonly folder: string;
-    readonly token: string;
+    readonly tokens: Readonly<Record<User, string>>;
     readonly ports: readonly [number, number, number];
   }) {
     this.#binary = setup.binary;
     this.#folder = setup.folder;
-    this.#token = setup.token;
+    this.#tokens = setup.tokens;
     [this.port, this.#etcdPort, this.#etcdPeerPort] = setup.ports;
   }
 
@@ -47,18 +69,19 @@ export class ApiServer implements AsyncDisposable {
     const binary = toolPath('hyperkube', 'hyperkube');
     await removeLeftovers();
     const folder = await mkdtemp(join(tmpdir(), `${folderPrefix}${process.pid}-`));
-    const token = randomBytes(16).toString('hex');
+    const newToken = (): string => randomBytes(16).toString('hex');
+    const tokens = { admin: newToken(), first: newToken(), second: newToken() };
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     await writeFile(
       join(folder, 'service-account.key'),
       privateKey.export({ type: 'pkcs8', format: 'pem' }),
       { mode: 0o600 },
     );
-    await writeFile(join(folder, 'tokens.csv'), `${token},admin,admin,system:masters\n`, {
-      mode: 0o600,
-    });
+    const rows = users.map((user) => `${tokens[user]},${user},${user},system:masters\n`);
+    await writeFile(join(folder, 'tokens.csv'), rows.join(''), { mode: 0o600 });
+    await writeFile(join(folder, 'audit-policy.yaml'), auditPolicy);
     const ports = await freePorts();
-    const server = new ApiServer({ binary, folder, token, ports });
+    const server = new ApiServer({ binary, folder, tokens, ports });
     try {
       server.#startEtcd();
       await server.startApi();
@@ -70,7 +93,7 @@ export class ApiServer implements AsyncDisposable {
   }
 
   /** How to reach it, as its administrator; through another port where something stands in between. */
-  config(port = this.port): KubeConfig {
+  config(port = this.port, user: User = 'admin'): KubeConfig {
     const config = new KubeConfig();
     config.loadFromClusterAndUser(
       {
@@ -79,7 +102,7 @@ export class ApiServer implements AsyncDisposable {
         caFile: this.#path('certificates/apiserver.crt'),
         skipTLSVerify: false,
       },
-      { name: 'admin', token: this.#token },
+      { name: user, token: this.#tokens[user] },
     );
     return config;
   }
@@ -115,6 +138,8 @@ export class ApiServer implements AsyncDisposable {
       '--disable-admission-plugins=ServiceAccount',
       '--shutdown-delay-duration=0s',
       '--profiling=false',
+      `--audit-policy-file=${this.#path('audit-policy.yaml')}`,
+      `--audit-log-path=${this.#path('audit.log')}`,
     ]);
     await this.#untilReady();
   }
@@ -122,6 +147,12 @@ export class ApiServer implements AsyncDisposable {
   /** Kills kube-apiserver: its connections break, its data stays. */
   async stopApi(): Promise<void> {
     await this.#kill('kube-apiserver');
+  }
+
+  /** All requests so far that were to change something, in the order of their ends. */
+  async auditedWrites(): Promise<AuditedWrite[]> {
+    const lines = (await readFile(this.#path('audit.log'), 'utf8')).split('\n');
+    return lines.filter((line) => line !== '').map(auditedWrite);
   }
 
   /** Makes etcd forget all former versions: a watch or a list that needs one is told that it is gone. */
@@ -195,7 +226,7 @@ export class ApiServer implements AsyncDisposable {
         host: '127.0.0.1',
         port: this.port,
         path: '/readyz',
-        headers: { Authorization: `Bearer ${this.#token}` },
+        headers: { Authorization: `Bearer ${this.#tokens.admin}` },
         // The certificate is being made at this moment; the readiness of a loopback port is no secret.
         rejectUnauthorized: false,
         agent: false,
@@ -222,6 +253,22 @@ export class ApiServer implements AsyncDisposable {
     if (!answer.ok) throw new Error(`etcd ${call}: ${answer.status} ${await answer.text()}`);
     return (await answer.json()) as { header: { revision: string } };
   }
+}
+
+function auditedWrite(line: string): AuditedWrite {
+  const event = JSON.parse(line) as {
+    readonly user: { readonly username: string };
+    readonly verb: string;
+    readonly objectRef: Readonly<Record<string, string>>;
+    readonly requestReceivedTimestamp: string;
+  };
+  const { resource = '', namespace = '', name = '' } = event.objectRef;
+  return {
+    user: event.user.username,
+    verb: event.verb,
+    ...{ resource, namespace, name },
+    receivedMs: Date.parse(event.requestReceivedTimestamp),
+  };
 }
 
 function hasEnded(child: ChildProcess): boolean {

@@ -308,7 +308,7 @@ export const valueCases: readonly ValueCase[] = [
   {
     value: 'extraEnv',
     values: { extraEnv: [{ name: 'TZ', value: 'UTC' }] },
-    differences: [`${operator}.env.1.name:  → "TZ"`, `${operator}.env.1.value:  → "UTC"`],
+    differences: [`${operator}.env.2.name:  → "TZ"`, `${operator}.env.2.value:  → "UTC"`],
   },
   {
     value: 'resources',

@@ -3,7 +3,6 @@ import { Registry } from 'prom-client';
 import { clusterSyncs, type ClusterSync } from '../../../operator/api/clustersync.ts';
 import {
   namespaces,
-  pods,
   secrets,
   statefulSets,
   type StatefulSet,
@@ -19,6 +18,7 @@ import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-se
 import { until } from '../../ground/until.ts';
 import { installDefinitions, smallestSpec } from './custom-resources.ts';
 import { LoopbackAddresses } from './loopback-addresses.ts';
+import { runPod } from './played-pod.ts';
 
 const signal = new AbortController().signal;
 
@@ -35,6 +35,7 @@ export class RunningOperator implements AsyncDisposable {
       operandImage: 'example.dev/clustersync:test',
       operandImagePullPolicy: 'IfNotPresent',
       leaderElect: true,
+      leaseDurationSeconds: 15,
       leaseName: 'operator',
       leaseNamespace: 'default',
       host: '127.0.0.1',
@@ -65,7 +66,7 @@ export interface Place {
 export class OperatorGround implements AsyncDisposable {
   readonly client: KubeClient;
   readonly kubeconfig: string;
-  readonly #server: ApiServer;
+  readonly server: ApiServer;
   readonly #source: ReplicaSet;
   readonly #addresses = new LoopbackAddresses();
   #places = 0;
@@ -76,7 +77,7 @@ export class OperatorGround implements AsyncDisposable {
     client: KubeClient,
     kubeconfig: string,
   ) {
-    this.#server = server;
+    this.server = server;
     this.#source = source;
     this.client = client;
     this.kubeconfig = kubeconfig;
@@ -96,7 +97,7 @@ export class OperatorGround implements AsyncDisposable {
     this.client[Symbol.dispose]();
     await this.#addresses[Symbol.asyncDispose]();
     await this.#source.stop();
-    await this.#server[Symbol.asyncDispose]();
+    await this.server[Symbol.asyncDispose]();
   }
 
   /**
@@ -122,12 +123,12 @@ export class OperatorGround implements AsyncDisposable {
 
   /** Runs kubectl, and returns what it prints. */
   async kubectl(...args: readonly string[]): Promise<string> {
-    return await this.#server.kubectl(args);
+    return await this.server.kubectl(args);
   }
 
   /** The same, with something on its standard input. */
   async kubectlWithInput(input: string, ...args: readonly string[]): Promise<string> {
-    return await this.#server.kubectl(args, { input });
+    return await this.server.kubectl(args, { input });
   }
 
   async createSync(namespace: string, spec: object = {}): Promise<ClusterSync> {
@@ -150,46 +151,13 @@ export class OperatorGround implements AsyncDisposable {
     return found;
   }
 
-  /** Does what the controllers of Kubernetes and a kubelet would do: runs a pod of a StatefulSet. */
+  /** Runs a pod of a StatefulSet, as far as the API shows it. */
   async runPod(
     set: StatefulSet,
     address: string,
-    { index = 0, containerID = 'test://1' } = {},
+    options: { readonly index?: number; readonly containerID?: string } = {},
   ): Promise<void> {
-    const { namespace = '' } = set.metadata;
-    const name = `${set.metadata.name}-${index}`;
-    const template = set.spec?.template;
-    const [container] = template?.spec?.containers ?? [];
-    assert.ok(template?.spec && container);
-    const { labels = {}, annotations = {} } = template.metadata ?? {};
-    if (!(await this.get(pods, namespace, name))) {
-      const metadata = { namespace, name, labels, annotations };
-      await this.client.create<KubeObject>(pods, { metadata, spec: template.spec } as never, {
-        signal,
-      });
-    }
-    const status = {
-      podIP: address,
-      podIPs: [{ ip: address }],
-      conditions: [{ type: 'Ready', status: 'True' }],
-      containerStatuses: [
-        {
-          name: container.name,
-          image: '',
-          imageID: '',
-          ready: true,
-          restartCount: 0,
-          containerID,
-          state: { running: {} },
-        },
-      ],
-    };
-    await this.client.patch(
-      pods,
-      { namespace, name },
-      { status },
-      { signal, subresource: 'status' },
-    );
+    await runPod(this.client, set, address, options);
   }
 
   /** Changes the spec of the ClusterSync. */

@@ -17,6 +17,8 @@ import { findCondition } from '../../../operator/kube/conditions.ts';
 import { isControlledBy } from '../../../operator/kube/owner.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
 import { until } from '../../ground/until.ts';
+import { assertFiguresAreWrittenSeldom } from './moving-figures.ts';
+import { assertNamesakeBeginsAnew } from './namesake.ts';
 import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
 import { applying, committed, copying, idle, StandIn } from './stand-in.ts';
 
@@ -212,8 +214,11 @@ describe('the operator, on a real API server', function () {
       },
       40_000,
     );
+    // The syncer of the new pod goes on where it was: nothing is begun again.
     syncer.progress = { progress: applying };
+    await ground.runPod(set, address, { containerID: 'test://2' });
     await ground.untilSync(namespace, 'in sync', (now) => outlook(now) === 'True InSync');
+    assert.deepEqual(syncer.commandNames, []);
   });
 
   it('reports what start refuses, and does not hammer', async () => {
@@ -361,7 +366,7 @@ describe('the operator, on a real API server', function () {
     await ground.untilMade(namespace, 'orders-syncer');
   });
 
-  it('writes nothing when nothing happens', async () => {
+  it('writes nothing when nothing happens, and seldom where nothing but figures change', async () => {
     const { namespace, address } = await ground.newPlace();
     await using syncer = await StandIn.start(address, 27182, { progress: applying });
     await ground.createSync(namespace);
@@ -380,26 +385,12 @@ describe('the operator, on a real API server', function () {
     const polls = syncer.polls;
     await until('some more polls', () => syncer.polls >= polls + 4);
     assert.deepEqual(await versions(), before);
+
+    await assertFiguresAreWrittenSeldom(ground, operator.port, namespace, syncer);
   });
 
   it('forgets a deleted sync: its metrics are gone, and a namesake begins anew', async () => {
-    const { namespace } = await ground.newPlace();
-    const first = await ground.createSync(namespace);
-    await ground.untilMade(namespace, 'orders-syncer');
-    await ground.untilSync(namespace, 'it has a status', () => true);
-    const metrics = async (): Promise<string> =>
-      await (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
-    const series = `clustersync_condition{namespace="${namespace}",name="orders",condition="Ready"} 0`;
-    await until('the metrics have it', async () => (await metrics()).includes(series));
-    await client.delete(clusterSyncs, first.metadata, { signal });
-    await until('the metrics are gone', async () => !(await metrics()).includes(series));
-    // No garbage collector here: the objects of the first one are still there, and not the namesake's.
-    await ground.createSync(namespace);
-    await ground.untilSync(
-      namespace,
-      'the conflict is told',
-      (status) => outlook(status) === 'False NameConflict',
-    );
+    await assertNamesakeBeginsAnew(ground, operator.port);
   });
 
   it('is ready, and hands its work over when it is stopped', async () => {

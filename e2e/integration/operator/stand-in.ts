@@ -16,6 +16,8 @@ export class StandIn implements AsyncDisposable {
   polls = 0;
   /** Body of the answers to progress calls. */
   progress: object;
+  /** Called before each of them. */
+  onPoll: () => void = () => undefined;
   /** Bodies of the answers to commands that are not simply taken. */
   readonly refusals = new Map<string, object>();
   /** Called when a command is taken. */
@@ -55,6 +57,7 @@ export class StandIn implements AsyncDisposable {
     response.setHeader('Content-Type', 'application/json');
     if (name === 'progress') {
       this.polls += 1;
+      this.onPoll();
       response.end(JSON.stringify(this.progress));
       return;
     }

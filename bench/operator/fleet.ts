@@ -1,0 +1,187 @@
+import { Registry } from 'prom-client';
+import {
+  installDefinitions,
+  smallestSpec,
+} from '../../e2e/integration/operator/custom-resources.ts';
+import { LoopbackAddresses } from '../../e2e/integration/operator/loopback-addresses.ts';
+import { runPod } from '../../e2e/integration/operator/played-pod.ts';
+import { ApiServer } from '../../e2e/ground/kubernetes/api-server.ts';
+import { startReplicaSet } from '../../e2e/ground/mongod/replica-set.ts';
+import { SyncTools, type ToolCommand } from '../../e2e/ground/sync-tool/sync-tools.ts';
+import { until } from '../../e2e/ground/until.ts';
+import { clusterSyncs, type ClusterSync } from '../../operator/api/clustersync.ts';
+import {
+  namespaces,
+  secrets,
+  statefulSets,
+  type StatefulSet,
+} from '../../operator/kube/builtin-resources.ts';
+import { KubeClient } from '../../operator/kube/client.ts';
+import { Informer } from '../../operator/kube/informer.ts';
+import { KubeMetrics } from '../../operator/kube/metrics.ts';
+import type { KubeObject } from '../../operator/kube/resource.ts';
+import { createLogger } from '../../service/logger.ts';
+
+const { signal } = new AbortController();
+const port = 27182;
+const perNamespace = 100;
+/** Requests of the bench to the API server at the same time. */
+const parallel = 8;
+const deadlineMs = 600_000;
+
+/** Many ClusterSyncs on a real API server, each with a stand-in for its syncer, and pods that are played. */
+export class Fleet implements AsyncDisposable {
+  readonly kubeconfig: string;
+  readonly #stack: AsyncDisposableStack;
+  readonly #client: KubeClient;
+  readonly #tools: SyncTools;
+  readonly #addresses: readonly string[];
+  readonly #syncs: Informer<ClusterSync>;
+  readonly #sets: Informer<StatefulSet>;
+
+  private constructor(parts: {
+    readonly stack: AsyncDisposableStack;
+    readonly client: KubeClient;
+    readonly kubeconfig: string;
+    readonly tools: SyncTools;
+    readonly addresses: readonly string[];
+    readonly syncs: Informer<ClusterSync>;
+    readonly sets: Informer<StatefulSet>;
+  }) {
+    this.#stack = parts.stack;
+    this.#client = parts.client;
+    this.kubeconfig = parts.kubeconfig;
+    this.#tools = parts.tools;
+    this.#addresses = parts.addresses;
+    this.#syncs = parts.syncs;
+    this.#sets = parts.sets;
+  }
+
+  static async start(count: number): Promise<Fleet> {
+    await using stack = new AsyncDisposableStack();
+    const server = stack.use(await ApiServer.start());
+    const source = await startReplicaSet({ members: 1, syncerRoles: 'source' });
+    stack.defer(async () => {
+      await source.stop();
+    });
+    const client = stack.use(new KubeClient(server.config(), new KubeMetrics(new Registry())));
+    await installDefinitions(client);
+    const loopback = stack.use(new LoopbackAddresses());
+    const addresses: string[] = [];
+    for (let index = 0; index < count; index++) addresses.push(await loopback.reserve());
+    const times = { copyMs: 1_000, turnMs: 1_000 };
+    const tools = stack.use(
+      await SyncTools.start({ dialect: 'contract', addresses, port, ...times }),
+    );
+    const logger = createLogger('bench', 'fatal');
+    const syncs = new Informer({ client, logger, resource: clusterSyncs });
+    const sets = new Informer({ client, logger, resource: statefulSets });
+    const stop = new AbortController();
+    const running = Promise.all([syncs.run(stop.signal), sets.run(stop.signal)]);
+    stack.defer(async () => {
+      stop.abort(new Error('the bench has ended'));
+      await running;
+    });
+    await Promise.all([syncs.synced(signal), sets.synced(signal)]);
+    await makeSyncs(client, count, source.uri('syncer'));
+    const kubeconfig = server.config().exportConfig();
+    return new Fleet({ stack: stack.move(), client, kubeconfig, tools, addresses, syncs, sets });
+  }
+
+  /** How many ClusterSyncs there are. */
+  get size(): number {
+    return this.#addresses.length;
+  }
+
+  get commands(): readonly ToolCommand[] {
+    return this.#tools.commands;
+  }
+
+  get polls(): number {
+    return this.#tools.polls;
+  }
+
+  /** Waits until all ClusterSyncs are as asked. */
+  async untilAll(what: string, isSo: (sync: ClusterSync) => boolean): Promise<void> {
+    await until(what, () => this.#syncs.list().every(isSo), deadlineMs);
+  }
+
+  async untilAllMade(): Promise<void> {
+    await until(
+      'all StatefulSets are made',
+      () => this.#sets.list().length >= this.size,
+      deadlineMs,
+    );
+  }
+
+  /** Runs a pod for each StatefulSet. */
+  async runPods(): Promise<void> {
+    const sets = new Map(this.#sets.list().map((set) => [set.metadata.name, set]));
+    await this.#each(async (index) => {
+      const set = sets.get(`${nameOf(index)}-syncer`);
+      if (set) await runPod(this.#client, set, this.#addresses[index] ?? '');
+    });
+  }
+
+  async patchAll(spec: object): Promise<void> {
+    await this.#each(async (index) => {
+      await this.patch(index, spec);
+    });
+  }
+
+  async patch(index: number, spec: object): Promise<void> {
+    const ref = { namespace: namespaceOf(index), name: nameOf(index) };
+    await this.#client.patch(clusterSyncs, ref, { spec }, { signal, deadlineMs: 60_000 });
+  }
+
+  /** When a tool took a command first, of those after a time: milliseconds since 1970. */
+  takenAtMs(index: number, name: string, sinceMs: number): number | undefined {
+    const address = this.#addresses[index];
+    return this.#tools.commands.find(
+      (each) => each.address === address && each.name === name && each.atMs >= sinceMs,
+    )?.atMs;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack.disposeAsync();
+  }
+
+  async #each(task: (index: number) => Promise<void>): Promise<void> {
+    await inParallel(this.size, task);
+  }
+}
+
+function nameOf(index: number): string {
+  return `sync-${String(index).padStart(5, '0')}`;
+}
+
+function namespaceOf(index: number): string {
+  return `fleet-${Math.floor(index / perNamespace)}`;
+}
+
+async function makeSyncs(client: KubeClient, count: number, sourceUri: string): Promise<void> {
+  const uris = { 'old-uri': sourceUri, 'new-uri': 'mongodb://user:secret@new-uri/' };
+  for (let index = 0; index < count; index += perNamespace) {
+    const namespace = namespaceOf(index);
+    await client.create(namespaces, { metadata: { name: namespace } }, { signal });
+    for (const [name, uri] of Object.entries(uris)) {
+      const data = { uri: Buffer.from(uri).toString('base64') };
+      await client.create(secrets, { metadata: { namespace, name }, data }, { signal });
+    }
+  }
+  await inParallel(count, async (index) => {
+    const metadata = { namespace: namespaceOf(index), name: nameOf(index) };
+    await client.create<KubeObject>(clusterSyncs, { metadata, spec: smallestSpec } as never, {
+      signal,
+    });
+  });
+}
+
+async function inParallel(count: number, task: (index: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: parallel }, async () => {
+      while (next < count) await task(next++);
+    }),
+  );
+}

@@ -1,0 +1,67 @@
+// Lets the operator look after resources, Secrets and pods that come and go all the time, for hours, and looks whether it
+// holds more and more of anything. Exits with 1 if so.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { OperatorProcess } from '../../e2e/ground/operator-process.ts';
+import { SyncTools } from '../../e2e/ground/sync-tool/sync-tools.ts';
+import { OperatorGround, type Place } from '../../e2e/integration/operator/operator-ground.ts';
+import { collectGarbage, liveThrough } from './life.ts';
+import { growthOf, sampleOf, type Sample } from './samples.ts';
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '240' },
+    /** How many ClusterSyncs there are at a time. */
+    syncs: { type: 'string', default: '20' },
+  },
+});
+const totalMs = Number(values.minutes) * 60_000;
+const sampleCount = 40;
+/** With the options of the chart: else garbage is left lying for as long as there is room. */
+const nodeOptions = ['--max-semi-space-size=4', '--max-old-space-size=256'];
+
+await using ground = await OperatorGround.start();
+const places: Place[] = [];
+while (places.length < Number(values.syncs)) places.push(await ground.newPlace());
+const addresses = places.map(({ address }) => address);
+const times = { copyMs: 1_000, turnMs: 200 };
+await using tools = await SyncTools.start({
+  dialect: 'contract',
+  addresses,
+  port: 27182,
+  ...times,
+});
+const kubeconfig = ground.server.config().exportConfig();
+await using operator = await OperatorProcess.start({ kubeconfig, nodeOptions });
+await operator.untilReady();
+
+const endMs = performance.now() + totalMs;
+let lives = 0;
+const living = places.map(async (place) => {
+  while (performance.now() < endMs) {
+    await liveThrough(ground, tools, place);
+    lives += 1;
+  }
+});
+const samples: Sample[] = [];
+const sampling = (async () => {
+  while (performance.now() < endMs) {
+    await sleep(totalMs / sampleCount);
+    const sample = await sampleOf(operator, ground.client);
+    samples.push(sample);
+    console.log(JSON.stringify({ lives, ...sample }));
+  }
+})();
+const collecting = (async () => {
+  while (performance.now() < endMs) {
+    await collectGarbage(ground);
+    await sleep(500);
+  }
+})();
+await Promise.all([...living, sampling, collecting]);
+console.log(`${lives} ClusterSyncs have come and gone`);
+const grown = growthOf(samples);
+for (const line of grown) console.log(line);
+const failures = (await operator.log()).split('\n').filter((line) => line.includes('failed'));
+for (const line of failures.slice(0, 10)) console.log(line);
+process.exitCode = grown.length > 0 ? 1 : 0;

@@ -1,0 +1,99 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createGuardedFolder, type GuardedFolder } from './guarded-folder.ts';
+import { until } from './until.ts';
+
+const program = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.url));
+
+/** How an operator is started. */
+export interface OperatorSetup {
+  /** Text of a kubeconfig file. */
+  readonly kubeconfig: string;
+  /** Options of node. */
+  readonly nodeOptions?: readonly string[];
+  /** More options of the operator. */
+  readonly options?: Readonly<Record<string, string | number>>;
+}
+
+/** The operator in a process of its own. */
+export class OperatorProcess implements AsyncDisposable {
+  readonly #folder: GuardedFolder;
+  readonly #child: ChildProcess;
+  readonly #port: number;
+
+  private constructor(folder: GuardedFolder, child: ChildProcess, port: number) {
+    this.#folder = folder;
+    this.#child = child;
+    this.#port = port;
+  }
+
+  /** Starts it; waits for nothing. */
+  static async start({ kubeconfig, nodeOptions = [], options }: OperatorSetup) {
+    const folder = await createGuardedFolder();
+    const path = join(folder.path, 'kubeconfig');
+    await writeFile(path, kubeconfig, { mode: 0o600 });
+    const port = await freePort();
+    const all = {
+      kubeconfig: path,
+      port,
+      operandImage: 'example.dev/clustersync:test',
+      logLevel: 'warn',
+      ...options,
+    };
+    const args = Object.entries(all).map(([name, value]) => `--${name}=${value}`);
+    const command = [...nodeOptions, program, 'operator', ...args];
+    return new OperatorProcess(folder, folder.spawn(process.execPath, command, 'log'), port);
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  async untilReady(): Promise<void> {
+    await until('the operator listens', async () => {
+      return await fetch(`http://127.0.0.1:${this.#port}/readyz`).then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+    });
+  }
+
+  /** Its metrics, in the format of Prometheus. */
+  async metrics(): Promise<string> {
+    return await (await fetch(`http://127.0.0.1:${this.#port}/metrics`)).text();
+  }
+
+  async log(): Promise<string> {
+    return await readFile(join(this.#folder.path, 'log'), 'utf8');
+  }
+
+  /** Sends a signal: the default is that with which Kubernetes ends a pod. */
+  kill(signal: NodeJS.Signals = 'SIGTERM'): void {
+    this.#child.kill(signal);
+  }
+
+  /** Waits for its end. Its exit code; null where a signal has ended it. */
+  async ended(): Promise<number | null> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) {
+      await once(this.#child, 'exit');
+    }
+    return this.#child.exitCode;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#folder.remove();
+  }
+}
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const holder = createServer().listen(0, '127.0.0.1');
+  await once(holder, 'listening');
+  const { port } = holder.address() as AddressInfo;
+  await once(holder.close(), 'close');
+  return port;
+}

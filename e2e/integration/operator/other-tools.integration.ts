@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { findCondition } from '../../../operator/kube/conditions.ts';
+import type { DialectName } from '../../ground/sync-tool/dialects.ts';
+import { SyncTools } from '../../ground/sync-tool/sync-tools.ts';
+import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
+
+const image = 'example.dev/other-tool:1';
+
+describe('the operator with another sync tool, on a real API server', function () {
+  this.timeout(60_000);
+  let ground: OperatorGround;
+  let operator: RunningOperator;
+
+  before(async () => {
+    ground = await OperatorGround.start();
+    operator = new RunningOperator(ground.kubeconfig);
+  });
+
+  after(async () => {
+    await operator[Symbol.asyncDispose]();
+    await ground[Symbol.asyncDispose]();
+  });
+
+  async function syncWith(dialect: DialectName, spec: object = {}) {
+    const { namespace, address } = await ground.newPlace();
+    const setup = { dialect, addresses: [address], port: 27182, copyMs: 500, turnMs: 500 };
+    const tools = await SyncTools.start(setup);
+    await ground.createSync(namespace, { ...spec, syncer: { image } });
+    const set = await ground.untilMade(namespace, 'orders-syncer');
+    await ground.runPod(set, address);
+    const reach = async (expected: string) =>
+      await ground.untilSync(namespace, expected, (status) => outlook(status) === expected);
+    const stop = async (): Promise<void> => {
+      await tools[Symbol.asyncDispose]();
+    };
+    return { namespace, set, tools, reach, [Symbol.asyncDispose]: stop };
+  }
+
+  it('brings one that has what the contract has, and no more, to its commit and back', async () => {
+    const options = { reversible: true, enableUserWriteBlocking: true };
+    await using sync = await syncWith('contract', options);
+    const [container] = sync.set.spec?.template.spec?.containers ?? [];
+    assert.equal(container?.image, image);
+    assert.deepEqual(container.livenessProbe?.tcpSocket, { port: 'api' });
+    const copy = await ground.untilSync(
+      sync.namespace,
+      'the copy',
+      ({ phase, totals }) => phase === 'InitialCopy' && totals !== undefined,
+    );
+    assert.equal(copy.lagTimeSeconds, undefined);
+    const inSync = await sync.reach('True InSync');
+    assert.equal(inSync.totals?.percent, 100);
+    assert.equal(inSync.coordinatorID, 'old');
+    assert.equal(typeof inSync.lagTimeSeconds, 'number');
+    await ground.patchSync(sync.namespace, { state: 'Paused' });
+    await sync.reach('True Paused');
+    await ground.patchSync(sync.namespace, { state: 'Committed' });
+    const end = await sync.reach('True Committed');
+    assert.equal(end.canWrite, true);
+    await ground.patchSync(sync.namespace, { direction: 'Reverse', state: 'Running' });
+    const back = await sync.reach('True InSync');
+    assert.equal(back.direction, 'Reverse');
+    assert.deepEqual(sync.tools.taken, ['start', 'pause', 'resume', 'commit', 'reverse']);
+  });
+
+  it('brings one that says its state alone to its commit, and tells which command it lacks', async () => {
+    await using sync = await syncWith('least');
+    const inSync = await sync.reach('True InSync');
+    assert.equal(inSync.canCommit, true);
+    assert.equal(inSync.lagTimeSeconds, undefined);
+    assert.equal(inSync.totals, undefined);
+    await ground.patchSync(sync.namespace, { state: 'Paused' });
+    const refused = await sync.reach('False CommandNotSupported');
+    assert.equal(refused.phase, 'Stalled');
+    const { message = '' } = findCondition(refused.conditions, 'Stalled') ?? {};
+    assert.match(message, /the syncer old refuses pause with CommandNotSupported: HTTP 404/);
+    await ground.patchSync(sync.namespace, { state: 'Committed' });
+    await sync.reach('True Committed');
+    assert.deepEqual(sync.tools.taken, ['start', 'commit']);
+  });
+
+  it('brings one that speaks as mongosync does to its commit and back', async () => {
+    const options = { reversible: true, enableUserWriteBlocking: true };
+    await using sync = await syncWith('mongosync', options);
+    await sync.reach('False Starting');
+    await sync.reach('False InitialCopy');
+    const inSync = await sync.reach('True InSync');
+    assert.equal(inSync.coordinatorID, 'old');
+    assert.equal(typeof inSync.lagTimeSeconds, 'number');
+    await ground.patchSync(sync.namespace, { state: 'Committed' });
+    await sync.reach('True Committed');
+    await ground.patchSync(sync.namespace, { direction: 'Reverse', state: 'Running' });
+    await sync.reach('False Reversing');
+    await sync.reach('True InSync');
+    // Before it knows its state it takes nothing: nothing is sent.
+    const names = sync.tools.commands.map(({ name }) => name);
+    assert.deepEqual(names, ['start', 'commit', 'reverse']);
+  });
+});

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { pods, type StatefulSet } from '../../../operator/kube/builtin-resources.ts';
+import type { KubeClient } from '../../../operator/kube/client.ts';
+import { controllerReference } from '../../../operator/kube/owner.ts';
+import type { KubeObject } from '../../../operator/kube/resource.ts';
+
+const { signal } = new AbortController();
+
+/** Does what the controllers of Kubernetes and a kubelet would do: runs a pod of a StatefulSet. */
+export async function runPod(
+  client: KubeClient,
+  set: StatefulSet,
+  address: string,
+  { index = 0, containerID = 'test://1' } = {},
+): Promise<void> {
+  const { namespace = '' } = set.metadata;
+  const name = `${set.metadata.name}-${index}`;
+  const template = set.spec?.template;
+  const [container] = template?.spec?.containers ?? [];
+  assert.ok(template?.spec && container);
+  const { labels = {}, annotations = {} } = template.metadata ?? {};
+  if (!(await client.find(pods, { namespace, name }, { signal }))) {
+    const ownerReferences = [controllerReference(set)];
+    const metadata = { namespace, name, labels, annotations, ownerReferences };
+    await client.create<KubeObject>(pods, { metadata, spec: template.spec } as never, { signal });
+  }
+  const status = {
+    podIP: address,
+    podIPs: [{ ip: address }],
+    conditions: [{ type: 'Ready', status: 'True' }],
+    containerStatuses: [
+      {
+        name: container.name,
+        image: '',
+        imageID: '',
+        ready: true,
+        restartCount: 0,
+        containerID,
+        state: { running: {} },
+      },
+    ],
+  };
+  await client.patch(pods, { namespace, name }, { status }, { signal, subresource: 'status' });
+}
