@@ -2,8 +2,9 @@ import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import type { Pod, Secret, StatefulSet } from '../kube/builtin-resources.ts';
 import { isConditionTrue } from '../kube/conditions.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
-import type { Intent } from '../kube/resource.ts';
-import { baseUrlOf } from '../operand/http-api.ts';
+import { objectKey, type Intent } from '../kube/resource.ts';
+import { holderKey } from '../leases/lease-holder.ts';
+import { baseUrlOf, reasonFor } from '../operand/http-api.ts';
 import type { Command, MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
 import type { SecretValue } from '../operand/operand-store.ts';
@@ -16,6 +17,7 @@ import {
   type OperandObjects,
   type OperandSettings,
 } from '../operand/workload.ts';
+import type { Claim } from './destination-claims.ts';
 import {
   hashOfSecrets,
   instancesOf,
@@ -37,6 +39,8 @@ export interface World {
   readonly settings: OperandSettings;
   readonly source: SecretValue;
   readonly destination: SecretValue;
+  /** Whether the destination is this ClusterSync's. */
+  readonly claim: Claim;
   /** What the source says that it is. */
   readonly sourceView: SourceView;
   /** Of the syncers' API; undefined until its Secret has been made. */
@@ -98,10 +102,13 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     };
   });
   // Pods that run have read their Secrets: that one is gone is no reason to say that the sync does not go on.
-  const blocker = rejection ?? (world.statefulSet ? undefined : missing);
+  const unclaimed = troubleOfClaim(clusterSync, world.claim);
+  const blocker = rejection ?? unclaimed ?? (world.statefulSet ? undefined : missing);
   const status = statusOf({ clusterSync, nowMs, finding, instances: views, blocker });
   const isHandsOff =
-    clusterSync.spec.suspend || clusterSync.metadata.deletionTimestamp !== undefined;
+    clusterSync.spec.suspend ||
+    clusterSync.metadata.deletionTimestamp !== undefined ||
+    unclaimed !== undefined;
   const targets = targetsOf(views, world.token);
   const token = world.token ?? world.newToken;
   const secretsHash = secretsHashFor(world, token);
@@ -126,7 +133,9 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     ),
     events: eventsOf(clusterSync.status, status),
     requeueAfterMs: Math.min(
-      missing || rejection?.level === 'warning' || !finding.source ? waitingMs : resyncMs,
+      missing || unclaimed || rejection?.level === 'warning' || !finding.source
+        ? waitingMs
+        : resyncMs,
       ...(isSourceNew ? [0] : []),
       ...views.flatMap(({ observation }) => (observation ? dueMs(observation, nowMs) : [])),
     ),
@@ -136,6 +145,29 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
 function missingSecret({ source, destination }: World): Trouble | undefined {
   const [missing] = [source, destination].filter((secret) => secret.kind === 'missing');
   return missing && { reason: 'SecretNotFound', message: missing.description, level: 'warning' };
+}
+
+function troubleOfClaim({ metadata }: ClusterSync, claim: Claim): Trouble | undefined {
+  switch (claim.kind) {
+    case 'held':
+    case 'none':
+      return undefined;
+    case 'unreadable':
+      return {
+        reason: reasonFor('InvalidOption'),
+        message:
+          'the Secret of the destination: the connection string cannot be read (mongodb://...)',
+        level: 'stalled',
+      };
+    case 'taken': {
+      const key = holderKey(claim.holder);
+      const message =
+        key === objectKey(metadata)
+          ? `the destination (${claim.host}) is that of a former ClusterSync ${key}: this one goes on when the pods of that are gone`
+          : `the destination (${claim.host}) is that of the ClusterSync ${key}: this one goes on when that is deleted, and its pods are gone`;
+      return { reason: 'DestinationInUse', message, level: 'warning' };
+    }
+  }
 }
 
 /** Undefined when the pods cannot be made: what they are to read is not there, and was never. */
@@ -261,6 +293,7 @@ function eventsOf(
 
 /** Reasons for not being ready that somebody may want to know of, though they should pass. */
 const warningReasons = [
+  'DestinationInUse',
   'SecretNotFound',
   'SyncerUnreachable',
   'PodCrashLooping',

@@ -12,6 +12,8 @@ import { StatusWriter } from '../operand/status-writer.ts';
 import type { Trouble } from '../operand/trouble.ts';
 import type { OperandSettings } from '../operand/workload.ts';
 import { decide, type Decision } from './decide.ts';
+import type { Claim, DestinationClaims } from './destination-claims.ts';
+import { destinationHosts } from './destination-hosts.ts';
 import { instancesOf, syncerName } from './resources.ts';
 import { isSourceAsked } from './source.ts';
 import type { SourceTopologies, SourceView } from './source-topologies.ts';
@@ -25,10 +27,14 @@ export interface ClusterSyncReconcilerOptions {
   readonly store: OperandStore;
   readonly monitor: OperandMonitor<SyncerProgress, SyncerCommand>;
   readonly sources: SourceTopologies;
+  readonly claims: DestinationClaims;
   readonly recorder: EventRecorder;
   readonly settings: OperandSettings;
   readonly clock?: Clock;
 }
+
+/** Pods that are being ended are waited for. */
+const releaseAgainMs = 3_000;
 
 /** Reads the world, lets {@link decide} say what to do, and does it. */
 export class ClusterSyncReconciler {
@@ -50,7 +56,8 @@ export class ClusterSyncReconciler {
       monitor.forget(key);
       this.#options.sources.forget(key);
       this.#status.forget(key);
-      return {};
+      const isLeft = await this.#options.claims.release(key, signal);
+      return isLeft ? { requeueAfterMs: releaseAgainMs } : {};
     }
     const clusterSync = this.#status.current(cached);
     let decision = await this.#decide(clusterSync, undefined, signal);
@@ -83,11 +90,13 @@ export class ClusterSyncReconciler {
     const { source, destination } = clusterSync.spec;
     const name = syncerName(clusterSync);
     const sourceValue = await store.secretValue(clusterSync, source.uriSecretRef, signal);
+    const destinationValue = await store.secretValue(clusterSync, destination.uriSecretRef, signal);
     return decide(clusterSync, {
       settings,
       source: sourceValue,
       sourceView: this.#viewOf(clusterSync, sourceValue),
-      destination: await store.secretValue(clusterSync, destination.uriSecretRef, signal),
+      destination: destinationValue,
+      claim: await this.#claim(clusterSync, destinationValue, signal),
       token: await store.token(clusterSync, name, signal),
       newToken: randomBytes(32).toString('hex'),
       statefulSet: store.statefulSet(clusterSync, name),
@@ -105,10 +114,23 @@ export class ClusterSyncReconciler {
     const { sources } = this.#options;
     const key = objectKey(clusterSync.metadata);
     if (isSourceAsked(clusterSync) && uri.kind === 'found') {
-      // As the syncer reads it from its file.
-      return sources.view(key, Buffer.from(uri.value, 'base64').toString().trim());
+      return sources.view(key, connectionString(uri.value));
     }
     sources.forget(key);
     return { kind: 'unknown' };
   }
+
+  async #claim(clusterSync: ClusterSync, uri: SecretValue, signal: AbortSignal): Promise<Claim> {
+    const { metadata, spec } = clusterSync;
+    const isHandsOff = spec.suspend || metadata.deletionTimestamp !== undefined;
+    if (isHandsOff || uri.kind === 'missing') return { kind: 'none' };
+    const hosts = destinationHosts(connectionString(uri.value), metadata.namespace ?? '');
+    if (!hosts) return { kind: 'unreadable' };
+    return await this.#options.claims.claim(clusterSync, hosts, signal);
+  }
+}
+
+/** As the syncer reads it from its file. */
+function connectionString(base64: string): string {
+  return Buffer.from(base64, 'base64').toString().trim();
 }

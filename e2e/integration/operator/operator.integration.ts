@@ -395,6 +395,13 @@ describe('the operator, on a real API server', function () {
     await until('the metrics are gone', async () => !(await metrics()).includes(series));
     // No garbage collector here: the objects of the first one are still there, and not the namesake's.
     await ground.createSync(namespace);
+    const waiting = await ground.untilSync(
+      namespace,
+      'it waits for what is left',
+      (status) => outlook(status) === 'False DestinationInUse',
+    );
+    assert.match(findCondition(waiting.conditions, 'Ready')?.message ?? '', /a former ClusterSync/);
+    await client.delete(statefulSets, { namespace, name: 'orders-syncer' }, { signal });
     await ground.untilSync(
       namespace,
       'the conflict is told',

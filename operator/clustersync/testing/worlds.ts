@@ -49,6 +49,7 @@ export function emptyWorld(parts: Partial<World> = {}): World {
     },
     source: { kind: 'found', value: 'b2xk' },
     destination: { kind: 'found', value: 'bmV3' },
+    claim: { kind: 'held' },
     sourceView: { kind: 'unknown' },
     token: undefined,
     newToken: 'fresh-token',

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { clusterSyncs } from '../../../operator/api/clustersync.ts';
+import {
+  leases,
+  pods,
+  secrets,
+  statefulSets,
+  type Lease,
+} from '../../../operator/kube/builtin-resources.ts';
+import type { KubeClient } from '../../../operator/kube/client.ts';
+import { findCondition } from '../../../operator/kube/conditions.ts';
+import { until } from '../../ground/until.ts';
+import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
+import { applying, StandIn } from './stand-in.ts';
+
+const signal = new AbortController().signal;
+
+describe('the life cycle of a ClusterSync, on a real API server', function () {
+  this.timeout(60_000);
+  let ground: OperatorGround;
+  let client: KubeClient;
+  let operator: RunningOperator;
+
+  before(async () => {
+    ground = await OperatorGround.start();
+    ({ client } = ground);
+    operator = new RunningOperator(ground.kubeconfig);
+  });
+
+  after(async () => {
+    await operator[Symbol.asyncDispose]();
+    await ground[Symbol.asyncDispose]();
+  });
+
+  /** Those of destinations, of the ClusterSyncs of a namespace. */
+  async function claimsOf(namespace: string): Promise<readonly Lease[]> {
+    const { items } = await client.list(leases, { namespace: 'default', signal });
+    return items.filter(({ spec }) => spec?.holderIdentity?.startsWith(`${namespace}/`));
+  }
+
+  /** Waits until the operator has reconciled ClusterSyncs so often again. */
+  async function passes(count: number): Promise<void> {
+    const counted = async (): Promise<number> => {
+      if (operator.port === 0) return 0;
+      const metrics = await (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
+      const series = /^controller_runtime_reconcile_total\{controller="clustersync".*\} (\d+)$/gm;
+      return [...metrics.matchAll(series)].reduce((sum, [, each]) => sum + Number(each), 0);
+    };
+    const before = await counted();
+    await until('some more passes', async () => (await counted()) >= before + count);
+  }
+
+  it('has one sync at a time to a destination, whoever comes first and however it is written', async () => {
+    const { namespace, address } = await ground.newPlace();
+    const other = await ground.newPlace();
+    await using syncer = await StandIn.start(address, 27182, { progress: applying });
+    const first = await ground.createSync(namespace);
+    const set = await ground.untilMade(namespace, 'orders-syncer');
+    await ground.runPod(set, address);
+    await ground.untilSync(namespace, 'in sync', (status) => outlook(status) === 'True InSync');
+
+    const uri = `mongodb://me:secret@10.9.8.7,${namespace.toUpperCase()}.new-uri:27017/?tls=true`;
+    const data = { uri: Buffer.from(uri).toString('base64') };
+    await client.patch(
+      secrets,
+      { namespace: other.namespace, name: 'new-uri' },
+      { data },
+      { signal },
+    );
+    await ground.createSync(other.namespace);
+    const waiting = await ground.untilSync(
+      other.namespace,
+      'it waits',
+      (status) => outlook(status) === 'False DestinationInUse',
+    );
+    const message = findCondition(waiting.conditions, 'Ready')?.message ?? '';
+    assert.ok(message.includes(`${namespace}.new-uri:27017`), message);
+    assert.ok(message.includes(`ClusterSync ${namespace}/orders`), message);
+    const nothingBegun = async (): Promise<void> => {
+      for (const resource of [statefulSets, secrets] as const) {
+        assert.equal(await ground.get(resource, other.namespace, 'orders-syncer'), undefined);
+      }
+    };
+    await nothingBegun();
+
+    // Another operator finds the same.
+    await operator[Symbol.asyncDispose]();
+    operator = new RunningOperator(ground.kubeconfig);
+    await passes(2);
+
+    assert.deepEqual(syncer.commandNames, []);
+    // Deleted: but its pod may work on until it is gone, which is for others than the operator to see to.
+    await client.delete(clusterSyncs, first.metadata, { signal });
+    await client.delete(statefulSets, set.metadata, { signal });
+    await passes(3);
+    await nothingBegun();
+    assert.equal((await claimsOf(namespace)).length, 1);
+    await client.delete(
+      pods,
+      { namespace, name: 'orders-syncer-0' },
+      { signal, gracePeriodSeconds: 0 },
+    );
+    await ground.untilMade(other.namespace, 'orders-syncer');
+    assert.equal((await claimsOf(namespace)).length, 0);
+    assert.deepEqual(
+      (await claimsOf(other.namespace))
+        .map(({ metadata }) => metadata.annotations?.['clustersync.dev/destination-host'])
+        .sort(),
+      ['10.9.8.7:27017', `${namespace}.new-uri:27017`],
+    );
+    assert.doesNotMatch(
+      JSON.stringify(await client.list(leases, { namespace: 'default', signal })),
+      /secret/,
+    );
+  });
+
+  it('gives a destination back that nobody claims any more, also where no operator saw the deletion', async () => {
+    const { namespace } = await ground.newPlace();
+    const sync = await ground.createSync(namespace);
+    const set = await ground.untilMade(namespace, 'orders-syncer');
+    assert.equal((await claimsOf(namespace)).length, 1);
+    await operator[Symbol.asyncDispose]();
+    await client.delete(clusterSyncs, sync.metadata, { signal });
+    await client.delete(statefulSets, set.metadata, { signal });
+    operator = new RunningOperator(ground.kubeconfig);
+    await until('it is given back', async () => (await claimsOf(namespace)).length === 0);
+  });
+});
