@@ -30,7 +30,7 @@ import type { InstanceView } from './instance-trouble.ts';
 import { findingOf, type SourceFinding } from './source.ts';
 import type { SourceView } from './source-topologies.ts';
 import { isAtLeast, isTheOtherWay, stageOf } from './stage.ts';
-import { isCommittedIn, mayBegin, statusOf } from './status.ts';
+import { isAtRest, isCommittedIn, mayBegin, statusOf } from './status.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
 /** Everything that a decision depends on, beside the resource. */
@@ -81,6 +81,10 @@ export interface Decision {
 /** Secrets are looked at again after this time, and whatever an event might have missed. */
 const resyncMs = 15_000;
 const waitingMs = 3_000;
+/** Where there are no pods, events of what was made are all that matters. */
+const restMs = 600_000;
+
+const noTargets: ReadonlyMap<string, MonitorTarget> = new Map();
 
 /** What to do for a ClusterSync. It depends on nothing but its arguments. */
 export function decide(clusterSync: ClusterSync, world: World): Decision {
@@ -109,9 +113,11 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     clusterSync.spec.suspend ||
     clusterSync.metadata.deletionTimestamp !== undefined ||
     unclaimed !== undefined;
-  const targets = targetsOf(views, world.token);
+  const isResting = isAtRest(clusterSync);
+  const targets = isResting ? noTargets : targetsOf(views, world.token);
   const token = world.token ?? world.newToken;
   const secretsHash = secretsHashFor(world, token);
+  const isWaiting = missing ?? unclaimed ?? (rejection?.level === 'warning' || !finding.source);
   return {
     token:
       isHandsOff || world.token !== undefined
@@ -123,7 +129,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     objects:
       isHandsOff || secretsHash === undefined || instances.length === 0
         ? undefined
-        : syncerObjects(clusterSync, instances, secretsHash, settings),
+        : syncerObjects(clusterSync, { instances, isResting, secretsHash }, settings),
     targets,
     commands: isHandsOff ? [] : commandsOf(clusterSync, views, finding, nowMs),
     status,
@@ -133,9 +139,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     ),
     events: eventsOf(clusterSync.status, status),
     requeueAfterMs: Math.min(
-      missing || unclaimed || rejection?.level === 'warning' || !finding.source
-        ? waitingMs
-        : resyncMs,
+      isResting ? restMs : isWaiting ? waitingMs : resyncMs,
       ...(isSourceNew ? [0] : []),
       ...views.flatMap(({ observation }) => (observation ? dueMs(observation, nowMs) : [])),
     ),

@@ -47,6 +47,7 @@ export function statusOf(input: StatusInput): ClusterSyncStatus {
   // What is committed stays so, whatever becomes of the pods.
   const { direction } = clusterSync.spec;
   const wasCommitted = isCommittedIn(clusterSync);
+  const isResting = isAtRest(clusterSync);
   const stages = progresses.map((progress) => stageOf(progress, direction));
   const stage = wasCommitted ? 'committed' : slowest(stages);
   const trouble =
@@ -93,7 +94,7 @@ export function statusOf(input: StatusInput): ClusterSyncStatus {
       nowMs,
     ),
     ...(finding.source && { source: finding.source }),
-    ...(instances.length > 0 && { readyInstances: readinessOf(instances) }),
+    ...(instances.length > 0 && { readyInstances: readinessOf(instances, isResting) }),
     ...(towards !== undefined && { direction: towards }),
     ...(coordinatorID !== undefined && { coordinatorID }),
     ...totalsOf(progresses, stage),
@@ -104,7 +105,7 @@ export function statusOf(input: StatusInput): ClusterSyncStatus {
     ...(committedAt !== undefined && { committedAt }),
     instances: instances.map((view, index) => {
       const shown = fitting(progresses[index]?.raw, maxProgressBytes / instances.length);
-      return instanceStatus(view, shown, nowMs);
+      return instanceStatus(view, shown, { nowMs, isResting });
     }),
   };
 }
@@ -172,6 +173,17 @@ export function isCommittedIn({ spec, status }: ClusterSync): boolean {
   return (status?.direction ?? 'Forward') === spec.direction;
 }
 
+/**
+ * Whether the syncers have nothing to do any more, and all that they had to say is on record: they have no pods then. Those of a
+ * reversible sync go on watching the oplog that a reversal needs.
+ */
+export function isAtRest(clusterSync: ClusterSync): boolean {
+  const { spec, status } = clusterSync;
+  if (spec.reversible || !isCommittedIn(clusterSync) || status?.canWrite === false) return false;
+  const instances = status?.instances ?? [];
+  return instances.every(({ progress }) => progress?.['state'] === 'COMMITTED');
+}
+
 /** Whether a sync may be begun: never over data that may be in use, since a commit that is long past. */
 export function mayBegin({ spec, status }: ClusterSync): boolean {
   return spec.direction === 'Forward' && status?.committedAt === undefined;
@@ -220,8 +232,9 @@ function behindOthers(instances: readonly InstanceView[], stages: readonly Stage
   return behind.length < instances.length ? behind.map(({ instance }) => instance.id) : [];
 }
 
-function readinessOf(instances: readonly InstanceView[]): string {
-  return `${instances.filter(({ pod }) => pod?.isReady).length}/${instances.length}`;
+function readinessOf(instances: readonly InstanceView[], isResting: boolean): string {
+  const ready = instances.filter(({ pod }) => pod?.isReady).length;
+  return `${ready}/${isResting ? 0 : instances.length}`;
 }
 
 /** While another instance takes over, some still name the former coordinator: who says so of itself is right. */
@@ -279,9 +292,9 @@ function canWriteOf(
 function instanceStatus(
   { instance, pod, observation }: InstanceView,
   progress: SyncerProgress['raw'] | undefined,
-  nowMs: number,
+  { nowMs, isResting }: { readonly nowMs: number; readonly isResting: boolean },
 ): InstanceStatus {
-  const error = errorText({ pod, observation, nowMs });
+  const error = isResting ? undefined : errorText({ pod, observation, nowMs });
   return {
     id: instance.id,
     pod: instance.podName,

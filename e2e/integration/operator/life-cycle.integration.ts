@@ -125,4 +125,31 @@ describe('the life cycle of a ClusterSync, on a real API server', function () {
     operator = new RunningOperator(ground.kubeconfig);
     await until('it is given back', async () => (await claimsOf(namespace)).length === 0);
   });
+
+  it('forgets a deleted sync: its metrics are gone, and a namesake begins anew', async () => {
+    const { namespace } = await ground.newPlace();
+    const first = await ground.createSync(namespace);
+    await ground.untilMade(namespace, 'orders-syncer');
+    await ground.untilSync(namespace, 'it has a status', () => true);
+    const metrics = async (): Promise<string> =>
+      await (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
+    const series = `clustersync_condition{namespace="${namespace}",name="orders",condition="Ready"} 0`;
+    await until('the metrics have it', async () => (await metrics()).includes(series));
+    await client.delete(clusterSyncs, first.metadata, { signal });
+    await until('the metrics are gone', async () => !(await metrics()).includes(series));
+    // No garbage collector here: the objects of the first one are still there, and not the namesake's.
+    await ground.createSync(namespace);
+    const waiting = await ground.untilSync(
+      namespace,
+      'it waits for what is left',
+      (status) => outlook(status) === 'False DestinationInUse',
+    );
+    assert.match(findCondition(waiting.conditions, 'Ready')?.message ?? '', /a former ClusterSync/);
+    await client.delete(statefulSets, { namespace, name: 'orders-syncer' }, { signal });
+    await ground.untilSync(
+      namespace,
+      'the conflict is told',
+      (status) => outlook(status) === 'False NameConflict',
+    );
+  });
 });

@@ -8,6 +8,7 @@ import {
   events,
   leases,
   networkPolicies,
+  pods,
   secrets,
   services,
   statefulSets,
@@ -152,6 +153,16 @@ describe('the operator, on a real API server', function () {
     assert.equal(end.observedGeneration, 2);
     assert.deepEqual(syncer.commandNames, ['start', 'commit']);
     assert.deepEqual(syncer.commands[1]?.body, {});
+    await until(
+      'nothing idles',
+      async () =>
+        (await ground.get(statefulSets, namespace, 'orders-syncer'))?.spec?.replicas === 0,
+    );
+    await client.delete(
+      pods,
+      { namespace, name: 'orders-syncer-0' },
+      { signal, gracePeriodSeconds: 0 },
+    );
 
     // the verdict
     let check: SyncVerification | undefined;
@@ -166,6 +177,17 @@ describe('the operator, on a real API server', function () {
       'the verifier is removed',
       async () => (await ground.get(statefulSets, namespace, 'check-verifier')) === undefined,
     );
+
+    // what is left
+    const rest = await ground.untilSync(
+      namespace,
+      'no pods',
+      ({ readyInstances }) => readyInstances === '0/0',
+    );
+    assert.equal(outlook(rest), 'True Committed');
+    assert.deepEqual(rest.instances, [
+      { id: 'old', pod: 'orders-syncer-0', ready: false, progress: committed },
+    ]);
 
     // what it told people
     await until('the events are written', async () => {
@@ -380,33 +402,6 @@ describe('the operator, on a real API server', function () {
     const polls = syncer.polls;
     await until('some more polls', () => syncer.polls >= polls + 4);
     assert.deepEqual(await versions(), before);
-  });
-
-  it('forgets a deleted sync: its metrics are gone, and a namesake begins anew', async () => {
-    const { namespace } = await ground.newPlace();
-    const first = await ground.createSync(namespace);
-    await ground.untilMade(namespace, 'orders-syncer');
-    await ground.untilSync(namespace, 'it has a status', () => true);
-    const metrics = async (): Promise<string> =>
-      await (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
-    const series = `clustersync_condition{namespace="${namespace}",name="orders",condition="Ready"} 0`;
-    await until('the metrics have it', async () => (await metrics()).includes(series));
-    await client.delete(clusterSyncs, first.metadata, { signal });
-    await until('the metrics are gone', async () => !(await metrics()).includes(series));
-    // No garbage collector here: the objects of the first one are still there, and not the namesake's.
-    await ground.createSync(namespace);
-    const waiting = await ground.untilSync(
-      namespace,
-      'it waits for what is left',
-      (status) => outlook(status) === 'False DestinationInUse',
-    );
-    assert.match(findCondition(waiting.conditions, 'Ready')?.message ?? '', /a former ClusterSync/);
-    await client.delete(statefulSets, { namespace, name: 'orders-syncer' }, { signal });
-    await ground.untilSync(
-      namespace,
-      'the conflict is told',
-      (status) => outlook(status) === 'False NameConflict',
-    );
   });
 
   it('is ready, and hands its work over when it is stopped', async () => {

@@ -251,7 +251,7 @@ export interface ClusterSyncStatus {
     shards: string[];
   };
   /**
-   * How many instances have a pod that is ready, of how many there are; as 2/3.
+   * How many instances have a pod that is ready, of how many are to have one; as 2/3. After the commit of a sync that is not reversible none is to have one.
    */
   readyInstances?: string;
   /**
@@ -314,7 +314,7 @@ export interface InstanceStatus {
    */
   pod?: string;
   /**
-   * Whether its pod is ready.
+   * Whether it has a pod that is ready.
    */
   ready?: boolean;
   /**
