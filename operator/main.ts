@@ -9,6 +9,8 @@ import { DestinationClaims } from './clustersync/destination-claims.ts';
 import { ClusterSyncReconciler } from './clustersync/reconcile.ts';
 import { SourceTopologies } from './clustersync/source-topologies.ts';
 import { syncerApi, type SyncerCommand, type SyncerProgress } from './clustersync/syncer-client.ts';
+import { HoldKeeper } from './commit/hold-keeper.ts';
+import { Workloads } from './commit/workloads.ts';
 import { leases, networkPolicies, pods, services, statefulSets } from './kube/builtin-resources.ts';
 import { KubeClient } from './kube/client.ts';
 import { Controller, type Reconcile } from './kube/controller.ts';
@@ -18,6 +20,7 @@ import { LeaderElector } from './kube/leader-election.ts';
 import { KubeMetrics } from './kube/metrics.ts';
 import type { KubeObject, Resource } from './kube/resource.ts';
 import { LeaseBook } from './leases/lease-book.ts';
+import { holderKey, type LeaseHolder } from './leases/lease-holder.ts';
 import { registerResourceMetrics } from './metrics.ts';
 import { OperandMonitor, type OperandApi } from './operand/monitor.ts';
 import { managedSelector } from './operand/names.ts';
@@ -210,10 +213,14 @@ function runClusterSyncs(
   const { client, recorder, settings, caches, logger, options } = foundation;
   const namespaces = watchedNamespaces(options);
   const book = new LeaseBook(client, options.leaseNamespace, caches.leases);
-  const claims = new DestinationClaims(book, {
-    ...caches,
-    isWatched: (namespace) => namespaces.length === 0 || namespaces.includes(namespace),
-  });
+  // Of a namespace that another operator looks after, it is that one's to say who is gone.
+  const isWatched = (namespace: string): boolean =>
+    namespaces.length === 0 || namespaces.includes(namespace);
+  const isGone = (holder: LeaseHolder): boolean =>
+    isWatched(holder.namespace) &&
+    caches.clusterSyncs.get(holderKey(holder))?.metadata.uid !== holder.uid;
+  const claims = new DestinationClaims(book, { ...caches, isGone });
+  const holds = new HoldKeeper(book, new Workloads(client), isGone);
   return runController<SyncerProgress, SyncerCommand>(foundation, leading, {
     name: 'clustersync',
     api: syncerApi,
@@ -226,6 +233,8 @@ function runClusterSyncs(
         monitor,
         sources,
         claims,
+        holds,
+        syncVerifications: caches.syncVerifications,
         recorder,
         settings,
       });

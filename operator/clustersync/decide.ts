@@ -17,6 +17,8 @@ import {
   type OperandObjects,
   type OperandSettings,
 } from '../operand/workload.ts';
+import { planCommit, type CommitStep } from '../commit/plan.ts';
+import { commitFacts, commitStatus, type CommitWorld } from './commit-facts.ts';
 import type { Claim } from './destination-claims.ts';
 import {
   hashOfSecrets,
@@ -30,7 +32,7 @@ import type { InstanceView } from './instance-trouble.ts';
 import { findingOf, type SourceFinding } from './source.ts';
 import type { SourceView } from './source-topologies.ts';
 import { isAtLeast, isTheOtherWay, stageOf } from './stage.ts';
-import { isAtRest, isCommittedIn, mayBegin, statusOf } from './status.ts';
+import { assess, isAtRest, isCommittedIn, mayBegin, statusOf } from './status.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
 /** Everything that a decision depends on, beside the resource. */
@@ -41,6 +43,7 @@ export interface World {
   readonly destination: SecretValue;
   /** Whether the destination is this ClusterSync's. */
   readonly claim: Claim;
+  readonly commit: CommitWorld;
   /** What the source says that it is. */
   readonly sourceView: SourceView;
   /** Of the syncers' API; undefined until its Secret has been made. */
@@ -71,6 +74,8 @@ export interface Decision {
   readonly targets: ReadonlyMap<string, MonitorTarget>;
   /** To be sent all at the same time. */
   readonly commands: readonly InstanceCommand[];
+  /** For an automatic commit. */
+  readonly commit: CommitStep;
   readonly status: ClusterSyncStatus;
   /** True while a process has not been asked for the first time: what is known from before is still the best. */
   readonly isStatusPending: boolean;
@@ -81,6 +86,8 @@ export interface Decision {
 /** Secrets are looked at again after this time, and whatever an event might have missed. */
 const resyncMs = 15_000;
 const waitingMs = 3_000;
+/** What a commit waits for is not watched. */
+const commitMs = 1_000;
 /** Where there are no pods, events of what was made are all that matters. */
 const restMs = 600_000;
 
@@ -108,7 +115,17 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   // Pods that run have read their Secrets: that one is gone is no reason to say that the sync does not go on.
   const unclaimed = troubleOfClaim(clusterSync, world.claim);
   const blocker = rejection ?? unclaimed ?? (world.statefulSet ? undefined : missing);
-  const status = statusOf({ clusterSync, nowMs, finding, instances: views, blocker });
+  const input = { clusterSync, nowMs, finding, instances: views, blocker };
+  const assessment = assess(input);
+  const facts = commitFacts(
+    { ...input, assessment, isUnclaimed: unclaimed !== undefined },
+    world.commit,
+  );
+  const plan = clusterSync.spec.suspend ? undefined : planCommit(facts);
+  const status = statusOf(input, assessment, {
+    status: commitStatus(facts, plan),
+    trouble: plan?.trouble,
+  });
   const isHandsOff =
     clusterSync.spec.suspend ||
     clusterSync.metadata.deletionTimestamp !== undefined ||
@@ -131,7 +148,15 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
         ? undefined
         : syncerObjects(clusterSync, { instances, isResting, secretsHash }, settings),
     targets,
-    commands: isHandsOff ? [] : commandsOf(clusterSync, views, finding, nowMs),
+    commands: isHandsOff
+      ? []
+      : commandsOf(clusterSync, {
+          views,
+          source: finding,
+          mayCommit: plan?.step.kind === 'send',
+          nowMs,
+        }),
+    commit: plan?.step ?? { kind: 'none' },
     status,
     isStatusPending: views.some(
       ({ instance, observation }) =>
@@ -140,6 +165,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     events: eventsOf(clusterSync.status, status),
     requeueAfterMs: Math.min(
       isResting ? restMs : isWaiting ? waitingMs : resyncMs,
+      ...((facts.hold ?? plan?.trouble?.level === 'waiting') ? [commitMs] : []),
       ...(isSourceNew ? [0] : []),
       ...views.flatMap(({ observation }) => (observation ? dueMs(observation, nowMs) : [])),
     ),
@@ -198,13 +224,20 @@ function targetsOf(
   return targets;
 }
 
+/** What the commands follow from, beside the resource. */
+interface CommandInput {
+  readonly views: readonly InstanceView[];
+  readonly source: SourceFinding;
+  /** Whether an automatic commit has come so far that it is sent. */
+  readonly mayCommit: boolean;
+  readonly nowMs: number;
+}
+
 function commandsOf(
   clusterSync: ClusterSync,
-  views: readonly InstanceView[],
-  source: SourceFinding,
-  nowMs: number,
+  { views, source, mayCommit, nowMs }: CommandInput,
 ): InstanceCommand[] {
-  const { state, direction } = clusterSync.spec;
+  const { state, direction, commit } = clusterSync.spec;
   if (isCommittedIn(clusterSync)) return [];
   const progresses = views.map(({ observation }) => observation && progressOf(observation, nowMs));
   const calls = (name: SyncerCommand, body: object = {}) =>
@@ -224,8 +257,8 @@ function commandsOf(
   const canCommit = progresses.every(
     (progress) => progress?.canCommit && !isTheOtherWay(progress, direction),
   );
-  const isCommitCalledFor =
-    isCommitting || (state === 'Committed' && canCommit && source.isConfirmed);
+  const isWanted = commit.mode === 'Automatic' ? mayCommit : state === 'Committed';
+  const isCommitCalledFor = isCommitting || (isWanted && canCommit && source.isConfirmed);
   // All are to be started at the same time: one that is not there yet is waited for.
   const areAllThere = progresses.every((progress) => progress !== undefined);
   return [
@@ -285,6 +318,12 @@ function eventsOf(
     const way = next.direction === 'Reverse' ? 'from destination to source' : 'forward again';
     normal('Reversed', 'Reverse', `the sync goes ${way}; nothing is copied anew`);
   }
+  if (next.commit?.workloads && !former?.commit?.workloads) {
+    normal('StoppingWorkloads', 'Scale', 'workloads are scaled to zero for the commit');
+  }
+  if (former?.commit?.workloads && !next.commit?.workloads) {
+    normal('WorkloadsReleased', 'Scale', 'the workloads are not held at zero any more');
+  }
   if (next.phase === 'Committing' && former?.phase !== 'Committing') {
     normal('Committing', 'Commit', 'the commit is being carried out');
   }
@@ -298,6 +337,7 @@ function eventsOf(
 /** Reasons for not being ready that somebody may want to know of, though they should pass. */
 const warningReasons = [
   'DestinationInUse',
+  'CommitUnknown',
   'SecretNotFound',
   'SyncerUnreachable',
   'PodCrashLooping',

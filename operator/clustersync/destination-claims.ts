@@ -25,11 +25,10 @@ export type Claim =
 
 /** What tells whether a holder is still there. */
 export interface ClaimWitnesses {
-  readonly clusterSyncs: ObjectLookup<ClusterSync>;
+  /** Whether a ClusterSync is known not to be there any more. */
+  readonly isGone: (holder: LeaseHolder) => boolean;
   readonly statefulSets: ObjectLookup<StatefulSet>;
   readonly pods: ObjectLookup<Pod>;
-  /** Whether this operator looks after a namespace: of others it knows nothing. */
-  readonly isWatched: (namespace: string) => boolean;
 }
 
 const prefix = 'clustersync-destination-';
@@ -71,7 +70,7 @@ export class DestinationClaims {
     let isLeft = false;
     for (const lease of this.#claims()) {
       const holder = readHolder(lease);
-      if (!holder || holderKey(holder) !== key || this.#isThere(holder)) continue;
+      if (!holder || holderKey(holder) !== key || !this.#witnesses.isGone(holder)) continue;
       if (this.#isAtWork(holder)) isLeft = true;
       else if (!(await this.#book.remove(lease.metadata.name, signal))) isLeft = true;
     }
@@ -92,7 +91,7 @@ export class DestinationClaims {
       const lease = this.#book.get(name);
       const holder = lease && readHolder(lease);
       if (holder?.uid === claimant.uid) return undefined;
-      if (holder && (this.#isThere(holder) || this.#isAtWork(holder))) {
+      if (holder && (!this.#witnesses.isGone(holder) || this.#isAtWork(holder))) {
         return { kind: 'taken', host, holder };
       }
       const { spec, annotations } = heldBy(claimant);
@@ -100,13 +99,6 @@ export class DestinationClaims {
       if (await this.#book.put(name, draft, signal)) return undefined;
     }
     throw new Error(`the Lease ${name} is changed all the time`);
-  }
-
-  /** Of a namespace that another operator looks after, it is that one's to say that the holder is gone. */
-  #isThere(holder: LeaseHolder): boolean {
-    const { clusterSyncs, isWatched } = this.#witnesses;
-    if (!isWatched(holder.namespace)) return true;
-    return clusterSyncs.get(holderKey(holder))?.metadata.uid === holder.uid;
   }
 
   /** Whether something is left of a ClusterSync that is gone: its pods work on for up to their grace period. */

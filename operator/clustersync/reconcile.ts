@@ -1,17 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { clusterSyncs, type ClusterSync, type ClusterSyncStatus } from '../api/clustersync.ts';
+import type { SyncVerification } from '../api/sync-verification.ts';
+import type { HoldKeeper } from '../commit/hold-keeper.ts';
+import type { CommitStep } from '../commit/plan.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { systemClock, type Clock } from '../kube/clock.ts';
 import type { ReconcileContext, ReconcileResult } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import { objectKey } from '../kube/resource.ts';
+import { holderOf } from '../leases/lease-holder.ts';
 import type { OperandMonitor } from '../operand/monitor.ts';
 import type { ObjectLookup } from '../operand/object-cache.ts';
 import type { OperandStore, SecretValue } from '../operand/operand-store.ts';
 import { StatusWriter } from '../operand/status-writer.ts';
-import type { Trouble } from '../operand/trouble.ts';
 import type { OperandSettings } from '../operand/workload.ts';
-import { decide, type Decision } from './decide.ts';
+import type { CommitWorld } from './commit-facts.ts';
+import { decide, type Decision, type World } from './decide.ts';
 import type { Claim, DestinationClaims } from './destination-claims.ts';
 import { destinationHosts } from './destination-hosts.ts';
 import { instancesOf, syncerName } from './resources.ts';
@@ -28,19 +32,25 @@ export interface ClusterSyncReconcilerOptions {
   readonly monitor: OperandMonitor<SyncerProgress, SyncerCommand>;
   readonly sources: SourceTopologies;
   readonly claims: DestinationClaims;
+  readonly holds: HoldKeeper;
+  readonly syncVerifications: ObjectLookup<SyncVerification>;
   readonly recorder: EventRecorder;
   readonly settings: OperandSettings;
   readonly clock?: Clock;
 }
 
 /** Pods that are being ended are waited for. */
-const releaseAgainMs = 3_000;
+const releaseAgainMs = 1_000;
+/** A step that others undo at once is not to keep the operator busy. */
+const nextStepMs = 100;
 
 /** Reads the world, lets {@link decide} say what to do, and does it. */
 export class ClusterSyncReconciler {
   readonly #options: ClusterSyncReconcilerOptions;
   readonly #clock: Clock;
   readonly #status: StatusWriter<ClusterSyncStatus, ClusterSync>;
+  /** The ClusterSyncs of which no namesake has left anything. */
+  readonly #settledUids = new Map<string, string>();
 
   constructor(options: ClusterSyncReconcilerOptions) {
     this.#options = options;
@@ -50,21 +60,27 @@ export class ClusterSyncReconciler {
 
   /** One pass for the ClusterSync of a key. */
   async reconcile(key: string, { signal, logger }: ReconcileContext): Promise<ReconcileResult> {
-    const { monitor, store, recorder } = this.#options;
+    const { monitor, store, recorder, holds } = this.#options;
     const cached = this.#options.clusterSyncs.get(key);
+    const isLeft = await this.#releaseFormer(key, cached?.metadata.uid, signal);
     if (!cached) {
       monitor.forget(key);
       this.#options.sources.forget(key);
       this.#status.forget(key);
-      const isLeft = await this.#options.claims.release(key, signal);
       return isLeft ? { requeueAfterMs: releaseAgainMs } : {};
     }
     const clusterSync = this.#status.current(cached);
-    let decision = await this.#decide(clusterSync, undefined, signal);
+    let decision = await this.#decide(clusterSync, {}, signal);
     const rejection = await store.apply(clusterSync, decision, signal);
     if (rejection) {
       logger.warn({ reason: rejection.reason }, rejection.message);
-      decision = await this.#decide(clusterSync, rejection, signal);
+      decision = await this.#decide(clusterSync, { rejection }, signal);
+    }
+    if (decision.commit.kind === 'look') {
+      const asked = clusterSync.spec.commit.workloads ?? [];
+      const held = holds.holdOf(clusterSync)?.workloads ?? [];
+      const workloads = await holds.look(clusterSync, [...asked, ...held], signal);
+      decision = await this.#decide(clusterSync, { rejection, workloads }, signal);
     }
     monitor.watch(key, decision.targets);
     for (const { id, command } of decision.commands) {
@@ -72,23 +88,52 @@ export class ClusterSyncReconciler {
       monitor.send(key, id, command);
     }
     const { status, events, requeueAfterMs } = decision;
-    if (decision.isStatusPending && clusterSync.status) return { requeueAfterMs };
-    const result = await this.#status.write(clusterSync, status, signal);
-    if (result.kind === 'written') {
-      for (const event of events) recorder.record({ ...event, regarding: cached });
+    const delays = [requeueAfterMs, ...(isLeft ? [releaseAgainMs] : [])];
+    if (!decision.isStatusPending || !clusterSync.status) {
+      const result = await this.#status.write(clusterSync, status, signal);
+      if (result.kind === 'written') {
+        for (const event of events) recorder.record({ ...event, regarding: cached });
+      }
+      if (result.kind === 'deferred') delays.push(result.forMs);
     }
-    const deferMs = result.kind === 'deferred' ? result.forMs : requeueAfterMs;
-    return { requeueAfterMs: Math.min(requeueAfterMs, deferMs) };
+    if (isChange(decision.commit)) {
+      logger.info({ step: decision.commit }, 'automatic commit');
+      await holds.take(decision.commit, holderOf(clusterSync), signal);
+      return { requeueAfterMs: nextStepMs };
+    }
+    return { requeueAfterMs: Math.min(...delays) };
+  }
+
+  /**
+   * Gives back what ClusterSyncs of this name have claimed or taken down that are gone: once for each, and when an operator
+   * begins.
+   * @returns whether something is left.
+   */
+  async #releaseFormer(
+    key: string,
+    uid: string | undefined,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { claims, holds } = this.#options;
+    if (uid !== undefined && this.#settledUids.get(key) === uid) return false;
+    const isHeld = await holds.release(key, signal);
+    const isClaimed = await claims.release(key, signal);
+    if (isHeld || isClaimed) return true;
+    if (uid === undefined) this.#settledUids.delete(key);
+    else this.#settledUids.set(key, uid);
+    return false;
   }
 
   async #decide(
     clusterSync: ClusterSync,
-    rejection: Trouble | undefined,
+    { rejection, workloads }: Pick<World, 'rejection'> & Partial<Pick<CommitWorld, 'workloads'>>,
     signal: AbortSignal,
   ): Promise<Decision> {
-    const { settings, store, monitor } = this.#options;
-    const { source, destination } = clusterSync.spec;
+    const { settings, store, monitor, holds, syncVerifications } = this.#options;
+    const { source, destination, commit } = clusterSync.spec;
+    const { namespace } = clusterSync.metadata;
     const name = syncerName(clusterSync);
+    const verification = commit.verificationRef?.name;
     const sourceValue = await store.secretValue(clusterSync, source.uriSecretRef, signal);
     const destinationValue = await store.secretValue(clusterSync, destination.uriSecretRef, signal);
     return decide(clusterSync, {
@@ -97,6 +142,14 @@ export class ClusterSyncReconciler {
       sourceView: this.#viewOf(clusterSync, sourceValue),
       destination: destinationValue,
       claim: await this.#claim(clusterSync, destinationValue, signal),
+      commit: {
+        hold: holds.holdOf(clusterSync),
+        workloads,
+        verification:
+          verification === undefined
+            ? undefined
+            : syncVerifications.get(objectKey({ namespace, name: verification })),
+      },
       token: await store.token(clusterSync, name, signal),
       newToken: randomBytes(32).toString('hex'),
       statefulSet: store.statefulSet(clusterSync, name),
@@ -128,6 +181,11 @@ export class ClusterSyncReconciler {
     if (!hosts) return { kind: 'unreadable' };
     return await this.#options.claims.claim(clusterSync, hosts, signal);
   }
+}
+
+/** Whether a step changes anything: then the world is looked at again. */
+function isChange({ kind }: CommitStep): boolean {
+  return kind === 'record' || kind === 'scale' || kind === 'drop';
 }
 
 /** As the syncer reads it from its file. */

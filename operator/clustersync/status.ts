@@ -26,6 +26,13 @@ export interface StatusInput {
   readonly blocker: Trouble | undefined;
 }
 
+/** What the operator does for an automatic commit. */
+export interface CommitReport {
+  readonly status?: ClusterSyncStatus['commit'];
+  /** What the commit waits for, or why there is none. */
+  readonly trouble?: Trouble | undefined;
+}
+
 /** Where a ClusterSync was made with this direction, or the syncer has lost its state. */
 const cannotBegin: Trouble = {
   reason: 'NothingToReverse',
@@ -38,18 +45,27 @@ const maxErrorLength = 4096;
 /** For what all instances report: an object of more than 1.5 MiB is not stored. */
 const maxProgressBytes = 1024 * 1024;
 
-/** The status of a ClusterSync: made anew from what is observed, but for the times of what has happened. */
-export function statusOf(input: StatusInput): ClusterSyncStatus {
+/** What is made of the input before anything is said of it. */
+export interface Assessment {
+  /** What each instance reported last. */
+  readonly progresses: Progresses;
+  readonly stages: readonly Stage[];
+  readonly stage: Stage;
+  readonly trouble: Trouble | undefined;
+  /** Whether every instance has just reported its progress. */
+  readonly isFresh: boolean;
+  readonly canCommit: boolean;
+  readonly lagTimeSeconds: number | undefined;
+  readonly paused: Situation['paused'];
+}
+
+/** How the sync does. */
+export function assess(input: StatusInput): Assessment {
   const { clusterSync, nowMs, finding, instances } = input;
-  const former = clusterSync.status;
-  const observedGeneration = clusterSync.metadata.generation;
-  const progresses = instances.map((view) => shownProgress(view, former));
+  const progresses = instances.map((view) => shownProgress(view, clusterSync.status));
+  const stages = progresses.map((progress) => stageOf(progress, clusterSync.spec.direction));
   // What is committed stays so, whatever becomes of the pods.
-  const { direction } = clusterSync.spec;
-  const wasCommitted = isCommittedIn(clusterSync);
-  const isResting = isAtRest(clusterSync);
-  const stages = progresses.map((progress) => stageOf(progress, direction));
-  const stage = wasCommitted ? 'committed' : slowest(stages);
+  const stage = isCommittedIn(clusterSync) ? 'committed' : slowest(stages);
   const trouble =
     stage === 'committed'
       ? undefined
@@ -67,8 +83,28 @@ export function statusOf(input: StatusInput): ClusterSyncStatus {
     isFresh &&
     !finding.trouble &&
     progresses.every((progress) => progress?.canCommit);
-  const coordinatorID = coordinatorOf(instances, progresses, nowMs);
+  const lagTimeSeconds = lagOf(progresses, stage, isFresh);
   const paused = pausedOf(progresses);
+  return { progresses, stages, stage, trouble, isFresh, canCommit, lagTimeSeconds, paused };
+}
+
+/**
+ * The status of a ClusterSync: made anew from what is observed, but for the times of what has happened.
+ * @param commit - what the operator does for an automatic commit.
+ */
+export function statusOf(
+  input: StatusInput,
+  assessment: Assessment,
+  commit: CommitReport = {},
+): ClusterSyncStatus {
+  const { clusterSync, nowMs, finding, instances } = input;
+  const { progresses, stages, stage, isFresh, canCommit, lagTimeSeconds, paused } = assessment;
+  const former = clusterSync.status;
+  const observedGeneration = clusterSync.metadata.generation;
+  const wasCommitted = isCommittedIn(clusterSync);
+  const isResting = isAtRest(clusterSync);
+  const trouble = stage === 'committed' ? undefined : gravest([assessment.trouble, commit.trouble]);
+  const coordinatorID = coordinatorOf(instances, progresses, nowMs);
   const behind = wasCommitted ? [] : behindOthers(instances, stages);
   const drafts = conditionsOf({
     ...{ clusterSync, stage, behind, trouble, finding, canCommit, isFresh, paused },
@@ -77,7 +113,7 @@ export function statusOf(input: StatusInput): ClusterSyncStatus {
   const isStarted = isAtLeast(stage, 'reversing');
   const startedAt = former?.startedAt ?? (isStarted ? secondTime(nowMs) : undefined);
   const committedAt = committedAtOf(former, { stage, wasCommitted, nowMs });
-  const towards = wasCommitted ? direction : directionOf(progresses, former);
+  const towards = wasCommitted ? clusterSync.spec.direction : directionOf(progresses, former);
   return {
     ...(observedGeneration !== undefined && { observedGeneration }),
     phase:
@@ -94,11 +130,12 @@ export function statusOf(input: StatusInput): ClusterSyncStatus {
       nowMs,
     ),
     ...(finding.source && { source: finding.source }),
+    ...(commit.status && { commit: commit.status }),
     ...(instances.length > 0 && { readyInstances: readinessOf(instances, isResting) }),
     ...(towards !== undefined && { direction: towards }),
     ...(coordinatorID !== undefined && { coordinatorID }),
     ...totalsOf(progresses, stage),
-    ...lagOf(progresses, stage, isFresh),
+    ...(lagTimeSeconds !== undefined && { lagTimeSeconds }),
     canCommit,
     ...canWriteOf(progresses, coordinatorID),
     ...(startedAt !== undefined && { startedAt }),
@@ -125,6 +162,7 @@ function outline(status: ClusterSyncStatus | undefined): unknown {
     status?.coordinatorID,
     status?.canCommit,
     status?.canWrite,
+    status?.commit,
     status?.instances?.map(({ id, pod, ready, error }) => [id, pod, ready, error === undefined]),
   ];
 }
@@ -267,16 +305,12 @@ function totalsOf(progresses: Progresses, stage: Stage): Pick<ClusterSyncStatus,
   return { totals: { estimatedTotalBytes, estimatedCopiedBytes, percent } };
 }
 
-function lagOf(
-  progresses: Progresses,
-  stage: Stage,
-  isFresh: boolean,
-): Pick<ClusterSyncStatus, 'lagTimeSeconds'> {
+function lagOf(progresses: Progresses, stage: Stage, isFresh: boolean): number | undefined {
   const lags = progresses.flatMap((progress) => progress?.lagTimeSeconds ?? []);
-  if (stage === 'committed') return { lagTimeSeconds: 0 };
+  if (stage === 'committed') return 0;
   // During the copy there is nothing yet that could lag, and 0 would be taken for consistent.
-  if (!isFresh || !isAtLeast(stage, 'changes') || lags.length === 0) return {};
-  return { lagTimeSeconds: Math.max(...lags) };
+  if (!isFresh || !isAtLeast(stage, 'changes') || lags.length === 0) return undefined;
+  return Math.max(...lags);
 }
 
 /** Of several instances the coordinator's word counts; the first one's where nobody knows it. */

@@ -192,6 +192,8 @@ describe('the chart, on a real API server', function () {
       ['get', 'secrets'],
       ['create', 'secrets'],
       ['create', 'events.events.k8s.io'],
+      ['update', 'deployments/scale.apps'],
+      ['update', 'statefulsets/scale.apps'],
     ] as const) {
       assert.equal(await mayI(verb, resource, anywhere), true, `${verb} ${resource}`);
     }
@@ -212,6 +214,10 @@ describe('the chart, on a real API server', function () {
       ['create', 'pods/exec'],
       ['delete', 'services'],
       ['list', 'configmaps'],
+      ['get', 'deployments.apps'],
+      ['patch', 'deployments.apps'],
+      ['update', 'deployments.apps'],
+      ['update', 'statefulsets.apps'],
       ['create', 'rolebindings.rbac.authorization.k8s.io'],
     ] as const) {
       assert.equal(await mayI(verb, resource, anywhere), false, `${verb} ${resource}`);
