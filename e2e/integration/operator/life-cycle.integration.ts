@@ -9,9 +9,10 @@ import {
 } from '../../../operator/kube/builtin-resources.ts';
 import type { KubeClient } from '../../../operator/kube/client.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
+import type { KubeObject } from '../../../operator/kube/resource.ts';
 import { until } from '../../ground/until.ts';
 import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
-import { applying, StandIn } from './stand-in.ts';
+import { applying, committed, StandIn } from './stand-in.ts';
 
 const signal = new AbortController().signal;
 
@@ -32,7 +33,7 @@ describe('the life cycle of a ClusterSync, on a real API server', function () {
     await ground[Symbol.asyncDispose]();
   });
 
-  /** Those of destinations, of the ClusterSyncs of a namespace. */
+  /** Leases of the ClusterSyncs of a namespace. */
   async function claimsOf(namespace: string): Promise<readonly Lease[]> {
     const { items } = await client.list(leases, { namespace: 'default', signal });
     return items.filter(({ spec }) => spec?.holderIdentity?.startsWith(`${namespace}/`));
@@ -151,5 +152,184 @@ describe('the life cycle of a ClusterSync, on a real API server', function () {
       'the conflict is told',
       (status) => outlook(status) === 'False NameConflict',
     );
+  });
+
+  describe('with an automatic commit', () => {
+    const web = { kind: 'Deployment', name: 'web' } as const;
+    const queue = { kind: 'StatefulSet', name: 'queue' } as const;
+    const applications = { [web.kind]: 'deployments', [queue.kind]: 'statefulsets' } as const;
+    const labels = { app: 'shop' };
+    const template = {
+      metadata: { labels },
+      spec: { containers: [{ name: 'app', image: 'example.dev/app' }] },
+    };
+
+    function pathOf(namespace: string, { kind, name }: typeof web | typeof queue): string {
+      return `/apis/apps/v1/namespaces/${namespace}/${applications[kind]}/${name}`;
+    }
+
+    async function createApplication(
+      namespace: string,
+      ref: typeof web | typeof queue,
+      replicas: number,
+    ): Promise<void> {
+      const path = pathOf(namespace, ref).replace(/\/[^/]*$/, '');
+      const spec = { replicas, selector: { matchLabels: labels }, template, serviceName: 'app' };
+      const body = { metadata: { name: ref.name }, spec };
+      await client.raw({ method: 'POST', path, body, signal });
+    }
+
+    async function sizeOf(namespace: string, ref: typeof web | typeof queue): Promise<unknown> {
+      const path = `${pathOf(namespace, ref)}/scale`;
+      const scale = await client.raw({ method: 'GET', path, signal });
+      return (scale as { spec: { replicas?: number } }).spec.replicas ?? 0;
+    }
+
+    /** An operator is killed: there is no time for anything to be put right. */
+    async function replaceOperator(): Promise<void> {
+      await operator[Symbol.asyncDispose]();
+      operator = new RunningOperator(ground.kubeconfig);
+    }
+
+    it('stops the applications, waits for their pods, and commits; another operator goes on from there', async () => {
+      const { namespace, address } = await ground.newPlace();
+      await using syncer = await StandIn.start(address, 27182, { progress: applying });
+      syncer.onCommand = () => {
+        syncer.progress = { progress: committed };
+      };
+      await createApplication(namespace, web, 3);
+      const pod = { namespace, name: 'web-1' };
+      await client.create<KubeObject>(
+        pods,
+        { metadata: { ...pod, labels }, spec: template.spec } as never,
+        { signal },
+      );
+      await ground.createSync(namespace, {
+        commit: { mode: 'Automatic', workloads: [web, queue] },
+      });
+      await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
+      await ground.untilSync(
+        namespace,
+        'an application is missed',
+        (status) => outlook(status) === 'False WorkloadNotFound',
+      );
+      assert.equal(await sizeOf(namespace, web), 3);
+      await createApplication(namespace, queue, 1);
+      await ground.untilSync(namespace, 'its pod is left', ({ conditions }) =>
+        (findCondition(conditions, 'Ready')?.message ?? '').includes(
+          'pods of the Deployment web left',
+        ),
+      );
+      assert.deepEqual([await sizeOf(namespace, web), await sizeOf(namespace, queue)], [0, 0]);
+      await replaceOperator();
+      await passes(2);
+      const held = await ground.untilSync(
+        namespace,
+        'it goes on',
+        ({ commit }) => commit !== undefined,
+      );
+      assert.deepEqual(held.commit?.workloads, [
+        { ...web, replicas: 3 },
+        { ...queue, replicas: 1 },
+      ]);
+      assert.deepEqual(syncer.commandNames, []);
+      await client.delete(pods, pod, { signal, gracePeriodSeconds: 0 });
+      const end = await ground.untilSync(
+        namespace,
+        'it is committed, and nothing is held',
+        (status) => outlook(status) === 'True Committed' && status.commit === undefined,
+      );
+      assert.equal(end.phase, 'Committed');
+      assert.deepEqual(syncer.commandNames, ['commit']);
+      assert.deepEqual([await sizeOf(namespace, web), await sizeOf(namespace, queue)], [0, 0]);
+      assert.equal((await claimsOf(namespace)).length, 1, 'the destination alone is claimed');
+      const spec = (await ground.get(clusterSyncs, namespace, 'orders'))?.spec;
+      assert.equal(spec?.state, 'Running', 'what people ask for is theirs');
+    });
+
+    it('gives the applications their sizes back where the commit does not come, and tries again when it is told to', async () => {
+      const { namespace, address } = await ground.newPlace();
+      await using syncer = await StandIn.start(address, 27182, { progress: applying });
+      await createApplication(namespace, web, 3);
+      const commit = {
+        mode: 'Automatic',
+        workloads: [web],
+        deadlineSeconds: 10,
+        workloadsAfterCommit: 'ScaleBack',
+      };
+      await ground.createSync(namespace, { commit });
+      const lagging = (lagTimeSeconds: number): void => {
+        syncer.progress = { progress: { ...applying, lagTimeSeconds } };
+      };
+      lagging(11);
+      await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
+      const waiting = async () =>
+        await ground.untilSync(
+          namespace,
+          'the lag',
+          (status) => outlook(status) === 'False WaitingForLag',
+        );
+      await waiting();
+      assert.equal(await sizeOf(namespace, web), 3);
+      const pod = { namespace, name: 'web-1' };
+      await client.create<KubeObject>(
+        pods,
+        { metadata: { ...pod, labels }, spec: template.spec } as never,
+        { signal },
+      );
+      lagging(2);
+      await until('it is stopped', async () => (await sizeOf(namespace, web)) === 0);
+      lagging(11);
+      await ground.untilSync(namespace, 'it lags', ({ lagTimeSeconds }) => lagTimeSeconds === 11);
+      await client.delete(pods, pod, { signal, gracePeriodSeconds: 0 });
+      const { commit: held } = await waiting();
+      assert.deepEqual(held?.workloads, [{ ...web, replicas: 3 }]);
+      assert.deepEqual(syncer.commandNames, []);
+      const missed = await ground.untilSync(
+        namespace,
+        'the deadline',
+        (status) => outlook(status) === 'False CommitDeadlineMissed' && !status.commit?.workloads,
+      );
+      assert.equal(missed.phase, 'Stalled');
+      assert.equal(await sizeOf(namespace, web), 3);
+      assert.ok(Date.now() >= Date.parse(held.deadline ?? ''), 'not before its time');
+      lagging(2);
+      await passes(2);
+      assert.equal(await sizeOf(namespace, web), 3);
+
+      syncer.onCommand = () => {
+        syncer.progress = { progress: committed };
+      };
+      await ground.patchSync(namespace, { commit: { attempt: '2' } });
+      await ground.untilSync(
+        namespace,
+        'it is committed, and nothing is held',
+        (status) => outlook(status) === 'True Committed' && status.commit === undefined,
+      );
+      assert.equal(await sizeOf(namespace, web), 3);
+      assert.deepEqual(syncer.commandNames, ['commit']);
+    });
+
+    it('gives them back when it is deleted, also where no operator saw that', async () => {
+      const { namespace, address } = await ground.newPlace();
+      await using syncer = await StandIn.start(address, 27182, { progress: applying });
+      await createApplication(namespace, queue, 2);
+      const pod = { namespace, name: 'queue-0' };
+      await client.create<KubeObject>(
+        pods,
+        { metadata: { ...pod, labels }, spec: template.spec } as never,
+        { signal },
+      );
+      const commit = { mode: 'Automatic', workloads: [queue] };
+      const sync = await ground.createSync(namespace, { commit });
+      await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
+      await until('it is stopped', async () => (await sizeOf(namespace, queue)) === 0);
+      await operator[Symbol.asyncDispose]();
+      await client.delete(clusterSyncs, sync.metadata, { signal });
+      operator = new RunningOperator(ground.kubeconfig);
+      await until('it has its size', async () => (await sizeOf(namespace, queue)) === 2);
+      await until('nothing is held', async () => (await claimsOf(namespace)).length === 1);
+      assert.deepEqual(syncer.commandNames, []);
+    });
   });
 });
