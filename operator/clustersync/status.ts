@@ -26,6 +26,8 @@ export interface StatusInput {
   readonly blocker: Trouble | undefined;
 }
 
+const workingStates = ['RUNNING', 'COMMITTING'];
+
 /** What the operator does for an automatic commit. */
 export interface CommitReport {
   readonly status?: ClusterSyncStatus['commit'];
@@ -109,6 +111,7 @@ export function statusOf(
   const drafts = conditionsOf({
     ...{ clusterSync, stage, behind, trouble, finding, canCommit, isFresh, paused },
     isCommitting: stages.some((each) => isAtLeast(each, 'committing')),
+    isWorking: progresses.some((progress) => workingStates.includes(progress?.state ?? '')),
   });
   const isStarted = isAtLeast(stage, 'reversing');
   const startedAt = former?.startedAt ?? (isStarted ? secondTime(nowMs) : undefined);
