@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict';
-import type { ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
-import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
-import { hashOfOptions, type Hold } from '../commit/hold.ts';
-import type { WorkloadView } from '../commit/plan.ts';
-import type { CommitWorld } from './commit-facts.ts';
-import { decide, type Decision, type World } from './decide.ts';
+import type { ClusterSyncSpec } from '../api/clustersync.ts';
+import { hashOfOptions } from '../commit/hold.ts';
+import type { World } from './decide.ts';
+import {
+  automatic,
+  commandsIn,
+  decideIn,
+  holdOf,
+  views,
+  web,
+  withWeb,
+} from './testing/automatic-commits.ts';
 import {
   answers,
   changed,
-  clusterSync,
   failure,
-  manual,
   nowMs,
   outlook,
   readyMessage,
@@ -20,39 +24,7 @@ import {
   threeShards,
 } from './testing/worlds.ts';
 
-const web = { kind: 'Deployment', name: 'web' } as const;
-const automatic = { ...manual, mode: 'Automatic' } as const;
-const withWeb = { ...automatic, workloads: [web] };
 const { idle, copy, changes, paused, committing, committed } = answers;
-
-function holdOf(commit: ClusterSyncSpec['commit'], fields: Partial<Hold> = {}): Hold {
-  return {
-    holder: { namespace: 'shop', name: 'orders', uid: 'sync-uid' },
-    direction: 'Forward',
-    optionsHash: hashOfOptions(commit),
-    sinceMs: nowMs - 60_000,
-    workloads: [{ ...web, uid: 'web-uid', replicas: 3 }],
-    ...fields,
-  };
-}
-
-function views(replicas: number, pods = replicas): WorkloadView[] {
-  const seen = { uid: 'web-uid', resourceVersion: '7' };
-  return [{ ...web, state: { kind: 'found', seen, replicas, pods } }];
-}
-
-function decideIn(
-  world: World,
-  spec: Partial<ClusterSyncSpec>,
-  commit: Partial<CommitWorld> = {},
-  status?: ClusterSyncStatus,
-): Decision {
-  return decide(clusterSync(spec, status), { ...world, commit: { ...world.commit, ...commit } });
-}
-
-function commandsIn({ commands }: Decision): string[] {
-  return commands.map(({ id, command }) => `${command.name} ${id}`);
-}
 
 describe('a ClusterSync that is committed automatically', () => {
   const laggard = changed(changes, { lagTimeSeconds: 11 });
@@ -270,133 +242,5 @@ describe('a ClusterSync that is committed automatically', () => {
     const held = { hold: holdOf(withWeb), workloads: views(0) };
     const { commit } = decideIn(world, { commit: withWeb }, held);
     assert.ok(commit.kind === 'record' && commit.hold.ending === 'NotAskedFor');
-  });
-});
-
-describe('what a commit waits for in its verification', () => {
-  const counts = {
-    totalTasks: 4,
-    addedTasks: 0,
-    processingTasks: 0,
-    failedTasks: 0,
-    recheckTasks: 0,
-  };
-  const checking: SyncVerificationStatus = {
-    phase: 'Checking',
-    run: { attempt: 1, direction: 'Forward', inputsHash: '' },
-    verificationStatus: counts,
-    verifier: { progress: { phase: 'recheck' } },
-  };
-  const spec = { commit: { ...automatic, verificationRef: { name: 'check' } } };
-  const waiting = 'ChangeApplication: False WaitingForVerification';
-  const failed = 'Stalled: False VerificationFailed';
-
-  function verification(
-    status: SyncVerificationStatus | undefined,
-    name = 'orders',
-  ): SyncVerification {
-    return {
-      apiVersion: 'clustersync.dev/v1alpha1',
-      kind: 'SyncVerification',
-      metadata: { name: 'check', namespace: 'shop' },
-      spec: {
-        clusterSyncRef: { name },
-        parallelism: 1,
-        verifier: { resources: {}, logLevel: 'info' },
-      },
-      ...(status && { status }),
-    };
-  }
-
-  const cases: readonly (readonly [string, SyncVerification | undefined, string | undefined])[] = [
-    ['its being there', undefined, waiting],
-    [
-      'its being about this sync',
-      verification(checking, 'other'),
-      'Stalled: False WaitingForVerification',
-    ],
-    ['its beginning', verification(undefined), waiting],
-    ['its check', verification({ ...checking, phase: 'Starting' }), waiting],
-    [
-      'its turning round',
-      verification({ ...checking, run: { attempt: 1, direction: 'Reverse', inputsHash: '' } }),
-      waiting,
-    ],
-    [
-      'the end of its first pass',
-      verification({
-        ...checking,
-        verifier: { progress: { phase: 'check' } },
-        verificationStatus: { ...counts, addedTasks: 3 },
-      }),
-      waiting,
-    ],
-    ['its counts', verification({ ...checking, verifier: {}, verificationStatus: {} }), waiting],
-    [
-      'differences to pass',
-      verification({ ...checking, verificationStatus: { ...counts, failedTasks: 1 } }),
-      waiting,
-    ],
-    [
-      'differences of indexes to pass',
-      verification({ ...checking, verificationStatus: { ...counts, metadataMismatchTasks: 1 } }),
-      waiting,
-    ],
-    [
-      'another run after a failure',
-      verification({ ...checking, phase: 'Failed', verdict: 'Different', completedAt: 'x' }),
-      failed,
-    ],
-    [
-      'another run after an error',
-      verification({ ...checking, phase: 'Failed', completedAt: 'x' }),
-      failed,
-    ],
-    [
-      'nothing, where it is equal',
-      verification({ ...checking, phase: 'Succeeded', verdict: 'Equal', completedAt: 'x' }),
-      undefined,
-    ],
-    ['nothing, where it knows of no difference', verification(checking), undefined],
-    [
-      'nothing, though something is to be compared again',
-      verification({
-        ...checking,
-        verificationStatus: { ...counts, recheckTasks: 5, processingTasks: 1 },
-      }),
-      undefined,
-    ],
-    [
-      'nothing with another tool, when its tasks are done',
-      verification({ ...checking, verifier: { progress: { phase: 'check' } } }),
-      undefined,
-    ],
-  ];
-  for (const [what, given, expected] of cases) {
-    it(`is ${what}`, () => {
-      const decision = decideIn(runningWorld(changes), spec, { verification: given });
-      assert.deepEqual(commandsIn(decision), expected === undefined ? ['commit old'] : []);
-      assert.equal(outlook(decision.status), expected ?? 'ChangeApplication: False Committing');
-    });
-  }
-
-  it('is the last comparison, too, once nothing writes any more', () => {
-    const commit = { ...spec.commit, workloads: [web] };
-    const held = { hold: holdOf(commit), workloads: views(0) };
-    for (const rest of [{ recheckTasks: 1 }, { addedTasks: 1 }, { processingTasks: 1 }]) {
-      const given = verification({ ...checking, verificationStatus: { ...counts, ...rest } });
-      const { status } = decideIn(
-        runningWorld(changes),
-        { commit },
-        { ...held, verification: given },
-      );
-      assert.equal(outlook(status), waiting);
-    }
-    const { commit: step } = decideIn(
-      runningWorld(changes),
-      { commit },
-      { ...held, verification: verification(checking) },
-    );
-    assert.equal(step.kind, 'record');
   });
 });

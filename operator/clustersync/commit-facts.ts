@@ -17,7 +17,7 @@ import type { Trouble } from '../operand/trouble.ts';
 import type { InstanceView } from './instance-trouble.ts';
 import type { SourceFinding } from './source.ts';
 import { isAtLeast } from './stage.ts';
-import { isCommittedIn, type Assessment } from './status.ts';
+import { isCommittedIn, type Assessment } from './assessment.ts';
 import { obstacleOfVerification } from './verification-gate.ts';
 
 /** What an automatic commit depends on, beside the sync. */

@@ -1,16 +1,14 @@
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import type { Pod, Secret, StatefulSet } from '../kube/builtin-resources.ts';
-import { isConditionTrue } from '../kube/conditions.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
 import { objectKey, type Intent } from '../kube/resource.ts';
 import { holderKey } from '../leases/lease-holder.ts';
 import { baseUrlOf, reasonFor } from '../operand/http-api.ts';
-import type { Command, MonitorTarget } from '../operand/monitor.ts';
-import { dueMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
+import type { MonitorTarget } from '../operand/monitor.ts';
+import { dueMs, type Observation } from '../operand/observation.ts';
 import type { SecretValue } from '../operand/operand-store.ts';
 import { podState } from '../operand/pod-state.ts';
 import type { Trouble } from '../operand/trouble.ts';
-import { warningEvents } from '../operand/warning-event.ts';
 import {
   secretsHashOf,
   tokenSecret,
@@ -19,20 +17,15 @@ import {
 } from '../operand/workload.ts';
 import { planCommit, type CommitStep } from '../commit/plan.ts';
 import { commitFacts, commitStatus, type CommitWorld } from './commit-facts.ts';
+import { assess, isAtRest } from './assessment.ts';
+import { commandsOf, type InstanceCommand } from './commands.ts';
+import { eventsOf } from './events.ts';
 import type { Claim } from './destination-claims.ts';
-import {
-  hashOfSecrets,
-  instancesOf,
-  startBody,
-  syncerName,
-  syncerObjects,
-  syncerPort,
-} from './resources.ts';
+import { hashOfSecrets, instancesOf, syncerName, syncerObjects, syncerPort } from './resources.ts';
 import type { InstanceView } from './instance-trouble.ts';
-import { findingOf, type SourceFinding } from './source.ts';
+import { findingOf } from './source.ts';
 import type { SourceView } from './source-topologies.ts';
-import { isAtLeast, isTheOtherWay, stageOf } from './stage.ts';
-import { assess, isAtRest, isCommittedIn, mayBegin, statusOf } from './status.ts';
+import { statusOf } from './status.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
 /** Everything that a decision depends on, beside the resource. */
@@ -57,12 +50,6 @@ export interface World {
   readonly observations: ReadonlyMap<string, Observation<SyncerProgress, SyncerCommand>>;
   /** Why the API server did not take the objects. */
   readonly rejection?: Trouble | undefined;
-}
-
-/** A command to one instance. */
-export interface InstanceCommand {
-  readonly id: string;
-  readonly command: Command<SyncerCommand>;
 }
 
 /** What is to be done. */
@@ -223,124 +210,3 @@ function targetsOf(
   }
   return targets;
 }
-
-/** What the commands follow from, beside the resource. */
-interface CommandInput {
-  readonly views: readonly InstanceView[];
-  readonly source: SourceFinding;
-  /** Whether an automatic commit has come so far that it is sent. */
-  readonly mayCommit: boolean;
-  readonly nowMs: number;
-}
-
-function commandsOf(
-  clusterSync: ClusterSync,
-  { views, source, mayCommit, nowMs }: CommandInput,
-): InstanceCommand[] {
-  const { state, direction, commit } = clusterSync.spec;
-  if (isCommittedIn(clusterSync)) return [];
-  const progresses = views.map(({ observation }) => observation && progressOf(observation, nowMs));
-  const calls = (name: SyncerCommand, body: object = {}) =>
-    views.flatMap(({ instance, observation }, index): InstanceCommand[] => {
-      const progress = progresses[index];
-      if (!observation || progress?.state !== callingState[name]) return [];
-      if (name === 'reverse' && !isTheOtherWay(progress, direction)) return [];
-      if (!maySend(observation, name, nowMs)) return [];
-      return [{ id: instance.id, command: { name, body } }];
-    });
-  const isCommitting = progresses.some((progress) =>
-    isAtLeast(stageOf(progress, direction), 'committing'),
-  );
-  // A commit that some instances have taken is not taken back: the others would never get there.
-  if (state === 'Paused' && !isCommitting) return calls('pause');
-  if (source.trouble) return [];
-  const canCommit = progresses.every(
-    (progress) => progress?.canCommit && !isTheOtherWay(progress, direction),
-  );
-  const isWanted = commit.mode === 'Automatic' ? mayCommit : state === 'Committed';
-  const isCommitCalledFor = isCommitting || (isWanted && canCommit && source.isConfirmed);
-  // All are to be started at the same time: one that is not there yet is waited for.
-  const areAllThere = progresses.every((progress) => progress !== undefined);
-  return [
-    // Never again over data that is in use: neither by accident nor by a lost metadata database.
-    ...(areAllThere && mayBegin(clusterSync) ? calls('start', startBody(clusterSync)) : []),
-    ...(areAllThere ? calls('reverse') : []),
-    ...calls('resume'),
-    ...(isCommitCalledFor ? calls('commit') : []),
-  ];
-}
-
-/** The state in which an instance takes a command. */
-const callingState: Record<SyncerCommand, string> = {
-  start: 'IDLE',
-  pause: 'RUNNING',
-  resume: 'PAUSED',
-  commit: 'RUNNING',
-  reverse: 'COMMITTED',
-};
-
-function progressOf(
-  observation: Observation<SyncerProgress, SyncerCommand>,
-  nowMs: number,
-): SyncerProgress | undefined {
-  const { answer } = observation;
-  return answer?.kind === 'progress' && isCurrent(observation, nowMs) ? answer.progress : undefined;
-}
-
-/** Only what has changed is an event. */
-function eventsOf(
-  former: ClusterSyncStatus | undefined,
-  next: ClusterSyncStatus,
-): Omit<EventDraft, 'regarding'>[] {
-  const events: Omit<EventDraft, 'regarding'>[] = [];
-  const normal = (reason: string, action: string, note: string): void => {
-    events.push({ type: 'Normal', reason, action, note });
-  };
-  if (next.startedAt !== undefined && former?.startedAt === undefined) {
-    normal('Started', 'Start', 'the sync has begun');
-  }
-  const isNew = (type: string): boolean =>
-    isConditionTrue(next.conditions, type) && !isConditionTrue(former?.conditions, type);
-  if (isNew('InitialCopyDone')) {
-    normal('InitialCopyDone', 'Copy', 'the initial copy is done; changes are being applied');
-  }
-  if (next.phase === 'Paused' && former?.phase !== 'Paused' && next.startedAt !== undefined) {
-    normal(
-      'Paused',
-      'Pause',
-      'the sync is paused; the oplog of the source has to last until it goes on',
-    );
-  }
-  if (next.phase === 'Reversing' && former?.phase !== 'Reversing') {
-    normal('Reversing', 'Reverse', 'the sync is being turned round');
-  }
-  if (former?.direction !== undefined && next.direction !== former.direction) {
-    const way = next.direction === 'Reverse' ? 'from destination to source' : 'forward again';
-    normal('Reversed', 'Reverse', `the sync goes ${way}; nothing is copied anew`);
-  }
-  if (next.commit?.workloads && !former?.commit?.workloads) {
-    normal('StoppingWorkloads', 'Scale', 'workloads are scaled to zero for the commit');
-  }
-  if (former?.commit?.workloads && !next.commit?.workloads) {
-    normal('WorkloadsReleased', 'Scale', 'the workloads are not held at zero any more');
-  }
-  if (next.phase === 'Committing' && former?.phase !== 'Committing') {
-    normal('Committing', 'Commit', 'the commit is being carried out');
-  }
-  if (isNew('Committed')) {
-    normal('Committed', 'Commit', 'the sync is committed; the destination may be written to');
-  }
-  events.push(...warningEvents(former, next, warningReasons));
-  return events;
-}
-
-/** Reasons for not being ready that somebody may want to know of, though they should pass. */
-const warningReasons = [
-  'DestinationInUse',
-  'CommitUnknown',
-  'SecretNotFound',
-  'SyncerUnreachable',
-  'PodCrashLooping',
-  'PodUnschedulable',
-  'ClusterUnreachable',
-];
