@@ -263,13 +263,11 @@ describe('the life cycle of a ClusterSync, on a real API server', function () {
       };
       lagging(11);
       await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
-      const waiting = async () =>
-        await ground.untilSync(
-          namespace,
-          'the lag',
-          (status) => outlook(status) === 'False WaitingForLag',
-        );
-      await waiting();
+      await ground.untilSync(
+        namespace,
+        'the lag',
+        (status) => outlook(status) === 'False WaitingForLag',
+      );
       assert.equal(await sizeOf(namespace, web), 3);
       const pod = { namespace, name: 'web-1' };
       await client.create<KubeObject>(
@@ -278,13 +276,14 @@ describe('the life cycle of a ClusterSync, on a real API server', function () {
         { signal },
       );
       lagging(2);
-      await until('it is stopped', async () => (await sizeOf(namespace, web)) === 0);
-      lagging(11);
-      await ground.untilSync(namespace, 'it lags', ({ lagTimeSeconds }) => lagTimeSeconds === 11);
-      await client.delete(pods, pod, { signal, gracePeriodSeconds: 0 });
-      const { commit: held } = await waiting();
+      // Its pod does not end.
+      const { commit: held } = await ground.untilSync(
+        namespace,
+        'it is stopped',
+        (status) => status.commit?.workloads !== undefined,
+      );
       assert.deepEqual(held?.workloads, [{ ...web, replicas: 3 }]);
-      assert.deepEqual(syncer.commandNames, []);
+      await until('it is to have no pods', async () => (await sizeOf(namespace, web)) === 0);
       const missed = await ground.untilSync(
         namespace,
         'the deadline',
@@ -300,6 +299,8 @@ describe('the life cycle of a ClusterSync, on a real API server', function () {
       syncer.onCommand = () => {
         syncer.progress = { progress: committed };
       };
+      assert.deepEqual(syncer.commandNames, []);
+      await client.delete(pods, pod, { signal, gracePeriodSeconds: 0 });
       await ground.patchSync(namespace, { commit: { attempt: '2' } });
       await ground.untilSync(
         namespace,
