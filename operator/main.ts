@@ -5,10 +5,13 @@ import { startHttpServer } from '../service/http-server.ts';
 import type { Logger } from '../service/logger.ts';
 import { clusterSyncs, type ClusterSyncStatus } from './api/clustersync.ts';
 import { syncVerifications } from './api/sync-verification.ts';
+import { DestinationClaims } from './clustersync/destination-claims.ts';
 import { ClusterSyncReconciler } from './clustersync/reconcile.ts';
 import { SourceTopologies } from './clustersync/source-topologies.ts';
 import { syncerApi, type SyncerCommand, type SyncerProgress } from './clustersync/syncer-client.ts';
-import { networkPolicies, pods, services, statefulSets } from './kube/builtin-resources.ts';
+import { HoldKeeper } from './commit/hold-keeper.ts';
+import { Workloads } from './commit/workloads.ts';
+import { leases, networkPolicies, pods, services, statefulSets } from './kube/builtin-resources.ts';
 import { KubeClient } from './kube/client.ts';
 import { Controller, type Reconcile } from './kube/controller.ts';
 import { EventRecorder } from './kube/event-recorder.ts';
@@ -16,6 +19,8 @@ import { loadKubeConfig } from './kube/kubeconfig.ts';
 import { LeaderElector } from './kube/leader-election.ts';
 import { KubeMetrics } from './kube/metrics.ts';
 import type { KubeObject, Resource } from './kube/resource.ts';
+import { LeaseBook } from './leases/lease-book.ts';
+import { holderKey, type LeaseHolder } from './leases/lease-holder.ts';
 import { registerResourceMetrics } from './metrics.ts';
 import { LatestStatuses } from './operand/latest-statuses.ts';
 import { OperandMonitor, type OperandApi } from './operand/monitor.ts';
@@ -24,7 +29,7 @@ import { ObjectCache } from './operand/object-cache.ts';
 import { OperandStore } from './operand/operand-store.ts';
 import type { OperandSettings } from './operand/workload.ts';
 import type { OperatorOptions } from './options.ts';
-import { onOwned, onPod, onResource, onVerifiedSync } from './triggers.ts';
+import { onLease, onOwned, onPod, onResource, onVerifiedSync } from './triggers.ts';
 import { VerificationReconciler } from './verification/reconcile.ts';
 import {
   verifierApi,
@@ -152,9 +157,14 @@ async function together(
   }
 }
 
+/** The namespaces to look after; all when empty. */
+function watchedNamespaces({ watchNamespaces }: OperatorOptions): readonly string[] {
+  const names = (watchNamespaces ?? '').split(',').map((name) => name.trim());
+  return names.filter((name) => name !== '');
+}
+
 function openCaches(client: KubeClient, options: OperatorOptions, logger: Logger) {
-  const names = (options.watchNamespaces ?? '').split(',').map((name) => name.trim());
-  const namespaces = names.filter((name) => name !== '');
+  const namespaces = watchedNamespaces(options);
   const cache = <T extends KubeObject>(resource: Resource<T>, labelSelector?: string) =>
     new ObjectCache<T>({
       client,
@@ -170,6 +180,10 @@ function openCaches(client: KubeClient, options: OperatorOptions, logger: Logger
     services: cache(services, managedSelector),
     networkPolicies: cache(networkPolicies, managedSelector),
     pods: cache(pods, managedSelector),
+    leases: new ObjectCache({
+      ...{ client, resource: leases, namespaces: [options.leaseNamespace], logger },
+      labelSelector: managedSelector,
+    }),
   };
 }
 
@@ -203,6 +217,7 @@ async function lead(foundation: Foundation, leading: AbortSignal): Promise<void>
     cache.addHandler(onOwned(queues));
   }
   caches.pods.addHandler(onPod(queues));
+  caches.leases.addHandler(onLease(syncs.add));
   await Promise.all([syncs.ended, verifications.ended]);
 }
 
@@ -218,7 +233,17 @@ function runClusterSyncs(
   store: OperandStore,
   leading: AbortSignal,
 ): Running {
-  const { client, recorder, settings, caches, latest, logger } = foundation;
+  const { client, recorder, settings, caches, latest, logger, options } = foundation;
+  const namespaces = watchedNamespaces(options);
+  const book = new LeaseBook(client, options.leaseNamespace, caches.leases);
+  // Of a namespace that another operator looks after, it is that one's to say who is gone.
+  const isWatched = (namespace: string): boolean =>
+    namespaces.length === 0 || namespaces.includes(namespace);
+  const isGone = (holder: LeaseHolder): boolean =>
+    isWatched(holder.namespace) &&
+    caches.clusterSyncs.get(holderKey(holder))?.metadata.uid !== holder.uid;
+  const claims = new DestinationClaims(book, { ...caches, isGone });
+  const holds = new HoldKeeper(book, new Workloads(client), isGone);
   return runController<SyncerProgress, SyncerCommand>(foundation, leading, {
     name: 'clustersync',
     api: syncerApi,
@@ -230,6 +255,9 @@ function runClusterSyncs(
         store,
         monitor,
         sources,
+        claims,
+        holds,
+        syncVerifications: caches.syncVerifications,
         recorder,
         latest,
         settings,

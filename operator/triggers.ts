@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { clusterSyncs, type ClusterSync } from './api/clustersync.ts';
 import { syncVerifications, type SyncVerification } from './api/sync-verification.ts';
-import type { Pod } from './kube/builtin-resources.ts';
+import type { Lease, Pod } from './kube/builtin-resources.ts';
 import type { ObjectHandler } from './kube/delivery.ts';
 import type { ObjectEvent } from './kube/object-store.ts';
 import { controllerKey } from './kube/owner.ts';
 import { objectKey, type KubeObject } from './kube/resource.ts';
+import { holderKey, readHolder } from './leases/lease-holder.ts';
 import type { ObjectLookup } from './operand/object-cache.ts';
 import { ownerAnnotation } from './operand/names.ts';
 
@@ -41,6 +42,14 @@ export function onPod(queues: Queues): ObjectHandler<Pod> {
     const key = objectKey({ namespace: metadata.namespace, name });
     if (kind === clusterSyncs.kind) queues.clusterSyncs(key);
     if (kind === syncVerifications.kind) queues.syncVerifications(key);
+  };
+}
+
+/** Wants the ClusterSync reconciled that holds a Lease: also where it is gone, so that the Lease is given back. */
+export function onLease(add: (key: string) => void): ObjectHandler<Lease> {
+  return ({ object }) => {
+    const holder = readHolder(object);
+    if (holder) add(holderKey(holder));
   };
 }
 

@@ -9,10 +9,12 @@ import { startShopWriter } from '../ground/shop/shop-writer.ts';
 import {
   example,
   hasCaughtUp,
+  lookInto,
   syncName,
   withMigration,
   type MigrationOptions,
 } from './migration.ts';
+import { runApplication, written } from './writing-application.ts';
 
 describe('a ClusterSync', () => {
   const deployments: readonly (readonly [
@@ -66,6 +68,40 @@ describe('a ClusterSync', () => {
         await writeAsApplication(destination);
       });
     });
+
+  it('is committed by itself when the application has been stopped, and loses none of its writes', async () => {
+    await withMigration('automatic', { scale: 0.001 }, async (migration) => {
+      const { cluster, namespace, source, destination } = migration;
+      const image = await cluster.loadImage();
+      await runApplication(namespace, { name: 'web', image, uri: source.uri('app'), replicas: 2 });
+      await namespace.apply(await example('syncverification.yaml'));
+      const text = await example('clustersync-automatic.yaml');
+      // Nothing but the end of its pods keeps the application from writing.
+      await namespace.apply(text.replace('enableUserWriteBlocking: true', ''));
+      const stopped = await namespace.untilSync(
+        syncName,
+        'the application is stopped',
+        ({ status }) => status?.commit?.workloads !== undefined,
+      );
+      assert.deepEqual(stopped.status?.commit?.workloads, [
+        { kind: 'Deployment', name: 'web', replicas: 2 },
+      ]);
+      const { spec } = await namespace.untilSync(
+        syncName,
+        'it is committed, and nothing is held',
+        ({ status }) => status?.phase === 'Committed' && status.commit === undefined,
+      );
+      assert.equal(spec.state, 'Running');
+      const jsonPath = '--output=jsonpath={.spec.replicas}';
+      assert.equal(await namespace.kubectl(['get', 'deployment', 'web', jsonPath]), '0');
+      await assertEqualClusters(source.uri('admin'), destination.uri('admin'));
+      const visits = await lookInto(destination, written.database, async (db) => {
+        return await db.collection(written.collection).countDocuments();
+      });
+      assert.ok(visits > 100, `${visits} visits`);
+      assert.equal((await namespace.untilVerified(syncName)).status?.verdict, 'Equal');
+    });
+  });
 
   it('goes back, with what was written since its commit', async () => {
     const options = { scale: 0.001 };

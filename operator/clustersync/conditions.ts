@@ -16,6 +16,8 @@ export interface Situation {
   readonly canCommit: boolean;
   /** Whether instances are paused: some of them, or all that were started, so that none works. */
   readonly paused: 'all' | 'some' | 'none';
+  /** Whether an instance is at work, in whichever direction. */
+  readonly isWorking: boolean;
   /** Whether an instance has taken the commit: it is not taken back. */
   readonly isCommitting: boolean;
   /** Whether every instance has just reported its progress. */
@@ -128,7 +130,7 @@ function outlookBeforeCommit({ canCommit, finding }: Situation): Outlook {
 }
 
 function outlookOfPause(situation: Situation): Outlook {
-  const { stage, paused, behind } = situation;
+  const { stage, paused, behind, isWorking } = situation;
   if (paused === 'all') {
     const message = 'the sync is paused; the oplog of the source has to last until it goes on';
     return { kind: 'ready', reason: 'Paused', message };
@@ -137,11 +139,11 @@ function outlookOfPause(situation: Situation): Outlook {
     const message = 'the sync is not started while spec.state is Paused';
     return { kind: 'ready', reason: 'Paused', message };
   }
-  if (stage === 'reversing' && behind.length === 0) {
+  if (stage === 'reversing' && behind.length === 0 && !isWorking) {
     const message = 'the sync is not turned round while spec.state is Paused';
     return { kind: 'ready', reason: 'Paused', message };
   }
-  if (stage === 'idle' || stage === 'copy' || stage === 'changes')
+  if (['idle', 'reversing', 'copy', 'changes'].includes(stage))
     return { kind: 'reconciling', reason: 'Pausing', message: 'the sync is being paused' };
   return { kind: 'reconciling', ...summaryOf(situation) };
 }

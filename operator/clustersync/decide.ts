@@ -1,34 +1,31 @@
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import type { Pod, Secret, StatefulSet } from '../kube/builtin-resources.ts';
-import { isConditionTrue } from '../kube/conditions.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
-import type { Intent } from '../kube/resource.ts';
-import { baseUrlOf } from '../operand/http-api.ts';
-import type { Command, MonitorTarget } from '../operand/monitor.ts';
-import { dueMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
+import { objectKey, type Intent } from '../kube/resource.ts';
+import { holderKey } from '../leases/lease-holder.ts';
+import { baseUrlOf, reasonFor } from '../operand/http-api.ts';
+import type { MonitorTarget } from '../operand/monitor.ts';
+import { dueMs, type Observation } from '../operand/observation.ts';
 import type { SecretValue } from '../operand/operand-store.ts';
 import { podState } from '../operand/pod-state.ts';
 import type { Trouble } from '../operand/trouble.ts';
-import { warningEvents } from '../operand/warning-event.ts';
 import {
   secretsHashOf,
   tokenSecret,
   type OperandObjects,
   type OperandSettings,
 } from '../operand/workload.ts';
-import {
-  hashOfSecrets,
-  instancesOf,
-  startBody,
-  syncerName,
-  syncerObjects,
-  syncerPort,
-} from './resources.ts';
+import { planCommit, type CommitStep } from '../commit/plan.ts';
+import { commitFacts, commitStatus, type CommitWorld } from './commit-facts.ts';
+import { assess, isAtRest, isCommittedIn } from './assessment.ts';
+import { commandsOf, type InstanceCommand } from './commands.ts';
+import { eventsOf } from './events.ts';
+import type { Claim } from './destination-claims.ts';
+import { hashOfSecrets, instancesOf, syncerName, syncerObjects, syncerPort } from './resources.ts';
 import type { InstanceView } from './instance-trouble.ts';
-import { findingOf, type SourceFinding } from './source.ts';
+import { findingOf } from './source.ts';
 import type { SourceView } from './source-topologies.ts';
-import { isAtLeast, isTheOtherWay, stageOf } from './stage.ts';
-import { isCommittedIn, mayBegin, statusOf } from './status.ts';
+import { statusOf } from './status.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
 /** Everything that a decision depends on, beside the resource. */
@@ -37,6 +34,9 @@ export interface World {
   readonly settings: OperandSettings;
   readonly source: SecretValue;
   readonly destination: SecretValue;
+  /** Whether the destination is this ClusterSync's. */
+  readonly claim: Claim;
+  readonly commit: CommitWorld;
   /** What the source says that it is. */
   readonly sourceView: SourceView;
   /** Of the syncers' API; undefined until its Secret has been made. */
@@ -52,12 +52,6 @@ export interface World {
   readonly rejection?: Trouble | undefined;
 }
 
-/** A command to one instance. */
-export interface InstanceCommand {
-  readonly id: string;
-  readonly command: Command<SyncerCommand>;
-}
-
 /** What is to be done. */
 export interface Decision {
   /** To be created before the other objects. */
@@ -67,6 +61,8 @@ export interface Decision {
   readonly targets: ReadonlyMap<string, MonitorTarget>;
   /** To be sent all at the same time. */
   readonly commands: readonly InstanceCommand[];
+  /** For an automatic commit. */
+  readonly commit: CommitStep;
   readonly status: ClusterSyncStatus;
   /** True while a process has not been asked for the first time: what is known from before is still the best. */
   readonly isStatusPending: boolean;
@@ -79,6 +75,12 @@ const resyncMs = 15_000;
 /** The same where all is done: what could be missed is less, and nobody waits for it. */
 const committedResyncMs = 300_000;
 const waitingMs = 3_000;
+/** What a commit waits for is not watched. */
+const commitMs = 1_000;
+/** Where there are no pods, events of what was made are all that matters. */
+const restMs = 600_000;
+
+const noTargets: ReadonlyMap<string, MonitorTarget> = new Map();
 
 /** What to do for a ClusterSync. It depends on nothing but its arguments. */
 export function decide(clusterSync: ClusterSync, world: World): Decision {
@@ -100,13 +102,28 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     };
   });
   // Pods that run have read their Secrets: that one is gone is no reason to say that the sync does not go on.
-  const blocker = rejection ?? (world.statefulSet ? undefined : missing);
-  const status = statusOf({ clusterSync, nowMs, finding, instances: views, blocker });
+  const unclaimed = troubleOfClaim(clusterSync, world.claim);
+  const blocker = rejection ?? unclaimed ?? (world.statefulSet ? undefined : missing);
+  const input = { clusterSync, nowMs, finding, instances: views, blocker };
+  const assessment = assess(input);
+  const facts = commitFacts(
+    { ...input, assessment, isUnclaimed: unclaimed !== undefined },
+    world.commit,
+  );
+  const plan = clusterSync.spec.suspend ? undefined : planCommit(facts);
+  const status = statusOf(input, assessment, {
+    status: commitStatus(facts, plan),
+    trouble: plan?.trouble,
+  });
   const isHandsOff =
-    clusterSync.spec.suspend || clusterSync.metadata.deletionTimestamp !== undefined;
-  const targets = targetsOf(views, world.token);
+    clusterSync.spec.suspend ||
+    clusterSync.metadata.deletionTimestamp !== undefined ||
+    unclaimed !== undefined;
+  const isResting = isAtRest(clusterSync);
+  const targets = isResting ? noTargets : targetsOf(views, world.token);
   const token = world.token ?? world.newToken;
   const secretsHash = secretsHashFor(world, token);
+  const isWaiting = missing ?? unclaimed ?? (rejection?.level === 'warning' || !finding.source);
   return {
     token:
       isHandsOff || world.token !== undefined
@@ -118,9 +135,17 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     objects:
       isHandsOff || secretsHash === undefined || instances.length === 0
         ? undefined
-        : syncerObjects(clusterSync, instances, secretsHash, settings),
+        : syncerObjects(clusterSync, { instances, isResting, secretsHash }, settings),
     targets,
-    commands: isHandsOff ? [] : commandsOf(clusterSync, views, finding, nowMs),
+    commands: isHandsOff
+      ? []
+      : commandsOf(clusterSync, {
+          views,
+          source: finding,
+          mayCommit: plan?.step.kind === 'send',
+          nowMs,
+        }),
+    commit: plan?.step ?? { kind: 'none' },
     status,
     isStatusPending: views.some(
       ({ instance, observation }) =>
@@ -128,11 +153,14 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     ),
     events: eventsOf(clusterSync.status, status),
     requeueAfterMs: Math.min(
-      missing || rejection?.level === 'warning' || !finding.source
-        ? waitingMs
-        : isCommittedIn(clusterSync)
-          ? committedResyncMs
-          : resyncMs,
+      isResting
+        ? restMs
+        : isWaiting
+          ? waitingMs
+          : isCommittedIn(clusterSync)
+            ? committedResyncMs
+            : resyncMs,
+      ...((facts.hold ?? plan?.trouble?.level === 'waiting') ? [commitMs] : []),
       ...(isSourceNew ? [0] : []),
       ...views.flatMap(({ observation }) => (observation ? dueMs(observation, nowMs) : [])),
     ),
@@ -142,6 +170,29 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
 function missingSecret({ source, destination }: World): Trouble | undefined {
   const [missing] = [source, destination].filter((secret) => secret.kind === 'missing');
   return missing && { reason: 'SecretNotFound', message: missing.description, level: 'warning' };
+}
+
+function troubleOfClaim({ metadata }: ClusterSync, claim: Claim): Trouble | undefined {
+  switch (claim.kind) {
+    case 'held':
+    case 'none':
+      return undefined;
+    case 'unreadable':
+      return {
+        reason: reasonFor('InvalidOption'),
+        message:
+          'the Secret of the destination: the connection string cannot be read (mongodb://...)',
+        level: 'stalled',
+      };
+    case 'taken': {
+      const key = holderKey(claim.holder);
+      const message =
+        key === objectKey(metadata)
+          ? `the destination (${claim.host}) is that of a former ClusterSync ${key}: this one goes on when the pods of that are gone`
+          : `the destination (${claim.host}) is that of the ClusterSync ${key}: this one goes on when that is deleted, and its pods are gone`;
+      return { reason: 'DestinationInUse', message, level: 'warning' };
+    }
+  }
 }
 
 /** Undefined when the pods cannot be made: what they are to read is not there, and was never. */
@@ -167,109 +218,3 @@ function targetsOf(
   }
   return targets;
 }
-
-function commandsOf(
-  clusterSync: ClusterSync,
-  views: readonly InstanceView[],
-  source: SourceFinding,
-  nowMs: number,
-): InstanceCommand[] {
-  const { state, direction } = clusterSync.spec;
-  if (isCommittedIn(clusterSync)) return [];
-  const progresses = views.map(({ observation }) => observation && progressOf(observation, nowMs));
-  const calls = (name: SyncerCommand, body: object = {}) =>
-    views.flatMap(({ instance, observation }, index): InstanceCommand[] => {
-      const progress = progresses[index];
-      if (!observation || progress?.state !== callingState[name]) return [];
-      if (name === 'reverse' && !isTheOtherWay(progress, direction)) return [];
-      if (!maySend(observation, name, nowMs)) return [];
-      return [{ id: instance.id, command: { name, body } }];
-    });
-  const isCommitting = progresses.some((progress) =>
-    isAtLeast(stageOf(progress, direction), 'committing'),
-  );
-  // A commit that some instances have taken is not taken back: the others would never get there.
-  if (state === 'Paused' && !isCommitting) return calls('pause');
-  if (source.trouble) return [];
-  const canCommit = progresses.every(
-    (progress) => progress?.canCommit && !isTheOtherWay(progress, direction),
-  );
-  const isCommitCalledFor =
-    isCommitting || (state === 'Committed' && canCommit && source.isConfirmed);
-  // All are to be started at the same time: one that is not there yet is waited for.
-  const areAllThere = progresses.every((progress) => progress !== undefined);
-  return [
-    // Never again over data that is in use: neither by accident nor by a lost metadata database.
-    ...(areAllThere && mayBegin(clusterSync) ? calls('start', startBody(clusterSync)) : []),
-    ...(areAllThere ? calls('reverse') : []),
-    ...calls('resume'),
-    ...(isCommitCalledFor ? calls('commit') : []),
-  ];
-}
-
-/** The state in which an instance takes a command. */
-const callingState: Record<SyncerCommand, string> = {
-  start: 'IDLE',
-  pause: 'RUNNING',
-  resume: 'PAUSED',
-  commit: 'RUNNING',
-  reverse: 'COMMITTED',
-};
-
-function progressOf(
-  observation: Observation<SyncerProgress, SyncerCommand>,
-  nowMs: number,
-): SyncerProgress | undefined {
-  const { answer } = observation;
-  return answer?.kind === 'progress' && isCurrent(observation, nowMs) ? answer.progress : undefined;
-}
-
-/** Only what has changed is an event. */
-function eventsOf(
-  former: ClusterSyncStatus | undefined,
-  next: ClusterSyncStatus,
-): Omit<EventDraft, 'regarding'>[] {
-  const events: Omit<EventDraft, 'regarding'>[] = [];
-  const normal = (reason: string, action: string, note: string): void => {
-    events.push({ type: 'Normal', reason, action, note });
-  };
-  if (next.startedAt !== undefined && former?.startedAt === undefined) {
-    normal('Started', 'Start', 'the sync has begun');
-  }
-  const isNew = (type: string): boolean =>
-    isConditionTrue(next.conditions, type) && !isConditionTrue(former?.conditions, type);
-  if (isNew('InitialCopyDone')) {
-    normal('InitialCopyDone', 'Copy', 'the initial copy is done; changes are being applied');
-  }
-  if (next.phase === 'Paused' && former?.phase !== 'Paused' && next.startedAt !== undefined) {
-    normal(
-      'Paused',
-      'Pause',
-      'the sync is paused; the oplog of the source has to last until it goes on',
-    );
-  }
-  if (next.phase === 'Reversing' && former?.phase !== 'Reversing') {
-    normal('Reversing', 'Reverse', 'the sync is being turned round');
-  }
-  if (former?.direction !== undefined && next.direction !== former.direction) {
-    const way = next.direction === 'Reverse' ? 'from destination to source' : 'forward again';
-    normal('Reversed', 'Reverse', `the sync goes ${way}; nothing is copied anew`);
-  }
-  if (next.phase === 'Committing' && former?.phase !== 'Committing') {
-    normal('Committing', 'Commit', 'the commit is being carried out');
-  }
-  if (isNew('Committed')) {
-    normal('Committed', 'Commit', 'the sync is committed; the destination may be written to');
-  }
-  events.push(...warningEvents(former, next, warningReasons));
-  return events;
-}
-
-/** Reasons for not being ready that somebody may want to know of, though they should pass. */
-const warningReasons = [
-  'SecretNotFound',
-  'SyncerUnreachable',
-  'PodCrashLooping',
-  'PodUnschedulable',
-  'ClusterUnreachable',
-];

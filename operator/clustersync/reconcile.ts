@@ -1,22 +1,29 @@
 import { randomBytes } from 'node:crypto';
 import { clusterSyncs, type ClusterSync, type ClusterSyncStatus } from '../api/clustersync.ts';
+import type { SyncVerification } from '../api/sync-verification.ts';
+import type { HoldKeeper } from '../commit/hold-keeper.ts';
+import type { CommitStep } from '../commit/plan.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { systemClock, type Clock } from '../kube/clock.ts';
 import type { ReconcileContext, ReconcileResult } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import { objectKey } from '../kube/resource.ts';
+import { holderOf } from '../leases/lease-holder.ts';
 import type { OperandMonitor } from '../operand/monitor.ts';
 import type { LatestStatuses } from '../operand/latest-statuses.ts';
 import type { ObjectLookup } from '../operand/object-cache.ts';
 import type { OperandStore, SecretValue } from '../operand/operand-store.ts';
 import { StatusWriter } from '../operand/status-writer.ts';
-import type { Trouble } from '../operand/trouble.ts';
 import type { OperandSettings } from '../operand/workload.ts';
-import { decide, type Decision } from './decide.ts';
+import type { CommitWorld } from './commit-facts.ts';
+import { decide, type Decision, type World } from './decide.ts';
+import type { Claim, DestinationClaims } from './destination-claims.ts';
+import { destinationHosts } from './destination-hosts.ts';
 import { instancesOf, syncerName } from './resources.ts';
 import { isSourceAsked } from './source.ts';
 import type { SourceTopologies, SourceView } from './source-topologies.ts';
-import { isCommittedIn, isUrgent } from './status.ts';
+import { isCommittedIn } from './assessment.ts';
+import { isUrgent } from './status.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
 /** What the reconciling of ClusterSyncs needs. */
@@ -26,6 +33,9 @@ export interface ClusterSyncReconcilerOptions {
   readonly store: OperandStore;
   readonly monitor: OperandMonitor<SyncerProgress, SyncerCommand>;
   readonly sources: SourceTopologies;
+  readonly claims: DestinationClaims;
+  readonly holds: HoldKeeper;
+  readonly syncVerifications: ObjectLookup<SyncVerification>;
   readonly recorder: EventRecorder;
   /** Told of every status, for the metrics. */
   readonly latest: LatestStatuses<ClusterSyncStatus>;
@@ -33,11 +43,18 @@ export interface ClusterSyncReconcilerOptions {
   readonly clock?: Clock;
 }
 
+/** Pods that are being ended are waited for. */
+const releaseAgainMs = 1_000;
+/** A step that others undo at once is not to keep the operator busy. */
+const nextStepMs = 100;
+
 /** Reads the world, lets {@link decide} say what to do, and does it. */
 export class ClusterSyncReconciler {
   readonly #options: ClusterSyncReconcilerOptions;
   readonly #clock: Clock;
   readonly #status: StatusWriter<ClusterSyncStatus, ClusterSync>;
+  /** The ClusterSyncs of which no namesake has left anything. */
+  readonly #settledUids = new Map<string, string>();
 
   constructor(options: ClusterSyncReconcilerOptions) {
     this.#options = options;
@@ -48,20 +65,27 @@ export class ClusterSyncReconciler {
 
   /** One pass for the ClusterSync of a key. */
   async reconcile(key: string, { signal, logger }: ReconcileContext): Promise<ReconcileResult> {
-    const { monitor, store, recorder } = this.#options;
+    const { monitor, store, recorder, holds } = this.#options;
     const cached = this.#options.clusterSyncs.get(key);
+    const isLeft = await this.#releaseFormer(key, cached?.metadata.uid, signal);
     if (!cached) {
       monitor.forget(key);
       this.#options.sources.forget(key);
       this.#status.forget(key);
-      return {};
+      return isLeft ? { requeueAfterMs: releaseAgainMs } : {};
     }
     const clusterSync = this.#status.current(cached);
-    let decision = await this.#decide(clusterSync, undefined, signal);
+    let decision = await this.#decide(clusterSync, {}, signal);
     const rejection = await store.apply(clusterSync, decision, signal);
     if (rejection) {
       logger.warn({ reason: rejection.reason }, rejection.message);
-      decision = await this.#decide(clusterSync, rejection, signal);
+      decision = await this.#decide(clusterSync, { rejection }, signal);
+    }
+    if (decision.commit.kind === 'look') {
+      const asked = clusterSync.spec.commit.workloads ?? [];
+      const held = holds.holdOf(clusterSync)?.workloads ?? [];
+      const workloads = await holds.look(clusterSync, [...asked, ...held], signal);
+      decision = await this.#decide(clusterSync, { rejection, workloads }, signal);
     }
     monitor.watch(key, decision.targets);
     for (const { id, command } of decision.commands) {
@@ -69,33 +93,72 @@ export class ClusterSyncReconciler {
       monitor.send(key, id, command);
     }
     const { status, events, requeueAfterMs } = decision;
-    if (decision.isStatusPending && clusterSync.status) return { requeueAfterMs };
-    const result = await this.#status.write(clusterSync, status, signal);
-    if (result.kind === 'written') {
-      for (const event of events) recorder.record({ ...event, regarding: cached });
+    const delays = [requeueAfterMs, ...(isLeft ? [releaseAgainMs] : [])];
+    if (!decision.isStatusPending || !clusterSync.status) {
+      const result = await this.#status.write(clusterSync, status, signal);
+      if (result.kind === 'written') {
+        for (const event of events) recorder.record({ ...event, regarding: cached });
+      }
+      if (result.kind === 'deferred') delays.push(result.forMs);
     }
-    const deferMs = result.kind === 'deferred' ? result.forMs : requeueAfterMs;
-    return { requeueAfterMs: Math.min(requeueAfterMs, deferMs) };
+    if (isChange(decision.commit)) {
+      logger.info({ step: decision.commit }, 'automatic commit');
+      await holds.take(decision.commit, holderOf(clusterSync), signal);
+      return { requeueAfterMs: nextStepMs };
+    }
+    return { requeueAfterMs: Math.min(...delays) };
+  }
+
+  /**
+   * Gives back what ClusterSyncs of this name have claimed or taken down that are gone: once for each, and when an operator
+   * begins.
+   * @returns whether something is left.
+   */
+  async #releaseFormer(
+    key: string,
+    uid: string | undefined,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { claims, holds } = this.#options;
+    if (uid !== undefined && this.#settledUids.get(key) === uid) return false;
+    const isHeld = await holds.release(key, signal);
+    const isClaimed = await claims.release(key, signal);
+    if (isHeld || isClaimed) return true;
+    if (uid === undefined) this.#settledUids.delete(key);
+    else this.#settledUids.set(key, uid);
+    return false;
   }
 
   async #decide(
     clusterSync: ClusterSync,
-    rejection: Trouble | undefined,
+    { rejection, workloads }: Pick<World, 'rejection'> & Partial<Pick<CommitWorld, 'workloads'>>,
     signal: AbortSignal,
   ): Promise<Decision> {
-    const { settings, store, monitor } = this.#options;
-    const { source, destination } = clusterSync.spec;
+    const { settings, store, monitor, holds, syncVerifications } = this.#options;
+    const { source, destination, commit } = clusterSync.spec;
+    const { namespace } = clusterSync.metadata;
     const name = syncerName(clusterSync);
+    const verification = commit.verificationRef?.name;
     // Nothing is to be done for it any more.
     const mayBeOld = isCommittedIn(clusterSync);
     const secretOf = async (ref: typeof source.uriSecretRef): Promise<SecretValue> =>
       await store.secretValue(clusterSync, ref, signal, mayBeOld);
     const sourceValue = await secretOf(source.uriSecretRef);
+    const destinationValue = await secretOf(destination.uriSecretRef);
     return decide(clusterSync, {
       settings,
       source: sourceValue,
       sourceView: this.#viewOf(clusterSync, sourceValue),
-      destination: await secretOf(destination.uriSecretRef),
+      destination: destinationValue,
+      claim: await this.#claim(clusterSync, destinationValue, signal),
+      commit: {
+        hold: holds.holdOf(clusterSync),
+        workloads,
+        verification:
+          verification === undefined
+            ? undefined
+            : syncVerifications.get(objectKey({ namespace, name: verification })),
+      },
       token: await store.token(clusterSync, name, signal, mayBeOld),
       newToken: randomBytes(32).toString('hex'),
       statefulSet: store.statefulSet(clusterSync, name),
@@ -113,10 +176,28 @@ export class ClusterSyncReconciler {
     const { sources } = this.#options;
     const key = objectKey(clusterSync.metadata);
     if (isSourceAsked(clusterSync) && uri.kind === 'found') {
-      // As the syncer reads it from its file.
-      return sources.view(key, Buffer.from(uri.value, 'base64').toString().trim());
+      return sources.view(key, connectionString(uri.value));
     }
     sources.forget(key);
     return { kind: 'unknown' };
   }
+
+  async #claim(clusterSync: ClusterSync, uri: SecretValue, signal: AbortSignal): Promise<Claim> {
+    const { metadata, spec } = clusterSync;
+    const isHandsOff = spec.suspend || metadata.deletionTimestamp !== undefined;
+    if (isHandsOff || uri.kind === 'missing') return { kind: 'none' };
+    const hosts = destinationHosts(connectionString(uri.value), metadata.namespace ?? '');
+    if (!hosts) return { kind: 'unreadable' };
+    return await this.#options.claims.claim(clusterSync, hosts, signal);
+  }
+}
+
+/** Whether a step changes anything: then the world is looked at again. */
+function isChange({ kind }: CommitStep): boolean {
+  return kind === 'record' || kind === 'scale' || kind === 'drop';
+}
+
+/** As the syncer reads it from its file. */
+function connectionString(base64: string): string {
+  return Buffer.from(base64, 'base64').toString().trim();
 }

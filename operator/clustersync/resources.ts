@@ -74,11 +74,19 @@ export function hashOfSecrets(token: string, values: readonly string[]): string 
   return hash.digest('hex').slice(0, 16);
 }
 
+/** What decides how the syncers run, beside the resource. */
+export interface SyncerPlan {
+  readonly instances: readonly Instance[];
+  /** They are to have no pods. */
+  readonly isResting: boolean;
+  /** See {@link hashOfSecrets}. */
+  readonly secretsHash: string;
+}
+
 /** The objects that run the syncer. */
 export function syncerObjects(
   clusterSync: ClusterSync,
-  instances: readonly Instance[],
-  secretsHash: string,
+  { instances, isResting, secretsHash }: SyncerPlan,
   settings: OperandSettings,
 ): OperandObjects {
   const secrets = mountedSecrets(clusterSync.spec);
@@ -88,7 +96,7 @@ export function syncerObjects(
       owner: clusterSync,
       name: syncerName(clusterSync),
       kind: 'syncer',
-      replicas: instances.length,
+      replicas: isResting ? 0 : instances.length,
       port: syncerPort,
       args: [
         idArgument(instances),

@@ -1,82 +1,66 @@
 import type {
-  ClusterSync,
   ClusterSyncPhase,
   ClusterSyncStatus,
   Direction,
   InstanceStatus,
 } from '../api/clustersync.ts';
 import { redact } from '../../service/redact.ts';
-import { isConditionTrue, replaceConditions } from '../kube/conditions.ts';
+import { replaceConditions } from '../kube/conditions.ts';
 import { secondTime } from '../kube/micro-time.ts';
 import { isCurrent } from '../operand/observation.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
-import { conditionsOf, type Situation } from './conditions.ts';
-import { troubleOfInstances, type InstanceView } from './instance-trouble.ts';
-import type { SourceFinding } from './source.ts';
-import { isAtLeast, isCopied, slowest, stageOf, type Stage } from './stage.ts';
-import { readProgress, type SyncerProgress } from './syncer-client.ts';
+import {
+  isAtRest,
+  isCommittedIn,
+  type Assessment,
+  type Progresses,
+  type StatusInput,
+} from './assessment.ts';
+import { conditionsOf } from './conditions.ts';
+import type { InstanceView } from './instance-trouble.ts';
+import { isAtLeast, isCopied, slowest, type Stage } from './stage.ts';
+import type { SyncerProgress } from './syncer-client.ts';
 
-/** What the status is made from, beside the resource itself. */
-export interface StatusInput {
-  readonly clusterSync: ClusterSync;
-  readonly nowMs: number;
-  readonly finding: SourceFinding;
-  readonly instances: readonly InstanceView[];
-  /** What keeps the operator from running the instances at all. */
-  readonly blocker: Trouble | undefined;
+const workingStates = ['RUNNING', 'COMMITTING'];
+
+/** What the operator does for an automatic commit. */
+export interface CommitReport {
+  readonly status?: ClusterSyncStatus['commit'];
+  /** What the commit waits for, or why there is none. */
+  readonly trouble?: Trouble | undefined;
 }
-
-/** Where a ClusterSync was made with this direction, or the syncer has lost its state. */
-const cannotBegin: Trouble = {
-  reason: 'NothingToReverse',
-  message:
-    'the syncer knows of no sync to be reversed, and none is begun over data that may be in use: a new one, Forward, needs a ClusterSync of its own',
-  level: 'stalled',
-};
 
 const maxErrorLength = 4096;
 /** For what all instances report: an object of more than 1.5 MiB is not stored. */
 const maxProgressBytes = 1024 * 1024;
 
-/** The status of a ClusterSync: made anew from what is observed, but for the times of what has happened. */
-export function statusOf(input: StatusInput): ClusterSyncStatus {
+/**
+ * The status of a ClusterSync: made anew from what is observed, but for the times of what has happened.
+ * @param commit - what the operator does for an automatic commit.
+ */
+export function statusOf(
+  input: StatusInput,
+  assessment: Assessment,
+  commit: CommitReport = {},
+): ClusterSyncStatus {
   const { clusterSync, nowMs, finding, instances } = input;
+  const { progresses, stages, stage, isFresh, canCommit, lagTimeSeconds, paused } = assessment;
   const former = clusterSync.status;
   const observedGeneration = clusterSync.metadata.generation;
-  const progresses = instances.map((view) => shownProgress(view, former));
-  // What is committed stays so, whatever becomes of the pods.
-  const { direction } = clusterSync.spec;
   const wasCommitted = isCommittedIn(clusterSync);
-  const stages = progresses.map((progress) => stageOf(progress, direction));
-  const stage = wasCommitted ? 'committed' : slowest(stages);
-  const trouble =
-    stage === 'committed'
-      ? undefined
-      : gravest([
-          input.blocker,
-          finding.trouble,
-          troubleOfInstances(instances, stages, nowMs),
-          stages.includes('idle') && !mayBegin(clusterSync) ? cannotBegin : undefined,
-        ]);
-  const isFresh = instances.every(
-    ({ observation }) => observation?.answer?.kind === 'progress' && isCurrent(observation, nowMs),
-  );
-  const canCommit =
-    stage === 'changes' &&
-    isFresh &&
-    !finding.trouble &&
-    progresses.every((progress) => progress?.canCommit);
+  const isResting = isAtRest(clusterSync);
+  const trouble = stage === 'committed' ? undefined : gravest([assessment.trouble, commit.trouble]);
   const coordinatorID = coordinatorOf(instances, progresses, nowMs);
-  const paused = pausedOf(progresses);
   const behind = wasCommitted ? [] : behindOthers(instances, stages);
   const drafts = conditionsOf({
     ...{ clusterSync, stage, behind, trouble, finding, canCommit, isFresh, paused },
     isCommitting: stages.some((each) => isAtLeast(each, 'committing')),
+    isWorking: progresses.some((progress) => workingStates.includes(progress?.state ?? '')),
   });
   const isStarted = isAtLeast(stage, 'reversing');
   const startedAt = former?.startedAt ?? (isStarted ? secondTime(nowMs) : undefined);
   const committedAt = committedAtOf(former, { stage, wasCommitted, nowMs });
-  const towards = wasCommitted ? direction : directionOf(progresses, former);
+  const towards = wasCommitted ? clusterSync.spec.direction : directionOf(progresses, former);
   return {
     ...(observedGeneration !== undefined && { observedGeneration }),
     phase:
@@ -93,18 +77,19 @@ export function statusOf(input: StatusInput): ClusterSyncStatus {
       nowMs,
     ),
     ...(finding.source && { source: finding.source }),
-    ...(instances.length > 0 && { readyInstances: readinessOf(instances) }),
+    ...(commit.status && { commit: commit.status }),
+    ...(instances.length > 0 && { readyInstances: readinessOf(instances, isResting) }),
     ...(towards !== undefined && { direction: towards }),
     ...(coordinatorID !== undefined && { coordinatorID }),
     ...totalsOf(progresses, stage),
-    ...lagOf(progresses, stage, isFresh),
+    ...(lagTimeSeconds !== undefined && { lagTimeSeconds }),
     canCommit,
     ...canWriteOf(progresses, coordinatorID),
     ...(startedAt !== undefined && { startedAt }),
     ...(committedAt !== undefined && { committedAt }),
     instances: instances.map((view, index) => {
       const shown = fitting(progresses[index]?.raw, maxProgressBytes / instances.length);
-      return instanceStatus(view, shown, nowMs);
+      return instanceStatus(view, shown, { nowMs, isResting });
     }),
   };
 }
@@ -124,18 +109,9 @@ function outline(status: ClusterSyncStatus | undefined): unknown {
     status?.coordinatorID,
     status?.canCommit,
     status?.canWrite,
+    status?.commit,
     status?.instances?.map(({ id, pod, ready, error }) => [id, pod, ready, error === undefined]),
   ];
-}
-
-/** The newest progress of an instance; what the status has from before, until this process is known. */
-function shownProgress(
-  { instance, observation }: InstanceView,
-  former: ClusterSyncStatus | undefined,
-): SyncerProgress | undefined {
-  if (observation?.answer?.kind === 'progress') return observation.answer.progress;
-  const known = former?.instances?.find(({ id }) => id === instance.id);
-  return readProgress(known?.progress);
 }
 
 function phaseOf(
@@ -166,17 +142,6 @@ function phaseOf(
   }
 }
 
-/** Whether the status says that the sync is committed in the direction that is asked for. */
-export function isCommittedIn({ spec, status }: ClusterSync): boolean {
-  if (!isConditionTrue(status?.conditions, 'Committed')) return false;
-  return (status?.direction ?? 'Forward') === spec.direction;
-}
-
-/** Whether a sync may be begun: never over data that may be in use, since a commit that is long past. */
-export function mayBegin({ spec, status }: ClusterSync): boolean {
-  return spec.direction === 'Forward' && status?.committedAt === undefined;
-}
-
 /** The direction that all instances go in; the former one while some have not been turned round yet. */
 function directionOf(
   progresses: Progresses,
@@ -201,18 +166,6 @@ function committedAtOf(
   return isNew ? secondTime(nowMs) : former?.committedAt;
 }
 
-type Progresses = readonly (SyncerProgress | undefined)[];
-
-function pausedOf(progresses: Progresses): Situation['paused'] {
-  const count = progresses.filter((progress) => progress?.state === 'PAUSED').length;
-  if (count === 0) return 'none';
-  // One that was not started does nothing either.
-  const isAtRest = progresses.every((progress) =>
-    ['PAUSED', 'IDLE'].includes(progress?.state ?? ''),
-  );
-  return isAtRest ? 'all' : 'some';
-}
-
 /** The ids of the instances that are furthest behind; none where all are equally far. */
 function behindOthers(instances: readonly InstanceView[], stages: readonly Stage[]): string[] {
   const stage = slowest(stages);
@@ -220,8 +173,9 @@ function behindOthers(instances: readonly InstanceView[], stages: readonly Stage
   return behind.length < instances.length ? behind.map(({ instance }) => instance.id) : [];
 }
 
-function readinessOf(instances: readonly InstanceView[]): string {
-  return `${instances.filter(({ pod }) => pod?.isReady).length}/${instances.length}`;
+function readinessOf(instances: readonly InstanceView[], isResting: boolean): string {
+  const ready = instances.filter(({ pod }) => pod?.isReady).length;
+  return `${ready}/${isResting ? 0 : instances.length}`;
 }
 
 /** While another instance takes over, some still name the former coordinator: who says so of itself is right. */
@@ -254,18 +208,6 @@ function totalsOf(progresses: Progresses, stage: Stage): Pick<ClusterSyncStatus,
   return { totals: { estimatedTotalBytes, estimatedCopiedBytes, percent } };
 }
 
-function lagOf(
-  progresses: Progresses,
-  stage: Stage,
-  isFresh: boolean,
-): Pick<ClusterSyncStatus, 'lagTimeSeconds'> {
-  const lags = progresses.flatMap((progress) => progress?.lagTimeSeconds ?? []);
-  if (stage === 'committed') return { lagTimeSeconds: 0 };
-  // During the copy there is nothing yet that could lag, and 0 would be taken for consistent.
-  if (!isFresh || !isAtLeast(stage, 'changes') || lags.length === 0) return {};
-  return { lagTimeSeconds: Math.max(...lags) };
-}
-
 /** Of several instances the coordinator's word counts; the first one's where nobody knows it. */
 function canWriteOf(
   progresses: Progresses,
@@ -279,9 +221,9 @@ function canWriteOf(
 function instanceStatus(
   { instance, pod, observation }: InstanceView,
   progress: SyncerProgress['raw'] | undefined,
-  nowMs: number,
+  { nowMs, isResting }: { readonly nowMs: number; readonly isResting: boolean },
 ): InstanceStatus {
-  const error = errorText({ pod, observation, nowMs });
+  const error = isResting ? undefined : errorText({ pod, observation, nowMs });
   return {
     id: instance.id,
     pod: instance.podName,

@@ -37,8 +37,11 @@ const manager = 'clustersync-operator';
 
 /** All labels of an object that the operator makes. */
 export function operandLabels(name: string, kind: OperandKind): Record<string, string> {
-  return { ...selectorLabels(name, kind), [managedBy]: manager };
+  return { ...selectorLabels(name, kind), ...managedLabels };
 }
+
+/** Of everything that the operator has made. */
+export const managedLabels = { [managedBy]: manager };
 
 /** Selects everything that the operator has made. */
 export const managedSelector = `${managedBy}=${manager}`;

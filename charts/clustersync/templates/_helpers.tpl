@@ -111,6 +111,10 @@ tolerations:
 - apiGroups: ['']
   resources: [pods]
   verbs: [get, list, watch]
+# The number of pods of those that spec.commit.workloads names, and nothing else of them.
+- apiGroups: [apps]
+  resources: [deployments/scale, statefulsets/scale]
+  verbs: [get, update]
 # Read by name: connection strings, to notice that one has changed, and the tokens of the APIs. Created: those tokens.
 - apiGroups: ['']
   resources: [secrets]

@@ -192,10 +192,16 @@ describe('the chart, on a real API server', function () {
       ['get', 'secrets'],
       ['create', 'secrets'],
       ['create', 'events.events.k8s.io'],
+      ['update', 'deployments/scale.apps'],
+      ['update', 'statefulsets/scale.apps'],
     ] as const) {
       assert.equal(await mayI(verb, resource, anywhere), true, `${verb} ${resource}`);
     }
-    assert.equal(await mayI('update', 'leases.coordination.k8s.io', anywhere), false);
+    for (const verb of ['get', 'list', 'watch', 'create', 'update', 'delete']) {
+      const leases = 'leases.coordination.k8s.io';
+      assert.equal(await mayI(verb, leases, anywhere), false, verb);
+      assert.equal(await mayI(verb, leases, releaseNamespace), true, verb);
+    }
     for (const [verb, resource] of [
       ['patch', 'clustersyncs.clustersync.dev'],
       ['delete', 'clustersyncs.clustersync.dev'],
@@ -208,6 +214,10 @@ describe('the chart, on a real API server', function () {
       ['create', 'pods/exec'],
       ['delete', 'services'],
       ['list', 'configmaps'],
+      ['get', 'deployments.apps'],
+      ['patch', 'deployments.apps'],
+      ['update', 'deployments.apps'],
+      ['update', 'statefulsets.apps'],
       ['create', 'rolebindings.rbac.authorization.k8s.io'],
     ] as const) {
       assert.equal(await mayI(verb, resource, anywhere), false, `${verb} ${resource}`);
@@ -222,5 +232,10 @@ describe('the chart, on a real API server', function () {
     assert.equal(await mayI('get', 'secrets', 'two', account), false);
     assert.equal(await mayI('list', 'clustersyncs.clustersync.dev', 'two', account), false);
     assert.equal(await mayI('get', 'secrets', releaseNamespace, account), false);
+    assert.equal(
+      await mayI('delete', 'leases.coordination.k8s.io', releaseNamespace, account),
+      true,
+    );
+    assert.equal(await mayI('get', 'leases.coordination.k8s.io', 'one', account), false);
   });
 });

@@ -29,15 +29,12 @@ const clusterWideRoles = [
   '- ClusterRole/clustersync-clustersync-view',
   '- ClusterRoleBinding/clustersync-clustersync',
 ];
-const leaderElectionRoles = [
-  '- Role/clustersync-leader-election',
-  '- RoleBinding/clustersync-leader-election',
-];
+const leaseRoles = ['- Role/clustersync-leases', '- RoleBinding/clustersync-leases'];
 const accountUsers = [
   'ClusterRoleBinding/clustersync-clustersync subjects.0.name',
   `${pod}.serviceAccountName`,
   `${testPod}.serviceAccountName`,
-  'RoleBinding/clustersync-leader-election subjects.0.name',
+  'RoleBinding/clustersync-leases subjects.0.name',
 ];
 const definitions = ['clustersyncs', 'syncverifications'].map(
   (plural) => `CustomResourceDefinition/${plural}.clustersync.dev`,
@@ -153,10 +150,7 @@ export const valueCases: readonly ValueCase[] = [
   {
     value: 'rbac.create',
     values: { rbac: { create: false } },
-    differences: [
-      ...clusterWideRoles.filter((line) => !/-(edit|view)$/.test(line)),
-      ...leaderElectionRoles,
-    ],
+    differences: [...clusterWideRoles.filter((line) => !/-(edit|view)$/.test(line)), ...leaseRoles],
   },
   {
     value: 'rbac.aggregateRoles',

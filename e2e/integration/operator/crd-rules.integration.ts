@@ -19,6 +19,12 @@ describe('the rules of the custom resources, on a real API server', function () 
         reversible: false,
         state: 'Running',
         direction: 'Forward',
+        commit: {
+          mode: 'Manual',
+          maxLagSeconds: 10,
+          workloadsAfterCommit: 'StayAtZero',
+          deadlineSeconds: 300,
+        },
         suspend: false,
         syncer: { logLevel: 'info', resources: { requests: { cpu: '100m', memory: '256Mi' } } },
       });
@@ -47,6 +53,18 @@ describe('the rules of the custom resources, on a real API server', function () 
         },
         state: 'Running',
         direction: 'Forward',
+        commit: {
+          mode: 'Automatic',
+          maxLagSeconds: 0,
+          verificationRef: { name: 'check' },
+          workloads: [
+            { kind: 'Deployment', name: 'web' },
+            { kind: 'StatefulSet', name: 'web' },
+          ],
+          workloadsAfterCommit: 'ScaleBack',
+          deadlineSeconds: 60,
+          attempt: '2026-01-01',
+        },
         suspend: true,
         syncer: {
           image: 'example.dev/syncer@sha256:0123',
@@ -79,6 +97,39 @@ describe('the rules of the custom resources, on a real API server', function () 
         'reversible without write blocking',
         { reversible: true },
         /reversible needs enableUserWriteBlocking/,
+      ],
+      [
+        'workloads without an automatic commit',
+        { commit: { workloads: [{ kind: 'Deployment', name: 'web' }] } },
+        /workloads and verificationRef count with the mode Automatic alone/,
+      ],
+      [
+        'a verification to wait for without an automatic commit',
+        { commit: { mode: 'Manual', verificationRef: { name: 'check' } } },
+        /workloads and verificationRef count with the mode Automatic alone/,
+      ],
+      [
+        'a workload twice',
+        {
+          commit: {
+            mode: 'Automatic',
+            workloads: [
+              { kind: 'Deployment', name: 'web' },
+              { kind: 'Deployment', name: 'web' },
+            ],
+          },
+        },
+        /Duplicate value/,
+      ],
+      [
+        'a workload of another kind',
+        { commit: { mode: 'Automatic', workloads: [{ kind: 'CronJob', name: 'web' }] } },
+        /Unsupported value: "CronJob"/,
+      ],
+      [
+        'a deadline that leaves no time',
+        { commit: { mode: 'Automatic', deadlineSeconds: 9 } },
+        /greater than or equal to 10/,
       ],
       [
         "a destination of the source's name",
@@ -233,6 +284,18 @@ describe('the rules of the custom resources, on a real API server', function () 
         state: 'Committed',
         syncer: { image: 'example.dev/syncer:2' },
       });
+    });
+
+    it('lets the commit be left to the operator at any time, and taken back from it', async () => {
+      const object = await server.create(clusterSyncs, smallestSpec);
+      const workloads = [{ kind: 'Deployment', name: 'web' }];
+      await server.change(object, clusterSyncs, { commit: { mode: 'Automatic', workloads } });
+      await server.change(object, clusterSyncs, { commit: { attempt: '2' } });
+      await refused(
+        server.change(object, clusterSyncs, { commit: { mode: 'Manual' } }),
+        /with the mode Automatic alone/,
+      );
+      await server.change(object, clusterSyncs, { commit: null });
     });
 
     it('lets a committed sync be turned round, and back', async () => {

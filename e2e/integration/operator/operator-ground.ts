@@ -108,7 +108,7 @@ export class OperatorGround implements AsyncDisposable {
     this.#places += 1;
     const namespace = `ground-${this.#places}`;
     await this.client.create(namespaces, { metadata: { name: namespace } }, { signal });
-    const uris = { 'old-uri': sourceUri, 'new-uri': 'mongodb://user:secret@new-uri/' };
+    const uris = { 'old-uri': sourceUri, 'new-uri': `mongodb://user:secret@${namespace}.new-uri/` };
     for (const [name, uri] of Object.entries(uris)) {
       const data = { uri: Buffer.from(uri).toString('base64') };
       await this.client.create(secrets, { metadata: { namespace, name }, data }, { signal });

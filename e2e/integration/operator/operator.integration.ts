@@ -8,6 +8,7 @@ import {
   events,
   leases,
   networkPolicies,
+  pods,
   secrets,
   services,
   statefulSets,
@@ -154,6 +155,16 @@ describe('the operator, on a real API server', function () {
     assert.equal(end.observedGeneration, 2);
     assert.deepEqual(syncer.commandNames, ['start', 'commit']);
     assert.deepEqual(syncer.commands[1]?.body, {});
+    await until(
+      'nothing idles',
+      async () =>
+        (await ground.get(statefulSets, namespace, 'orders-syncer'))?.spec?.replicas === 0,
+    );
+    await client.delete(
+      pods,
+      { namespace, name: 'orders-syncer-0' },
+      { signal, gracePeriodSeconds: 0 },
+    );
 
     // the verdict
     let check: SyncVerification | undefined;
@@ -168,6 +179,17 @@ describe('the operator, on a real API server', function () {
       'the verifier is removed',
       async () => (await ground.get(statefulSets, namespace, 'check-verifier')) === undefined,
     );
+
+    // what is left
+    const rest = await ground.untilSync(
+      namespace,
+      'no pods',
+      ({ readyInstances }) => readyInstances === '0/0',
+    );
+    assert.equal(outlook(rest), 'True Committed');
+    assert.deepEqual(rest.instances, [
+      { id: 'old', pod: 'orders-syncer-0', ready: false, progress: committed },
+    ]);
 
     // what it told people
     await until('the events are written', async () => {

@@ -75,6 +75,7 @@ export interface ClusterSyncSpec {
    * Where the sync goes. Forward is from source to destination. Reverse, once the sync is committed, has what is written to the destination since then brought back to the source: with the state Running it is kept up to date, and with Committed it may be written to again, and the destination may not. Needs reversible. A committed reversal can be reversed in its turn.
    */
   direction: 'Forward' | 'Reverse';
+  commit: CommitOptions;
   /**
    * Stops the operator from changing anything for this ClusterSync, and from sending commands. The sync itself goes on, and the status is kept up to date.
    */
@@ -131,6 +132,54 @@ export interface NamePattern {
    * Options: any of i, m, s, x.
    */
   options?: string;
+}
+/**
+ * Who says when the sync is committed, and what has to be so before.
+ */
+export interface CommitOptions {
+  /**
+   * Manual: the state Committed does. Automatic: the operator commits by itself, with the state Running or Committed, as soon as the lag is small enough, the verification knows of no difference, and the workloads have no pods any more.
+   */
+  mode: 'Manual' | 'Automatic';
+  /**
+   * The largest lag with which an automatic commit is begun.
+   */
+  maxLagSeconds: number;
+  /**
+   * A SyncVerification of this ClusterSync that an automatic commit waits for: it has to have compared everything once, with nothing left that is different. Its verdict comes after the commit.
+   */
+  verificationRef?: {
+    /**
+     * Name of the SyncVerification, in the namespace of the ClusterSync.
+     */
+    name: string;
+  };
+  /**
+   * Applications that write to the source: before an automatic commit they are scaled to zero, and it is waited for until their pods are gone. Each gets its size back where the commit does not come.
+   */
+  workloads?: WorkloadReference[];
+  /**
+   * What becomes of the workloads after the commit. StayAtZero: nothing; whoever points them at the destination scales them up. ScaleBack: each gets the size back that it had; it should find the destination by then.
+   */
+  workloadsAfterCommit: 'StayAtZero' | 'ScaleBack';
+  /**
+   * How long the workloads are kept at zero before the commit is sent. After that they get their sizes back, and nothing is tried again until these options are changed.
+   */
+  deadlineSeconds: number;
+  /**
+   * Any text. Another one lets the operator try once more, after an attempt that missed its deadline.
+   */
+  attempt?: string;
+}
+export interface WorkloadReference {
+  /**
+   * What it is, of the API group apps.
+   */
+  kind: 'Deployment' | 'StatefulSet';
+  /**
+   * Its name, in the namespace of the ClusterSync.
+   */
+  name: string;
 }
 /**
  * How the syncer's pods are run.
@@ -250,8 +299,9 @@ export interface ClusterSyncStatus {
      */
     shards: string[];
   };
+  commit?: CommitStatus;
   /**
-   * How many instances have a pod that is ready, of how many there are; as 2/3.
+   * How many instances have a pod that is ready, of how many are to have one; as 2/3. After the commit of a sync that is not reversible none is to have one.
    */
   readyInstances?: string;
   /**
@@ -304,6 +354,41 @@ export interface ClusterSyncStatus {
    */
   instances?: InstanceStatus[];
 }
+/**
+ * What the operator does for an automatic commit; absent while that is nothing.
+ */
+export interface CommitStatus {
+  /**
+   * Since when workloads are taken down.
+   */
+  heldSince?: string;
+  /**
+   * When they get their sizes back, unless the commit has been sent by then.
+   */
+  deadline?: string;
+  /**
+   * The workloads that are taken down, and what they get back.
+   */
+  workloads?: HeldWorkload[];
+  /**
+   * A hash of the options with which a commit missed its deadline. With these none is tried again.
+   */
+  missedOptions?: string;
+}
+export interface HeldWorkload {
+  /**
+   * What it is, of the API group apps.
+   */
+  kind: 'Deployment' | 'StatefulSet';
+  /**
+   * Its name.
+   */
+  name: string;
+  /**
+   * How many pods it was to have.
+   */
+  replicas: number;
+}
 export interface InstanceStatus {
   /**
    * Name of the instance.
@@ -314,7 +399,7 @@ export interface InstanceStatus {
    */
   pod?: string;
   /**
-   * Whether its pod is ready.
+   * Whether it has a pod that is ready.
    */
   ready?: boolean;
   /**

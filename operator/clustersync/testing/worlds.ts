@@ -10,6 +10,14 @@ export const podName = 'orders-syncer-0';
 /** What the pod's process is called. */
 export const runningProcess = 'pod-uid/containerd://1';
 
+/** What `spec.commit` is by default. */
+export const manual = {
+  mode: 'Manual',
+  maxLagSeconds: 10,
+  workloadsAfterCommit: 'StayAtZero',
+  deadlineSeconds: 300,
+} as const;
+
 /** A source that is known to be a replica set. */
 const replicaSet: ClusterSyncStatus = { source: { kind: 'ReplicaSet', shards: ['rs'] } };
 
@@ -30,6 +38,7 @@ export function clusterSync(
       reversible: false,
       state: 'Running',
       direction: 'Forward',
+      commit: manual,
       suspend: false,
       syncer: { resources: { requests: { cpu: '100m' } }, logLevel: 'info' },
       ...spec,
@@ -49,6 +58,8 @@ export function emptyWorld(parts: Partial<World> = {}): World {
     },
     source: { kind: 'found', value: 'b2xk' },
     destination: { kind: 'found', value: 'bmV3' },
+    claim: { kind: 'held' },
+    commit: { hold: undefined, workloads: undefined, verification: undefined },
     sourceView: { kind: 'unknown' },
     token: undefined,
     newToken: 'fresh-token',

@@ -1,0 +1,336 @@
+import assert from 'node:assert/strict';
+import { clusterSyncs } from '../../../operator/api/clustersync.ts';
+import {
+  leases,
+  pods,
+  secrets,
+  statefulSets,
+  type Lease,
+} from '../../../operator/kube/builtin-resources.ts';
+import type { KubeClient } from '../../../operator/kube/client.ts';
+import { findCondition } from '../../../operator/kube/conditions.ts';
+import type { KubeObject } from '../../../operator/kube/resource.ts';
+import { until } from '../../ground/until.ts';
+import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
+import { applying, committed, StandIn } from './stand-in.ts';
+
+const signal = new AbortController().signal;
+
+describe('the life cycle of a ClusterSync, on a real API server', function () {
+  this.timeout(60_000);
+  let ground: OperatorGround;
+  let client: KubeClient;
+  let operator: RunningOperator;
+
+  before(async () => {
+    ground = await OperatorGround.start();
+    ({ client } = ground);
+    operator = new RunningOperator(ground.kubeconfig);
+  });
+
+  after(async () => {
+    await operator[Symbol.asyncDispose]();
+    await ground[Symbol.asyncDispose]();
+  });
+
+  /** Leases of the ClusterSyncs of a namespace. */
+  async function claimsOf(namespace: string): Promise<readonly Lease[]> {
+    const { items } = await client.list(leases, { namespace: 'default', signal });
+    return items.filter(({ spec }) => spec?.holderIdentity?.startsWith(`${namespace}/`));
+  }
+
+  /** Waits until the operator has reconciled ClusterSyncs so often again. */
+  async function passes(count: number): Promise<void> {
+    const counted = async (): Promise<number> => {
+      if (operator.port === 0) return 0;
+      const metrics = await (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
+      const series = /^controller_runtime_reconcile_total\{controller="clustersync".*\} (\d+)$/gm;
+      return [...metrics.matchAll(series)].reduce((sum, [, each]) => sum + Number(each), 0);
+    };
+    const before = await counted();
+    await until('some more passes', async () => (await counted()) >= before + count);
+  }
+
+  it('has one sync at a time to a destination, whoever comes first and however it is written', async () => {
+    const { namespace, address } = await ground.newPlace();
+    const other = await ground.newPlace();
+    await using syncer = await StandIn.start(address, 27182, { progress: applying });
+    const first = await ground.createSync(namespace);
+    const set = await ground.untilMade(namespace, 'orders-syncer');
+    await ground.runPod(set, address);
+    await ground.untilSync(namespace, 'in sync', (status) => outlook(status) === 'True InSync');
+
+    const uri = `mongodb://me:secret@10.9.8.7,${namespace.toUpperCase()}.new-uri:27017/?tls=true`;
+    const data = { uri: Buffer.from(uri).toString('base64') };
+    await client.patch(
+      secrets,
+      { namespace: other.namespace, name: 'new-uri' },
+      { data },
+      { signal },
+    );
+    await ground.createSync(other.namespace);
+    const waiting = await ground.untilSync(
+      other.namespace,
+      'it waits',
+      (status) => outlook(status) === 'False DestinationInUse',
+    );
+    const message = findCondition(waiting.conditions, 'Ready')?.message ?? '';
+    assert.ok(message.includes(`${namespace}.new-uri:27017`), message);
+    assert.ok(message.includes(`ClusterSync ${namespace}/orders`), message);
+    const nothingBegun = async (): Promise<void> => {
+      for (const resource of [statefulSets, secrets] as const) {
+        assert.equal(await ground.get(resource, other.namespace, 'orders-syncer'), undefined);
+      }
+    };
+    await nothingBegun();
+
+    // Another operator finds the same.
+    await operator[Symbol.asyncDispose]();
+    operator = new RunningOperator(ground.kubeconfig);
+    await passes(2);
+
+    assert.deepEqual(syncer.commandNames, []);
+    // Deleted: but its pod may work on until it is gone, which is for others than the operator to see to.
+    await client.delete(clusterSyncs, first.metadata, { signal });
+    await client.delete(statefulSets, set.metadata, { signal });
+    await passes(3);
+    await nothingBegun();
+    assert.equal((await claimsOf(namespace)).length, 1);
+    await client.delete(
+      pods,
+      { namespace, name: 'orders-syncer-0' },
+      { signal, gracePeriodSeconds: 0 },
+    );
+    await ground.untilMade(other.namespace, 'orders-syncer');
+    assert.equal((await claimsOf(namespace)).length, 0);
+    assert.deepEqual(
+      (await claimsOf(other.namespace))
+        .map(({ metadata }) => metadata.annotations?.['clustersync.dev/destination-host'])
+        .sort(),
+      ['10.9.8.7:27017', `${namespace}.new-uri:27017`],
+    );
+    assert.doesNotMatch(
+      JSON.stringify(await client.list(leases, { namespace: 'default', signal })),
+      /secret/,
+    );
+  });
+
+  it('gives a destination back that nobody claims any more, also where no operator saw the deletion', async () => {
+    const { namespace } = await ground.newPlace();
+    const sync = await ground.createSync(namespace);
+    const set = await ground.untilMade(namespace, 'orders-syncer');
+    assert.equal((await claimsOf(namespace)).length, 1);
+    await operator[Symbol.asyncDispose]();
+    await client.delete(clusterSyncs, sync.metadata, { signal });
+    await client.delete(statefulSets, set.metadata, { signal });
+    operator = new RunningOperator(ground.kubeconfig);
+    await until('it is given back', async () => (await claimsOf(namespace)).length === 0);
+  });
+
+  it('forgets a deleted sync: its metrics are gone, and a namesake begins anew', async () => {
+    const { namespace } = await ground.newPlace();
+    const first = await ground.createSync(namespace);
+    await ground.untilMade(namespace, 'orders-syncer');
+    await ground.untilSync(namespace, 'it has a status', () => true);
+    const metrics = async (): Promise<string> =>
+      await (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
+    const series = `clustersync_condition{namespace="${namespace}",name="orders",condition="Ready"} 0`;
+    await until('the metrics have it', async () => (await metrics()).includes(series));
+    await client.delete(clusterSyncs, first.metadata, { signal });
+    await until('the metrics are gone', async () => !(await metrics()).includes(series));
+    // No garbage collector here: the objects of the first one are still there, and not the namesake's.
+    await ground.createSync(namespace);
+    const waiting = await ground.untilSync(
+      namespace,
+      'it waits for what is left',
+      (status) => outlook(status) === 'False DestinationInUse',
+    );
+    assert.match(findCondition(waiting.conditions, 'Ready')?.message ?? '', /a former ClusterSync/);
+    await client.delete(statefulSets, { namespace, name: 'orders-syncer' }, { signal });
+    await ground.untilSync(
+      namespace,
+      'the conflict is told',
+      (status) => outlook(status) === 'False NameConflict',
+    );
+  });
+
+  describe('with an automatic commit', () => {
+    const web = { kind: 'Deployment', name: 'web' } as const;
+    const queue = { kind: 'StatefulSet', name: 'queue' } as const;
+    const applications = { [web.kind]: 'deployments', [queue.kind]: 'statefulsets' } as const;
+    const labels = { app: 'shop' };
+    const template = {
+      metadata: { labels },
+      spec: { containers: [{ name: 'app', image: 'example.dev/app' }] },
+    };
+
+    function pathOf(namespace: string, { kind, name }: typeof web | typeof queue): string {
+      return `/apis/apps/v1/namespaces/${namespace}/${applications[kind]}/${name}`;
+    }
+
+    async function createApplication(
+      namespace: string,
+      ref: typeof web | typeof queue,
+      replicas: number,
+    ): Promise<void> {
+      const path = pathOf(namespace, ref).replace(/\/[^/]*$/, '');
+      const spec = { replicas, selector: { matchLabels: labels }, template, serviceName: 'app' };
+      const body = { metadata: { name: ref.name }, spec };
+      await client.raw({ method: 'POST', path, body, signal });
+    }
+
+    async function sizeOf(namespace: string, ref: typeof web | typeof queue): Promise<unknown> {
+      const path = `${pathOf(namespace, ref)}/scale`;
+      const scale = await client.raw({ method: 'GET', path, signal });
+      return (scale as { spec: { replicas?: number } }).spec.replicas ?? 0;
+    }
+
+    /** An operator is killed: there is no time for anything to be put right. */
+    async function replaceOperator(): Promise<void> {
+      await operator[Symbol.asyncDispose]();
+      operator = new RunningOperator(ground.kubeconfig);
+    }
+
+    it('stops the applications, waits for their pods, and commits; another operator goes on from there', async () => {
+      const { namespace, address } = await ground.newPlace();
+      await using syncer = await StandIn.start(address, 27182, { progress: applying });
+      syncer.onCommand = () => {
+        syncer.progress = { progress: committed };
+      };
+      await createApplication(namespace, web, 3);
+      const pod = { namespace, name: 'web-1' };
+      await client.create<KubeObject>(
+        pods,
+        { metadata: { ...pod, labels }, spec: template.spec } as never,
+        { signal },
+      );
+      await ground.createSync(namespace, {
+        commit: { mode: 'Automatic', workloads: [web, queue] },
+      });
+      await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
+      await ground.untilSync(
+        namespace,
+        'an application is missed',
+        (status) => outlook(status) === 'False WorkloadNotFound',
+      );
+      assert.equal(await sizeOf(namespace, web), 3);
+      await createApplication(namespace, queue, 1);
+      await ground.untilSync(namespace, 'its pod is left', ({ conditions }) =>
+        (findCondition(conditions, 'Ready')?.message ?? '').includes(
+          'pods of the Deployment web left',
+        ),
+      );
+      assert.deepEqual([await sizeOf(namespace, web), await sizeOf(namespace, queue)], [0, 0]);
+      await replaceOperator();
+      await passes(2);
+      const held = await ground.untilSync(
+        namespace,
+        'it goes on',
+        ({ commit }) => commit !== undefined,
+      );
+      assert.deepEqual(held.commit?.workloads, [
+        { ...web, replicas: 3 },
+        { ...queue, replicas: 1 },
+      ]);
+      assert.deepEqual(syncer.commandNames, []);
+      await client.delete(pods, pod, { signal, gracePeriodSeconds: 0 });
+      const end = await ground.untilSync(
+        namespace,
+        'it is committed, and nothing is held',
+        (status) => outlook(status) === 'True Committed' && status.commit === undefined,
+      );
+      assert.equal(end.phase, 'Committed');
+      assert.deepEqual(syncer.commandNames, ['commit']);
+      assert.deepEqual([await sizeOf(namespace, web), await sizeOf(namespace, queue)], [0, 0]);
+      assert.equal((await claimsOf(namespace)).length, 1, 'the destination alone is claimed');
+      const spec = (await ground.get(clusterSyncs, namespace, 'orders'))?.spec;
+      assert.equal(spec?.state, 'Running', 'what people ask for is theirs');
+    });
+
+    it('gives the applications their sizes back where the commit does not come, and tries again when it is told to', async () => {
+      const { namespace, address } = await ground.newPlace();
+      await using syncer = await StandIn.start(address, 27182, { progress: applying });
+      await createApplication(namespace, web, 3);
+      const commit = {
+        mode: 'Automatic',
+        workloads: [web],
+        deadlineSeconds: 10,
+        workloadsAfterCommit: 'ScaleBack',
+      };
+      await ground.createSync(namespace, { commit });
+      const lagging = (lagTimeSeconds: number): void => {
+        syncer.progress = { progress: { ...applying, lagTimeSeconds } };
+      };
+      lagging(11);
+      await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
+      await ground.untilSync(
+        namespace,
+        'the lag',
+        (status) => outlook(status) === 'False WaitingForLag',
+      );
+      assert.equal(await sizeOf(namespace, web), 3);
+      const pod = { namespace, name: 'web-1' };
+      await client.create<KubeObject>(
+        pods,
+        { metadata: { ...pod, labels }, spec: template.spec } as never,
+        { signal },
+      );
+      lagging(2);
+      // Its pod does not end.
+      const { commit: held } = await ground.untilSync(
+        namespace,
+        'it is stopped',
+        (status) => status.commit?.workloads !== undefined,
+      );
+      assert.deepEqual(held?.workloads, [{ ...web, replicas: 3 }]);
+      await until('it is to have no pods', async () => (await sizeOf(namespace, web)) === 0);
+      const missed = await ground.untilSync(
+        namespace,
+        'the deadline',
+        (status) => outlook(status) === 'False CommitDeadlineMissed' && !status.commit?.workloads,
+      );
+      assert.equal(missed.phase, 'Stalled');
+      assert.equal(await sizeOf(namespace, web), 3);
+      assert.ok(Date.now() >= Date.parse(held.deadline ?? ''), 'not before its time');
+      lagging(2);
+      await passes(2);
+      assert.equal(await sizeOf(namespace, web), 3);
+
+      syncer.onCommand = () => {
+        syncer.progress = { progress: committed };
+      };
+      assert.deepEqual(syncer.commandNames, []);
+      await client.delete(pods, pod, { signal, gracePeriodSeconds: 0 });
+      await ground.patchSync(namespace, { commit: { attempt: '2' } });
+      await ground.untilSync(
+        namespace,
+        'it is committed, and nothing is held',
+        (status) => outlook(status) === 'True Committed' && status.commit === undefined,
+      );
+      assert.equal(await sizeOf(namespace, web), 3);
+      assert.deepEqual(syncer.commandNames, ['commit']);
+    });
+
+    it('gives them back when it is deleted, also where no operator saw that', async () => {
+      const { namespace, address } = await ground.newPlace();
+      await using syncer = await StandIn.start(address, 27182, { progress: applying });
+      await createApplication(namespace, queue, 2);
+      const pod = { namespace, name: 'queue-0' };
+      await client.create<KubeObject>(
+        pods,
+        { metadata: { ...pod, labels }, spec: template.spec } as never,
+        { signal },
+      );
+      const commit = { mode: 'Automatic', workloads: [queue] };
+      const sync = await ground.createSync(namespace, { commit });
+      await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
+      await until('it is stopped', async () => (await sizeOf(namespace, queue)) === 0);
+      await operator[Symbol.asyncDispose]();
+      await client.delete(clusterSyncs, sync.metadata, { signal });
+      operator = new RunningOperator(ground.kubeconfig);
+      await until('it has its size', async () => (await sizeOf(namespace, queue)) === 2);
+      await until('nothing is held', async () => (await claimsOf(namespace)).length === 1);
+      assert.deepEqual(syncer.commandNames, []);
+    });
+  });
+});

@@ -1,0 +1,122 @@
+import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
+import { isConditionTrue } from '../kube/conditions.ts';
+import { isCurrent } from '../operand/observation.ts';
+import { gravest, type Trouble } from '../operand/trouble.ts';
+import { troubleOfInstances, type InstanceView } from './instance-trouble.ts';
+import type { SourceFinding } from './source.ts';
+import { isAtLeast, slowest, stageOf, type Stage } from './stage.ts';
+import { readProgress, type SyncerProgress } from './syncer-client.ts';
+
+/** What the status is made from, beside the resource itself. */
+export interface StatusInput {
+  readonly clusterSync: ClusterSync;
+  readonly nowMs: number;
+  readonly finding: SourceFinding;
+  readonly instances: readonly InstanceView[];
+  /** What keeps the operator from running the instances at all. */
+  readonly blocker: Trouble | undefined;
+}
+
+/** What each instance reported last. */
+export type Progresses = readonly (SyncerProgress | undefined)[];
+
+/** What is made of the input before anything is said of it. */
+export interface Assessment {
+  readonly progresses: Progresses;
+  readonly stages: readonly Stage[];
+  readonly stage: Stage;
+  readonly trouble: Trouble | undefined;
+  /** Whether every instance has just reported its progress. */
+  readonly isFresh: boolean;
+  readonly canCommit: boolean;
+  readonly lagTimeSeconds: number | undefined;
+  /** Whether instances are paused: some of them, or all that were started, so that none works. */
+  readonly paused: 'all' | 'some' | 'none';
+}
+
+/** How the sync does. */
+export function assess(input: StatusInput): Assessment {
+  const { clusterSync, nowMs, finding, instances } = input;
+  const progresses = instances.map((view) => shownProgress(view, clusterSync.status));
+  const stages = progresses.map((progress) => stageOf(progress, clusterSync.spec.direction));
+  // What is committed stays so, whatever becomes of the pods.
+  const stage = isCommittedIn(clusterSync) ? 'committed' : slowest(stages);
+  const trouble =
+    stage === 'committed'
+      ? undefined
+      : gravest([
+          input.blocker,
+          finding.trouble,
+          troubleOfInstances(instances, stages, nowMs),
+          stages.includes('idle') && !mayBegin(clusterSync) ? cannotBegin : undefined,
+        ]);
+  const isFresh = instances.every(
+    ({ observation }) => observation?.answer?.kind === 'progress' && isCurrent(observation, nowMs),
+  );
+  const canCommit =
+    stage === 'changes' &&
+    isFresh &&
+    !finding.trouble &&
+    progresses.every((progress) => progress?.canCommit);
+  const lagTimeSeconds = lagOf(progresses, stage, isFresh);
+  const paused = pausedOf(progresses);
+  return { progresses, stages, stage, trouble, isFresh, canCommit, lagTimeSeconds, paused };
+}
+
+/** Where a ClusterSync was made with this direction, or the syncer has lost its state. */
+const cannotBegin: Trouble = {
+  reason: 'NothingToReverse',
+  message:
+    'the syncer knows of no sync to be reversed, and none is begun over data that may be in use: a new one, Forward, needs a ClusterSync of its own',
+  level: 'stalled',
+};
+
+/** Whether the status says that the sync is committed in the direction that is asked for. */
+export function isCommittedIn({ spec, status }: ClusterSync): boolean {
+  if (!isConditionTrue(status?.conditions, 'Committed')) return false;
+  return (status?.direction ?? 'Forward') === spec.direction;
+}
+
+/**
+ * Whether the syncers have nothing to do any more, and all that they had to say is on record: they have no pods then. Those of a
+ * reversible sync go on watching the oplog that a reversal needs.
+ */
+export function isAtRest(clusterSync: ClusterSync): boolean {
+  const { spec, status } = clusterSync;
+  if (spec.reversible || !isCommittedIn(clusterSync) || status?.canWrite === false) return false;
+  const instances = status?.instances ?? [];
+  return instances.every(({ progress }) => progress?.['state'] === 'COMMITTED');
+}
+
+/** Whether a sync may be begun: never over data that may be in use, since a commit that is long past. */
+export function mayBegin({ spec, status }: ClusterSync): boolean {
+  return spec.direction === 'Forward' && status?.committedAt === undefined;
+}
+
+/** The newest progress of an instance; what the status has from before, until this process is known. */
+function shownProgress(
+  { instance, observation }: InstanceView,
+  former: ClusterSyncStatus | undefined,
+): SyncerProgress | undefined {
+  if (observation?.answer?.kind === 'progress') return observation.answer.progress;
+  const known = former?.instances?.find(({ id }) => id === instance.id);
+  return readProgress(known?.progress);
+}
+
+function pausedOf(progresses: Progresses): Assessment['paused'] {
+  const count = progresses.filter((progress) => progress?.state === 'PAUSED').length;
+  if (count === 0) return 'none';
+  // One that was not started does nothing either.
+  const isAtRest = progresses.every((progress) =>
+    ['PAUSED', 'IDLE'].includes(progress?.state ?? ''),
+  );
+  return isAtRest ? 'all' : 'some';
+}
+
+function lagOf(progresses: Progresses, stage: Stage, isFresh: boolean): number | undefined {
+  const lags = progresses.flatMap((progress) => progress?.lagTimeSeconds ?? []);
+  if (stage === 'committed') return 0;
+  // During the copy there is nothing yet that could lag, and 0 would be taken for consistent.
+  if (!isFresh || !isAtLeast(stage, 'changes') || lags.length === 0) return undefined;
+  return Math.max(...lags);
+}

@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict';
+import type { ClusterSyncSpec } from '../api/clustersync.ts';
+import { hashOfOptions } from '../commit/hold.ts';
+import type { World } from './decide.ts';
+import {
+  automatic,
+  commandsIn,
+  decideIn,
+  holdOf,
+  views,
+  web,
+  withWeb,
+} from './testing/automatic-commits.ts';
+import {
+  answers,
+  changed,
+  failure,
+  nowMs,
+  outlook,
+  readyMessage,
+  reversed,
+  runningWorld,
+  shardedWorld,
+  threeShards,
+} from './testing/worlds.ts';
+
+const { idle, copy, changes, paused, committing, committed } = answers;
+
+describe('a ClusterSync that is committed automatically', () => {
+  const laggard = changed(changes, { lagTimeSeconds: 11 });
+  const cases: readonly (readonly [
+    what: string,
+    world: World,
+    spec: Partial<ClusterSyncSpec>,
+    commands: readonly string[],
+    outlook: string,
+  ])[] = [
+    ['starts', runningWorld(idle), {}, ['start old'], 'Starting: False Starting'],
+    ['waits for the copy', runningWorld(copy), {}, [], 'InitialCopy: False InitialCopy'],
+    [
+      'is committed',
+      runningWorld(changes),
+      {},
+      ['commit old'],
+      'ChangeApplication: False Committing',
+    ],
+    [
+      'is committed when it is to be',
+      runningWorld(changes),
+      { state: 'Committed' },
+      ['commit old'],
+      'ChangeApplication: False Committing',
+    ],
+    ['waits for its lag', runningWorld(laggard), {}, [], 'ChangeApplication: False WaitingForLag'],
+    [
+      'waits for its lag, also when it is to be committed',
+      runningWorld(laggard),
+      { state: 'Committed' },
+      [],
+      'ChangeApplication: False WaitingForLag',
+    ],
+    [
+      'is paused',
+      runningWorld(changes),
+      { state: 'Paused' },
+      ['pause old'],
+      'ChangeApplication: False Pausing',
+    ],
+    ['is resumed first', runningWorld(paused), {}, ['resume old'], 'Paused: False Resuming'],
+    [
+      'is left alone while suspended',
+      runningWorld(changes),
+      { suspend: true },
+      [],
+      'ChangeApplication: True InSync',
+    ],
+    [
+      'waits for its verification',
+      runningWorld(changes),
+      { commit: { ...automatic, verificationRef: { name: 'check' } } },
+      [],
+      'ChangeApplication: False WaitingForVerification',
+    ],
+    [
+      'looks at its workloads',
+      runningWorld(changes),
+      { commit: withWeb },
+      [],
+      'ChangeApplication: True InSync',
+    ],
+    ['goes on', runningWorld(committing), {}, [], 'Committing: False Committing'],
+    ['is over', runningWorld(committed), {}, [], 'Committed: True Committed'],
+    [
+      'says what is wrong',
+      runningWorld(failure('AuthenticationFailed')),
+      {},
+      [],
+      'Stalled: False AuthenticationFailed',
+    ],
+    [
+      'waits for what does not answer',
+      runningWorld(changes, {
+        observation: { unreachable: { sinceMs: nowMs - 60_000, description: '' } },
+      }),
+      {},
+      [],
+      'ChangeApplication: False SyncerUnreachable',
+    ],
+  ];
+  for (const [what, world, spec, commands, expected] of cases) {
+    it(what, () => {
+      const decision = decideIn(world, { commit: automatic, ...spec });
+      assert.deepEqual(commandsIn(decision), commands);
+      assert.equal(outlook(decision.status), expected);
+    });
+  }
+
+  it('is committed by all instances at once, and by none before all can', () => {
+    const spec = { commit: automatic };
+    const all = decideIn(shardedWorld([changes, changes, changes]), spec, {}, threeShards);
+    assert.deepEqual(commandsIn(all), ['commit shard-0', 'commit shard-1', 'commit shard-2']);
+    for (const last of [copy, laggard, paused, 'no pod'] as const) {
+      const some = decideIn(shardedWorld([changes, changes, last]), spec, {}, threeShards);
+      assert.ok(!commandsIn(some).some((each) => each.startsWith('commit')));
+    }
+  });
+
+  it('is sent a commit to every instance when one has taken it, whatever the deadline', () => {
+    const spec = { commit: withWeb, state: 'Paused' } as const;
+    const world = shardedWorld([committing, changes, changes]);
+    const hold = holdOf(withWeb, { sinceMs: 0 });
+    const decision = decideIn(world, spec, { hold, workloads: views(0) }, threeShards);
+    assert.deepEqual(commandsIn(decision), ['commit shard-1', 'commit shard-2']);
+    assert.deepEqual(decision.commit, { kind: 'none' });
+  });
+
+  it('is committed back as well, where it is turned round', () => {
+    const status = decideIn(runningWorld(committed), { reversible: true }).status;
+    const spec = { commit: automatic, reversible: true, direction: 'Reverse' } as const;
+    const decision = decideIn(runningWorld(reversed(changes)), spec, {}, status);
+    assert.deepEqual(commandsIn(decision), ['commit old']);
+  });
+
+  it('takes its workloads down, and is committed when their pods are gone', () => {
+    const spec = { commit: withWeb };
+    const world = runningWorld(changes);
+    const looked = decideIn(world, spec);
+    assert.deepEqual(looked.commit, { kind: 'look' });
+    const begun = decideIn(world, spec, { workloads: views(3) });
+    assert.ok(begun.commit.kind === 'record');
+    assert.deepEqual(begun.commit.hold, holdOf(withWeb, { sinceMs: nowMs }));
+    const { hold } = begun.commit;
+
+    const scaled = decideIn(world, spec, { hold, workloads: views(3) });
+    assert.equal(scaled.commit.kind, 'scale');
+    assert.deepEqual(scaled.status.commit, {
+      heldSince: '2026-01-01T12:00:00Z',
+      deadline: '2026-01-01T12:05:00Z',
+      workloads: [{ ...web, replicas: 3 }],
+    });
+    assert.deepEqual(
+      scaled.events.map(({ reason }) => reason).filter((reason) => reason === 'StoppingWorkloads'),
+      ['StoppingWorkloads'],
+    );
+    const waiting = decideIn(world, spec, { hold, workloads: views(0, 2) });
+    assert.equal(outlook(waiting.status), 'ChangeApplication: False StoppingWorkloads');
+    assert.match(readyMessage(waiting.status), /pods of the Deployment web left/);
+    assert.ok(waiting.requeueAfterMs <= 1_000);
+    const ready = decideIn(world, spec, { hold, workloads: views(0) });
+    assert.ok(ready.commit.kind === 'record');
+    assert.deepEqual(commandsIn(ready), []);
+    const sent = decideIn(world, spec, { hold: ready.commit.hold, workloads: views(0) });
+    assert.deepEqual(commandsIn(sent), ['commit old']);
+
+    const done = decideIn(runningWorld(committed), spec, { hold, workloads: views(0) });
+    assert.deepEqual(done.commit, { kind: 'none' }, 'that it is committed has to be on record');
+    const over = decideIn(
+      runningWorld(committed),
+      spec,
+      { hold, workloads: views(0) },
+      done.status,
+    );
+    assert.deepEqual(over.commit, { kind: 'drop' });
+    const end = decideIn(runningWorld(committed), spec, {}, over.status);
+    assert.equal(end.status.commit, undefined);
+    assert.equal(outlook(end.status), 'Committed: True Committed');
+  });
+
+  it('gives them back at the deadline, is stalled, and remembers it', () => {
+    const spec = { commit: withWeb };
+    const world = runningWorld(laggard);
+    const late = holdOf(withWeb, { sinceMs: nowMs - 300_000 });
+    const given = decideIn(world, spec, { hold: late, workloads: views(0) });
+    assert.ok(given.commit.kind === 'record');
+    const { hold } = given.commit;
+    const back = decideIn(world, spec, { hold, workloads: views(0) });
+    assert.equal(back.commit.kind, 'scale');
+    assert.equal(outlook(back.status), 'Stalled: False CommitDeadlineMissed');
+    assert.deepEqual(
+      back.events.map(({ reason }) => reason).includes('CommitDeadlineMissed'),
+      true,
+    );
+    const dropped = decideIn(world, spec, { hold, workloads: views(3) }, back.status);
+    assert.deepEqual(dropped.commit, { kind: 'drop' });
+    const later = decideIn(runningWorld(changes), spec, { workloads: views(3) }, dropped.status);
+    assert.deepEqual(later.commit, { kind: 'none' });
+    assert.deepEqual(later.status.commit, { missedOptions: hashOfOptions(withWeb) });
+    assert.equal(outlook(later.status), 'Stalled: False CommitDeadlineMissed');
+    const again = { commit: { ...withWeb, attempt: '2' } };
+    const anew = decideIn(runningWorld(changes), again, { workloads: views(3) }, later.status);
+    assert.equal(anew.commit.kind, 'record');
+  });
+
+  it('gives nothing back while it cannot be known whether the commit was taken', () => {
+    const spec = { commit: withWeb };
+    const hold = holdOf(withWeb, { sinceMs: 0, commitSentMs: nowMs - 60_000 });
+    const doubtful = [
+      { answer: changes, unreachable: { sinceMs: nowMs - 1_000, description: '' } },
+      { answer: changes, command: { name: 'commit', kind: 'sending' } },
+      { answer: changes, command: { name: 'commit', kind: 'taken', endedMs: nowMs } },
+      { answer: changes, askedMs: nowMs - 55_000 },
+      { answer: undefined },
+      'no pod',
+    ] as const;
+    for (const scene of doubtful) {
+      const world = shardedWorld([changes, changes, scene]);
+      const { commit } = decideIn(world, spec, { hold, workloads: views(0) }, threeShards);
+      assert.deepEqual(commit, { kind: 'none' }, JSON.stringify(scene));
+    }
+    const world = shardedWorld([changes, changes, changes]);
+    const { commit } = decideIn(world, spec, { hold, workloads: views(0) }, threeShards);
+    assert.ok(commit.kind === 'record' && commit.hold.ending === 'DeadlineMissed');
+  });
+
+  it("gives them back where the destination is another ClusterSync's, or it is being deleted", () => {
+    const claim = {
+      kind: 'taken',
+      host: 'a:1',
+      holder: { namespace: 'a', name: 'b', uid: 'c' },
+    } as const;
+    const world = runningWorld(changes, { claim });
+    const held = { hold: holdOf(withWeb), workloads: views(0) };
+    const { commit } = decideIn(world, { commit: withWeb }, held);
+    assert.ok(commit.kind === 'record' && commit.hold.ending === 'NotAskedFor');
+  });
+});

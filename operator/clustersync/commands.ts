@@ -1,0 +1,79 @@
+import type { ClusterSync } from '../api/clustersync.ts';
+import type { Command } from '../operand/monitor.ts';
+import { isCurrent, maySend, type Observation } from '../operand/observation.ts';
+import { isCommittedIn, mayBegin } from './assessment.ts';
+import type { InstanceView } from './instance-trouble.ts';
+import { startBody } from './resources.ts';
+import type { SourceFinding } from './source.ts';
+import { isAtLeast, isTheOtherWay, stageOf } from './stage.ts';
+import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
+
+/** A command to one instance. */
+export interface InstanceCommand {
+  readonly id: string;
+  readonly command: Command<SyncerCommand>;
+}
+
+/** What the commands follow from, beside the resource. */
+interface CommandInput {
+  readonly views: readonly InstanceView[];
+  readonly source: SourceFinding;
+  /** Whether an automatic commit has come so far that it is sent. */
+  readonly mayCommit: boolean;
+  readonly nowMs: number;
+}
+
+/** What to send now, to all at the same time. */
+export function commandsOf(
+  clusterSync: ClusterSync,
+  { views, source, mayCommit, nowMs }: CommandInput,
+): InstanceCommand[] {
+  const { state, direction, commit } = clusterSync.spec;
+  if (isCommittedIn(clusterSync)) return [];
+  const progresses = views.map(({ observation }) => observation && progressOf(observation, nowMs));
+  const calls = (name: SyncerCommand, body: object = {}) =>
+    views.flatMap(({ instance, observation }, index): InstanceCommand[] => {
+      const progress = progresses[index];
+      if (!observation || progress?.state !== callingState[name]) return [];
+      if (name === 'reverse' && !isTheOtherWay(progress, direction)) return [];
+      if (!maySend(observation, name, nowMs)) return [];
+      return [{ id: instance.id, command: { name, body } }];
+    });
+  const isCommitting = progresses.some((progress) =>
+    isAtLeast(stageOf(progress, direction), 'committing'),
+  );
+  // A commit that some instances have taken is not taken back: the others would never get there.
+  if (state === 'Paused' && !isCommitting) return calls('pause');
+  if (source.trouble) return [];
+  const canCommit = progresses.every(
+    (progress) => progress?.canCommit && !isTheOtherWay(progress, direction),
+  );
+  const isWanted = commit.mode === 'Automatic' ? mayCommit : state === 'Committed';
+  const isCommitCalledFor = isCommitting || (isWanted && canCommit && source.isConfirmed);
+  // All are to be started at the same time: one that is not there yet is waited for.
+  const areAllThere = progresses.every((progress) => progress !== undefined);
+  return [
+    // Never again over data that is in use: neither by accident nor by a lost metadata database.
+    ...(areAllThere && mayBegin(clusterSync) ? calls('start', startBody(clusterSync)) : []),
+    ...(areAllThere ? calls('reverse') : []),
+    ...calls('resume'),
+    ...(isCommitCalledFor ? calls('commit') : []),
+  ];
+}
+
+/** The state in which an instance takes a command. */
+const callingState: Record<SyncerCommand, string> = {
+  start: 'IDLE',
+  pause: 'RUNNING',
+  resume: 'PAUSED',
+  commit: 'RUNNING',
+  reverse: 'COMMITTED',
+};
+
+function progressOf(
+  observation: Observation<SyncerProgress, SyncerCommand>,
+  nowMs: number,
+): SyncerProgress | undefined {
+  const { answer } = observation;
+  return answer?.kind === 'progress' && isCurrent(observation, nowMs) ? answer.progress : undefined;
+}

@@ -1,0 +1,129 @@
+import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
+import type { SyncVerification } from '../api/sync-verification.ts';
+import { hashOfOptions, type CommitOptions, type Hold } from '../commit/hold.ts';
+import {
+  commitSettledMs,
+  deadlineMs,
+  type CommitFacts,
+  type CommitPlan,
+  type CommitProgress,
+  type Obstacle,
+} from '../commit/plan.ts';
+import type { WorkloadView } from '../commit/plan.ts';
+import { holderOf } from '../leases/lease-holder.ts';
+import { secondTime } from '../kube/micro-time.ts';
+import { isCurrent } from '../operand/observation.ts';
+import type { Trouble } from '../operand/trouble.ts';
+import type { InstanceView } from './instance-trouble.ts';
+import type { SourceFinding } from './source.ts';
+import { isAtLeast } from './stage.ts';
+import { isCommittedIn, type Assessment } from './assessment.ts';
+import { obstacleOfVerification } from './verification-gate.ts';
+
+/** What an automatic commit depends on, beside the sync. */
+export interface CommitWorld {
+  readonly hold: Hold | undefined;
+  /** Undefined when they have not been looked at. */
+  readonly workloads: readonly WorkloadView[] | undefined;
+  /** That of `spec.commit.verificationRef`, if there is one. */
+  readonly verification: SyncVerification | undefined;
+}
+
+/** What else the facts are made from. */
+export interface CommitInput {
+  readonly clusterSync: ClusterSync;
+  readonly nowMs: number;
+  readonly assessment: Assessment;
+  readonly finding: SourceFinding;
+  readonly instances: readonly InstanceView[];
+  /** Whether the destination is another ClusterSync's. */
+  readonly isUnclaimed: boolean;
+}
+
+/** What the next step of an automatic commit depends on. */
+export function commitFacts(input: CommitInput, world: CommitWorld): CommitFacts {
+  const { clusterSync, nowMs, isUnclaimed } = input;
+  const { metadata, spec, status } = clusterSync;
+  const { commit: options, state, direction } = spec;
+  return {
+    nowMs,
+    options,
+    direction,
+    holder: holderOf(clusterSync),
+    optionsHash: hashOfOptions(options),
+    isAskedFor:
+      options.mode === 'Automatic' &&
+      state !== 'Paused' &&
+      metadata.deletionTimestamp === undefined &&
+      !isUnclaimed,
+    commit: progressOfCommit(input, world.hold),
+    obstacle: obstacleOf(input, options, world),
+    hold: world.hold,
+    missedHash: status?.commit?.missedOptions,
+    workloads: world.workloads,
+  };
+}
+
+/** What the status says of an automatic commit. */
+export function commitStatus(
+  { hold, options, missedHash }: CommitFacts,
+  plan: CommitPlan | undefined,
+): ClusterSyncStatus['commit'] {
+  // While the operator does nothing, what it has missed stays so.
+  const missed = plan ? plan.missedHash : missedHash;
+  if (!hold && missed === undefined) return undefined;
+  return {
+    ...(hold && {
+      heldSince: secondTime(hold.sinceMs),
+      ...(hold.ending === undefined &&
+        hold.commitSentMs === undefined && { deadline: secondTime(deadlineMs(hold, options)) }),
+      workloads: hold.workloads.map(({ kind, name, replicas }) => ({ kind, name, replicas })),
+    }),
+    ...(missed !== undefined && { missedOptions: missed }),
+  };
+}
+
+function progressOfCommit(
+  { clusterSync, assessment, instances, nowMs }: CommitInput,
+  hold: Hold | undefined,
+): CommitProgress {
+  if (isCommittedIn(clusterSync)) return 'done';
+  if (assessment.stages.some((stage) => isAtLeast(stage, 'committing'))) return 'taken';
+  const sentMs = hold?.commitSentMs ?? -Infinity;
+  const isNone = instances.every(({ observation }) => {
+    if (!observation || observation.unreachable || !isCurrent(observation, nowMs)) return false;
+    const { answer, command, askedMs } = observation;
+    if (answer?.kind !== 'progress' || command?.kind === 'sending') return false;
+    const endedMs = command?.kind === 'taken' && command.name === 'commit' ? command.endedMs : 0;
+    return askedMs > Math.max(endedMs, sentMs + commitSettledMs);
+  });
+  return isNone && instances.length > 0 ? 'none' : 'unknown';
+}
+
+function obstacleOf(
+  { clusterSync, assessment, finding }: CommitInput,
+  options: CommitOptions,
+  { hold, verification }: CommitWorld,
+): Obstacle | undefined {
+  const { stage, trouble, paused, canCommit, lagTimeSeconds } = assessment;
+  // The conditions say all that by themselves.
+  if (trouble || stage !== 'changes' || paused !== 'none') return { trouble: undefined };
+  if (!canCommit || !finding.isConfirmed) {
+    return waiting(
+      'WaitingForCanCommit',
+      'the commit is sent as soon as every instance can commit',
+    );
+  }
+  if (lagTimeSeconds === undefined || lagTimeSeconds > options.maxLagSeconds) {
+    const lag = lagTimeSeconds === undefined ? 'not known' : `${lagTimeSeconds} s`;
+    const message = `the lag is ${lag}: the commit waits until it is at most ${options.maxLagSeconds} s`;
+    return waiting('WaitingForLag', message);
+  }
+  if (!options.verificationRef) return undefined;
+  const ofVerification = obstacleOfVerification(clusterSync, verification, hold !== undefined);
+  return ofVerification && { trouble: ofVerification };
+}
+
+function waiting(reason: Trouble['reason'], message: string): Obstacle {
+  return { trouble: { reason, message, level: 'waiting' } };
+}

@@ -1,0 +1,62 @@
+import type { ClusterSyncStatus } from '../api/clustersync.ts';
+import { isConditionTrue } from '../kube/conditions.ts';
+import type { EventDraft } from '../kube/event-recorder.ts';
+import { warningEvents } from '../operand/warning-event.ts';
+
+/** Only what has changed is an event. */
+export function eventsOf(
+  former: ClusterSyncStatus | undefined,
+  next: ClusterSyncStatus,
+): Omit<EventDraft, 'regarding'>[] {
+  const events: Omit<EventDraft, 'regarding'>[] = [];
+  const normal = (reason: string, action: string, note: string): void => {
+    events.push({ type: 'Normal', reason, action, note });
+  };
+  if (next.startedAt !== undefined && former?.startedAt === undefined) {
+    normal('Started', 'Start', 'the sync has begun');
+  }
+  const isNew = (type: string): boolean =>
+    isConditionTrue(next.conditions, type) && !isConditionTrue(former?.conditions, type);
+  if (isNew('InitialCopyDone')) {
+    normal('InitialCopyDone', 'Copy', 'the initial copy is done; changes are being applied');
+  }
+  if (next.phase === 'Paused' && former?.phase !== 'Paused' && next.startedAt !== undefined) {
+    normal(
+      'Paused',
+      'Pause',
+      'the sync is paused; the oplog of the source has to last until it goes on',
+    );
+  }
+  if (next.phase === 'Reversing' && former?.phase !== 'Reversing') {
+    normal('Reversing', 'Reverse', 'the sync is being turned round');
+  }
+  if (former?.direction !== undefined && next.direction !== former.direction) {
+    const way = next.direction === 'Reverse' ? 'from destination to source' : 'forward again';
+    normal('Reversed', 'Reverse', `the sync goes ${way}; nothing is copied anew`);
+  }
+  if (next.commit?.workloads && !former?.commit?.workloads) {
+    normal('StoppingWorkloads', 'Scale', 'workloads are scaled to zero for the commit');
+  }
+  if (former?.commit?.workloads && !next.commit?.workloads) {
+    normal('WorkloadsReleased', 'Scale', 'the workloads are not held at zero any more');
+  }
+  if (next.phase === 'Committing' && former?.phase !== 'Committing') {
+    normal('Committing', 'Commit', 'the commit is being carried out');
+  }
+  if (isNew('Committed')) {
+    normal('Committed', 'Commit', 'the sync is committed; the destination may be written to');
+  }
+  events.push(...warningEvents(former, next, warningReasons));
+  return events;
+}
+
+/** Reasons for not being ready that somebody may want to know of, though they should pass. */
+const warningReasons = [
+  'DestinationInUse',
+  'CommitUnknown',
+  'SecretNotFound',
+  'SyncerUnreachable',
+  'PodCrashLooping',
+  'PodUnschedulable',
+  'ClusterUnreachable',
+];

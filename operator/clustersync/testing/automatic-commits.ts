@@ -1,0 +1,46 @@
+import type { ClusterSyncSpec, ClusterSyncStatus } from '../../api/clustersync.ts';
+import { hashOfOptions, type Hold } from '../../commit/hold.ts';
+import type { WorkloadView } from '../../commit/plan.ts';
+import type { CommitWorld } from '../commit-facts.ts';
+import { decide, type Decision, type World } from '../decide.ts';
+import { clusterSync, manual, nowMs } from './worlds.ts';
+
+/** An application. */
+export const web = { kind: 'Deployment', name: 'web' } as const;
+/** `spec.commit` of an automatic commit. */
+export const automatic = { ...manual, mode: 'Automatic' } as const;
+/** The same, with the application to be stopped. */
+export const withWeb = { ...automatic, workloads: [web] };
+
+/** What is on record when the application has been stopped for a minute. */
+export function holdOf(commit: ClusterSyncSpec['commit'], fields: Partial<Hold> = {}): Hold {
+  return {
+    holder: { namespace: 'shop', name: 'orders', uid: 'sync-uid' },
+    direction: 'Forward',
+    optionsHash: hashOfOptions(commit),
+    sinceMs: nowMs - 60_000,
+    workloads: [{ ...web, uid: 'web-uid', replicas: 3 }],
+    ...fields,
+  };
+}
+
+/** The application, with this size, and these pods. */
+export function views(replicas: number, pods = replicas): WorkloadView[] {
+  const seen = { uid: 'web-uid', resourceVersion: '7' };
+  return [{ ...web, state: { kind: 'found', seen, replicas, pods } }];
+}
+
+/** What is decided for the ClusterSync `orders`. */
+export function decideIn(
+  world: World,
+  spec: Partial<ClusterSyncSpec>,
+  commit: Partial<CommitWorld> = {},
+  status?: ClusterSyncStatus,
+): Decision {
+  return decide(clusterSync(spec, status), { ...world, commit: { ...world.commit, ...commit } });
+}
+
+/** The commands that are sent, and to whom. */
+export function commandsIn({ commands }: Decision): string[] {
+  return commands.map(({ id, command }) => `${command.name} ${id}`);
+}

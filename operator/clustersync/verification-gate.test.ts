@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
+import {
+  automatic,
+  commandsIn,
+  decideIn,
+  holdOf,
+  views,
+  web,
+} from './testing/automatic-commits.ts';
+import { answers, outlook, runningWorld } from './testing/worlds.ts';
+
+const { changes } = answers;
+describe('what a commit waits for in its verification', () => {
+  const counts = {
+    totalTasks: 4,
+    addedTasks: 0,
+    processingTasks: 0,
+    failedTasks: 0,
+    recheckTasks: 0,
+  };
+  const checking: SyncVerificationStatus = {
+    phase: 'Checking',
+    run: { attempt: 1, direction: 'Forward', inputsHash: '' },
+    verificationStatus: counts,
+    verifier: { progress: { phase: 'recheck' } },
+  };
+  const spec = { commit: { ...automatic, verificationRef: { name: 'check' } } };
+  const waiting = 'ChangeApplication: False WaitingForVerification';
+  const failed = 'Stalled: False VerificationFailed';
+
+  function verification(
+    status: SyncVerificationStatus | undefined,
+    name = 'orders',
+  ): SyncVerification {
+    return {
+      apiVersion: 'clustersync.dev/v1alpha1',
+      kind: 'SyncVerification',
+      metadata: { name: 'check', namespace: 'shop' },
+      spec: {
+        clusterSyncRef: { name },
+        parallelism: 1,
+        verifier: { resources: {}, logLevel: 'info' },
+      },
+      ...(status && { status }),
+    };
+  }
+
+  const cases: readonly (readonly [string, SyncVerification | undefined, string | undefined])[] = [
+    ['its being there', undefined, waiting],
+    [
+      'its being about this sync',
+      verification(checking, 'other'),
+      'Stalled: False WaitingForVerification',
+    ],
+    ['its beginning', verification(undefined), waiting],
+    ['its check', verification({ ...checking, phase: 'Starting' }), waiting],
+    [
+      'its turning round',
+      verification({ ...checking, run: { attempt: 1, direction: 'Reverse', inputsHash: '' } }),
+      waiting,
+    ],
+    [
+      'the end of its first pass',
+      verification({
+        ...checking,
+        verifier: { progress: { phase: 'check' } },
+        verificationStatus: { ...counts, addedTasks: 3 },
+      }),
+      waiting,
+    ],
+    ['its counts', verification({ ...checking, verifier: {}, verificationStatus: {} }), waiting],
+    [
+      'differences to pass',
+      verification({ ...checking, verificationStatus: { ...counts, failedTasks: 1 } }),
+      waiting,
+    ],
+    [
+      'differences of indexes to pass',
+      verification({ ...checking, verificationStatus: { ...counts, metadataMismatchTasks: 1 } }),
+      waiting,
+    ],
+    [
+      'another run after a failure',
+      verification({ ...checking, phase: 'Failed', verdict: 'Different', completedAt: 'x' }),
+      failed,
+    ],
+    [
+      'another run after an error',
+      verification({ ...checking, phase: 'Failed', completedAt: 'x' }),
+      failed,
+    ],
+    [
+      'nothing, where it is equal',
+      verification({ ...checking, phase: 'Succeeded', verdict: 'Equal', completedAt: 'x' }),
+      undefined,
+    ],
+    ['nothing, where it knows of no difference', verification(checking), undefined],
+    [
+      'nothing, though something is to be compared again',
+      verification({
+        ...checking,
+        verificationStatus: { ...counts, recheckTasks: 5, processingTasks: 1 },
+      }),
+      undefined,
+    ],
+    [
+      'nothing with another tool, when its tasks are done',
+      verification({ ...checking, verifier: { progress: { phase: 'check' } } }),
+      undefined,
+    ],
+  ];
+  for (const [what, given, expected] of cases) {
+    it(`is ${what}`, () => {
+      const decision = decideIn(runningWorld(changes), spec, { verification: given });
+      assert.deepEqual(commandsIn(decision), expected === undefined ? ['commit old'] : []);
+      assert.equal(outlook(decision.status), expected ?? 'ChangeApplication: False Committing');
+    });
+  }
+
+  it('is the last comparison, too, once nothing writes any more', () => {
+    const commit = { ...spec.commit, workloads: [web] };
+    const held = { hold: holdOf(commit), workloads: views(0) };
+    for (const rest of [{ recheckTasks: 1 }, { addedTasks: 1 }, { processingTasks: 1 }]) {
+      const given = verification({ ...checking, verificationStatus: { ...counts, ...rest } });
+      const { status } = decideIn(
+        runningWorld(changes),
+        { commit },
+        { ...held, verification: given },
+      );
+      assert.equal(outlook(status), waiting);
+    }
+    const { commit: step } = decideIn(
+      runningWorld(changes),
+      { commit },
+      { ...held, verification: verification(checking) },
+    );
+    assert.equal(step.kind, 'record');
+  });
+});

@@ -1,0 +1,57 @@
+import type { ClusterSync } from '../api/clustersync.ts';
+import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
+import type { Trouble } from '../operand/trouble.ts';
+
+/**
+ * Why a commit waits for its verification; undefined when that has compared everything once and knows of nothing that is
+ * different.
+ * @param isQuiet - writes have stopped: then nothing may be left to be compared, either. Before, there always is.
+ */
+export function obstacleOfVerification(
+  { metadata, spec }: ClusterSync,
+  verification: SyncVerification | undefined,
+  isQuiet: boolean,
+): Trouble | undefined {
+  const name = spec.commit.verificationRef?.name ?? '';
+  const waiting = (message: string): Trouble => {
+    return { reason: 'WaitingForVerification', message, level: 'waiting' };
+  };
+  if (!verification)
+    return waiting(`the commit waits for the SyncVerification ${name}, which is not there`);
+  const { status, spec: wanted } = verification;
+  if (wanted.clusterSyncRef.name !== metadata.name) {
+    const message = `the SyncVerification ${name} is about another ClusterSync: no commit is sent`;
+    return { reason: 'WaitingForVerification', message, level: 'stalled' };
+  }
+  const isOfThis = status?.run?.direction === spec.direction;
+  if (isOfThis && status.verdict === 'Equal') return undefined;
+  if (isOfThis && status.completedAt !== undefined) {
+    const message = `the SyncVerification ${name} ${status.verdict === 'Different' ? 'has found differences' : 'has ended without a verdict'}: no commit is sent until another run (spec.rerun) knows of none`;
+    return { reason: 'VerificationFailed', message, level: 'stalled' };
+  }
+  if (!isOfThis || status.phase !== 'Checking') {
+    return waiting(`the commit waits until the SyncVerification ${name} compares the data`);
+  }
+  const { failed, left, waitingForNext, isFirst } = countsOf(status);
+  if (isFirst) return waiting(`the SyncVerification ${name} has not compared everything once`);
+  if (failed > 0)
+    return waiting(`the SyncVerification ${name} has found differences, and looks at them again`);
+  if (isQuiet && left + waitingForNext > 0) {
+    return waiting(`the SyncVerification ${name} compares what has changed last`);
+  }
+  return undefined;
+}
+
+/** The counts of the contract: those of the current pass, or of the last one until the next begins. */
+function countsOf({ verificationStatus, verifier }: SyncVerificationStatus) {
+  const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
+  const counts = verificationStatus ?? {};
+  const left = count(counts.addedTasks) + count(counts.processingTasks);
+  const isOver = left === 0 && count(counts.totalTasks) > 0;
+  return {
+    left,
+    failed: count(counts.failedTasks) + count(counts.metadataMismatchTasks),
+    waitingForNext: count(counts.recheckTasks),
+    isFirst: verifier?.progress?.['phase'] !== 'recheck' && !isOver,
+  };
+}

@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict';
+import type { Hold } from './hold.ts';
+import {
+  planCommit,
+  planRelease,
+  type CommitFacts,
+  type CommitPlan,
+  type WorkloadState,
+  type WorkloadView,
+} from './plan.ts';
+
+const nowMs = Date.UTC(2026, 0, 1, 12);
+const holder = { namespace: 'shop', name: 'orders', uid: 'sync-uid' };
+const web = { kind: 'Deployment', name: 'web' } as const;
+const queue = { kind: 'StatefulSet', name: 'queue' } as const;
+const lag = { reason: 'WaitingForLag', message: 'the lag is 99 s', level: 'waiting' } as const;
+
+const options: CommitFacts['options'] = {
+  mode: 'Automatic',
+  maxLagSeconds: 10,
+  workloads: [web, queue],
+  workloadsAfterCommit: 'StayAtZero',
+  deadlineSeconds: 300,
+};
+
+const hold: Hold = {
+  holder,
+  direction: 'Forward',
+  optionsHash: 'hash',
+  sinceMs: nowMs - 60_000,
+  workloads: [
+    { ...web, uid: 'web-uid', replicas: 3 },
+    { ...queue, uid: 'queue-uid', replicas: 1 },
+  ],
+};
+const late: Hold = { ...hold, sinceMs: nowMs - 300_000 };
+const sent: Hold = { ...hold, commitSentMs: nowMs - 1_000 };
+const ending: Hold = { ...hold, ending: 'DeadlineMissed' };
+
+function found(name: string, replicas: number, pods = replicas): WorkloadState {
+  return { kind: 'found', seen: { uid: `${name}-uid`, resourceVersion: '7' }, replicas, pods };
+}
+
+function views(webState: WorkloadState, queueState: WorkloadState): WorkloadView[] {
+  return [
+    { ...web, state: webState },
+    { ...queue, state: queueState },
+  ];
+}
+
+const up = views(found('web', 3), found('queue', 1));
+const down = views(found('web', 0), found('queue', 0));
+const missing = { kind: 'missing' } as const;
+const refused = { kind: 'refused', description: 'forbidden' } as const;
+
+function plan(facts: Partial<CommitFacts>): CommitPlan {
+  return planCommit({
+    nowMs,
+    holder,
+    options,
+    optionsHash: 'hash',
+    isAskedFor: true,
+    direction: 'Forward',
+    commit: 'none',
+    obstacle: undefined,
+    hold: undefined,
+    missedHash: undefined,
+    workloads: undefined,
+    ...facts,
+  });
+}
+
+/** The step in a word or two, and why. */
+function outline({ step, trouble }: CommitPlan): string {
+  const why = trouble ? ` ${trouble.reason} ${trouble.level}` : '';
+  if (step.kind === 'scale') {
+    return `scale ${step.scalings.map(({ name, replicas }) => `${name}=${replicas}`).join()}${why}`;
+  }
+  if (step.kind !== 'record') return `${step.kind}${why}`;
+  const { workloads, commitSentMs, ending: end } = step.hold;
+  const sizes = workloads.map(({ name, replicas }) => `${name}=${replicas}`).join();
+  return `record ${sizes}${commitSentMs === undefined ? '' : ' sent'}${end === undefined ? '' : ` ${end}`}${why}`;
+}
+
+const stopping = 'StoppingWorkloads waiting';
+const missed = 'CommitDeadlineMissed stalled';
+const back = { ...options, workloadsAfterCommit: 'ScaleBack' } as const;
+const alone = { ...options, workloads: [] };
+
+describe('the next step of an automatic commit', () => {
+  const cases: readonly (readonly [string, Partial<CommitFacts>, string])[] = [
+    // Nothing is held.
+    ['is none where none is asked for', { isAskedFor: false }, 'none'],
+    ['is none while something else is in the way', { obstacle: { trouble: undefined } }, 'none'],
+    ['waits, and says for what', { obstacle: { trouble: lag } }, 'none WaitingForLag waiting'],
+    ['is none when it is taken', { commit: 'taken' }, 'none'],
+    ['is none when it is done', { commit: 'done' }, 'none'],
+    ['sends where there are no workloads', { options: alone }, 'send Committing waiting'],
+    [
+      'waits where there are no workloads',
+      { options: alone, obstacle: { trouble: lag } },
+      'none WaitingForLag waiting',
+    ],
+    ['looks at the workloads', {}, 'look'],
+    ['puts on record what there is', { workloads: up }, `record web=3,queue=1 ${stopping}`],
+    ['does so for what is at zero, too', { workloads: down }, `record web=0,queue=0 ${stopping}`],
+    [
+      'stops where a workload is missing',
+      { workloads: views(found('web', 3), missing) },
+      'none WorkloadNotFound stalled',
+    ],
+    [
+      'stops where a workload may not be seen',
+      { workloads: views(refused, found('queue', 1)) },
+      'none Forbidden stalled',
+    ],
+    [
+      'is none where it missed the deadline',
+      { missedHash: 'hash', workloads: up },
+      `none ${missed}`,
+    ],
+    [
+      'begins anew with other options',
+      { missedHash: 'former', workloads: up },
+      `record web=3,queue=1 ${stopping}`,
+    ],
+    // Something is held.
+    ['looks first at what is held', { hold }, 'look'],
+    ['looks first, whatever else', { hold, commit: 'done' }, 'look'],
+    ['takes the workloads down', { hold, workloads: up }, `scale web=0,queue=0 ${stopping}`],
+    [
+      'takes down what is left',
+      { hold, workloads: views(found('web', 0), found('queue', 1)) },
+      `scale queue=0 ${stopping}`,
+    ],
+    [
+      'puts another size on record first',
+      { hold, workloads: views(found('web', 5), found('queue', 0)) },
+      `record web=5,queue=1 ${stopping}`,
+    ],
+    [
+      'waits for pods that are being ended',
+      { hold, workloads: views(found('web', 0, 2), found('queue', 0)) },
+      `none ${stopping}`,
+    ],
+    [
+      'waits for what was made anew',
+      {
+        hold,
+        workloads: views(found('other', 2), found('queue', 0)),
+      },
+      `none ${stopping}`,
+    ],
+    [
+      'does without what is gone',
+      { hold, workloads: views(missing, found('queue', 0)) },
+      `record web=3,queue=1 sent ${stopping}`,
+    ],
+    [
+      'waits with all down',
+      { hold, workloads: down, obstacle: { trouble: lag } },
+      'none WaitingForLag waiting',
+    ],
+    [
+      'puts on record that it is going to be sent',
+      { hold, workloads: down },
+      `record web=3,queue=1 sent ${stopping}`,
+    ],
+    ['sends it', { hold: sent, workloads: down }, 'send Committing waiting'],
+    [
+      'puts it on record anew where that is long ago',
+      { hold: { ...hold, commitSentMs: nowMs - 5_000 }, workloads: down },
+      `record web=3,queue=1 sent ${stopping}`,
+    ],
+    [
+      'does not send it while pods are back',
+      { hold: sent, workloads: up },
+      `scale web=0,queue=0 ${stopping}`,
+    ],
+    [
+      'keeps everything down when it is taken',
+      { hold: sent, workloads: down, commit: 'taken' },
+      'none',
+    ],
+    [
+      'takes down again what comes up during the commit',
+      { hold: sent, workloads: up, commit: 'taken' },
+      `scale web=0,queue=0 ${stopping}`,
+    ],
+    [
+      'goes no way back when it is taken',
+      { hold: { ...sent, sinceMs: 0 }, workloads: down, commit: 'taken', isAskedFor: false },
+      'none',
+    ],
+    ['forgets what stays at zero', { hold: sent, workloads: down, commit: 'done' }, 'drop'],
+    [
+      'gives back what is wanted back',
+      { hold: sent, workloads: down, commit: 'done', options: back },
+      'scale web=3,queue=1',
+    ],
+    [
+      'forgets what it gave back',
+      { hold: sent, workloads: up, commit: 'done', options: back },
+      'drop',
+    ],
+    // The way back.
+    [
+      'is given up at the deadline',
+      { hold: late, workloads: down },
+      `record web=3,queue=1 DeadlineMissed ${stopping}`,
+    ],
+    [
+      'is given up when it is not asked for any more',
+      { hold, workloads: down, isAskedFor: false },
+      `record web=3,queue=1 NotAskedFor ${stopping}`,
+    ],
+    [
+      'is given up in another direction',
+      { hold, workloads: down, direction: 'Reverse' },
+      `record web=3,queue=1 NotAskedFor ${stopping}`,
+    ],
+    [
+      'is given up with other options',
+      { hold, workloads: down, optionsHash: 'other' },
+      `record web=3,queue=1 OptionsChanged ${stopping}`,
+    ],
+    [
+      'is given up before it is sent, though nobody answers',
+      { hold: late, workloads: down, commit: 'unknown' },
+      `record web=3,queue=1 DeadlineMissed ${stopping}`,
+    ],
+    [
+      'is not given up when it may have been taken',
+      { hold: { ...late, commitSentMs: 1 }, workloads: down, commit: 'unknown' },
+      'none CommitUnknown warning',
+    ],
+    [
+      'is given up when all say that they have not taken it',
+      { hold: { ...late, commitSentMs: 1 }, workloads: down },
+      `record web=3,queue=1 sent DeadlineMissed ${stopping}`,
+    ],
+    ['gives the sizes back', { hold: ending, workloads: down }, `scale web=3,queue=1 ${missed}`],
+    [
+      'gives back what is at zero alone',
+      { hold: ending, workloads: views(found('web', 5), found('queue', 0)) },
+      `scale queue=1 ${missed}`,
+    ],
+    [
+      'gives nothing to what was made anew',
+      {
+        hold: ending,
+        missedHash: 'hash',
+        workloads: views(found('other', 0), missing),
+      },
+      `drop ${missed}`,
+    ],
+    [
+      'waits where it may not scale',
+      { hold: ending, workloads: views(refused, found('queue', 1)) },
+      `none Forbidden stalled`,
+    ],
+    [
+      'says that it was missed before it forgets',
+      { hold: ending, workloads: up },
+      `none ${missed}`,
+    ],
+    [
+      'forgets when that is on record',
+      { hold: ending, workloads: up, missedHash: 'hash' },
+      `drop ${missed}`,
+    ],
+    [
+      'does not turn round on the way back',
+      { hold: { ...hold, ending: 'NotAskedFor' }, workloads: down },
+      'scale web=3,queue=1',
+    ],
+    [
+      'forgets what nobody asked for any more',
+      { hold: { ...hold, ending: 'OptionsChanged' }, workloads: up },
+      'drop',
+    ],
+  ];
+  for (const [what, facts, expected] of cases) {
+    it(what, () => {
+      assert.equal(outline(plan(facts)), expected);
+    });
+  }
+
+  it('tells the status what was missed, from the way back on', () => {
+    assert.equal(plan({ hold: ending, workloads: down }).missedHash, 'hash');
+    assert.equal(plan({ missedHash: 'hash' }).missedHash, 'hash');
+    assert.equal(plan({ missedHash: 'hash', isAskedFor: false }).missedHash, 'hash');
+    assert.equal(plan({ missedHash: 'former', workloads: up }).missedHash, undefined);
+    assert.equal(plan({ missedHash: 'hash', commit: 'done' }).missedHash, undefined);
+  });
+
+  it('scales what was seen, and nothing else', () => {
+    const { step } = plan({ hold, workloads: up });
+    assert.ok(step.kind === 'scale');
+    assert.deepEqual(step.scalings[0], {
+      ...web,
+      seen: { uid: 'web-uid', resourceVersion: '7' },
+      replicas: 0,
+    });
+  });
+});
+
+describe('the next step for a hold whose ClusterSync is gone', () => {
+  const cases: readonly (readonly [string, Hold, readonly WorkloadView[], string])[] = [
+    ['goes the way back', hold, down, 'record web=3,queue=1 NotAskedFor'],
+    ['gives the sizes back', ending, down, 'scale web=3,queue=1'],
+    ['forgets them', ending, up, 'drop'],
+    ['waits where it may not scale', ending, views(refused, refused), 'none'],
+  ];
+  for (const [what, given, workloads, expected] of cases) {
+    it(what, () => {
+      assert.equal(outline({ step: planRelease(given, workloads) }), expected);
+    });
+  }
+});

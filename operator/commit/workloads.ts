@@ -1,0 +1,106 @@
+import { pods } from '../kube/builtin-resources.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { isConflict, isNotFound, KubeError } from '../kube/kube-error.ts';
+import type { WorkloadRef } from './hold.ts';
+import type { Scaling, SeenWorkload, WorkloadState, WorkloadView } from './plan.ts';
+
+/** The subresource `scale` of a workload, as far as it is read. */
+interface Scale {
+  readonly seen: SeenWorkload;
+  readonly replicas: number;
+  /** Pods that it has, but for those that are being ended. */
+  readonly actualReplicas: number;
+  /** Of its pods. */
+  readonly selector: string;
+}
+
+const plurals = { Deployment: 'deployments', StatefulSet: 'statefulsets' } as const;
+const endedPhases = ['Succeeded', 'Failed'];
+
+/** Deployments and StatefulSets of a namespace, of which the operator may change nothing but the number of pods. */
+export class Workloads {
+  readonly #client: KubeClient;
+
+  constructor(client: KubeClient) {
+    this.#client = client;
+  }
+
+  /** Looks at workloads, each once. */
+  async look(
+    namespace: string,
+    refs: readonly WorkloadRef[],
+    signal: AbortSignal,
+  ): Promise<WorkloadView[]> {
+    const byKey = new Map(refs.map(({ kind, name }) => [`${kind}/${name}`, { kind, name }]));
+    const views: WorkloadView[] = [];
+    for (const ref of byKey.values()) {
+      views.push({ ...ref, state: await this.#stateOf(namespace, ref, signal) });
+    }
+    return views;
+  }
+
+  /** Gives workloads another size, but those that are not what they were: they are to be looked at again. */
+  async scale(namespace: string, scalings: readonly Scaling[], signal: AbortSignal): Promise<void> {
+    for (const { kind, name, seen, replicas } of scalings) {
+      const path = pathOf(namespace, { kind, name });
+      const body = {
+        apiVersion: 'autoscaling/v1',
+        kind: 'Scale',
+        // Of what was seen: another size that somebody has given it since then is not on record.
+        metadata: { name, namespace, ...seen },
+        spec: { replicas },
+      };
+      try {
+        await this.#client.raw({ method: 'PUT', path, body, signal });
+      } catch (error) {
+        if (!isNotFound(error) && !isConflict(error)) throw error;
+      }
+    }
+  }
+
+  async #stateOf(namespace: string, ref: WorkloadRef, signal: AbortSignal): Promise<WorkloadState> {
+    try {
+      const scale = await this.#read(pathOf(namespace, ref), signal);
+      const { seen, replicas } = scale;
+      const left = replicas > 0 ? scale.actualReplicas : await this.#pods(namespace, scale, signal);
+      return { kind: 'found', seen, replicas, pods: left };
+    } catch (error) {
+      if (isNotFound(error)) return { kind: 'missing' };
+      if (error instanceof KubeError && error.statusCode === 403) {
+        return { kind: 'refused', description: error.message };
+      }
+      throw error;
+    }
+  }
+
+  /** Those that are being ended are not counted by the workload, and write until they have ended. */
+  async #pods(namespace: string, { selector }: Scale, signal: AbortSignal): Promise<number> {
+    const { items } = await this.#client.list(pods, { namespace, labelSelector: selector, signal });
+    return items.filter(({ status }) => !endedPhases.includes(status?.phase ?? '')).length;
+  }
+
+  async #read(path: string, signal: AbortSignal): Promise<Scale> {
+    const answer = (await this.#client.raw({ method: 'GET', path, signal })) as {
+      readonly metadata?: { readonly uid?: string; readonly resourceVersion?: string };
+      readonly spec?: { readonly replicas?: number };
+      readonly status?: { readonly replicas?: number; readonly selector?: string };
+    };
+    const { metadata, spec, status } = answer;
+    const { selector = '' } = status ?? {};
+    if (metadata?.uid === undefined || metadata.resourceVersion === undefined || selector === '') {
+      throw new Error(`${path}: no Scale in the answer`);
+    }
+    return {
+      seen: { uid: metadata.uid, resourceVersion: metadata.resourceVersion },
+      replicas: spec?.replicas ?? 0,
+      actualReplicas: status?.replicas ?? 0,
+      selector,
+    };
+  }
+}
+
+function pathOf(namespace: string, { kind, name }: WorkloadRef): string {
+  const parts = [namespace, plurals[kind], name].map(encodeURIComponent);
+  const [inNamespace = '', plural = '', workload = ''] = parts;
+  return `/apis/apps/v1/namespaces/${inNamespace}/${plural}/${workload}/scale`;
+}
