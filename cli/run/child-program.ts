@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { numberOf, objectOf, textOf, type JsonObject } from '../api/json-fields.ts';
 import type { ApiAddress } from '../api/api-client.ts';
 import { SyncError } from '../../service/errors.ts';
+import { redact } from '../../service/redact.ts';
 import { sleep } from '../../service/sleep.ts';
 
 /** How often a program is started again that ends by itself. */
@@ -108,7 +109,7 @@ export class ChildProgram implements AsyncDisposable {
     const [, script = ''] = process.argv;
     const child = spawn(process.execPath, [...process.execArgv, script, this.#spec.command], {
       detached: true,
-      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: { ...inherited(), ...this.#spec.env },
     });
     this.#child = child;
@@ -119,13 +120,16 @@ export class ChildProgram implements AsyncDisposable {
     child.once('exit', (code, endSignal) => {
       ended.resolve(endSignal ?? `exit code ${String(code)}`);
     });
-    const { stdout } = child;
-    if (!stdout) return await ended.promise;
-    const lines = createInterface(stdout);
-    lines.on('line', (line) => {
-      this.#take(line);
+    const closed = [child.stdout, child.stderr].map(async (stream) => {
+      if (!stream) return;
+      const lines = createInterface(stream);
+      lines.on('line', (line) => {
+        this.#take(redact(line));
+      });
+      await once(lines, 'close');
     });
-    const [end] = await Promise.all([ended.promise, once(lines, 'close')]);
+    const end = await ended.promise;
+    await Promise.all(closed);
     return end;
   }
 

@@ -18,7 +18,8 @@ const executable = fileURLToPath(new URL('../../../bin/clustersync.ts', import.m
 const signal = new AbortController().signal;
 const namespace = 'migration';
 
-describe('kubectl clustersync', () => {
+describe('kubectl clustersync', function () {
+  this.timeout(120_000);
   let server: ApiServer;
   let client: KubeClient;
   let folder: GuardedFolder;

@@ -3,7 +3,8 @@ import { CliProcess, type CliOptions } from '../../ground/cli-process.ts';
 import { until } from '../../ground/until.ts';
 import { useShardedPair } from '../syncer/sharded-pair.ts';
 
-describe('clustersync run from a sharded cluster', () => {
+describe('clustersync run from a sharded cluster', function () {
+  this.timeout(180_000);
   const pair = useShardedPair(1, 2);
 
   async function run(args: readonly string[]): Promise<CliProcess> {
@@ -29,7 +30,7 @@ describe('clustersync run from a sharded cluster', () => {
     const stored = async () => await internal.collection<{ _id: string }>('sync').findOne();
     {
       await using killed = await run(['--commit-when-caught-up']);
-      await until('the sync is recorded', async () => (await stored()) !== null);
+      await until('the sync is recorded', async () => (await stored()) !== null, 60_000);
       await killed.kill('SIGKILL');
     }
     {

@@ -9,6 +9,18 @@ import { namespacesOf, useClusterPair } from '../syncer/cluster-pair.ts';
 
 const connections = ['run', '--source-file', '{source}', '--destination-file', '{destination}'];
 
+/** Long enough for a machine that is busy with other things. */
+const deadlineMs = 60_000;
+
+/** How long a program that does nothing takes to start on a quiet machine of two cores. */
+const quietStartMs = 500;
+
+/** How much slower than that machine this one is now, where it is. */
+async function slowness(): Promise<number> {
+  await using idle = await CliProcess.start(['--version']);
+  return Math.max(1, (await idle.end()).tookMs / quietStartMs);
+}
+
 /** The commands that the README shows, as words. */
 async function documentedCommands(): Promise<readonly (readonly string[])[]> {
   const readme = await readFile(new URL('../../../README.md', import.meta.url), 'utf8');
@@ -28,7 +40,8 @@ interface Order {
   readonly text: string;
 }
 
-describe('clustersync run', () => {
+describe('clustersync run', function () {
+  this.timeout(180_000);
   const pair = useClusterPair();
 
   function files(): Record<'source' | 'destination', string> {
@@ -161,7 +174,7 @@ describe('clustersync run', () => {
       assert.equal(said.length, 2, errors);
       assert.ok(!errors.includes('hunter2') && !errors.includes(encodeURIComponent(testPassword)));
       assert.equal(await cli.output(), '');
-      assert.ok(tookMs < 10_000, `${what}: ${tookMs} ms`);
+      assert.ok(tookMs < 10_000 * (await slowness()), `${what}: ${tookMs} ms`);
     }
     assert.equal(await stored(), null);
   });
@@ -181,9 +194,17 @@ describe('clustersync run', () => {
     {
       await using writer = writing();
       await using first = await run(args);
-      await until('the sync is recorded', async () => (await stored())?.state === 'RUNNING');
+      await until(
+        'the sync is recorded',
+        async () => (await stored())?.state === 'RUNNING',
+        deadlineMs,
+      );
       await first.kill('SIGKILL');
-      await until('its syncer ends with it', async () => (await syncerConnections()) === 0);
+      await until(
+        'its syncer ends with it',
+        async () => (await syncerConnections()) === 0,
+        deadlineMs,
+      );
       await using second = await run(args);
       await second.untilSays(/going on with moving/);
       // Applications stop writing before the commit, which comes by itself.
@@ -234,11 +255,16 @@ describe('clustersync run', () => {
     // A syncer that ends by itself is started again.
     await cli.untilSays(/looking at both deployments/);
     let syncer = 0;
-    await until('the syncer is started', async () => {
-      const children = await readFile(`/proc/${cli.pid}/task/${cli.pid}/children`, 'utf8');
-      syncer = Number(children.split(' ')[0]);
-      return syncer > 0;
-    });
+    await until(
+      'the syncer is started',
+      async () => {
+        const children = await readFile(`/proc/${cli.pid}/task/${cli.pid}/children`, 'utf8');
+        syncer = Number(children.split(' ')[0]);
+        return syncer > 0;
+      },
+      deadlineMs,
+    );
+    assert.doesNotMatch(await readFile(`/proc/${syncer}/cmdline`, 'utf8'), /mongodb:/);
     process.kill(syncer, 'SIGKILL');
     await cli.untilSays(/the syncer has ended with SIGKILL; it is started again/);
     assert.equal((await cli.end()).exitCode, 3, await cli.errors());

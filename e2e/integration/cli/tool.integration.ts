@@ -13,7 +13,8 @@ interface Said {
   readonly errors: string;
 }
 
-describe('the commands to a running tool', () => {
+describe('the commands to a running tool', function () {
+  this.timeout(120_000);
   const pair = useClusterPair({ syncerRoles: 'reversing' });
   let syncer: SyncerProcess;
 
