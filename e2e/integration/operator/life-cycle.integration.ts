@@ -292,8 +292,8 @@ describe('the life cycle of a ClusterSync, on a real API server', function () {
       assert.equal(missed.phase, 'Stalled');
       assert.equal(await sizeOf(namespace, web), 3);
       assert.ok(Date.now() >= Date.parse(held.deadline ?? ''), 'not before its time');
-      lagging(2);
-      await passes(2);
+      lagging(3);
+      await ground.untilSync(namespace, 'another pass', (status) => status.lagTimeSeconds === 3);
       assert.equal(await sizeOf(namespace, web), 3);
 
       syncer.onCommand = () => {
