@@ -13,13 +13,16 @@ export interface WithStatus<S extends object> extends KubeObject {
 
 interface Written<S> {
   readonly uid: string | undefined;
-  /** The version in the cache when it was written: as long as the cache has it, what was written is newer. */
-  readonly seenVersion: string | undefined;
+  /** Versions before it: as long as the cache has one of them, what was written is newer. */
+  readonly formerVersions: readonly (string | undefined)[];
   /** The one that it has become. */
   readonly version: string | undefined;
   readonly status: S;
   readonly atMs: number;
 }
+
+/** A cache that is further behind begins again with what it has: the API server tells that it is too old. */
+const maxFormerVersions = 10;
 
 /** What became of a status that was to be written. */
 export type WriteResult =
@@ -69,7 +72,8 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
     this.#latest?.note(object, status);
     if (isDeepStrictEqual(object.status, status)) return { kind: 'unchanged' };
     const { name, namespace, uid, resourceVersion: seenVersion } = object.metadata;
-    const resourceVersion = this.#writtenOver(object)?.version ?? seenVersion;
+    const former = this.#writtenOver(object);
+    const resourceVersion = former?.version ?? seenVersion;
     const key = objectKey(object.metadata);
     if (!this.#isUrgent(object.status, status)) {
       const forMs = this.#pace.waitMs(key, this.#written.get(key)?.atMs);
@@ -90,7 +94,10 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
       throw error;
     }
     this.#written.set(key, {
-      ...{ uid, seenVersion, version },
+      ...{ uid, version },
+      formerVersions: [...(former?.formerVersions ?? []), resourceVersion].slice(
+        -maxFormerVersions,
+      ),
       status,
       atMs: this.#clock.monotonicMs(),
     });
@@ -102,11 +109,11 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
     this.#pace.forget(key);
     this.#latest?.forget(key);
   }
-  /** What was written last, while the cache still has the version before it. */
+
+  /** What was written last, while the cache still has a version before it. */
   #writtenOver({ metadata }: T): Written<S> | undefined {
     const written = this.#written.get(objectKey(metadata));
-    const isNewer =
-      written?.uid === metadata.uid && written?.seenVersion === metadata.resourceVersion;
-    return isNewer ? written : undefined;
+    if (written?.uid !== metadata.uid) return undefined;
+    return written?.formerVersions.includes(metadata.resourceVersion) ? written : undefined;
   }
 }
