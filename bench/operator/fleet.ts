@@ -160,20 +160,23 @@ function namespaceOf(index: number): string {
 }
 
 async function makeSyncs(client: KubeClient, count: number, sourceUri: string): Promise<void> {
-  const uris = { 'old-uri': sourceUri, 'new-uri': 'mongodb://user:secret@new-uri/' };
+  const makeSecret = async (namespace: string, name: string, uri: string): Promise<void> => {
+    const data = { uri: Buffer.from(uri).toString('base64') };
+    await client.create(secrets, { metadata: { namespace, name }, data }, { signal });
+  };
   for (let index = 0; index < count; index += perNamespace) {
     const namespace = namespaceOf(index);
     await client.create(namespaces, { metadata: { name: namespace } }, { signal });
-    for (const [name, uri] of Object.entries(uris)) {
-      const data = { uri: Buffer.from(uri).toString('base64') };
-      await client.create(secrets, { metadata: { namespace, name }, data }, { signal });
-    }
+    await makeSecret(namespace, 'old-uri', sourceUri);
   }
   await inParallel(count, async (index) => {
     const metadata = { namespace: namespaceOf(index), name: nameOf(index) };
-    await client.create<KubeObject>(clusterSyncs, { metadata, spec: smallestSpec } as never, {
-      signal,
-    });
+    // A destination belongs to one ClusterSync.
+    const secret = `${metadata.name}-destination`;
+    await makeSecret(metadata.namespace, secret, `mongodb://user:secret@${metadata.name}.new/`);
+    const destination = { ...smallestSpec.destination, uriSecretRef: { name: secret } };
+    const spec = { ...smallestSpec, destination };
+    await client.create<KubeObject>(clusterSyncs, { metadata, spec } as never, { signal });
   });
 }
 

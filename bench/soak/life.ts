@@ -46,7 +46,9 @@ export async function liveThrough(
   await ground.runPod(set, address, { containerID: `test://${life}/again` });
   await ground.patchSync(namespace, { state: 'Paused' });
   await reach('True Paused');
-  const data = { uri: Buffer.from(`mongodb://user:${life}@new-uri/`).toString('base64') };
+  const data = {
+    uri: Buffer.from(`mongodb://user:${life}@${namespace}.new-uri/`).toString('base64'),
+  };
   await ground.client.patch(secrets, { namespace, name: 'new-uri' }, { data }, { signal });
   await remove(ground, pods, namespace, 'orders-syncer-0');
   await ground.runPod(set, address, { containerID: `test://${life}/anew` });
