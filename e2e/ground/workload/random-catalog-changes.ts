@@ -1,4 +1,5 @@
 import type { Document, MongoClient } from 'mongodb';
+import type { Mutex } from '../../../service/mutex.ts';
 import { SeededRandom } from './seeded-random.ts';
 
 /** Where a workload writes: two databases with a few collections each. */
@@ -82,13 +83,16 @@ const breakingIndexes: ReadonlySet<unknown> = new Set(['upserted_unique', 'compo
 /**
  * Changes of the catalog of every kind, with their weights. Many fail for what stands there: that is as good.
  * @param isSharded - leaves out what no collection can have whose shard key is `number`.
+ * @param sharding - held by what must not run while a collection is being sharded: 6.0.5 does not keep `convertToCapped` apart
+ * from that, and leaves a collection with one UUID on one shard and another on the next (6 of 12 tries by hand).
  */
 export function randomCatalogChanges(
   isSharded: boolean,
+  sharding: Mutex,
 ): readonly (readonly [number, CatalogChange])[] {
   return isSharded
-    ? changesWith(allIndexes.filter(isKept), allModifications.filter(isKept))
-    : changesWith(allIndexes, allModifications);
+    ? changesWith(allIndexes.filter(isKept), allModifications.filter(isKept), sharding)
+    : changesWith(allIndexes, allModifications, sharding);
 }
 
 function isKept(make: (random: SeededRandom) => Document): boolean {
@@ -101,6 +105,7 @@ type Makers = readonly ((random: SeededRandom) => Document)[];
 function changesWith(
   indexes: Makers,
   modifications: Makers,
+  sharding: Mutex,
 ): readonly (readonly [number, CatalogChange])[] {
   return [
     [
@@ -173,12 +178,11 @@ function changesWith(
     ],
     [
       0.5,
-      async (client, db, coll, random) =>
-        await client.db(db).command({
-          cloneCollectionAsCapped: coll,
-          toCollection: random.pick(workloadCollections),
-          size: 30_000,
-        }),
+      async (client, db, coll, random) => {
+        const toCollection = random.pick(workloadCollections);
+        const clone = { cloneCollectionAsCapped: coll, toCollection, size: 30_000 };
+        return await sharding.run(async () => await client.db(db).command(clone));
+      },
     ],
     [
       0.5,
@@ -217,7 +221,9 @@ function changesWith(
     [
       1,
       async (client, db, coll) =>
-        await client.db(db).command({ convertToCapped: coll, size: 50_000 }),
+        await sharding.run(async () => {
+          return await client.db(db).command({ convertToCapped: coll, size: 50_000 });
+        }),
     ],
     [
       2,

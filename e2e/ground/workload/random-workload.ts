@@ -8,6 +8,7 @@ import {
 } from './random-catalog-changes.ts';
 import { runRandomTransaction } from './random-transactions.ts';
 import { randomWrites } from './random-writes.ts';
+import { Mutex } from '../../../service/mutex.ts';
 import { SeededRandom } from './seeded-random.ts';
 
 /** How many operations of a writer are on the catalog. */
@@ -22,6 +23,8 @@ export interface WorkloadOptions {
   readonly isPassing?: (error: unknown) => boolean;
   /** Its collections are, or are going to be, sharded by the field `number`. */
   readonly isSharded?: boolean;
+  /** Held by whoever else shards collections meanwhile. */
+  readonly sharding?: Mutex;
 }
 
 /** A random workload, the same operations for the same seed. */
@@ -35,12 +38,12 @@ export class RandomWorkload {
   constructor(
     client: MongoClient,
     seed: number,
-    { isPassing = () => false, isSharded = false }: WorkloadOptions = {},
+    { isPassing = () => false, isSharded = false, sharding = new Mutex() }: WorkloadOptions = {},
   ) {
     this.#client = client;
     this.#seed = seed;
     this.#isPassing = isPassing;
-    this.#catalogChanges = randomCatalogChanges(isSharded);
+    this.#catalogChanges = randomCatalogChanges(isSharded, sharding);
   }
 
   /** Operations that went through and were refused: shown when a test fails. */

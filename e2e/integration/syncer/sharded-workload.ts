@@ -1,4 +1,5 @@
 import { MongoServerError, type Collection, type Document, type MongoClient } from 'mongodb';
+import { Mutex } from '../../../service/mutex.ts';
 import { sleep } from '../../../service/sleep.ts';
 import { Pace } from '../../ground/workload/pace.ts';
 import { RandomWorkload } from '../../ground/workload/random-workload.ts';
@@ -21,13 +22,15 @@ export class ShardedWorkload {
   /** Two of the cluster's, or its only one. */
   readonly #shards: readonly string[];
   readonly #seed: number;
+  /** Held while a collection is being sharded. */
+  readonly #sharding = new Mutex();
   readonly #workload: RandomWorkload;
 
   constructor(client: MongoClient, shards: readonly string[], seed: number) {
     this.#client = client;
     this.#shards = shards.slice(0, 2);
     this.#seed = seed;
-    this.#workload = new RandomWorkload(client, seed);
+    this.#workload = new RandomWorkload(client, seed, { sharding: this.#sharding });
   }
 
   /** Operations that went through and were refused: shown when a test fails. */
@@ -94,7 +97,11 @@ export class ShardedWorkload {
   async #changePlaces(random: SeededRandom, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const ns = random.pick(sharded);
-      if (random.chance(0.3)) await this.#command({ shardCollection: ns, key: { _id: 'hashed' } });
+      if (random.chance(0.3)) {
+        await this.#sharding.run(async () => {
+          await this.#command({ shardCollection: ns, key: { _id: 'hashed' } });
+        });
+      }
       const to = random.pick(this.#shards);
       await this.#command({ moveChunk: ns, find: { _id: random.below(500) }, to });
       await this.#command({ moveChunk: moving, find: { number: random.below(500) }, to });
