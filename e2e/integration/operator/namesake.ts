@@ -35,8 +35,9 @@ export async function assertNamesakeBeginsAnew(
   await until('the metrics have it', async () => (await metrics()).includes(series));
   await ground.client.delete(clusterSyncs, first.metadata, { signal });
   await until('the metrics are gone', async () => !(await metrics()).includes(series));
-  // No garbage collector here: the objects of the first one are still there, and not the namesake's.
-  await ground.createSync(namespace);
+  // No garbage collector here: the objects of the first one are still there, and not the namesake's. With the same destination it
+  // would wait until they are gone.
+  await ground.createSync(namespace, await ground.newDestination(namespace, 'other-uri'));
   // What is written of the first at this moment is not the namesake's, either.
   const writer = new StatusWriter(ground.client, clusterSyncs, () => true);
   await assert.rejects(writer.write(first, { phase: 'Committed' }, signal), isConflict);

@@ -131,6 +131,14 @@ export class OperatorGround implements AsyncDisposable {
     return await this.server.kubectl(args, { input });
   }
 
+  /** Makes a Secret of a destination that no other ClusterSync has. @returns the part of a spec. */
+  async newDestination(namespace: string, name: string): Promise<object> {
+    const uri = `mongodb://user:secret@${name}.${namespace}.new-uri/`;
+    const data = { uri: Buffer.from(uri).toString('base64') };
+    await this.client.create(secrets, { metadata: { namespace, name }, data }, { signal });
+    return { destination: { ...smallestSpec.destination, uriSecretRef: { name } } };
+  }
+
   async createSync(namespace: string, spec: object = {}): Promise<ClusterSync> {
     const metadata = { namespace, name: 'orders' };
     const object = { metadata, spec: { ...smallestSpec, ...spec } };

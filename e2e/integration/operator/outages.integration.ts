@@ -174,7 +174,9 @@ describe('operators in processes of their own, on a real API server', function (
     const made = async (): Promise<number> =>
       (await ground.client.list(statefulSets, { namespace, signal })).items.length;
     for (let index = 0; index < manyCount; index++) {
-      const object = { metadata: { namespace, name: `many-${index}` }, spec: smallestSpec };
+      const name = `many-${index}`;
+      const spec = { ...smallestSpec, ...(await ground.newDestination(namespace, name)) };
+      const object = { metadata: { namespace, name }, spec };
       await ground.client.create<KubeObject>(clusterSyncs, object, { signal });
     }
     await until('it is busy', async () => (await made()) > 2);

@@ -10,7 +10,7 @@ interface Row {
 }
 
 describe('a metadata store that fails now and then', function () {
-  this.timeout(90_000);
+  this.timeout(180_000);
   const pair = useReplicaSetPair({ parameters: { enableTestCommands: 1 } });
 
   before(async () => {
@@ -50,7 +50,7 @@ describe('a metadata store that fails now and then', function () {
       await session.post('check');
       await admin.command({
         configureFailPoint: 'failCommand',
-        mode: { activationProbability: 0.3 },
+        mode: { activationProbability: 0.15 },
         data: { ...data, appName: 'clustersync verifier' },
       });
       try {
@@ -59,7 +59,7 @@ describe('a metadata store that fails now and then', function () {
           await session.post('writesOff');
           return (await session.progress()).writesOff;
         });
-        const { mismatches } = await session.untilComplete();
+        const { mismatches } = await session.untilComplete(120_000);
         assert.deepEqual(
           mismatches.map(({ kind, namespace, id }) => [kind, namespace, id]),
           [['missingDocument', 'shop.c7', '{"$numberInt":"19"}']],
