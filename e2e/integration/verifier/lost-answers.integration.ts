@@ -50,7 +50,7 @@ describe('a metadata store that fails now and then', function () {
       await session.post('check');
       await admin.command({
         configureFailPoint: 'failCommand',
-        mode: { activationProbability: 0.15 },
+        mode: { activationProbability: 0.1 },
         data: { ...data, appName: 'clustersync verifier' },
       });
       try {
