@@ -132,11 +132,9 @@ export class TaskStore {
     const readTaken = async (): Promise<StoredTask[]> => {
       return await this.#tasks.find({ ...plan, state: 'processing', claim }, { signal }).toArray();
     };
-    let isRepeated = false;
-    return await onStore(this.#store, async () => {
+    return await onStore(this.#store, async (attempt) => {
       // An attempt whose answer was lost has taken what nobody would take again as long as this process lives.
-      let taken = isRepeated ? await readTaken() : [];
-      isRepeated = true;
+      let taken = attempt > 0 ? await readTaken() : [];
       if (taken.length === 0) {
         const free = await this.#tasks
           .find({ ...plan, state: 'added' }, { signal, projection: { 'work.kind': 1 } })

@@ -40,11 +40,17 @@ export function metadataDb(cluster: ClusterClient): Db {
   return cluster.decoded.db(verifierDatabase, { writeConcern: { w: 'majority', journal: true } });
 }
 
-/** Runs work on the metadata store, which may be repeated, until it succeeds. */
-export async function onStore<T>(store: MetadataStore, run: () => Promise<T>): Promise<T> {
-  const named = async (): Promise<T> => {
+/**
+ * Runs work on the metadata store, which may be repeated, until it succeeds.
+ * @param run - is given how often it has failed: what it has done then, the answer to which was lost, is done.
+ */
+export async function onStore<T>(
+  store: MetadataStore,
+  run: (attempt: number) => Promise<T>,
+): Promise<T> {
+  const named = async (attempt: number): Promise<T> => {
     try {
-      return await run();
+      return await run(attempt);
     } catch (error) {
       store.signal.throwIfAborted();
       throw connectionError(error) ?? error;
@@ -146,15 +152,12 @@ export class VerificationStore {
   /** @returns false when that was known. */
   async setWritesOff(): Promise<boolean> {
     await this.#create();
-    let attempts = 0;
-    return await onStore(this.#store, async () => {
-      // The answer to an earlier attempt may have been lost.
-      const isRepeated = attempts++ > 0;
+    return await onStore(this.#store, async (attempt) => {
       const unset = { ...this.#key(), writesOff: false };
       const { modifiedCount } = await this.#verifications.updateOne(unset, {
         $set: { writesOff: true },
       });
-      return modifiedCount > 0 || isRepeated;
+      return modifiedCount > 0 || attempt > 0;
     });
   }
 
