@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { numberOf, objectOf, textOf, type JsonObject } from '../api/json-fields.ts';
 import type { ApiAddress } from '../api/api-client.ts';
 import { SyncError } from '../../service/errors.ts';
+import { orAborted } from '../../service/or-aborted.ts';
 import { redact } from '../../service/redact.ts';
 import { sleep } from '../../service/sleep.ts';
 
@@ -45,6 +46,8 @@ export class ChildProgram implements AsyncDisposable {
   #lines: string[] = [];
   #restarts = 0;
   #failure: SyncError | undefined;
+  /** Rejected where it never does. */
+  readonly #listening = Promise.withResolvers<undefined>();
   #running = Promise.resolve();
 
   private constructor(spec: ProgramSpec) {
@@ -57,7 +60,7 @@ export class ChildProgram implements AsyncDisposable {
     program.#running = program.#keepRunning();
     const limited = AbortSignal.any([signal, AbortSignal.timeout(startDeadlineMs)]);
     try {
-      while (program.address.url === undefined) await sleep(20, limited);
+      await orAborted(program.#listening.promise, limited);
       return program;
     } catch (error) {
       await program[Symbol.asyncDispose]();
@@ -97,6 +100,7 @@ export class ChildProgram implements AsyncDisposable {
       if (signal.aborted) return;
       if (++this.#restarts > maxRestarts) {
         this.#failure = this.#endError(`has ended ${this.#restarts} times, at last with ${end}`);
+        this.#listening.reject(this.#failure);
         return;
       }
       this.#spec.onTrouble(`${this.#spec.name} has ended with ${end}; it is started again`);
@@ -136,7 +140,10 @@ export class ChildProgram implements AsyncDisposable {
   #take(line: string): void {
     this.#spec.onLine(line);
     const entry = entryOf(line);
-    if (entry['msg'] === 'listening') this.#port = numberOf(entry['port']) ?? undefined;
+    if (entry['msg'] === 'listening') {
+      this.#port = numberOf(entry['port']) ?? undefined;
+      this.#listening.resolve(undefined);
+    }
     if (entry['level'] === 'info' || entry['level'] === 'debug') return;
     this.#lines = [...this.#lines, textOf(entry['msg']) ?? line].slice(-keptLines);
   }
