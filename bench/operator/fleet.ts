@@ -2,6 +2,7 @@ import { Registry } from 'prom-client';
 import {
   installDefinitions,
   smallestSpec,
+  uriData,
 } from '../../e2e/integration/operator/custom-resources.ts';
 import { LoopbackAddresses } from '../../e2e/integration/operator/loopback-addresses.ts';
 import { runPod } from '../../e2e/integration/operator/played-pod.ts';
@@ -161,7 +162,7 @@ function namespaceOf(index: number): string {
 
 async function makeSyncs(client: KubeClient, count: number, sourceUri: string): Promise<void> {
   const makeSecret = async (namespace: string, name: string, uri: string): Promise<void> => {
-    const data = { uri: Buffer.from(uri).toString('base64') };
+    const data = uriData(uri);
     await client.create(secrets, { metadata: { namespace, name }, data }, { signal });
   };
   for (let index = 0; index < count; index += perNamespace) {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { uriData } from '../../e2e/integration/operator/custom-resources.ts';
 import { clusterSyncs } from '../../operator/api/clustersync.ts';
 import {
   networkPolicies,
@@ -46,9 +47,7 @@ export async function liveThrough(
   await ground.runPod(set, address, { containerID: `test://${life}/again` });
   await ground.patchSync(namespace, { state: 'Paused' });
   await reach('True Paused');
-  const data = {
-    uri: Buffer.from(`mongodb://user:${life}@${namespace}.new-uri/`).toString('base64'),
-  };
+  const data = uriData(`mongodb://user:${life}@${namespace}.new-uri/`);
   await ground.client.patch(secrets, { namespace, name: 'new-uri' }, { data }, { signal });
   await remove(ground, pods, namespace, 'orders-syncer-0');
   await ground.runPod(set, address, { containerID: `test://${life}/anew` });

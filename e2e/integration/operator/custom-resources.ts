@@ -36,3 +36,8 @@ export const smallestSpec = {
   source: { name: 'old', uriSecretRef: { name: 'old-uri' } },
   destination: { name: 'new', uriSecretRef: { name: 'new-uri' } },
 } as const;
+
+/** What a Secret holds for a connection string. */
+export function uriData(uri: string): { readonly uri: string } {
+  return { uri: Buffer.from(uri).toString('base64') };
+}

@@ -11,6 +11,7 @@ import type { KubeClient } from '../../../operator/kube/client.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
 import { until } from '../../ground/until.ts';
+import { uriData } from './custom-resources.ts';
 import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
 import { applying, committed, StandIn } from './stand-in.ts';
 
@@ -61,7 +62,7 @@ describe('the life cycle of a ClusterSync, on a real API server', function () {
     await ground.untilSync(namespace, 'in sync', (status) => outlook(status) === 'True InSync');
 
     const uri = `mongodb://me:secret@10.9.8.7,${namespace.toUpperCase()}.new-uri:27017/?tls=true`;
-    const data = { uri: Buffer.from(uri).toString('base64') };
+    const data = uriData(uri);
     await client.patch(
       secrets,
       { namespace: other.namespace, name: 'new-uri' },
@@ -127,7 +128,7 @@ describe('the life cycle of a ClusterSync, on a real API server', function () {
     await until('it is given back', async () => (await claimsOf(namespace)).length === 0);
   });
 
-  it('forgets a deleted sync: its metrics are gone, and a namesake begins anew', async () => {
+  it('lets a namesake of a deleted sync, with the same destination, wait for what is left of that one', async () => {
     const { namespace } = await ground.newPlace();
     const first = await ground.createSync(namespace);
     await ground.untilMade(namespace, 'orders-syncer');

@@ -16,7 +16,7 @@ import { createLogger } from '../../../service/logger.ts';
 import { ApiServer } from '../../ground/kubernetes/api-server.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { until } from '../../ground/until.ts';
-import { installDefinitions, smallestSpec } from './custom-resources.ts';
+import { installDefinitions, smallestSpec, uriData } from './custom-resources.ts';
 import { LoopbackAddresses } from './loopback-addresses.ts';
 import { runPod } from './played-pod.ts';
 
@@ -110,8 +110,7 @@ export class OperatorGround implements AsyncDisposable {
     await this.client.create(namespaces, { metadata: { name: namespace } }, { signal });
     const uris = { 'old-uri': sourceUri, 'new-uri': `mongodb://user:secret@${namespace}.new-uri/` };
     for (const [name, uri] of Object.entries(uris)) {
-      const data = { uri: Buffer.from(uri).toString('base64') };
-      await this.client.create(secrets, { metadata: { namespace, name }, data }, { signal });
+      await this.#makeSecret(namespace, name, uri);
     }
     return { namespace, address: await this.reserveAddress() };
   }
@@ -134,9 +133,13 @@ export class OperatorGround implements AsyncDisposable {
   /** Makes a Secret of a destination that no other ClusterSync has. @returns the part of a spec. */
   async newDestination(namespace: string, name: string): Promise<object> {
     const uri = `mongodb://user:secret@${name}.${namespace}.new-uri/`;
-    const data = { uri: Buffer.from(uri).toString('base64') };
-    await this.client.create(secrets, { metadata: { namespace, name }, data }, { signal });
+    await this.#makeSecret(namespace, name, uri);
     return { destination: { ...smallestSpec.destination, uriSecretRef: { name } } };
+  }
+
+  async #makeSecret(namespace: string, name: string, uri: string): Promise<void> {
+    const object = { metadata: { namespace, name }, data: uriData(uri) };
+    await this.client.create(secrets, object, { signal });
   }
 
   async createSync(namespace: string, spec: object = {}): Promise<ClusterSync> {

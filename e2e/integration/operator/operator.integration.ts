@@ -18,6 +18,7 @@ import { findCondition } from '../../../operator/kube/conditions.ts';
 import { isControlledBy } from '../../../operator/kube/owner.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
 import { until } from '../../ground/until.ts';
+import { uriData } from './custom-resources.ts';
 import { assertFiguresAreWrittenSeldom } from './moving-figures.ts';
 import { assertNamesakeBeginsAnew } from './namesake.ts';
 import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
@@ -226,7 +227,7 @@ describe('the operator, on a real API server', function () {
     assert.deepEqual(syncer.commandNames, []);
 
     const hash = set.spec?.template.metadata?.annotations?.['clustersync.dev/secrets-hash'];
-    const data = { uri: Buffer.from('mongodb://user:right@old/').toString('base64') };
+    const data = uriData('mongodb://user:right@old/');
     await client.patch(secrets, { namespace, name: 'old-uri' }, { data }, { signal });
     await until(
       'the pods are to be made anew',
@@ -364,7 +365,7 @@ describe('the operator, on a real API server', function () {
     );
     assert.match(findCondition(status.conditions, 'Ready')?.message ?? '', /new-uri/);
     assert.equal(await ground.get(statefulSets, namespace, 'orders-syncer'), undefined);
-    const data = { uri: Buffer.from('mongodb://new/').toString('base64') };
+    const data = uriData('mongodb://new/');
     await client.create(secrets, { metadata: { namespace, name: 'new-uri' }, data }, { signal });
     await ground.untilMade(namespace, 'orders-syncer');
   });
@@ -411,7 +412,7 @@ describe('the operator, on a real API server', function () {
     await assertFiguresAreWrittenSeldom(ground, operator.port, namespace, syncer);
   });
 
-  it('forgets a deleted sync: its metrics are gone, and a namesake begins anew', async () => {
+  it('forgets a deleted sync: its metrics are gone, and a namesake with another destination begins anew', async () => {
     await assertNamesakeBeginsAnew(ground, operator.port);
   });
 
