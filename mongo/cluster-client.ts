@@ -5,7 +5,9 @@ import { messageOf, SyncError } from '../service/errors.ts';
 import { FormerConnections } from './former-connections.ts';
 import { LostWrites } from './lost-writes.ts';
 import { mendedConnection } from './mended-connection.ts';
+import { askServer } from './ask-server.ts';
 import { isWorkedOn } from './own-operations.ts';
+import { RouterAddresses } from './router-addresses.ts';
 
 /**
  * The connections to one cluster. `decoded` is an ordinary client; `raw` answers with embedded documents as bytes
@@ -17,6 +19,7 @@ export interface ClusterClient extends AsyncDisposable {
   readonly admin: Db;
   /** Of `decoded`, by which everything is written. */
   readonly lostWrites: LostWrites;
+  readonly routers: RouterAddresses;
   readonly formerConnections: FormerConnections;
 }
 
@@ -42,6 +45,7 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
   const { appName } = options;
   const mark = new UUID().toHexString();
   let decoded: MongoClient;
+  const lostWrites = new LostWrites();
   const settings = {
     appName,
     driverInfo: { name: 'clustersync', platform: mark },
@@ -61,18 +65,24 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
     // More than are ever used side by side: one is needed to ask what is worked on.
     maxPoolSize: 256,
     // Not among the options that the driver declares.
-    connectionType: mendedConnection(async (connectionId, signal) => {
-      return await isWorkedOn(decoded.db('admin'), connectionId, signal);
+    connectionType: mendedConnection({
+      async isWorkedOn({ address, connectionId }, signal) {
+        return await isWorkedOn(askServer(decoded, address), connectionId, signal);
+      },
+      lostWrite(connection) {
+        lostWrites.add(connection);
+      },
     }),
   } as const;
   try {
-    decoded = new MongoClient(options.uri, { ...settings, monitorCommands: true });
+    decoded = new MongoClient(options.uri, settings);
     const raw = new MongoClient(options.uri, { ...settings, raw: true });
     return {
       decoded,
       raw,
       admin: decoded.db('admin'),
-      lostWrites: new LostWrites(decoded),
+      lostWrites,
+      routers: new RouterAddresses(decoded),
       formerConnections: new FormerConnections(appName, mark),
       [Symbol.asyncDispose]: async () => {
         await Promise.all([decoded.close(), raw.close()]);

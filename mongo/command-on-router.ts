@@ -16,6 +16,11 @@ export interface CommandOptions {
   readonly readPreference?: ReadPreferenceMode;
 }
 
+interface OperationOptions extends CommandOptions {
+  /** Whether embedded documents of the answer are bytes. */
+  readonly isRaw: boolean;
+}
+
 /** What was answered to a command, and by which router: undefined for the primary of a replica set. */
 export interface Answer {
   readonly answer: Document;
@@ -23,13 +28,12 @@ export interface Answer {
 }
 
 class CommandOnRouter extends RunCommandOperation {
-  constructor(db: string, command: Document, options: CommandOptions) {
+  constructor(db: string, command: Document, { isRaw, ...options }: OperationOptions) {
     const { session, signal, router, readPreference } = options;
     super(new MongoDBNamespace(db), command, {
       session,
       signal,
-      raw: true,
-      useBigInt64: true,
+      ...(isRaw && { raw: true, useBigInt64: true }),
       ...(readPreference && { readPreference: ReadPreference.fromString(readPreference) }),
     });
     if (router) this.server = router;
@@ -52,10 +56,32 @@ export async function runOnRouter(
   command: Document,
   options: CommandOptions,
 ): Promise<Answer> {
-  const operation = new CommandOnRouter(db, command, options);
+  const operation = new CommandOnRouter(db, command, { ...options, isRaw: true });
   const answer = await executeOperation(client, operation);
   const { server } = operation;
   const isChosenAnew =
     server?.description.type === 'Mongos' || (options.readPreference ?? 'primary') !== 'primary';
   return { answer, router: isChosenAnew ? server : undefined };
+}
+
+/**
+ * Runs a command on the admin database of one server that a client knows, a member of a replica set that is not the primary
+ * included.
+ * @param address - `<host>:<port>` under which the client knows it.
+ */
+export async function runOnServer(
+  client: MongoClient,
+  address: string,
+  command: Document,
+  signal: AbortSignal,
+): Promise<Document> {
+  const session = client.startSession();
+  try {
+    const router = { description: { type: 'Unknown', address } };
+    const readPreference = 'primaryPreferred';
+    const options = { session, signal, router, readPreference, isRaw: false } as const;
+    return await executeOperation(client, new CommandOnRouter('admin', command, options));
+  } finally {
+    await session.endSession();
+  }
 }

@@ -17,6 +17,7 @@ declare module 'mongodb/lib/cmap/commands.js' {
 
 declare module 'mongodb/lib/cmap/connection.js' {
   import type { Socket } from 'node:net';
+  import type { Document } from 'mongodb';
 
   /** A command on its way to the server. */
   export interface Message {
@@ -37,15 +38,26 @@ declare module 'mongodb/lib/cmap/connection.js' {
     readonly documentsReturnedIn?: string;
   }
 
+  export interface ConnectionOptions {
+    /** `<host>:<port>` of the server, as the client knows it. */
+    readonly hostAddress: { toString(): string };
+    readonly id: number;
+    readonly generation: number;
+  }
+
   /** A connection of a client's pool: one command at a time. */
   export class Connection {
-    constructor(socket: Socket, options: object);
+    constructor(socket: Socket, options: ConnectionOptions);
     protected readonly socket: Socket;
     /** How long nothing may be sent or received while an answer is awaited. */
     protected readonly socketTimeoutMS: number;
     /** True when it has been logged in. */
     protected readonly established: boolean;
-    protected readonly description: { readonly serverConnectionId: bigint | null };
+    protected readonly description: {
+      readonly serverConnectionId: bigint | null;
+      /** What the server answered first. */
+      readonly hello: Document | null;
+    };
     command(
       namespace: unknown,
       command: object,
@@ -74,14 +86,15 @@ declare module 'mongodb/lib/operations/run_command.js' {
 
   /** A server that a client knows. */
   export interface Server {
-    readonly description: { readonly type: string };
+    /** `address` is the `host:port` under which the client knows it. */
+    readonly description: { readonly type: string; readonly address: string };
   }
 
   export interface RunCommandOptions {
     readonly session: ClientSession;
     readonly signal: AbortSignal;
-    readonly raw: boolean;
-    readonly useBigInt64: boolean;
+    readonly raw?: boolean;
+    readonly useBigInt64?: boolean;
   }
 
   /** What `Db.command` carries out. */

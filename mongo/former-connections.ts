@@ -1,10 +1,12 @@
-import type { Db } from 'mongodb';
+import { askPrimary, askServer } from './ask-server.ts';
+import type { ClusterClient } from './cluster-client.ts';
 import { maxHeldMs } from './lost-writes.ts';
 import { connectionsOfOthers } from './own-operations.ts';
+import { countOnRouters } from './router-addresses.ts';
 
 /**
- * The connections of a process that worked under the same name before. It may have been killed while the network held a
- * write of it: as long as the server takes that connection for open, the write may still come.
+ * The connections of a process that worked under the same name before. It may have been killed while the network, or a
+ * router, held a write of it: as long as the server takes that connection for open, the write may still come.
  */
 export class FormerConnections {
   readonly #appName: string;
@@ -18,13 +20,22 @@ export class FormerConnections {
     this.#mark = mark;
   }
 
-  /** How many of them the primary takes for open, until they are gone once, or 30 s after it was asked for first. */
-  async count(admin: Db, signal: AbortSignal): Promise<number> {
+  /** How many of them the primary, or any router, takes for open, until they are gone once, or 30 s after it was asked for first. */
+  async count(cluster: ClusterClient, signal: AbortSignal): Promise<number> {
     this.#firstAskedAtMs ??= performance.now();
     this.#areGone ||= performance.now() - this.#firstAskedAtMs > maxHeldMs;
     if (this.#areGone) return 0;
-    const count = await connectionsOfOthers(admin, this.#appName, this.#mark, signal);
+    const { admin, decoded, routers } = cluster;
+    const count = routers.areThere
+      ? await countOnRouters(routers.all, signal, async (address) => {
+          return await connectionsOfOthers(askServer(decoded, address), this.#name, signal);
+        })
+      : await connectionsOfOthers(askPrimary(admin), this.#name, signal);
     this.#areGone = count === 0;
     return count;
+  }
+
+  get #name(): { readonly appName: string; readonly mark: string } {
+    return { appName: this.#appName, mark: this.#mark };
   }
 }

@@ -52,7 +52,10 @@ describe('a connection that closes', () => {
 });
 
 /** A connection as a pool has it once its handshake is over. */
-class Opened extends mendedConnection(async () => await Promise.resolve(false)) {
+class Opened extends mendedConnection({
+  isWorkedOn: async () => await Promise.resolve(false),
+  lostWrite: () => undefined,
+}) {
   constructor(socket: Socket) {
     super(socket, { hostAddress: '127.0.0.1', id: 1, generation: 0 });
   }

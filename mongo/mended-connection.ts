@@ -1,13 +1,28 @@
 // Internal to the driver: its version is exact, and tests show what this is for.
 import type { Socket } from 'node:net';
-import type { CommandOptions, Message, WriteOptions } from 'mongodb/lib/cmap/connection.js';
+import type {
+  CommandOptions,
+  ConnectionOptions,
+  Message,
+  WriteOptions,
+} from 'mongodb/lib/cmap/connection.js';
+import { MongoServerError, ObjectId } from 'mongodb';
 import { LeanConnection } from './lean-connection.ts';
+import type { ConnectionWatch, ServerConnection } from './server-connection.ts';
 
-/**
- * Whether the server works on something that came on a connection.
- * @param connectionId - the server's number of the connection.
- */
-export type AskWhetherWorkedOn = (connectionId: number, signal: AbortSignal) => Promise<boolean>;
+const writes = new Set([
+  'insert',
+  'update',
+  'delete',
+  'create',
+  'createIndexes',
+  'collMod',
+  'convertToCapped',
+  'drop',
+  'dropDatabase',
+  'dropIndexes',
+  'renameCollection',
+]);
 
 /** A command that has not been answered. */
 interface Unanswered {
@@ -31,14 +46,16 @@ interface Unanswered {
  * an error when a second one comes: a fault of the program in place of an election.
  */
 class MendedConnection extends LeanConnection {
-  readonly #ask: AskWhetherWorkedOn;
+  readonly #watch: ConnectionWatch;
+  readonly #address: string;
   #unanswered: Unanswered | undefined;
   /** Fails what is being sent. */
   #failSending: ((error: Error) => void) | undefined;
 
-  constructor(socket: Socket, options: object, ask: AskWhetherWorkedOn) {
+  constructor(socket: Socket, options: ConnectionOptions, watch: ConnectionWatch) {
     super(socket, options);
-    this.#ask = ask;
+    this.#watch = watch;
+    this.#address = options.hostAddress.toString();
   }
 
   override async command(
@@ -52,6 +69,12 @@ class MendedConnection extends LeanConnection {
     this.#unanswered = unanswered;
     try {
       return await super.command(namespace, command, mended, responseType);
+    } catch (error) {
+      const [name = ''] = Object.keys(command);
+      const known = this.#asServerKnowsIt;
+      if (known && writes.has(name) && !(error instanceof MongoServerError))
+        this.#watch.lostWrite(known);
+      throw error;
     } finally {
       this.#unanswered = undefined;
       unanswered.done.abort();
@@ -75,17 +98,33 @@ class MendedConnection extends LeanConnection {
 
   /** Called when nothing has been sent or received for as long as the client allows. */
   protected override onTimeout(): void {
-    const { serverConnectionId } = this.description;
-    if (this.#unanswered && this.established && serverConnectionId !== null)
-      void this.#waitOnOrGiveUp(this.#unanswered, Number(serverConnectionId));
+    const known = this.#asServerKnowsIt;
+    if (this.#unanswered && this.established && known)
+      void this.#waitOnOrGiveUp(this.#unanswered, known);
     else super.onTimeout();
   }
 
+  /** Undefined before the server's first answer. */
+  get #asServerKnowsIt(): ServerConnection | undefined {
+    const { serverConnectionId, hello } = this.description;
+    if (serverConnectionId === null) return undefined;
+    const version: unknown = hello?.['topologyVersion'];
+    const processId =
+      typeof version === 'object' && version !== null && 'processId' in version
+        ? version.processId
+        : undefined;
+    return {
+      address: this.#address,
+      processId: processId instanceof ObjectId ? processId : undefined,
+      connectionId: Number(serverConnectionId),
+    };
+  }
+
   /** Never rejects. */
-  async #waitOnOrGiveUp(unanswered: Unanswered, connectionId: number): Promise<void> {
+  async #waitOnOrGiveUp(unanswered: Unanswered, known: ServerConnection): Promise<void> {
     const { signal } = unanswered.done;
     // A server that cannot be asked says nothing about the command.
-    const isWorkedOn = await this.#ask(connectionId, signal).catch(() => true);
+    const isWorkedOn = await this.#watch.isWorkedOn(known, signal).catch(() => true);
     if (signal.aborted) return;
     const { bytesRead } = this.socket;
     if (!isWorkedOn && unanswered.missedAtBytes === bytesRead) {
@@ -98,11 +137,11 @@ class MendedConnection extends LeanConnection {
   }
 }
 
-/** The class of a client's connections, which ask so about the commands that are not answered. */
-export function mendedConnection(ask: AskWhetherWorkedOn): typeof LeanConnection {
+/** The class of a client's connections, which ask and tell this watch of commands that are not answered. */
+export function mendedConnection(watch: ConnectionWatch): typeof LeanConnection {
   return class extends MendedConnection {
-    constructor(socket: Socket, options: object) {
-      super(socket, options, ask);
+    constructor(socket: Socket, options: ConnectionOptions) {
+      super(socket, options, watch);
     }
   };
 }

@@ -1,5 +1,5 @@
 import type { Db, Document } from 'mongodb';
-import { runCommand } from './run-command.ts';
+import { askPrimary, type Ask } from './ask-server.ts';
 
 /**
  * What a cluster's primary, or router, works on for a user, as `$currentOp` tells. No role is needed.
@@ -11,7 +11,8 @@ export async function ownOperations(
   match: Document,
   signal: AbortSignal,
 ): Promise<Document[]> {
-  return await currentOp(admin, { idleConnections: false }, { active: true, ...match }, signal);
+  const ask = askPrimary(admin);
+  return await currentOp(ask, { idleConnections: false }, { active: true, ...match }, signal);
 }
 
 /**
@@ -37,50 +38,49 @@ export async function writesOnShards(
     },
     { $project: { opid: 1, shard: 1, desc: 1, ns: 1 } },
   ];
-  const found = await firstBatch(admin, pipeline, signal);
+  const found = await firstBatch(askPrimary(admin), pipeline, signal);
   return new Set(
     found.map(({ opid, shard, desc, ns }) => String(opid ?? [shard, desc, ns].join(' '))),
   );
 }
 
-/** Whether the server that a client asks, be it a router, works on something that came on a connection of this number. */
+/** Whether a server, be it a router, works on something that came on a connection of this number. */
 export async function isWorkedOn(
-  admin: Db,
+  ask: Ask,
   connectionId: number,
   signal: AbortSignal,
 ): Promise<boolean> {
   const options = { idleConnections: false, localOps: true };
-  const operations = await currentOp(admin, options, { active: true, connectionId }, signal);
+  const operations = await currentOp(ask, options, { active: true, connectionId }, signal);
   return operations.length > 0;
 }
 
-/** Which of the connections with these numbers a cluster's primary takes for open. */
+/** Which of the connections with these numbers a server takes for open. */
 export async function openConnections(
-  admin: Db,
+  ask: Ask,
   connectionIds: readonly number[],
   signal: AbortSignal,
 ): Promise<Set<number>> {
   const match = { connectionId: { $in: connectionIds } };
-  const open = await currentOp(admin, { idleConnections: true, localOps: true }, match, signal);
+  const open = await currentOp(ask, { idleConnections: true, localOps: true }, match, signal);
   return new Set(open.map(({ connectionId }) => Number(connectionId)));
 }
 
 /**
- * How many open connections of a user a cluster's primary knows under a name, without those that have a mark in the platform
- * they tell.
+ * How many open connections of a user a server knows under a name, without those that have a mark in the platform they
+ * tell.
  */
 export async function connectionsOfOthers(
-  admin: Db,
-  appName: string,
-  mark: string,
+  ask: Ask,
+  { appName, mark }: { readonly appName: string; readonly mark: string },
   signal: AbortSignal,
 ): Promise<number> {
   const match = { appName, 'clientMetadata.platform': { $not: { $regex: mark } } };
-  return (await currentOp(admin, { idleConnections: true, localOps: true }, match, signal)).length;
+  return (await currentOp(ask, { idleConnections: true, localOps: true }, match, signal)).length;
 }
 
 async function currentOp(
-  admin: Db,
+  ask: Ask,
   options: { readonly idleConnections: boolean; readonly localOps?: boolean },
   match: Document,
   signal: AbortSignal,
@@ -90,18 +90,14 @@ async function currentOp(
     { $match: match },
     { $project: { opid: 1, connectionId: 1 } },
   ];
-  return await firstBatch(admin, pipeline, signal);
+  return await firstBatch(ask, pipeline, signal);
 }
 
 async function firstBatch(
-  admin: Db,
+  ask: Ask,
   pipeline: readonly Document[],
   signal: AbortSignal,
 ): Promise<Document[]> {
-  const answer = await runCommand(
-    admin,
-    { aggregate: 1, pipeline, cursor: { batchSize: 10_000 } },
-    { signal },
-  );
+  const answer = await ask({ aggregate: 1, pipeline, cursor: { batchSize: 10_000 } }, signal);
   return (answer['cursor'] as { firstBatch: Document[] }).firstBatch;
 }

@@ -2,7 +2,7 @@ import type { Db, Document } from 'mongodb';
 import { connectionError } from './server-errors.ts';
 
 /** How long a short command may take. */
-const commandDeadlineMs = 15_000;
+export const commandDeadlineMs = 15_000;
 
 /** What a command is given up by. */
 export interface Deadline {

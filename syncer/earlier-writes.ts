@@ -18,8 +18,8 @@ type WaitContext = Pick<SyncContext, 'destination' | 'destinationShards' | 'sign
 export async function awaitEarlierWrites(context: WaitContext): Promise<void> {
   const { destination, signal } = context;
   await untilNone(context, 'connections', async () => {
-    const { admin, formerConnections, lostWrites } = destination;
-    const formerCount = await formerConnections.count(admin, signal);
+    const { formerConnections, lostWrites } = destination;
+    const formerCount = await formerConnections.count(destination, signal);
     return formerCount + (await lostWrites.pending(destination, signal));
   });
   let waitedFor = await operationsOf(context);

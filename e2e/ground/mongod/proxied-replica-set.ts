@@ -26,7 +26,8 @@ export async function startProxiedReplicaSet(
       ...options,
       front: async (port) => {
         const proxy = await TcpProxy.start(port, (bytes) => bytes.includes(syncerAppName));
-        const address = `127.0.0.1:${proxy.port}`;
+        // A name, as deployments have: what the network shows of a connection is another address.
+        const address = `localhost:${proxy.port}`;
         proxies.set(address, proxy);
         return address;
       },

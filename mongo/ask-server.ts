@@ -1,0 +1,28 @@
+import type { Db, Document, MongoClient } from 'mongodb';
+import { runOnServer } from './command-on-router.ts';
+import { connectionError } from './server-errors.ts';
+import { commandDeadlineMs, runCommand } from './run-command.ts';
+
+/** Runs a command on the admin database of one server, with a deadline. @throws as {@link runCommand} does. */
+export type Ask = (command: Document, signal: AbortSignal) => Promise<Document>;
+
+/** Asks the primary of a replica set, or any router. */
+export function askPrimary(admin: Db): Ask {
+  return async (command, signal) => await runCommand(admin, command, { signal });
+}
+
+/**
+ * Asks one router, or one member of a replica set.
+ * @param address - `<host>:<port>` under which the client knows it.
+ */
+export function askServer(client: MongoClient, address: string): Ask {
+  return async (command, signal) => {
+    const deadline = AbortSignal.timeout(commandDeadlineMs);
+    try {
+      return await runOnServer(client, address, command, AbortSignal.any([signal, deadline]));
+    } catch (error) {
+      signal.throwIfAborted();
+      throw connectionError(error) ?? error;
+    }
+  };
+}

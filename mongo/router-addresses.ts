@@ -1,0 +1,44 @@
+import type { MongoClient } from 'mongodb';
+import { isTransient } from './server-errors.ts';
+
+/** The routers of a sharded cluster, as its client knows them. */
+export class RouterAddresses {
+  #addresses: readonly string[] = [];
+
+  /** @param client - not connected yet. */
+  constructor(client: MongoClient) {
+    client.on('topologyDescriptionChanged', ({ newDescription: { type, servers } }) => {
+      this.#addresses = type === 'Sharded' ? [...servers.keys()] : [];
+    });
+  }
+
+  /** `<host>:<port>` of each, reachable or not. */
+  get all(): readonly string[] {
+    return this.#addresses;
+  }
+
+  /** False for a replica set. */
+  get areThere(): boolean {
+    return this.#addresses.length > 0;
+  }
+}
+
+/** Adds up what each router counts. One that does not answer now counts as one: there may be something. */
+export async function countOnRouters(
+  addresses: readonly string[],
+  signal: AbortSignal,
+  count: (address: string) => Promise<number>,
+): Promise<number> {
+  const counts = await Promise.all(
+    addresses.map(async (address) => {
+      try {
+        return await count(address);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!isTransient(error)) throw error;
+        return 1;
+      }
+    }),
+  );
+  return counts.reduce((sum, one) => sum + one, 0);
+}
