@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
-import { MongoClient } from 'mongodb';
-import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-client.ts';
+import { MongoClient, type Document } from 'mongodb';
+import {
+  connectCluster,
+  createClusterClient,
+  type ClusterClient,
+} from '../../../mongo/cluster-client.ts';
 import { runCommand } from '../../../mongo/run-command.ts';
 import { createLogger } from '../../../service/logger.ts';
 import { awaitEarlierWrites } from '../../../syncer/earlier-writes.ts';
@@ -8,7 +12,9 @@ import {
   startProxiedReplicaSet,
   type ProxiedReplicaSet,
 } from '../../ground/mongod/proxied-replica-set.ts';
+import { useShardedCluster } from '../../ground/sharded/use-sharded-cluster.ts';
 import { until } from '../../ground/until.ts';
+import { canBeSlow, holdCommands } from './slow-commands.ts';
 
 describe('writes whose connections were given up', () => {
   let proxied: ProxiedReplicaSet;
@@ -94,5 +100,92 @@ describe('writes whose connections were given up', () => {
     await assert.rejects(inserting);
     const logger = createLogger('syncer', 'info', (line) => assert.fail(line));
     await awaitEarlierWrites({ destination, destinationShards: [], signal, logger });
+  });
+});
+
+describe('writes that routers still have', () => {
+  const ground = useShardedCluster({ shards: 1, routers: 2, parameters: canBeSlow });
+  let signal: AbortSignal;
+  beforeEach(() => {
+    signal = AbortSignal.timeout(50_000);
+  });
+
+  /** Connects to all routers, or to one. */
+  function connect(name: string, router?: string): ClusterClient {
+    const uri = ground.cluster.uri('syncer', {}, router);
+    return createClusterClient({ uri, option: 'cluster1', appName: `clustersync syncer ${name}` });
+  }
+
+  /** Holds inserts while some are begun and their connections are lost, and asserts that all are waited for. */
+  async function assertAwaited(
+    destination: ClusterClient,
+    count: number,
+    lose: (inserts: readonly Document[], areHeld: Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    const shop = ground.client.db('shop');
+    await shop.dropDatabase();
+    await shop.createCollection('items');
+    await connectCluster(destination, signal);
+    const [shard = ''] = ground.cluster.shards;
+    const logged: string[] = [];
+    const logger = createLogger('syncer', 'info', (line) => logged.push(line));
+    const client = ground.cluster.shardClient(shard);
+    let waiting: Promise<void>;
+    {
+      await using _held = await holdCommands({ client }, 'insert', 'shop.items');
+      const inserts = Array.from({ length: count }, (_, _id) => ({
+        insert: 'items',
+        documents: [{ _id }],
+      }));
+      const match = { op: 'insert', ns: 'shop.items' };
+      const areHeld = until('they have come to the shard', async () => {
+        const held = client.db('admin').aggregate([{ $currentOp: {} }, { $match: match }]);
+        return (await held.toArray()).length === count;
+      });
+      await lose(inserts, areHeld);
+      waiting = awaitEarlierWrites({
+        destination,
+        destinationShards: ground.cluster.shards,
+        signal,
+        logger,
+      });
+      await until('it says that it waits', () => logged.length > 0);
+      assert.match(
+        logged.join(),
+        new RegExp(`"connections":${count},.*waiting for earlier writes`),
+      );
+    }
+    await waiting;
+    assert.equal(await shop.collection('items').countDocuments(), count);
+  }
+
+  for (const index of [0, 1]) {
+    it(`are waited for where a process that was killed has sent them to router ${index}`, async () => {
+      const former = connect(`killed ${index}`, ground.cluster.routers[index]);
+      await using destination = connect(`killed ${index}`);
+      // All connections of the former one count, those of its monitoring not.
+      await assertAwaited(destination, 1, async ([insert = {}], isHeld) => {
+        const inserting = runCommand(former.decoded.db('shop'), insert, { signal });
+        const failed = assert.rejects(inserting);
+        await isHeld;
+        await former[Symbol.asyncDispose]();
+        await failed;
+      });
+    });
+  }
+
+  it('are waited for where they were given up, whichever router has them', async () => {
+    await using destination = connect('lost');
+    // The driver shares them out between the routers.
+    await assertAwaited(destination, 8, async (inserts, areHeld) => {
+      const giveUp = new AbortController();
+      const inserting = inserts.map(async (insert) => {
+        await runCommand(destination.decoded.db('shop'), insert, { signal: giveUp.signal });
+      });
+      await areHeld;
+      giveUp.abort(new Error('given up'));
+      const ends = await Promise.allSettled(inserting);
+      assert.deepEqual(new Set(ends.map(({ status }) => status)), new Set(['rejected']));
+    });
   });
 });

@@ -18,6 +18,7 @@ import {
   type CommandTable,
   type RouterState,
 } from './router-state.ts';
+import { currentOperations, isOfOwnUser, isOfRouter } from './current-operations.ts';
 import { readInside } from './inner-router.ts';
 import { ownersOfFilter } from './owners.ts';
 import { updateShardKeys } from './shard-key-updates.ts';
@@ -129,7 +130,8 @@ function neededByAggregate(request: CommandRequest): readonly NeededPrivilege[] 
   const name: unknown = command['aggregate'];
   const collection = typeof name === 'string' ? name : '';
   const first = Object.keys(pipeline[0] ?? {})[0] ?? '';
-  if (first === '$currentOp') return [{ action: 'inprog', on: 'cluster' }];
+  const asked = pipeline[0]?.['$currentOp'] as Document | undefined;
+  if (asked) return isOfOwnUser(asked) ? [] : [{ action: 'inprog', on: 'cluster' }];
   if (first === '$documents') return [];
   const options = pipeline[0]?.['$changeStream'] as Document | undefined;
   const on =
@@ -156,6 +158,7 @@ async function runAggregate(state: RouterState, request: CommandRequest): Promis
   if (pipeline[0] && '$changeStream' in pipeline[0]) {
     return encode(await openChangeStream(state, request, command));
   }
+  if (isOfRouter(pipeline)) return await currentOperations(state, request, pipeline);
   if (command['$_passthroughToShard'] !== undefined) {
     throw failure('InvalidOptions', 'per shard cursor pipeline must contain $changeStream');
   }

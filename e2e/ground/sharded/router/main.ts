@@ -1,11 +1,13 @@
 // Routers in a process of their own: `main.ts <file> --port <first port>`; RouterFile says what is in the file.
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { ObjectId } from 'mongodb';
 import { addressInUseExitCode } from '../../mongod/server-process.ts';
 import { ClusterView } from './cluster-view.ts';
 import { RetriedWrites } from './retried-writes.ts';
 import { listeningText, type RouterFile } from './router-file.ts';
 import { createRouter } from './router.ts';
+import type { ClientSession } from './router-state.ts';
 import { WriteGate } from './write-gate.ts';
 
 const startDeadline = AbortSignal.timeout(30_000);
@@ -27,6 +29,8 @@ for (const [index, address] of inner.entries()) {
     shardCursors: new Map(),
     streams: new Map(),
     transactions: new Map(),
+    clients: new Set<ClientSession>(),
+    processId: new ObjectId(),
   };
   for (const host of hosts) {
     await once(createRouter(server).listen(Number(firstPort) + index, host), 'listening');

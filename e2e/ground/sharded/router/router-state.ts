@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb';
+import type { Document, ObjectId } from 'mongodb';
 import { elementsOf, RawWriter, valueBytes, type RawDocument } from '../../../../mongo/raw-bson.ts';
 import type { ChangeStream } from './change-stream.ts';
 import type { ClusterView } from './cluster-view.ts';
@@ -21,10 +21,20 @@ export interface RouterState {
   readonly streams: Map<string, ChangeStream>;
   /** By session. */
   readonly transactions: Map<string, RouterTransaction>;
+  /** Another one for each router process that there is or was. */
+  readonly processId: ObjectId;
+  /** Those that are open, and those whose last command is still being run. */
+  readonly clients: Set<ClientSession>;
 }
 
-/** A connection of a client: who is logged in. */
+/** A connection of a client: who it is, who is logged in, and what is being done for it. */
 export interface ClientSession {
+  /** The router's number of the connection. */
+  readonly connectionId: number;
+  /** What the client has said of itself in its first message. */
+  clientMetadata: Document | undefined;
+  /** The name and the database of the command that is being run, and since when; also when the client is gone. */
+  operation: { readonly name: string; readonly db: string; readonly since: Date } | undefined;
   login: { readonly privileges: Privileges; readonly connectionStatus: Document } | undefined;
   /** Of the log-in that is under way. */
   readonly runLogin: (body: RawDocument) => Promise<Document>;
@@ -36,7 +46,7 @@ export interface CommandRequest {
   readonly db: string;
   readonly body: RawDocument;
   readonly sequences: readonly DocumentSequence[];
-  /** Aborted when the client is gone. */
+  /** Aborted when the client is gone; never for a write, with which a server goes on. */
   readonly signal: AbortSignal;
   readonly session: ClientSession;
 }

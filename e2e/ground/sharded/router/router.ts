@@ -2,6 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import type { Document } from 'mongodb';
 import { elementsOf, RawWriter, type RawDocument } from '../../../../mongo/raw-bson.ts';
 import { messageOf } from '../../../../service/errors.ts';
+import { sleep } from '../../../../service/sleep.ts';
 import { collectionCommands } from './collection-commands.ts';
 import { CommandFailure, errorCodes, failure, isServerField } from './command-failure.ts';
 import { bypassPrivilege, documentCommands } from './document-commands.ts';
@@ -16,7 +17,14 @@ import { serverCommands } from './server-commands.ts';
 import { commandOn, ServerConnection } from './server-pool.ts';
 import { shardingCommands } from './sharding-commands.ts';
 import { runInTransaction } from './transactions.ts';
-import { answerMessage, decode, encode, MessageFramer, parseCommand } from './wire.ts';
+import {
+  answerMessage,
+  decode,
+  encode,
+  MessageFramer,
+  parseCommand,
+  type IncomingCommand,
+} from './wire.ts';
 
 const commands: CommandTable = {
   ...serverCommands,
@@ -25,15 +33,20 @@ const commands: CommandTable = {
   ...shardingCommands,
 };
 
+/** A server with which a write goes on when its client is gone. */
+const never = new AbortController().signal;
+
 /** A server that speaks to clients as a mongos does. */
 export function createRouter(state: RouterState): Server {
+  let connections = 0;
   return createServer((socket) => {
-    void serve(state, socket);
+    connections += 1;
+    void serve(state, socket, connections);
   });
 }
 
 /** Answers the commands of a client one after the other, until it is gone. */
-async function serve(state: RouterState, socket: Socket): Promise<void> {
+async function serve(state: RouterState, socket: Socket, connectionId: number): Promise<void> {
   const gone = new AbortController();
   socket
     .setNoDelay(true)
@@ -43,6 +56,9 @@ async function serve(state: RouterState, socket: Socket): Promise<void> {
     });
   let login: ServerConnection | undefined;
   const session: ClientSession = {
+    connectionId,
+    clientMetadata: undefined,
+    operation: undefined,
     login: undefined,
     runLogin: async (body) => {
       login ??= new ServerConnection(await state.cluster.addressOf('config', gone.signal));
@@ -50,10 +66,17 @@ async function serve(state: RouterState, socket: Socket): Promise<void> {
     },
   };
   const framer = new MessageFramer();
+  state.clients.add(session);
   try {
     for await (const chunk of socket) {
       for (const message of framer.push(chunk as Buffer)) {
         const incoming = parseCommand(message);
+        const awaitMs = awaitMsOf(incoming);
+        while (awaitMs !== undefined) {
+          await sleep(awaitMs, gone.signal);
+          const answer = await answerTo(state, session, incoming, gone.signal);
+          socket.write(answerMessage(incoming, answer, false));
+        }
         const answer = await answerTo(state, session, incoming, gone.signal);
         if (!incoming.wantsNoAnswer) socket.write(answerMessage(incoming, answer));
       }
@@ -61,9 +84,17 @@ async function serve(state: RouterState, socket: Socket): Promise<void> {
   } catch (error) {
     if (!gone.signal.aborted) console.error(`a client is sent away: ${messageOf(error)}`);
   } finally {
+    state.clients.delete(session);
     login?.close();
     socket.destroy();
   }
+}
+
+/** How long to wait before each answer to a client that wants to be told of changes: there are none of a router. */
+function awaitMsOf({ mayBeAnsweredAgain, body }: IncomingCommand): number | undefined {
+  if (!mayBeAnsweredAgain) return undefined;
+  const { topologyVersion, maxAwaitTimeMS } = decode(body);
+  return topologyVersion === undefined ? undefined : Number(maxAwaitTimeMS);
 }
 
 async function answerTo(
@@ -82,21 +113,27 @@ async function answerTo(
     }
     const { $db } = decode(body);
     const db = typeof $db === 'string' ? $db : 'admin';
+    session.operation = { name, db, since: new Date() };
     const request = { name, db, body, sequences, signal, session };
     answer = await run(state, request, fields.has('autocommit'));
   } catch (error) {
     answer = answerOf(error);
+  } finally {
+    session.operation = undefined;
   }
   return finished(state, answer instanceof Uint8Array ? answer : encode(answer));
 }
 
 async function run(
   state: RouterState,
-  request: CommandRequest,
+  given: CommandRequest,
   isInTransaction: boolean,
 ): Promise<RawDocument | Document> {
-  const isEnd = ['commitTransaction', 'abortTransaction'].includes(request.name);
-  const command = Object.hasOwn(commands, request.name) ? commands[request.name] : undefined;
+  const { name } = given;
+  const isEnd = ['commitTransaction', 'abortTransaction'].includes(name);
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  const isWrite = command?.isUserWrite === true || Object.hasOwn(shardingCommands, name) || isEnd;
+  const request = isWrite ? { ...given, signal: never } : given;
   if (isInTransaction && isEnd) return await runInTransaction(state, request);
   if (command === undefined) {
     throw failure(

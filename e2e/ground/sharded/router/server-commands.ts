@@ -84,9 +84,13 @@ export const serverCommands: CommandTable = {
   dropRole: { needs: onDatabase('dropRole'), run: onConfigServer },
 };
 
-/** What a router says of itself; the last field is of the versions whose commands the server has. */
-async function hello({ cluster }: RouterState, request: CommandRequest): Promise<Document> {
-  const { saslSupportedMechs } = commandOf(request);
+/** What a router says of itself, and takes note of what a client says; the last field is of the versions whose commands the server has. */
+async function hello(
+  { cluster, processId }: RouterState,
+  request: CommandRequest,
+): Promise<Document> {
+  const { saslSupportedMechs, client } = commandOf(request);
+  if (client !== undefined) request.session.clientMetadata ??= client as Document;
   const ask = { hello: 1, saslSupportedMechs: saslSupportedMechs as unknown, $db: 'admin' };
   const config = await cluster.run('config', ask, request.signal);
   return {
@@ -101,6 +105,8 @@ async function hello({ cluster }: RouterState, request: CommandRequest): Promise
     minWireVersion: config['minWireVersion'] as unknown,
     maxWireVersion: config['maxWireVersion'] as unknown,
     readOnly: false,
+    connectionId: request.session.connectionId,
+    topologyVersion: { processId, counter: Long.ZERO },
     saslSupportedMechs: config['saslSupportedMechs'] as unknown,
     ok: 1,
   };

@@ -7,6 +7,7 @@ const opQuery = 2004;
 const opMsg = 2013;
 const checksumPresent = 1;
 const moreToCome = 2;
+const exhaustAllowed = 1 << 16;
 
 /** More than the server's own limit of 48,000,000 bytes. */
 const maxMessageBytes = 49_000_000;
@@ -25,6 +26,8 @@ export interface IncomingCommand {
   /** The first message of a connection may be of the old form, and wants an answer of that form. */
   readonly isOpQuery: boolean;
   readonly wantsNoAnswer: boolean;
+  /** Whether it may be answered again and again. */
+  readonly mayBeAnsweredAgain: boolean;
 }
 
 /** Cuts a stream of bytes into wire messages. */
@@ -67,7 +70,8 @@ export function parseCommand(message: Buffer): IncomingCommand {
     // flags, the zero-terminated name, two int32, then the command
     const nameEnd = message.indexOf(0, headerBytes + 4);
     const body = message.subarray(nameEnd + 9);
-    return { requestId, body, sequences: [], isOpQuery: true, wantsNoAnswer: false };
+    const form = { isOpQuery: true, wantsNoAnswer: false, mayBeAnsweredAgain: false };
+    return { requestId, body, sequences: [], ...form };
   }
   if (opCode !== opMsg) throw new Error(`wire messages of kind ${opCode} are not understood`);
   const flags = message.readInt32LE(headerBytes);
@@ -83,7 +87,8 @@ export function parseCommand(message: Buffer): IncomingCommand {
   }
   if (body === undefined) throw new Error('a wire message without a command');
   const wantsNoAnswer = (flags & moreToCome) !== 0;
-  return { requestId, body, sequences, isOpQuery: false, wantsNoAnswer };
+  const mayBeAnsweredAgain = (flags & exhaustAllowed) !== 0;
+  return { requestId, body, sequences, isOpQuery: false, wantsNoAnswer, mayBeAnsweredAgain };
 }
 
 function parseSequence(section: Buffer): DocumentSequence {
@@ -114,10 +119,18 @@ export function commandMessage(
   return message(opMsg, requestId, 0, [Buffer.alloc(4), ...parts]);
 }
 
-/** The answer to a command of a client, in the form in which it came. */
-export function answerMessage(command: IncomingCommand, answer: RawDocument): Buffer {
+/**
+ * The answer to a command of a client, in the form in which it came.
+ * @param isLast - false when another answer to it follows.
+ */
+export function answerMessage(
+  command: IncomingCommand,
+  answer: RawDocument,
+  isLast = true,
+): Buffer {
   if (!command.isOpQuery) {
-    return message(opMsg, 0, command.requestId, [Buffer.alloc(5), answer]);
+    const flags = Buffer.from([isLast ? 0 : moreToCome, 0, 0, 0, 0]);
+    return message(opMsg, 0, command.requestId, [flags, answer]);
   }
   // flags (await capable), cursor id, starting from, number of documents
   const head = Buffer.alloc(20);
