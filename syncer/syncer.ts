@@ -7,22 +7,21 @@ import type { Logger } from '../service/logger.ts';
 import { Mutex } from '../service/mutex.ts';
 import { backoffMs, sleep } from '../service/sleep.ts';
 import { parseStartBody, type ClusterName, type StartOptions } from './api/start-body.ts';
-import { isBetween, readStoredState } from './boot.ts';
+import { readStoredState } from './boot.ts';
 import { createClusters, type Clusters, type Topologies } from './clusters.ts';
-import { newRecord } from './commands/new-record.ts';
 import { requireNoParameters, stateAfter, type Command } from './commands/transitions.ts';
 import { blockedClusters, blockedText } from './commit/write-blocking.ts';
-import { requireMember, requireSameOptions, stateOf } from './coordination/instances.ts';
+import { requireMember } from './coordination/instances.ts';
 import { LiveSync } from './live-sync.ts';
 import { registerStateMetrics } from './metrics.ts';
 import { SyncMonitor } from './monitor.ts';
 import type { SyncerOptions } from './options.ts';
 import { neededOplog, type NeededOplog } from './outlook/oplog-outlook.ts';
 import { watchOplog } from './outlook/watch-oplog.ts';
-import { checkClusters } from './preflight.ts';
 import { checkReverse } from './reverse/check-reverse.ts';
 import { canCommit, idleProgress, syncProgress } from './progress.ts';
 import type { SyncRecord } from './state/records.ts';
+import { checkStart, startSync, type StartParts } from './start-sync.ts';
 import { SyncStore } from './state/store.ts';
 import { SyncWork } from './sync-work.ts';
 
@@ -120,7 +119,7 @@ export class Syncer {
       this.#require('start');
       const options = parseStartBody(body);
       await naming(async () => {
-        if (!(await this.#join(options))) await this.#create(options);
+        await startSync(this.#startParts, options);
       });
       this.#logger.info({ options }, 'started');
       this.#beginWork();
@@ -134,70 +133,10 @@ export class Syncer {
   async preflight(body: unknown): Promise<void> {
     const options = parseStartBody(body);
     await this.#commands.run(async () => {
-      const topologies = this.#needTopologies();
       await naming(async () => {
-        const stored = await this.#storeOn(options.destination).readSync();
-        if (this.#live.record) requireSameOptions(options, this.#live.stored);
-        else if (!stored) await this.#check(options);
-        else if (!isBetween(topologies, stored, options.destination))
-          throw new SyncError('OtherSyncUnfinished', 'the destination holds another sync');
-        else {
-          requireMember(stored, this.#options.id);
-          requireSameOptions(options, stored);
-        }
+        await checkStart(this.#startParts, options);
       });
     });
-  }
-
-  async #create(options: StartOptions): Promise<void> {
-    const record = newRecord(options, this.#needTopologies(), this.#options.id);
-    try {
-      await this.#check(options);
-      const store = this.#storeOn(options.destination);
-      await this.#persisting(async () => {
-        await store.createSync(record);
-      });
-      this.#live.adopt(record);
-    } catch (error) {
-      // Another instance may have been given the start meanwhile.
-      if (!(await this.#join(options))) throw error;
-    }
-  }
-
-  /** Looks at both clusters. @throws SyncError for whatever forbids a start. */
-  async #check(options: StartOptions): Promise<void> {
-    const topologies = this.#needTopologies();
-    await checkClusters({
-      source: this.#clusters[options.source],
-      destination: this.#clusters[options.destination],
-      sourceTopology: topologies[options.source],
-      destinationTopology: topologies[options.destination],
-      options,
-      filter: this.#filterOf(options),
-      signal: this.#signal,
-    });
-    if (options.reversible) await this.#requireNoState(options.source);
-  }
-
-  /**
-   * Takes part in a sync that another instance has been given the start of.
-   * @returns false where there is none that waits for this instance.
-   * @throws SyncError OtherStartOptions.
-   */
-  async #join(options: StartOptions): Promise<boolean> {
-    const stored = await this.#storeOn(options.destination).readSync();
-    const { id } = this.#options;
-    const isMember =
-      stored !== undefined &&
-      isBetween(this.#needTopologies(), stored, options.destination) &&
-      stored.instances.includes(id);
-    if (!isMember || stateOf(stored, id) !== 'IDLE') return false;
-    requireSameOptions(options, stored);
-    this.#live.adopt(stored);
-    await this.#persisting(async () => {
-      await this.#live.receive('start', {});
-    });
-    return true;
   }
 
   /** POST /pause. Resolves when the work has stopped and the sync is PAUSED. @throws SyncError InvalidStateTransition. */
@@ -279,15 +218,6 @@ export class Syncer {
       this.#logger.info({ blocked: blockedClusters(this.#live.current) }, 'reversing');
       this.#beginWork();
     });
-  }
-
-  /** A reversal is going to bring the state of the sync there. */
-  async #requireNoState(name: ClusterName): Promise<void> {
-    if ((await this.#storeOn(name).readSync()) === undefined) return;
-    throw new SyncError(
-      'OtherSyncUnfinished',
-      `${name} holds the state of another sync, in clustersync_internal`,
-    );
   }
 
   /** @throws SyncError when a command is not taken now. */
@@ -408,6 +338,21 @@ export class Syncer {
       .catch((storeError: unknown) => {
         this.#logger.warn({ err: storeError }, 'the failure could not be stored');
       });
+  }
+
+  get #startParts(): StartParts {
+    return {
+      id: this.#options.id,
+      clusters: this.#clusters,
+      topologies: this.#needTopologies(),
+      live: this.#live,
+      storeOn: (name) => this.#storeOn(name),
+      filterOf: (options) => this.#filterOf(options),
+      persisting: async (write) => {
+        await this.#persisting(write);
+      },
+      signal: this.#signal,
+    };
   }
 
   #filterOf(options: StartOptions): NamespaceFilter {

@@ -154,6 +154,7 @@ export async function trackCollections(
       indexes,
       namedAt: read.at,
       namedBy: read.by,
+      replacedUuid: null,
       specifiedAt: read.at,
       ...statistics,
       isCopied: false,

@@ -98,6 +98,7 @@ async function applyCreate(context: SyncContext, event: CatalogEvent, uuid: UUID
     indexes: idIndex instanceof RawValue ? [decodeIndexSpec(idIndex.bytes)] : [],
     namedAt: event.time,
     namedBy: event.time,
+    replacedUuid: null,
     specifiedAt: event.time,
     sizeBytes: 0,
     documentCount: 0,
@@ -126,17 +127,26 @@ async function applyRename(
   context: SyncContext,
   event: CatalogEvent,
   uuid: UUID,
-  tracked: TrackedCollection | undefined,
+  known: TrackedCollection | undefined,
 ): Promise<void> {
   const { to } = event;
   if (to === undefined) throw new SyncError('InternalError', 'a rename event without a target');
   const isSelected = await context.filter.selects(to);
   // Also where the other one has a later name already: what stood here may have been made by an event before this one.
   const occupant = context.catalog.collectionAt(to);
-  if (occupant && (isDropTarget(event, occupant) || isGoneFrom(context, event, uuid, occupant)))
+  let tracked = known;
+  let replacedUuid: UUID | null = null;
+  if (occupant && (isDropTarget(event, occupant) || isGoneFrom(context, event, uuid, occupant))) {
+    replacedUuid = occupant.uuid;
+    // Stored before it is gone: whoever repeats this does not find it.
+    if (tracked) {
+      tracked = { ...tracked, replacedUuid };
+      await context.catalog.put(tracked);
+    }
     await dropTracked(context, occupant);
+  }
   if (!tracked) {
-    if (isSelected) await adopt(context, event, uuid, to);
+    if (isSelected) await adopt(context, event, uuid, to, replacedUuid);
     return;
   }
   // It is repeated: the name is a later one.
@@ -163,7 +173,7 @@ async function applyRename(
   if (context.destinationShards.length > 0 && event.namespace.db !== to.db) {
     // No sharded collection goes into another database, nor any to one whose primary shard is another (6.0).
     await dropTracked(context, tracked);
-    await adopt(context, event, uuid, to);
+    await adopt(context, event, uuid, to, replacedUuid);
     return;
   }
   if (tracked.shardKey === null && requestedShardKey(context.options.sharding, to)) {
@@ -244,6 +254,7 @@ async function adopt(
   event: CatalogEvent,
   uuid: UUID,
   to: Namespace,
+  replacedUuid: UUID | null,
 ): Promise<void> {
   const time = await majorityTime(context.source, context.signal);
   const read = await underOnePrimary(context.source, context.signal, async () => {
@@ -255,7 +266,7 @@ async function adopt(
   });
   // Gone by now, or with yet another name.
   if (!read || isTakenSince(context, event, to)) return;
-  const tracked = { ...read, namespace: to, namedAt: event.time };
+  const tracked = { ...read, namespace: to, namedAt: event.time, replacedUuid };
   await context.catalog.put(tracked);
   const created = await createCollection(context, tracked);
   await context.catalog.put(created);

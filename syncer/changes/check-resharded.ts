@@ -11,16 +11,19 @@ const fields = new ElementPicker(['ns', 'clusterTime']);
 
 /**
  * Looks at a change of a collection whose UUID is not known. Where another stands under its name, which no event has
- * dropped, that one was resharded: it has another UUID since then, and no event tells of it (6.0.5).
+ * dropped, that one was resharded: it has another UUID since then, and no event tells of it (6.0.5). Not so where that one
+ * has replaced the collection by a rename: what a shard writes until it renames as well, its rename drops.
+ * @param uuidHex - of the collection, as 32 hexadecimal digits.
  * @throws SyncError ChangeNotSupported.
  */
-export function checkResharded(catalog: TrackedCatalog, event: RawDocument): void {
+export function checkResharded(catalog: TrackedCatalog, uuidHex: string, event: RawDocument): void {
   const { ns, clusterTime } = fields.pick(event);
   if (ns === undefined || clusterTime === undefined) return;
   const namespace = decodeElement(ns) as Namespace;
   const tracked = catalog.collectionAt(namespace);
   // Before the catalog was read another collection may have had the name.
-  if (!tracked || isAtMost(decodeElement(clusterTime) as Timestamp, tracked.namedBy)) return;
+  if (!tracked || tracked.replacedUuid?.toHexString(false) === uuidHex) return;
+  if (isAtMost(decodeElement(clusterTime) as Timestamp, tracked.namedBy)) return;
   throw reshardedError(namespace);
 }
 

@@ -158,7 +158,7 @@ class ChangeFollower {
       if (routed) {
         this.#lanes.add(routed.lane, routed, position);
       } else {
-        if (sourceShards.length > 0) checkResharded(catalog, raw);
+        if (sourceShards.length > 0) checkResharded(catalog, event.collection, raw);
         this.#lanes.pass(position);
       }
     }

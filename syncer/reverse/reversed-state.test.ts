@@ -44,6 +44,7 @@ const collection: TrackedCollection = {
   indexes: [],
   namedAt: oldTime,
   namedBy: oldTime,
+  replacedUuid: null,
   specifiedAt: oldTime,
   sizeBytes: 1,
   documentCount: 1,

@@ -72,6 +72,7 @@ function reversedCollection(collection: TrackedCollection, time: Timestamp): Tra
     destinationUuid: uuid,
     namedAt: time,
     namedBy: time,
+    replacedUuid: null,
     specifiedAt: time,
   };
 }

@@ -119,6 +119,11 @@ export interface TrackedCollection {
   readonly namedAt: Timestamp;
   /** Renames up to this time may be in `namespace` already: it was read between the two. */
   readonly namedBy: Timestamp;
+  /**
+   * The collection that gave way when a rename brought this one to its name; null for none. The shards of a source rename one
+   * after the other: those that have not yet let it be written to.
+   */
+  readonly replacedUuid: UUID | null;
   /** Changes of options and indexes up to this time are in `options` and `indexes` already. */
   readonly specifiedAt: Timestamp;
   /** Documents and bytes when it was first seen: estimates. */

@@ -13,6 +13,7 @@ import {
 } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { startSyncing } from './cluster-pair.ts';
+import { canBeSlow } from './slow-commands.ts';
 
 /** A replica set or a sharded cluster to sync from, and a sharded cluster to sync to. */
 export interface ShardedPair {
@@ -52,7 +53,7 @@ export function useShardedPair(
   { keepsOrphans = false }: { readonly keepsOrphans?: boolean } = {},
 ): ShardedPair {
   const need = sourceShards === undefined ? useReplicaSet() : useShards(sourceShards, keepsOrphans);
-  const destination = useShardedCluster({ shards, parameters: { enableTestCommands: 1 } });
+  const destination = useShardedCluster({ shards, parameters: canBeSlow });
   const pair: ShardedPair = {
     get source() {
       return need();
@@ -112,7 +113,7 @@ function useShards(
   keepsOrphans: boolean,
 ): () => ShardedPair['source'] {
   // What chunks leave behind when they move stays, if that is asked for. A rename over it would wait for ever then.
-  const parameters = { disableResumableRangeDeleter: keepsOrphans };
+  const parameters = { ...canBeSlow, disableResumableRangeDeleter: keepsOrphans };
   const ground = useShardedCluster({ shards, name: 'from', parameters });
   return () => ({ ground, client: ground.client, uri: (user) => ground.cluster.uri(user) });
 }

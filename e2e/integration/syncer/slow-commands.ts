@@ -33,11 +33,12 @@ export async function slowCommands(
   });
 }
 
-/** Makes all shards of a cluster take longer for some commands of anybody, the cluster's own too. */
+/** Makes all shards of a cluster, or some, take longer for some commands of anybody, the cluster's own too. */
 export async function slowOnShards(
   { cluster }: Pick<ShardedGround, 'cluster'>,
   commands: readonly string[],
   blockTimeMS: number,
+  shards: readonly string[] = cluster.shards,
 ): Promise<Obstacle> {
   const data = {
     failCommands: commands,
@@ -46,7 +47,7 @@ export async function slowOnShards(
     blockTimeMS,
   };
   const obstacles = await Promise.all(
-    cluster.shards.map(async (shard) => {
+    shards.map(async (shard) => {
       return await setFailPoint({ client: cluster.shardClient(shard) }, 'failCommand', data);
     }),
   );

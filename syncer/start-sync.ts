@@ -1,0 +1,107 @@
+import type { NamespaceFilter } from '../mongo/namespace-filter.ts';
+import { SyncError } from '../service/errors.ts';
+import type { ClusterName, StartOptions } from './api/start-body.ts';
+import { isBetween } from './boot.ts';
+import type { Clusters, Topologies } from './clusters.ts';
+import { newRecord } from './commands/new-record.ts';
+import { requireMember, requireSameOptions, stateOf } from './coordination/instances.ts';
+import type { LiveSync } from './live-sync.ts';
+import { checkClusters } from './preflight.ts';
+import type { SyncStore } from './state/store.ts';
+
+/** What the start of a sync needs of its process. */
+export interface StartParts {
+  /** Of this instance. */
+  readonly id: string;
+  readonly clusters: Clusters;
+  readonly topologies: Topologies;
+  readonly live: LiveSync;
+  readonly storeOn: (cluster: ClusterName) => SyncStore;
+  readonly filterOf: (options: StartOptions) => NamespaceFilter;
+  /** Repeats a write to the store until it is known what has become of it. */
+  readonly persisting: (write: () => Promise<void>) => Promise<void>;
+  /** Aborted when the program stops. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Creates a sync, or takes part in one that another instance has been given the start of.
+ * @throws SyncError for whatever forbids it; nothing has been written then.
+ */
+export async function startSync(parts: StartParts, options: StartOptions): Promise<void> {
+  if (await joinSync(parts, options)) return;
+  try {
+    await createSync(parts, options);
+  } catch (error) {
+    // Another instance may have been given the start meanwhile.
+    if (!(await joinSync(parts, options))) throw error;
+  }
+}
+
+/**
+ * Makes sure that a start would be taken, or is the one that the sync was started with. Writes nothing.
+ * @throws SyncError as {@link startSync} does; OtherStartOptions where the sync was started with others.
+ */
+export async function checkStart(parts: StartParts, options: StartOptions): Promise<void> {
+  const { live, topologies, id } = parts;
+  const stored = await parts.storeOn(options.destination).readSync();
+  if (live.record) requireSameOptions(options, live.stored);
+  else if (!stored) await checkNewSync(parts, options);
+  else if (!isBetween(topologies, stored, options.destination))
+    throw new SyncError('OtherSyncUnfinished', 'the destination holds another sync');
+  else {
+    requireMember(stored, id);
+    requireSameOptions(options, stored);
+  }
+}
+
+async function createSync(parts: StartParts, options: StartOptions): Promise<void> {
+  const record = newRecord(options, parts.topologies, parts.id);
+  await checkNewSync(parts, options);
+  const store = parts.storeOn(options.destination);
+  await parts.persisting(async () => {
+    await store.createSync(record);
+  });
+  parts.live.adopt(record);
+}
+
+/** Looks at both clusters. @throws SyncError for whatever forbids a start. */
+async function checkNewSync(parts: StartParts, options: StartOptions): Promise<void> {
+  const { clusters, topologies, storeOn, filterOf, signal } = parts;
+  await checkClusters({
+    source: clusters[options.source],
+    destination: clusters[options.destination],
+    sourceTopology: topologies[options.source],
+    destinationTopology: topologies[options.destination],
+    options,
+    filter: filterOf(options),
+    signal,
+  });
+  // A reversal is going to bring the state of the sync there.
+  if (!options.reversible || (await storeOn(options.source).readSync()) === undefined) return;
+  throw new SyncError(
+    'OtherSyncUnfinished',
+    `${options.source} holds the state of another sync, in clustersync_internal`,
+  );
+}
+
+/**
+ * Takes part in a sync that another instance has been given the start of.
+ * @returns false where there is none that waits for this instance.
+ * @throws SyncError OtherStartOptions.
+ */
+async function joinSync(parts: StartParts, options: StartOptions): Promise<boolean> {
+  const { id, live, topologies } = parts;
+  const stored = await parts.storeOn(options.destination).readSync();
+  const isMember =
+    stored !== undefined &&
+    isBetween(topologies, stored, options.destination) &&
+    stored.instances.includes(id);
+  if (!isMember || stateOf(stored, id) !== 'IDLE') return false;
+  requireSameOptions(options, stored);
+  live.adopt(stored);
+  await parts.persisting(async () => {
+    await live.receive('start', {});
+  });
+  return true;
+}
