@@ -131,8 +131,8 @@ describe('writes that routers still have', () => {
     const logger = createLogger('syncer', 'info', (line) => logged.push(line));
     const client = ground.cluster.shardClient(shard);
     let waiting: Promise<void>;
-    {
-      await using _held = await holdCommands({ client }, 'insert', 'shop.items');
+    const hold = await holdCommands({ client }, 'insert', 'shop.items');
+    try {
       const inserts = Array.from({ length: count }, (_, _id) => ({
         insert: 'items',
         documents: [{ _id }],
@@ -154,6 +154,8 @@ describe('writes that routers still have', () => {
         logged.join(),
         new RegExp(`"connections":${count},.*waiting for earlier writes`),
       );
+    } finally {
+      await hold[Symbol.asyncDispose]();
     }
     await waiting;
     assert.equal(await shop.collection('items').countDocuments(), count);
