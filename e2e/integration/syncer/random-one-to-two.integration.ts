@@ -4,6 +4,6 @@ import { useShardedPair } from './sharded-pair.ts';
 describe('a random workload on one shard, synced to two', function () {
   this.timeout(400_000);
   testRandomShardedWorkloads(useShardedPair(2, 1), {
-    'one instance': [1, 9, 16],
+    'one instance': [1, 9, 16, 20],
   });
 });

@@ -5,6 +5,6 @@ describe('a random workload on three shards, synced to two', function () {
   this.timeout(400_000);
   testRandomShardedWorkloads(useShardedPair(2, 3), {
     'one instance': [],
-    'three instances': [3],
+    'three instances': [3, 4, 6, 10],
   });
 });

@@ -5,6 +5,6 @@ describe('a random workload on two shards, synced to three', function () {
   this.timeout(400_000);
   testRandomShardedWorkloads(useShardedPair(3, 2), {
     'one instance': [3, 10],
-    'two instances': [11],
+    'two instances': [4, 11, 18],
   });
 });
