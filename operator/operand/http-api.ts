@@ -121,9 +121,20 @@ export function actionFor(name: string): string | undefined {
   return isKnown(name) ? errorTable[name].action : undefined;
 }
 
-/** The reason of the conditions that report an error: the table's; the error's own name where the table has none. */
+/** Names that the operator itself gives to what it meets. */
+const ownNames: readonly string[] = [
+  'CommandNotSupported',
+  'SyncerUnreachable',
+  'VerifierUnreachable',
+];
+
+/**
+ * The reason of the conditions that report an error: the table's. What another tool calls its errors is for the message: reasons are
+ * a closed set.
+ */
 export function reasonFor(name: string): string {
-  return isKnown(name) ? errorTable[name].reason : name;
+  if (isKnown(name)) return errorTable[name].reason;
+  return ownNames.includes(name) ? name : 'ErrorReported';
 }
 
 /** The value of a property, when it is a text. */
