@@ -216,7 +216,7 @@ export const valueCases: readonly ValueCase[] = [
     values: { metrics: { podMonitor: { tlsConfig: { insecureSkipVerify: true } } } },
     base: withPodMonitor,
     differences: [
-      'PodMonitor/clustersync spec.podMetricsEndpoints.0.tlsConfig:  → {"insecureSkipVerify":true}',
+      'PodMonitor/clustersync spec.podMetricsEndpoints.0.tlsConfig.insecureSkipVerify:  → true',
     ],
   },
   {
