@@ -137,11 +137,13 @@ describe('HTTPS', () => {
     );
     assert.equal(await call(first['ca.crt']), 200);
     await serve({ 'tls.key': other['tls.key'] });
-    await until('the other certificate is shown', async () =>
-      await call(other['ca.crt']).then(
-        (status) => status === 200,
-        () => false,
-      ),
+    await until(
+      'the other certificate is shown',
+      async () =>
+        await call(other['ca.crt']).then(
+          (status) => status === 200,
+          () => false,
+        ),
     );
     const former = await say('--ca-file', '{first}', ...name);
     assert.match(former.errors, /is refused/);
