@@ -10,10 +10,12 @@ export interface Definition {
       readonly kind: string;
       readonly plural: string;
       readonly shortNames?: readonly string[];
+      readonly categories?: readonly string[];
     };
     readonly versions: readonly [
       {
         readonly name: string;
+        readonly selectableFields?: readonly { readonly jsonPath: string }[];
         readonly schema: { readonly openAPIV3Schema: SchemaNode };
       },
     ];

@@ -13,9 +13,10 @@ export function referenceOf(definitions: readonly Definition[]): string {
 }
 
 function referenceOfKind({ spec }: Definition): string {
-  const { kind, plural, shortNames = [] } = spec.names;
+  const { kind, plural, shortNames = [], categories = [] } = spec.names;
   const [version] = spec.versions;
   const root = version.schema.openAPIV3Schema;
+  const selectable = (version.selectableFields ?? []).map(({ jsonPath }) => jsonPath.slice(1));
   const { spec: specNode = {}, status = {} } = root.properties ?? {};
   return [
     `## ${kind}`,
@@ -23,9 +24,9 @@ function referenceOfKind({ spec }: Definition): string {
     root.description ?? '',
     '',
     `\`apiVersion: ${spec.group}/${version.name}\`, namespaced. \`kubectl get ${plural}\``,
-    shortNames.length === 0
-      ? ''
-      : `(short: ${shortNames.map((name) => `\`${name}\``).join(', ')}).`,
+    shortNames.length === 0 ? '' : `(short: ${codes(shortNames)}).`,
+    categories.length === 0 ? '' : `With the other kinds: \`kubectl get ${categories.join(',')}\`.`,
+    selectable.length === 0 ? '' : `\`--field-selector\` takes ${codes(selectable)}.`,
     '',
     `### ${kind}: spec`,
     '',
@@ -37,6 +38,10 @@ function referenceOfKind({ spec }: Definition): string {
     ...tableOf(status),
     '',
   ].join('\n');
+}
+
+function codes(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(', ');
 }
 
 function tableOf(node: SchemaNode): string[] {

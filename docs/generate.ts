@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { format } from 'prettier';
 import { Registry } from 'prom-client';
-import { registerResourceMetrics } from '../operator/metrics.ts';
+import { correctionCounter, registerResourceMetrics } from '../operator/metrics.ts';
 import { KubeMetrics } from '../operator/kube/metrics.ts';
 import { runOptionTable } from '../cli/run/options.ts';
 import {
@@ -123,6 +123,7 @@ export function metricsOfPrograms(): Readonly<Record<string, readonly Metric[]>>
   registerStateMetrics(syncer, { record: () => undefined, hasFailed: () => false });
   const operator = new Registry();
   const nothing = { get: () => undefined, list: () => [] };
+  correctionCounter(operator);
   registerResourceMetrics(operator, {
     clusterSyncs: nothing,
     latest: new LatestStatuses(),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry, type Counter } from 'prom-client';
 import { startHttpServer } from '../service/http-server.ts';
 import type { Logger } from '../service/logger.ts';
 import { clusterSyncs, type ClusterSyncStatus } from './api/clustersync.ts';
@@ -21,7 +21,7 @@ import { KubeMetrics } from './kube/metrics.ts';
 import type { KubeObject, Resource } from './kube/resource.ts';
 import { LeaseBook } from './leases/lease-book.ts';
 import { holderKey, type LeaseHolder } from './leases/lease-holder.ts';
-import { registerResourceMetrics } from './metrics.ts';
+import { correctionCounter, registerResourceMetrics } from './metrics.ts';
 import { LatestStatuses } from './operand/latest-statuses.ts';
 import { OperandMonitor, type OperandApi } from './operand/monitor.ts';
 import { managedSelector } from './operand/names.ts';
@@ -53,6 +53,7 @@ interface Foundation {
   readonly settings: OperandSettings;
   readonly caches: ReturnType<typeof openCaches>;
   readonly latest: LatestStatuses<ClusterSyncStatus>;
+  readonly corrections: Counter<'kind'>;
 }
 
 /**
@@ -92,6 +93,7 @@ export async function startOperator(
     recorder,
     caches,
     latest: new LatestStatuses(),
+    corrections: correctionCounter(registry),
     settings: settingsOf(options),
   };
   registerResourceMetrics(registry, { ...caches, latest: foundation.latest, isActive: mayAct });
@@ -199,14 +201,16 @@ function settingsOf(options: OperatorOptions): OperandSettings {
 
 /** Reconciles until the signal is aborted. */
 async function lead(foundation: Foundation, leading: AbortSignal): Promise<void> {
-  const { caches, logger, client } = foundation;
+  const { caches, logger, client, corrections } = foundation;
   await Promise.all(
     Object.values(caches).map(async (cache) => {
       await cache.synced(leading);
     }),
   );
   logger.info('caches filled; reconciling');
-  const store = new OperandStore(client, caches);
+  const store = new OperandStore(client, caches, (kind) => {
+    corrections.inc({ kind });
+  });
   const syncs = runClusterSyncs(foundation, store, leading);
   const verifications = runVerifications(foundation, store, leading);
   const queues = { clusterSyncs: syncs.add, syncVerifications: verifications.add };

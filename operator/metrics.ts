@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ClusterSync, ClusterSyncStatus } from './api/clustersync.ts';
 import type { SyncVerification } from './api/sync-verification.ts';
 import type { Condition } from './kube/conditions.ts';
@@ -69,6 +69,16 @@ export function registerResourceMetrics(
       })),
   );
   conditionGauge(registry, 'clustersync_verification_condition', 'SyncVerification', verifications);
+}
+
+/** Counts what others have changed of what the operator has made. */
+export function correctionCounter(registry: Registry): Counter<'kind'> {
+  return new Counter({
+    name: 'clustersync_operator_corrections_total',
+    help: 'Objects that somebody else had changed or deleted, and the operator has made again what they should be.',
+    labelNames: ['kind'],
+    registers: [registry],
+  });
 }
 
 interface Sample<L extends string> {

@@ -159,6 +159,13 @@ export const errorTable = {
     reason: 'ToolUnreachable',
     action: 'Check that the program runs, and that --url leads to it.',
   },
+  CertificateNotTrusted: {
+    status: 502,
+    retryable: false,
+    reason: 'CertificateNotTrusted',
+    action:
+      'Name with --ca-file the file of the authority that has signed the certificate, and with --tls-server-name the name that it is for.',
+  },
   KubectlFailed: {
     status: 502,
     retryable: false,

@@ -1,10 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import type { Registry } from 'prom-client';
 import { SyncError, toSyncError } from './errors.ts';
 import type { Logger } from './logger.ts';
+import { followCertificate, readCertificate, type CertificateFiles } from './served-certificate.ts';
 
 /** Largest body that is read. */
 export const maxBodyBytes = 1024 * 1024;
@@ -37,6 +39,8 @@ export interface HttpServerOptions {
   readonly isAlive?: () => boolean;
   /** When given, every route needs `Authorization: Bearer <token>`; health and metrics do not. */
   readonly apiToken?: string | undefined;
+  /** When given, everything is served by HTTPS, and by HTTP otherwise. Files that are replaced count for new connections. */
+  readonly certificate?: CertificateFiles | undefined;
 }
 
 /** A listening HTTP server. Disposing of it closes the server and its connections. */
@@ -54,7 +58,10 @@ export function progressErrorBody(error: SyncError): object {
   return { error: `${error.name}: ${error.message}` };
 }
 
-/** Starts an HTTP server with a JSON API, /healthz, /readyz and /metrics. Resolves when it listens. */
+/**
+ * Starts an HTTP server with a JSON API, /healthz, /readyz and /metrics. Resolves when it listens.
+ * @throws SyncError InvalidOption where it cannot listen, or its certificate cannot be used.
+ */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const app = new Koa();
   app.on('error', (error: unknown) => {
@@ -63,18 +70,30 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   app.use(serveHealth(options));
   app.use(serveRoutes(options));
   const handle = app.callback();
-  const server = createServer(
-    { requestTimeout: 30_000, headersTimeout: 10_000 },
+  const stop = new AbortController();
+  const { server, following } = await createServerFor(
+    options,
     (request, response) => {
       void handle(request, response);
     },
+    stop.signal,
   );
-  await listen(server, options);
+  try {
+    await listen(server, options);
+  } catch (error) {
+    stop.abort();
+    throw error;
+  }
   const { port } = server.address() as AddressInfo;
-  options.logger.info({ host: options.host, port }, 'listening');
+  options.logger.info(
+    { host: options.host, port, ...(options.certificate && { scheme: 'https' }) },
+    'listening',
+  );
   return {
     port,
     [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await following;
       const closed = new Promise<void>((resolve) => {
         server.close(() => {
           resolve();
@@ -84,6 +103,20 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       await closed;
     },
   };
+}
+
+/** A slow client may not hold a connection for ever. */
+const limits = { requestTimeout: 30_000, headersTimeout: 10_000 };
+
+async function createServerFor(
+  { certificate: files, logger }: HttpServerOptions,
+  listener: RequestListener,
+  signal: AbortSignal,
+): Promise<{ readonly server: Server; readonly following: Promise<void> }> {
+  if (!files) return { server: createServer(limits, listener), following: Promise.resolve() };
+  const served = await readCertificate(files);
+  const server = createSecureServer({ ...limits, ...served }, listener);
+  return { server, following: followCertificate({ server, files, served }, logger, signal) };
 }
 
 async function listen(server: Server, { host, port }: HttpServerOptions): Promise<void> {

@@ -6,6 +6,7 @@ import {
   type Route,
 } from '../service/http-server.ts';
 import type { Logger } from '../service/logger.ts';
+import { certificateFiles } from '../service/served-certificate.ts';
 import { optionsOfInstance, type SyncerOptions } from './options.ts';
 import { Syncer } from './syncer.ts';
 
@@ -33,6 +34,7 @@ export async function startSyncer(
       metrics: syncer.monitor.registry,
       isReady: () => syncer.isReady,
       apiToken: options.apiToken,
+      certificate: certificateFiles(options),
     }),
   );
   await syncer.run(signal);

@@ -1,6 +1,7 @@
 import { SyncError } from '../service/errors.ts';
 import { logLevels } from '../service/logger.ts';
 import type { Options, OptionTable } from '../service/options.ts';
+import { certificateOptions } from '../service/served-certificate.ts';
 
 /** The options of `clustersync syncer`. */
 export const syncerOptionTable = {
@@ -53,6 +54,7 @@ export const syncerOptionTable = {
     valueName: 'token',
     description: 'bearer token that the API asks for; none when absent',
   },
+  ...certificateOptions,
   logLevel: {
     type: 'string',
     default: 'info',

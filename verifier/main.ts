@@ -4,6 +4,7 @@ import { createClusterClient } from '../mongo/cluster-client.ts';
 import { SyncError } from '../service/errors.ts';
 import { startHttpServer } from '../service/http-server.ts';
 import type { Logger } from '../service/logger.ts';
+import { certificateFiles } from '../service/served-certificate.ts';
 import { verifierRoutes } from './api/routes.ts';
 import { RateLimit } from './compare/rate-limit.ts';
 import { VerifierMonitor } from './monitor.ts';
@@ -90,6 +91,7 @@ export async function openVerifier(
       metrics: monitor.registry,
       isReady: () => verifier.isReady,
       apiToken: options.apiToken,
+      certificate: certificateFiles(options),
     }),
   );
   const held = resources.move();

@@ -1,5 +1,6 @@
 import { logLevels } from '../service/logger.ts';
 import type { Options, OptionTable } from '../service/options.ts';
+import { certificateOptions } from '../service/served-certificate.ts';
 
 /** The options of `clustersync verifier`. */
 export const verifierOptionTable = {
@@ -78,6 +79,7 @@ export const verifierOptionTable = {
     valueName: 'token',
     description: 'bearer token that the API asks for; none when absent',
   },
+  ...certificateOptions,
   workers: {
     type: 'integer',
     default: 4,

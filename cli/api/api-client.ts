@@ -1,5 +1,11 @@
 import { errorTable, type ErrorName } from '../../service/error-table.ts';
 import { SyncError } from '../../service/errors.ts';
+import {
+  sendRequest,
+  UntrustedServerError,
+  type HttpRequest,
+  type ServerTrust,
+} from '../../service/http-request.ts';
 import { objectOf, textOf, type JsonObject } from './json-fields.ts';
 
 const readDeadlineMs = 10_000;
@@ -7,11 +13,16 @@ const readDeadlineMs = 10_000;
 /** A pause, a resume and a start wait for the clusters. */
 const commandDeadlineMs = 180_000;
 
+/** A page of a report is the longest. */
+const maxAnswerBytes = 64 * 1024 * 1024;
+
 /** Where an API is. */
 export interface ApiAddress {
   /** `http://<host>:<port>`. Undefined while there is none: the program is being started. */
   readonly url: string | undefined;
   readonly apiToken: string | undefined;
+  /** Of HTTPS; the authorities of the system when absent. */
+  readonly trust?: ServerTrust | undefined;
 }
 
 /**
@@ -31,17 +42,17 @@ export class ApiClient {
   }
 
   async post(path: string, body: object, signal: AbortSignal): Promise<JsonObject> {
-    const request = { method: 'POST', body: JSON.stringify(body) };
+    const request = { method: 'POST', body: JSON.stringify(body) } as const;
     return await this.#call(path, request, commandDeadlineMs, signal);
   }
 
   async #call(
     path: string,
-    { method, body }: { readonly method: string; readonly body?: string },
+    { method, body }: Pick<HttpRequest, 'method' | 'body'>,
     deadlineMs: number,
     signal: AbortSignal,
   ): Promise<JsonObject> {
-    const { url, apiToken } = this.#address();
+    const { url, apiToken, trust } = this.#address();
     if (url === undefined) throw new SyncError('ToolUnreachable', 'it is being started');
     const headers = {
       'Content-Type': 'application/json',
@@ -49,15 +60,15 @@ export class ApiClient {
     };
     let text: string;
     try {
-      const response = await fetch(`${url}/api/v1/${path}`, {
-        method,
-        headers,
-        ...(body === undefined ? {} : { body }),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]),
-      });
-      text = await response.text();
+      const deadline = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
+      const request = { method, url: `${url}/api/v1/${path}`, headers, body, trust };
+      ({ text } = await sendRequest({ ...request, maxAnswerBytes }, deadline));
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof UntrustedServerError) {
+        const description = `the certificate of ${url} is refused: ${error.message}`;
+        throw new SyncError('CertificateNotTrusted', description, { cause: error });
+      }
       throw new SyncError('ToolUnreachable', `nothing answers at ${url}`, { cause: error });
     }
     const answer = jsonOf(text);

@@ -1,11 +1,15 @@
+import { readFileSync } from 'node:fs';
 import { SyncError } from '../../service/errors.ts';
+import type { ServerTrust } from '../../service/http-request.ts';
 import type { ApiAddress } from '../api/api-client.ts';
+import type { ApiOptions } from './options.ts';
 
 /**
  * The addresses in `--url`: one, or several separated by commas.
- * @throws SyncError InvalidOption for what is no URL of HTTP.
+ * @throws SyncError InvalidOption for what is no URL of HTTP, and for a file that cannot be read.
  */
-export function addressesOf(urls: string, apiToken: string | undefined): ApiAddress[] {
+export function addressesOf({ url: urls, apiToken, ...https }: ApiOptions): ApiAddress[] {
+  const trust = trustOf(https);
   return urls.split(',').map((text) => {
     const url = URL.parse(text.trim());
     if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
@@ -14,6 +18,30 @@ export function addressesOf(urls: string, apiToken: string | undefined): ApiAddr
         `--url: a URL is expected, such as http://localhost:27182, not ${JSON.stringify(text.trim())}`,
       );
     }
-    return { url: `${url.origin}${url.pathname.replace(/\/+$/, '')}`, apiToken };
+    if (trust && url.protocol === 'http:') {
+      throw new SyncError(
+        'InvalidOption',
+        `--ca-file and --tls-server-name are for https, not for ${url.origin}`,
+      );
+    }
+    return { url: `${url.origin}${url.pathname.replace(/\/+$/, '')}`, apiToken, trust };
   });
+}
+
+function trustOf({
+  caFile,
+  tlsServerName: serverName,
+}: Pick<ApiOptions, 'caFile' | 'tlsServerName'>): ServerTrust | undefined {
+  if (caFile === undefined && serverName === undefined) return undefined;
+  return { authority: caFile === undefined ? undefined : readAuthority(caFile), serverName };
+}
+
+function readAuthority(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new SyncError('InvalidOption', `--ca-file: the file ${path} cannot be read`, {
+      cause: error,
+    });
+  }
 }

@@ -16,7 +16,13 @@ import { Screen } from '../terminal/screen.ts';
 import { terminalStyle } from '../terminal/terminal-style.ts';
 import { writeOut } from '../terminal/write-out.ts';
 import { addressesOf } from './addresses.ts';
-import type { CommandOptions, ProgressOptions, ReportOptions, StatusOptions } from './options.ts';
+import type {
+  ApiOptions,
+  CommandOptions,
+  ProgressOptions,
+  ReportOptions,
+  StatusOptions,
+} from './options.ts';
 import { statusText, statusValue } from './status-text.ts';
 
 const pollMs = 1_000;
@@ -98,11 +104,12 @@ export async function showProgress(
 
 /** What a verification has found. @returns 0 equal, 1 different, 3 not known. */
 export async function showReport(
-  { url, apiToken, output }: ReportOptions,
+  options: ReportOptions,
   _logger: Logger,
   signal: AbortSignal,
 ): Promise<number> {
-  const [address] = addressesOf(url, apiToken);
+  const { apiToken, output } = options;
+  const [address] = addressesOf(options);
   const api = new VerifierApi(new ApiClient(() => address ?? { url: undefined, apiToken }));
   const found = await api.progress(signal);
   const mismatches: JsonObject[] = [];
@@ -130,8 +137,8 @@ export async function showReport(
   }
 }
 
-function instancesOf({ url, apiToken }: Pick<StatusOptions, 'url' | 'apiToken'>): Instances {
-  return new Instances(addressesOf(url, apiToken).map((address) => () => address));
+function instancesOf(options: ApiOptions): Instances {
+  return new Instances(addressesOf(options).map((address) => () => address));
 }
 
 /** @throws SyncError where an instance does not answer, or answers that the sync has stopped. */

@@ -14,6 +14,16 @@ const api = {
     valueName: 'token',
     description: 'bearer token that the API asks for',
   },
+  caFile: {
+    type: 'string',
+    valueName: 'file',
+    description: "PEM file with the authority of an https URL; the system's when absent",
+  },
+  tlsServerName: {
+    type: 'string',
+    valueName: 'name',
+    description: 'name that the certificate of an https URL is for; that in the URL when absent',
+  },
   output: {
     type: 'string',
     default: 'text',
@@ -56,6 +66,9 @@ export const reportOptionTable = {
     description: 'where the verifier listens',
   },
 } as const satisfies OptionTable;
+
+/** The options that say where a tool is, and by what it is known. */
+export type ApiOptions = Pick<StatusOptions, 'url' | 'apiToken' | 'caFile' | 'tlsServerName'>;
 
 export type StatusOptions = Options<typeof statusOptionTable>;
 export type CommandOptions = Options<typeof commandOptionTable>;

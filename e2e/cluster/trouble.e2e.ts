@@ -51,8 +51,15 @@ describe('a ClusterSync in trouble', () => {
         namespace: namespace.name,
       });
       await assertNoTokens(cluster, namespace.name);
+      const tokens = await Promise.all(
+        ['syncer', 'verifier'].map(async (kind) => {
+          const path = '--output=jsonpath={.data.token}';
+          return atob(await namespace.kubectl(['get', 'secret', `${syncName}-${kind}`, path]));
+        }),
+      );
+      assert.ok(tokens.every((token) => token.length >= 32));
       for (const place of [namespace.name, operatorNamespace]) {
-        await assertToldNowhere(cluster, place, [wrong, testPassword]);
+        await assertToldNowhere(cluster, place, [wrong, testPassword, ...tokens]);
       }
     });
   });

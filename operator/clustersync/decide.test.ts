@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { rootCertificates } from 'node:tls';
 import { Ajv } from 'ajv';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
 import { decide, type World } from './decide.ts';
@@ -23,6 +24,51 @@ function commandsIn(world: World, spec: Partial<ClusterSyncSpec> = {}): string[]
 
 const committed = { state: 'Committed' } as const;
 const paused = { state: 'Paused' } as const;
+
+describe('a ClusterSync whose syncers serve HTTPS', () => {
+  const [certificate = ''] = rootCertificates;
+  const spec = {
+    syncer: { resources: {}, logLevel: 'info', tls: { secretName: 'orders-tls' } },
+  } as const;
+  const authority = {
+    kind: 'found',
+    value: Buffer.from(certificate).toString('base64'),
+  } as const;
+  const missing = { kind: 'missing', description: 'there is no Secret orders-tls' } as const;
+
+  it('asks them by HTTPS, and knows them by authority and name', () => {
+    const { targets } = decide(clusterSync(spec), { ...runningWorld(undefined), authority });
+    const [target] = targets.values();
+    assert.match(target?.baseUrl ?? '', /^https:/);
+    assert.deepEqual(target?.trust, {
+      authority: certificate,
+      serverName: 'orders-syncer.shop.svc',
+    });
+  });
+
+  it('sends nothing to them, the token included, while the authority is not known', () => {
+    const world = { ...runningWorld(answers.idle), authority: missing };
+    const { targets, objects, status } = decide(clusterSync(spec), world);
+    assert.equal(targets.size, 0);
+    assert.ok(objects, 'pods that run stay as they are');
+    assert.equal(status.conditions?.find(({ type }) => type === 'Ready')?.reason, 'SecretNotFound');
+  });
+
+  it('has no pods before the authority is known, and none of it matters after the commit', () => {
+    const source = { kind: 'ReplicaSet', shards: ['old'] } as const;
+    const given = clusterSync(spec, { source });
+    assert.equal(decide(given, emptyWorld({ authority: missing })).objects, undefined);
+    assert.ok(decide(given, emptyWorld({ authority })).objects);
+    const done = { ...committed, ...spec };
+    const { status } = decide(clusterSync(done), {
+      ...runningWorld(answers.committed),
+      authority,
+    });
+    const rested = decide(clusterSync(done, status), emptyWorld({ authority: missing }));
+    assert.equal(rested.status.phase, 'Committed');
+    assert.equal(rested.status.conditions?.find(({ type }) => type === 'Ready')?.status, 'True');
+  });
+});
 
 describe('the commands of a ClusterSync', () => {
   const cases: readonly (readonly [string, World, Partial<ClusterSyncSpec>, readonly string[]])[] =
@@ -216,7 +262,12 @@ describe('the objects of a ClusterSync', () => {
       [
         [
           'old',
-          { process: 'pod-uid/containerd://1', token: 'token', baseUrl: 'http://10.1.2.3:27182' },
+          {
+            process: 'pod-uid/containerd://1',
+            token: 'token',
+            trust: undefined,
+            baseUrl: 'http://10.1.2.3:27182',
+          },
         ],
       ],
     );

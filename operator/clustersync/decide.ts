@@ -3,7 +3,8 @@ import type { Pod, Secret, StatefulSet } from '../kube/builtin-resources.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
 import { objectKey, type Intent } from '../kube/resource.ts';
 import { holderKey } from '../leases/lease-holder.ts';
-import { baseUrlOf, reasonFor } from '../operand/http-api.ts';
+import { apiTrust, serverNameOf, serverTrust, type ApiTrust } from '../operand/api-trust.ts';
+import { apiTargetAt, reasonFor } from '../operand/http-api.ts';
 import type { MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, type Observation } from '../operand/observation.ts';
 import type { SecretValue } from '../operand/operand-store.ts';
@@ -34,6 +35,8 @@ export interface World {
   readonly settings: OperandSettings;
   readonly source: SecretValue;
   readonly destination: SecretValue;
+  /** Of the syncers' certificate; undefined where they serve HTTP. */
+  readonly authority: SecretValue | undefined;
   /** Whether the destination is this ClusterSync's. */
   readonly claim: Claim;
   readonly commit: CommitWorld;
@@ -103,7 +106,10 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   });
   // Pods that run have read their Secrets: that one is gone is no reason to say that the sync does not go on.
   const unclaimed = troubleOfClaim(clusterSync, world.claim);
-  const blocker = rejection ?? unclaimed ?? (world.statefulSet ? undefined : missing);
+  const isResting = isAtRest(clusterSync);
+  const trust = isResting ? ({ kind: 'plain' } as const) : trustOf(clusterSync, world);
+  const untrusted = trust.kind === 'unknown' ? trust.trouble : undefined;
+  const blocker = rejection ?? unclaimed ?? (world.statefulSet ? undefined : missing) ?? untrusted;
   const input = { clusterSync, nowMs, finding, instances: views, blocker };
   const assessment = assess(input);
   const facts = commitFacts(
@@ -119,11 +125,12 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     clusterSync.spec.suspend ||
     clusterSync.metadata.deletionTimestamp !== undefined ||
     unclaimed !== undefined;
-  const isResting = isAtRest(clusterSync);
-  const targets = isResting ? noTargets : targetsOf(views, world.token);
+  const targets = isResting ? noTargets : targetsOf(views, world.token, trust);
   const token = world.token ?? world.newToken;
-  const secretsHash = secretsHashFor(world, token);
-  const isWaiting = missing ?? unclaimed ?? (rejection?.level === 'warning' || !finding.source);
+  // Pods of which nothing could be known are not made.
+  const secretsHash = untrusted && !world.statefulSet ? undefined : secretsHashFor(world, token);
+  const isWaiting =
+    missing ?? unclaimed ?? untrusted ?? (rejection?.level === 'warning' || !finding.source);
   return {
     token:
       isHandsOff || world.token !== undefined
@@ -172,6 +179,11 @@ function missingSecret({ source, destination }: World): Trouble | undefined {
   return missing && { reason: 'SecretNotFound', message: missing.description, level: 'warning' };
 }
 
+function trustOf(clusterSync: ClusterSync, { authority }: World): ApiTrust {
+  const serverName = serverNameOf(syncerName(clusterSync), clusterSync.metadata);
+  return apiTrust(clusterSync.spec.syncer, authority, serverName);
+}
+
 function troubleOfClaim({ metadata }: ClusterSync, claim: Claim): Trouble | undefined {
   switch (claim.kind) {
     case 'held':
@@ -209,12 +221,15 @@ function secretsHashFor(
 function targetsOf(
   views: readonly InstanceView[],
   token: string | undefined,
+  trust: ApiTrust,
 ): ReadonlyMap<string, MonitorTarget> {
   const targets = new Map<string, MonitorTarget>();
+  if (token === undefined || trust.kind === 'unknown') return targets;
   for (const { instance, pod } of views) {
-    if (token === undefined || pod?.ip === undefined || pod.process === undefined) continue;
-    const { process } = pod;
-    targets.set(instance.id, { process, token, baseUrl: baseUrlOf(pod.ip, syncerPort) });
+    if (pod?.ip === undefined || pod.process === undefined) continue;
+    const { process, ip } = pod;
+    const target = apiTargetAt({ ip, port: syncerPort }, token, serverTrust(trust));
+    targets.set(instance.id, { process, ...target });
   }
   return targets;
 }

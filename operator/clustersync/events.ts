@@ -56,6 +56,7 @@ const warningReasons = [
   'CommitUnknown',
   'SecretNotFound',
   'SyncerUnreachable',
+  'CertificateNotTrusted',
   'PodCrashLooping',
   'PodUnschedulable',
   'ClusterUnreachable',

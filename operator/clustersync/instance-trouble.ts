@@ -1,7 +1,8 @@
 import { actionFor, reasonFor, type ApiError } from '../operand/http-api.ts';
-import { isCurrent, type Observation } from '../operand/observation.ts';
+import type { Observation } from '../operand/observation.ts';
 import { missingPod, type PodState } from '../operand/pod-state.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
+import { unreachableTrouble } from '../operand/unreachable.ts';
 import type { Instance } from './resources.ts';
 import type { Stage } from './stage.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
@@ -12,9 +13,6 @@ export interface InstanceView {
   readonly pod: PodState | undefined;
   readonly observation: Observation<SyncerProgress, SyncerCommand> | undefined;
 }
-
-/** Time that a process may take until it answers for the first time. */
-const startGraceMs = 30_000;
 
 /**
  * The gravest trouble of all instances.
@@ -75,14 +73,7 @@ function unreachable(
   { instance, pod, observation }: InstanceView,
   nowMs: number,
 ): Trouble | undefined {
-  if (!observation?.unreachable || !pod?.process) return undefined;
-  if (observation.answer && isCurrent(observation, nowMs)) return undefined;
-  const { sinceMs, description } = observation.unreachable;
-  // A process that has just been started does not listen yet.
-  const isStarting = !observation.answer && nowMs - sinceMs < startGraceMs;
-  return {
-    reason: isStarting ? 'Starting' : 'SyncerUnreachable',
-    message: `the syncer ${instance.id} in the pod ${pod.name}: ${description}`,
-    level: isStarting ? 'waiting' : 'warning',
-  };
+  if (!observation || !pod?.process) return undefined;
+  const who = `the syncer ${instance.id} in the pod ${pod.name}`;
+  return unreachableTrouble(observation, { reason: 'SyncerUnreachable', who }, nowMs);
 }

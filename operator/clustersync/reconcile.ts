@@ -9,6 +9,7 @@ import type { ReconcileContext, ReconcileResult } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import { objectKey } from '../kube/resource.ts';
 import { holderOf } from '../leases/lease-holder.ts';
+import { authorityRef } from '../operand/api-trust.ts';
 import type { OperandMonitor } from '../operand/monitor.ts';
 import type { LatestStatuses } from '../operand/latest-statuses.ts';
 import type { ObjectLookup } from '../operand/object-cache.ts';
@@ -145,11 +146,13 @@ export class ClusterSyncReconciler {
       await store.secretValue(clusterSync, ref, signal, mayBeOld);
     const sourceValue = await secretOf(source.uriSecretRef);
     const destinationValue = await secretOf(destination.uriSecretRef);
+    const authority = authorityRef(clusterSync.spec.syncer);
     return decide(clusterSync, {
       settings,
       source: sourceValue,
       sourceView: this.#viewOf(clusterSync, sourceValue),
       destination: destinationValue,
+      authority: authority && (await secretOf(authority)),
       claim: await this.#claim(clusterSync, destinationValue, signal),
       commit: {
         hold: holds.holdOf(clusterSync),

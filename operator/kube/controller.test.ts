@@ -68,6 +68,20 @@ describe('Controller', () => {
     assert.equal(await metric('controller_runtime_max_concurrent_reconciles'), 2);
   });
 
+  it('looks again at a time that is not the same for all, where that is far off', async () => {
+    const seen: string[] = [];
+    const reconcile: Reconcile = (key) => {
+      seen.push(key);
+      return Promise.resolve({ requeueAfterMs: 15_000 });
+    };
+    const controller = start(reconcile, { random: () => 0.5 });
+    controller.queue.add('n/a');
+    await clock.advance(15_749);
+    assert.deepEqual(seen, ['n/a']);
+    await clock.advance(1);
+    assert.deepEqual(seen, ['n/a', 'n/a']);
+  });
+
   it('tries again after an error, later each time, and as at first after a success', async () => {
     const times: number[] = [];
     const controller = start(

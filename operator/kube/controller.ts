@@ -44,9 +44,20 @@ export interface ControllerOptions {
   /** Of the retries after errors: see WorkQueueOptions. */
   readonly baseDelayMs?: number;
   readonly maxDelayMs?: number;
+  /** From 0 to 1, for the times at which objects are looked at again. */
+  readonly random?: () => number;
   /** By default, whether it is a TerminalError. */
   readonly isTerminal?: (error: unknown) => boolean;
   readonly clock?: Clock;
+}
+
+/** What is shorter than this is waited for; the rest is a look whether anything was missed. */
+const jitteredFromMs = 10_000;
+const maxJitterMs = 5_000;
+
+/** Objects that were all seen at the same time, when an operator began, are not to be looked at together for ever. */
+function jitterMs(ms: number, random: number): number {
+  return ms < jitteredFromMs ? 0 : random * Math.min(ms / 10, maxJitterMs);
 }
 
 /** Reconciles the keys that are put into its queue, each by one worker at a time. */
@@ -118,7 +129,7 @@ export class Controller {
   }
 
   async #reconcile(key: string, hard: AbortSignal): Promise<void> {
-    const { name, metrics, reconcile, deadlineMs = 60_000 } = this.#options;
+    const { name, metrics, reconcile, deadlineMs = 60_000, random = Math.random } = this.#options;
     const logger = this.#options.logger.child({
       controller: name,
       object: key,
@@ -130,7 +141,9 @@ export class Controller {
     try {
       const { requeueAfterMs } = await reconcile(key, { signal: deadline.signal, logger });
       this.queue.forget(key);
-      if (requeueAfterMs !== undefined) this.queue.addAfter(key, requeueAfterMs);
+      if (requeueAfterMs !== undefined) {
+        this.queue.addAfter(key, requeueAfterMs + jitterMs(requeueAfterMs, random()));
+      }
       this.#count(requeueAfterMs === undefined ? 'success' : 'requeue_after');
     } catch (error) {
       if (deadline.isExpired) metrics.reconcileTimeouts.inc(this.#labels);

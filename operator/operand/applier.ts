@@ -18,11 +18,14 @@ interface Applied {
 /** Applies owned objects by server-side apply, only where they are not as they should be. */
 export class ChildApplier {
   readonly #client: KubeClient;
+  readonly #onCorrected: (kind: string) => void;
   /** By kind and name; of what is long gone, too: that is a few bytes for each object that ever was. */
   readonly #applied = new Map<string, Applied>();
 
-  constructor(client: KubeClient) {
+  /** @param onCorrected - told the kind of what somebody else has changed or deleted, and is as it should be again. */
+  constructor(client: KubeClient, onCorrected: (kind: string) => void) {
     this.#client = client;
+    this.#onCorrected = onCorrected;
   }
 
   /**
@@ -56,6 +59,7 @@ export class ChildApplier {
     const result = await this.#client.apply(resource, intent, { signal });
     const resultVersion = result.metadata.resourceVersion;
     this.#applied.set(key, { intentHash, seenVersion, resultVersion });
+    if (former?.intentHash === intentHash) this.#onCorrected(resource.kind);
   }
 }
 

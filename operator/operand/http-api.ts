@@ -1,5 +1,11 @@
 import { errorTable, type ErrorName } from '../../service/error-table.ts';
 import { messageOf } from '../../service/errors.ts';
+import {
+  sendRequest,
+  UntrustedServerError,
+  type HttpAnswer,
+  type ServerTrust,
+} from '../../service/http-request.ts';
 import { redact } from '../../service/redact.ts';
 import { Deadline } from '../kube/deadline.ts';
 
@@ -7,6 +13,8 @@ import { Deadline } from '../kube/deadline.ts';
 export interface ApiTarget {
   readonly baseUrl: string;
   readonly token: string;
+  /** Of HTTPS; undefined with HTTP. */
+  readonly trust: ServerTrust | undefined;
 }
 
 /** A request to an operand. */
@@ -19,8 +27,15 @@ export interface ApiRequest {
 
 /** What came back: `body` is undefined where it is no JSON. */
 export type ApiAnswer =
-  | { readonly kind: 'answer'; readonly status: number; readonly body: unknown }
-  | { readonly kind: 'unreachable'; readonly description: string };
+  { readonly kind: 'answer'; readonly status: number; readonly body: unknown } | Unreachable;
+
+/** Why there is no answer. */
+export interface Unreachable {
+  readonly kind: 'unreachable';
+  readonly description: string;
+  /** There may be an answer, but not from one who has shown that he is who he ought to be. */
+  readonly isUntrusted?: true;
+}
 
 /** An error that an operand has answered. */
 export interface ApiError {
@@ -34,37 +49,55 @@ export interface ApiError {
 /** It goes into a status: larger ones would not fit into an object. */
 const maxAnswerBytes = 256 * 1024;
 
-/** The base address of a pod's API. */
-export function baseUrlOf(ip: string, port: number): string {
-  return `http://${ip.includes(':') ? `[${ip}]` : ip}:${port}`;
+/** The API of a pod. */
+export function apiTargetAt(
+  { ip, port }: { readonly ip: string; readonly port: number },
+  token: string,
+  trust: ServerTrust | undefined,
+): ApiTarget {
+  const host = ip.includes(':') ? `[${ip}]` : ip;
+  return { baseUrl: `${trust ? 'https' : 'http'}://${host}:${port}`, token, trust };
 }
 
 /** Calls an operand. Rejects only with the signal's reason; whatever else goes wrong is an answer. */
 export async function callApi(
-  { baseUrl, token }: ApiTarget,
+  { baseUrl, token, trust }: ApiTarget,
   { method, path, body, deadlineMs }: ApiRequest,
   signal: AbortSignal,
 ): Promise<ApiAnswer> {
   using deadline = new Deadline(signal, deadlineMs);
+  let answer: HttpAnswer;
   try {
-    const response = await fetch(`${baseUrl}${path}`, {
-      method,
-      redirect: 'error',
-      signal: deadline.signal,
-      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    const text = await readText(response);
-    return { kind: 'answer', status: response.status, body: parsed(text) };
+    answer = await sendRequest(
+      {
+        method,
+        url: `${baseUrl}${path}`,
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+        body: body && JSON.stringify(body),
+        trust,
+        maxAnswerBytes,
+      },
+      deadline.signal,
+    );
   } catch (error) {
     if (signal.aborted) throw signal.reason;
+    if (error instanceof UntrustedServerError) return untrusted(error, trust);
     return {
       kind: 'unreachable',
       description: deadline.isExpired
         ? `no answer within ${deadlineMs} ms`
-        : `no answer: ${rootMessage(error)}`,
+        : `no answer: ${messageOf(error)}`,
     };
   }
+  return { kind: 'answer', status: answer.status, body: parsed(answer.text) };
+}
+
+function untrusted(error: UntrustedServerError, trust: ServerTrust | undefined): Unreachable {
+  return {
+    kind: 'unreachable',
+    description: `its certificate is refused (${error.message}): it must be for ${trust?.serverName ?? ''}, and signed by the authority in ca.crt of the Secret that tls.secretName names`,
+    isUntrusted: true,
+  };
 }
 
 /**
@@ -88,9 +121,20 @@ export function actionFor(name: string): string | undefined {
   return isKnown(name) ? errorTable[name].action : undefined;
 }
 
-/** The reason of the conditions that report an error: the table's; the error's own name where the table has none. */
+/** Names that the operator itself gives to what it meets. */
+const ownNames: readonly string[] = [
+  'CommandNotSupported',
+  'SyncerUnreachable',
+  'VerifierUnreachable',
+];
+
+/**
+ * The reason of the conditions that report an error: the table's. What another tool calls its errors is for the message: reasons are
+ * a closed set.
+ */
 export function reasonFor(name: string): string {
-  return isKnown(name) ? errorTable[name].reason : name;
+  if (isKnown(name)) return errorTable[name].reason;
+  return ownNames.includes(name) ? name : 'ErrorReported';
 }
 
 /** The value of a property, when it is a text. */
@@ -114,29 +158,10 @@ function isKnown(name: string): name is ErrorName {
   return Object.hasOwn(errorTable, name);
 }
 
-async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  const body = response.body as AsyncIterable<Uint8Array> | null;
-  for await (const chunk of body ?? []) {
-    length += chunk.length;
-    if (length > maxAnswerBytes) throw new Error(`it is larger than ${maxAnswerBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
     return undefined;
   }
-}
-
-/** fetch wraps what has happened in "fetch failed". */
-function rootMessage(error: unknown): string {
-  let root = error;
-  while (root instanceof Error && root.cause instanceof Error) root = root.cause;
-  return messageOf(root);
 }

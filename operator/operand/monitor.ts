@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../service/logger.ts';
 import { systemClock, type Clock } from '../kube/clock.ts';
 import { Deadline } from '../kube/deadline.ts';
-import type { ApiError, ApiTarget } from './http-api.ts';
+import type { ApiError, ApiTarget, Unreachable } from './http-api.ts';
 import {
   retryDelayMs,
   type CommandState,
@@ -31,7 +31,7 @@ export interface OperandApi<P, C extends string> {
   readonly askProgress: (
     target: ApiTarget,
     signal: AbortSignal,
-  ) => Promise<ProgressAnswer<P> | { readonly kind: 'unreachable'; readonly description: string }>;
+  ) => Promise<ProgressAnswer<P> | Unreachable>;
   readonly sendCommand: (
     target: ApiTarget,
     command: Command<C>,
@@ -186,7 +186,8 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
     const answer = await this.#options.api.askProgress(target, signal);
     if (answer.kind === 'unreachable') {
       const sinceMs = current().unreachable?.sinceMs ?? askedMs;
-      update({ unreachable: { sinceMs, description: answer.description } });
+      const { kind: _, ...reason } = answer;
+      update({ unreachable: { sinceMs, ...reason } });
     } else {
       update({ answer, askedMs, unreachable: undefined });
     }
@@ -257,9 +258,7 @@ class Pause {
 }
 
 function isSameTarget(one: MonitorTarget, other: MonitorTarget | undefined): boolean {
-  return (
-    one.process === other?.process && one.baseUrl === other.baseUrl && one.token === other.token
-  );
+  return isDeepStrictEqual(one, other);
 }
 
 /** Equality but for when it was asked: that alone is no news, unless a command waits for it. */

@@ -1,5 +1,5 @@
 import { backoffMs } from '../../service/sleep.ts';
-import type { ApiError } from './http-api.ts';
+import type { ApiError, Unreachable } from './http-api.ts';
 
 /** What an operand answered to a progress call. */
 export type ProgressAnswer<P> =
@@ -27,7 +27,7 @@ export interface Observation<P, C extends string> {
   /** When that answer was asked for. */
   readonly askedMs: number;
   /** Since when it has not answered; undefined while it does. */
-  readonly unreachable: { readonly sinceMs: number; readonly description: string } | undefined;
+  readonly unreachable: (Omit<Unreachable, 'kind'> & { readonly sinceMs: number }) | undefined;
   readonly command: CommandState<C> | undefined;
 }
 

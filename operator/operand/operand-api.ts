@@ -1,4 +1,11 @@
-import { callApi, errorIn, propertyIn, type ApiAnswer, type ApiError } from './http-api.ts';
+import {
+  callApi,
+  errorIn,
+  propertyIn,
+  type ApiAnswer,
+  type ApiError,
+  type Unreachable,
+} from './http-api.ts';
 import type { CommandOutcome, OperandApi } from './monitor.ts';
 import type { ProgressAnswer } from './observation.ts';
 
@@ -60,7 +67,7 @@ function notSupported(status: number): CommandOutcome {
 export function progressAnswer<P>(
   body: unknown,
   readProgress: (progress: unknown) => P | undefined,
-): ProgressAnswer<P> | { readonly kind: 'unreachable'; readonly description: string } {
+): ProgressAnswer<P> | Unreachable {
   const progress = readProgress(propertyIn(body, 'progress'));
   if (progress) return { kind: 'progress', progress };
   // A call that fails while a sync is resumed may be repeated: errors that are not known are not taken for the end.

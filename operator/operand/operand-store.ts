@@ -39,11 +39,12 @@ export class OperandStore {
   readonly #secrets: SecretReader;
   readonly #applier: ChildApplier;
 
-  constructor(client: KubeClient, caches: OperandCaches) {
+  /** @param onCorrected - as of ChildApplier. */
+  constructor(client: KubeClient, caches: OperandCaches, onCorrected: (kind: string) => void) {
     this.#client = client;
     this.#caches = caches;
     this.#secrets = new SecretReader(client);
-    this.#applier = new ChildApplier(client);
+    this.#applier = new ChildApplier(client, onCorrected);
   }
 
   /** The StatefulSet of an operand, when it is the owner's. */

@@ -62,6 +62,33 @@ describe('operandObjects', () => {
     });
   });
 
+  it('serve HTTPS with the certificate of the Secret, and without its authority', () => {
+    const { spec, container } = podSpecWith({ tls: { secretName: 'orders-tls' } });
+    assert.deepEqual(spec.volumes?.at(-1), {
+      name: 'tls',
+      secret: {
+        secretName: 'orders-tls',
+        items: [
+          { key: 'tls.crt', path: 'tls.crt' },
+          { key: 'tls.key', path: 'tls.key' },
+        ],
+      },
+    });
+    assert.deepEqual(container.volumeMounts?.at(-1), {
+      name: 'tls',
+      mountPath: '/etc/clustersync/tls',
+      readOnly: true,
+    });
+    assert.deepEqual(container.args?.slice(-3), [
+      '--tlsCertificateFile=/etc/clustersync/tls/tls.crt',
+      '--tlsKeyFile=/etc/clustersync/tls/tls.key',
+      '--logLevel=info',
+    ]);
+    for (const probe of [container.livenessProbe, container.readinessProbe])
+      assert.equal(probe?.httpGet?.scheme, 'HTTPS');
+    assert.equal(podSpecWith().container.livenessProbe?.httpGet?.scheme, undefined);
+  });
+
   it('read secrets from files alone', () => {
     const { spec, container } = podSpecWith();
     assert.deepEqual(container.args, [

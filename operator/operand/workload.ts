@@ -50,10 +50,17 @@ export interface OperandObjects {
 
 const mountRoot = '/etc/clustersync';
 const tokenKey = 'token';
+const tlsFolder = 'tls';
+/** The keys of a Secret of type kubernetes.io/tls. */
+const certificateKey = 'tls.crt';
+const privateKey = 'tls.key';
+const tlsItems = [certificateKey, privateKey].map((key) => ({ key, path: key }));
 
 /** Annotation with a hash of what the operator has applied: what it no longer wants is found by it. */
 const intentHashAnnotation = 'clustersync.dev/intent-hash';
 const secretsHashAnnotation = 'clustersync.dev/secrets-hash';
+/** On pods that serve HTTPS: for what reads their metrics. */
+const schemeAnnotation = 'clustersync.dev/scheme';
 
 /** StatefulSets give it to their pods (Kubernetes 1.28 and newer). */
 const podIndexLabel = `metadata.labels['apps.kubernetes.io/pod-index']`;
@@ -176,6 +183,7 @@ function statefulSetOf(plan: OperandPlan, settings: OperandSettings): Intent<Sta
           annotations: {
             [ownerAnnotation]: `${owner.kind}/${owner.metadata.name}`,
             [secretsHashAnnotation]: plan.secretsHash,
+            ...(plan.options.tls && { [schemeAnnotation]: 'https' }),
           },
         },
         spec: podSpecOf(plan, settings),
@@ -202,6 +210,9 @@ function podSpecOf(plan: OperandPlan, settings: OperandSettings): PodSpec {
         name: folder,
         secret: { secretName, items: [{ key, path: 'uri' }] },
       })),
+      ...(options.tls
+        ? [{ name: tlsFolder, secret: { secretName: options.tls.secretName, items: tlsItems } }]
+        : []),
     ],
     ...(imagePullSecrets && { imagePullSecrets }),
     ...(nodeSelector && { nodeSelector }),
@@ -225,6 +236,12 @@ function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['con
       `--port=${port}`,
       '--host=0.0.0.0',
       `--apiTokenFile=${mountRoot}/api/${tokenKey}`,
+      ...(options.tls
+        ? [
+            `--tlsCertificateFile=${mountRoot}/${tlsFolder}/${certificateKey}`,
+            `--tlsKeyFile=${mountRoot}/${tlsFolder}/${privateKey}`,
+          ]
+        : []),
       `--logLevel=${logLevel}`,
     ],
     ...(podIndexVariable !== undefined && {
@@ -251,11 +268,13 @@ function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['con
     },
     volumeMounts: [
       { name: 'tmp', mountPath: '/tmp' },
-      ...['api', ...secrets.map(({ folder }) => folder)].map((folder) => ({
-        name: folder,
-        mountPath: `${mountRoot}/${folder}`,
-        readOnly: true,
-      })),
+      ...['api', ...secrets.map(({ folder }) => folder), ...(options.tls ? [tlsFolder] : [])].map(
+        (folder) => ({
+          name: folder,
+          mountPath: `${mountRoot}/${folder}`,
+          readOnly: true,
+        }),
+      ),
     ],
   };
 }
@@ -263,8 +282,9 @@ function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['con
 type Probe = NonNullable<PodSpec['containers'][number]['livenessProbe']>;
 
 /** An image that the resource names may be another tool, which has the API of the contract alone: that it listens must do. */
-function probeOf({ image }: OperandOptions, path: string): Probe {
-  return image === undefined ? { httpGet: { path, port: 'api' } } : { tcpSocket: { port: 'api' } };
+function probeOf({ image, tls }: OperandOptions, path: string): Probe {
+  if (image !== undefined) return { tcpSocket: { port: 'api' } };
+  return { httpGet: { path, port: 'api', ...(tls && { scheme: 'HTTPS' }) } };
 }
 
 function quantities(given: Readonly<Record<string, string | number>>): Record<string, string> {

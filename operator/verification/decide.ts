@@ -5,7 +5,8 @@ import type { Pod, Secret, StatefulSet } from '../kube/builtin-resources.ts';
 import { findCondition, isConditionTrue } from '../kube/conditions.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
 import type { Intent } from '../kube/resource.ts';
-import { baseUrlOf } from '../operand/http-api.ts';
+import { apiTrust, serverNameOf, serverTrust, type ApiTrust } from '../operand/api-trust.ts';
+import { apiTargetAt } from '../operand/http-api.ts';
 import type { Command, MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
 import type { SecretValue } from '../operand/operand-store.ts';
@@ -33,6 +34,8 @@ export interface World {
   /** Connection strings; undefined without a ClusterSync. */
   readonly source: SecretValue | undefined;
   readonly destination: SecretValue | undefined;
+  /** Of the verifier's certificate; undefined where it serves HTTP. */
+  readonly authority: SecretValue | undefined;
   readonly token: string | undefined;
   /** Random: becomes the token where there is none. */
   readonly newToken: string;
@@ -70,7 +73,9 @@ export function decide(given: SyncVerification, world: World): Decision {
   const pod = world.pod && podOfRun(world.pod, verification.status.run);
   const isCopied = isConditionTrue(clusterSync?.status?.conditions, 'InitialCopyDone');
   const missing = missingInput(verification, world);
-  const isRunning = statefulSet !== undefined || (isCopied && !missing);
+  const trust = trustOf(verification, world);
+  const untrusted = trust.kind === 'unknown' ? trust.trouble : undefined;
+  const isRunning = statefulSet !== undefined || (isCopied && !missing && !untrusted);
   const input: StatusInput = {
     verification,
     clusterSync,
@@ -79,11 +84,11 @@ export function decide(given: SyncVerification, world: World): Decision {
     pod,
     observation: world.observation?.process === pod?.process ? world.observation : undefined,
     isRunning,
-    blocker: rejection ?? (statefulSet ? undefined : missing),
+    blocker: rejection ?? (statefulSet ? undefined : missing) ?? untrusted,
   };
   const verifier = verifierStatusOf(input);
   const isEnding = outcomeOf(input, verifier) !== undefined;
-  const target = targetOf(pod, world.token);
+  const target = targetOf(pod, world.token, trust);
   const status = statusOf(input);
   const isPending =
     target !== undefined && !input.observation?.answer && !input.observation?.unreachable;
@@ -112,7 +117,7 @@ export function decide(given: SyncVerification, world: World): Decision {
     status: isPending && !isNewRun ? undefined : status,
     events: isPending ? [] : eventsOf(verification.status, status, isNewRun && given.status?.run),
     requeueAfterMs: Math.min(
-      missing || rejection?.level === 'warning' ? waitingMs : resyncMs,
+      (missing ?? untrusted) || rejection?.level === 'warning' ? waitingMs : resyncMs,
       ...(input.observation ? dueMs(input.observation, nowMs) : []),
     ),
   };
@@ -188,9 +193,17 @@ function secretsHashFor(
 function targetOf(
   pod: ReturnType<typeof podState> | undefined,
   token: string | undefined,
+  trust: ApiTrust,
 ): MonitorTarget | undefined {
   if (token === undefined || pod?.ip === undefined || pod.process === undefined) return undefined;
-  return { process: pod.process, token, baseUrl: baseUrlOf(pod.ip, verifierPort) };
+  if (trust.kind === 'unknown') return undefined;
+  const target = apiTargetAt({ ip: pod.ip, port: verifierPort }, token, serverTrust(trust));
+  return { process: pod.process, ...target };
+}
+
+function trustOf(verification: SyncVerification, { authority }: World): ApiTrust {
+  const serverName = serverNameOf(verifierName(verification), verification.metadata);
+  return apiTrust(verification.spec.verifier, authority, serverName);
 }
 
 function commandOf(
@@ -251,6 +264,7 @@ const warningReasons = [
   'ClusterSyncNotFound',
   'SecretNotFound',
   'VerifierUnreachable',
+  'CertificateNotTrusted',
   'PodCrashLooping',
   'PodUnschedulable',
   'NameConflict',

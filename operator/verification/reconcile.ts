@@ -10,6 +10,7 @@ import { systemClock, type Clock } from '../kube/clock.ts';
 import type { ReconcileContext, ReconcileResult } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import { objectKey } from '../kube/resource.ts';
+import { authorityRef } from '../operand/api-trust.ts';
 import type { OperandMonitor } from '../operand/monitor.ts';
 import type { ObjectLookup } from '../operand/object-cache.ts';
 import type { OperandStore } from '../operand/operand-store.ts';
@@ -111,12 +112,14 @@ export class VerificationReconciler {
     const reference = verification.spec.clusterSyncRef.name;
     const clusterSync = this.#options.clusterSyncs.get(objectKey({ namespace, name: reference }));
     const { source, destination } = clusterSync?.spec ?? {};
+    const authority = authorityRef(verification.spec.verifier);
     return decide(verification, {
       settings,
       clusterSync,
       source: source && (await store.secretValue(verification, source.uriSecretRef, signal)),
       destination:
         destination && (await store.secretValue(verification, destination.uriSecretRef, signal)),
+      authority: authority && (await store.secretValue(verification, authority, signal)),
       token: await store.token(verification, name, signal),
       newToken: randomBytes(32).toString('hex'),
       statefulSet: store.statefulSet(verification, name),

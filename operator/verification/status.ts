@@ -7,6 +7,7 @@ import { actionFor, reasonFor, type ApiError } from '../operand/http-api.ts';
 import { isCurrent, type Observation } from '../operand/observation.ts';
 import { missingPod, type PodState } from '../operand/pod-state.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
+import { unreachableTrouble } from '../operand/unreachable.ts';
 import { outcomeOf, type Outcome } from './outcome.ts';
 import { sidesOf, storedName } from './resources.ts';
 import type { RunningVerification } from './run.ts';
@@ -29,7 +30,6 @@ export interface StatusInput {
 type VerifierStatus = NonNullable<SyncVerificationStatus['verifier']>;
 
 const maxErrorLength = 4096;
-const startGraceMs = 30_000;
 
 /** Whether a verification has ended: then nothing of its status changes any more. */
 export function hasEnded(status: SyncVerificationStatus | undefined): boolean {
@@ -175,15 +175,9 @@ function troubleOfError({ name, description, isLasting }: ApiError, who: string)
 }
 
 function unreachable({ pod, observation, nowMs }: StatusInput): Trouble | undefined {
-  if (!observation?.unreachable || !pod?.process) return undefined;
-  if (observation.answer && isCurrent(observation, nowMs)) return undefined;
-  const { sinceMs, description } = observation.unreachable;
-  const isStarting = !observation.answer && nowMs - sinceMs < startGraceMs;
-  return {
-    reason: isStarting ? 'Starting' : 'VerifierUnreachable',
-    message: `the verifier in the pod ${pod.name}: ${description}`,
-    level: isStarting ? 'waiting' : 'warning',
-  };
+  if (!observation || !pod?.process) return undefined;
+  const who = `the verifier in the pod ${pod.name}`;
+  return unreachableTrouble(observation, { reason: 'VerifierUnreachable', who }, nowMs);
 }
 
 interface Situation {

@@ -212,6 +212,14 @@ export const valueCases: readonly ValueCase[] = [
     differences: ['PodMonitor/clustersync metadata.labels.release:  → "p"'],
   },
   {
+    value: 'metrics.podMonitor.tlsConfig',
+    values: { metrics: { podMonitor: { tlsConfig: { insecureSkipVerify: true } } } },
+    base: withPodMonitor,
+    differences: [
+      'PodMonitor/clustersync spec.podMetricsEndpoints.0.tlsConfig.insecureSkipVerify:  → true',
+    ],
+  },
+  {
     value: 'metrics.prometheusRule.enabled',
     values: withRules,
     differences: ['+ PrometheusRule/clustersync'],

@@ -76,6 +76,7 @@ describe('the rules of the custom resources, on a real API server', function () 
             { key: 'spot', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 60 },
           ],
           affinity: { nodeAffinity: { anything: ['goes'] } },
+          tls: { secretName: 'orders-tls' },
           logLevel: 'debug',
         },
       };
@@ -195,6 +196,12 @@ describe('the rules of the custom resources, on a real API server', function () 
         /memory/,
       ],
       ['an unknown log level', { syncer: { logLevel: 'loud' } }, /logLevel/],
+      ['HTTPS without a Secret', { syncer: { tls: {} } }, /tls\.secretName.*[Rr]equired/],
+      [
+        'a Secret for HTTPS that cannot be one',
+        { syncer: { tls: { secretName: 'Orders/tls' } } },
+        /the name of a Secret is expected/,
+      ],
     ];
     for (const [what, spec, ...expected] of refusals) {
       it(`refuses ${what}`, async () => {

@@ -19,6 +19,7 @@ import { isControlledBy } from '../../../operator/kube/owner.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
 import { until } from '../../ground/until.ts';
 import { uriData } from './custom-resources.ts';
+import { assertIsPutRight, assertStatusIsMadeAnew } from './put-right.ts';
 import { assertFiguresAreWrittenSeldom } from './moving-figures.ts';
 import { assertNamesakeBeginsAnew } from './namesake.ts';
 import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
@@ -314,23 +315,11 @@ describe('the operator, on a real API server', function () {
   });
 
   it('puts right what somebody has changed or deleted', async () => {
-    const { namespace } = await ground.newPlace();
-    await ground.createSync(namespace);
-    const { metadata } = await ground.untilMade(namespace, 'orders-syncer');
-    await client.patch(statefulSets, metadata, { spec: { replicas: 3 } }, { signal });
-    await until(
-      'replicas are right',
-      async () =>
-        (await ground.get(statefulSets, namespace, 'orders-syncer'))?.spec?.replicas === 1,
-    );
-    for (const resource of [services, networkPolicies] as const) {
-      await client.delete<KubeObject>(resource, metadata, { signal });
-      await until(
-        `the ${resource.kind} is there again`,
-        async () =>
-          (await ground.get<KubeObject>(resource, namespace, 'orders-syncer')) !== undefined,
-      );
-    }
+    await assertIsPutRight(ground, operator.port);
+  });
+
+  it('makes a status anew that somebody has deleted', async () => {
+    await assertStatusIsMadeAnew(ground);
   });
 
   it('leaves alone what belongs to somebody else', async () => {

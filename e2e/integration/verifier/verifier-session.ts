@@ -48,6 +48,8 @@ export async function openSession(
       port: 0,
       host: '127.0.0.1',
       apiToken: undefined,
+      tlsCertificateFile: undefined,
+      tlsKeyFile: undefined,
       workers: 4,
       logLevel: 'debug',
       config: undefined,

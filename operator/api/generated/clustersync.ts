@@ -256,10 +256,20 @@ export interface OperandOptions {
   affinity?: {
     [k: string]: unknown;
   };
+  tls?: ServedTLS;
   /**
    * How much the syncer logs.
    */
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal';
+}
+/**
+ * HTTPS for the syncer's API and metrics; HTTP when absent. The API needs its token in both cases.
+ */
+export interface ServedTLS {
+  /**
+   * Name of a Secret of type kubernetes.io/tls in this namespace, as cert-manager writes it: `tls.crt` and `tls.key` are what the syncer serves with, `ca.crt` is the authority by which the operator knows it. The certificate must be for `<service>.<namespace>.svc`, the name of the syncer's Service. A replaced certificate is served without a restart.
+   */
+  secretName: string;
 }
 /**
  * What is. Written by the operator alone.

@@ -58,6 +58,7 @@ export function emptyWorld(parts: Partial<World> = {}): World {
     },
     source: { kind: 'found', value: 'b2xk' },
     destination: { kind: 'found', value: 'bmV3' },
+    authority: undefined,
     claim: { kind: 'held' },
     commit: { hold: undefined, workloads: undefined, verification: undefined },
     sourceView: { kind: 'unknown' },

@@ -64,6 +64,7 @@ export function world(parts: Partial<World> = {}): World {
     clusterSync: changing,
     source: { kind: 'found', value: 'a' },
     destination: { kind: 'found', value: 'b' },
+    authority: undefined,
     token: 'token',
     newToken: 'fresh-token',
     statefulSet: undefined,

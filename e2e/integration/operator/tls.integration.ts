@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { clusterSyncs } from '../../../operator/api/clustersync.ts';
+import { events, secrets, statefulSets } from '../../../operator/kube/builtin-resources.ts';
+import { findCondition } from '../../../operator/kube/conditions.ts';
+import { issueCertificate, type IssuedCertificate } from '../../ground/certificates.ts';
+import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
+import { PodProcess } from './pod-process.ts';
+
+const signal = new AbortController().signal;
+
+function dataOf(certificate: Partial<IssuedCertificate>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(certificate).map(([key, text]) => [key, Buffer.from(text).toString('base64')]),
+  );
+}
+
+describe('the operator with a syncer that serves HTTPS', function () {
+  this.timeout(120_000);
+  let ground: OperatorGround;
+  let operator: RunningOperator;
+  let destination: ReplicaSet;
+
+  before(async () => {
+    [ground, destination] = await Promise.all([
+      OperatorGround.start(),
+      startReplicaSet({ members: 1, syncerRoles: 'destination' }),
+    ]);
+    operator = new RunningOperator(ground.kubeconfig);
+  });
+
+  after(async () => {
+    await operator[Symbol.asyncDispose]();
+    await destination.stop();
+    await ground[Symbol.asyncDispose]();
+  });
+
+  it('waits for the Secret, refuses another authority in one condition, and goes on with the right one', async () => {
+    const { namespace, address } = await ground.newPlace();
+    const { client } = ground;
+    const uri = Buffer.from(destination.uri('syncer')).toString('base64');
+    await client.patch(secrets, { namespace, name: 'new-uri' }, { data: { uri } }, { signal });
+    await ground.createSync(namespace, { syncer: { tls: { secretName: 'orders-tls' } } });
+    const waiting = await ground.untilSync(
+      namespace,
+      'the Secret is missed',
+      (status) => outlook(status) === 'False SecretNotFound',
+    );
+    assert.match(
+      findCondition(waiting.conditions, 'Ready')?.message ?? '',
+      /^there is no Secret orders-tls: HTTPS needs tls\.crt, tls\.key and ca\.crt there$/,
+    );
+    assert.equal(await ground.get(statefulSets, namespace, 'orders-syncer'), undefined);
+
+    // The authority of somebody else.
+    const [right, wrong] = await Promise.all([
+      issueCertificate(`orders-syncer.${namespace}.svc`),
+      issueCertificate(`orders-syncer.${namespace}.svc`),
+    ]);
+    const metadata = { namespace, name: 'orders-tls' };
+    await client.create(
+      secrets,
+      {
+        metadata,
+        type: 'kubernetes.io/tls',
+        data: dataOf({ ...right, 'ca.crt': wrong['ca.crt'] }),
+      },
+      { signal },
+    );
+    const set = await ground.untilMade(namespace, 'orders-syncer');
+    await using syncer = await PodProcess.start(client, set, address);
+    await ground.runPod(set, address);
+    const refusing = await ground.untilSync(
+      namespace,
+      'the certificate is refused',
+      (status) => outlook(status) === 'False CertificateNotTrusted',
+    );
+    const { message = '' } = findCondition(refusing.conditions, 'Ready') ?? {};
+    assert.match(
+      message,
+      new RegExp(
+        `^the syncer old in the pod orders-syncer-0: its certificate is refused \\(.+\\): it must be for orders-syncer.${namespace}.svc, and signed by the authority in ca.crt of the Secret that tls.secretName names$`,
+      ),
+    );
+    assert.equal(refusing.startedAt, undefined);
+
+    const data = dataOf({ 'ca.crt': right['ca.crt'] });
+    await client.patch(secrets, metadata, { data }, { signal });
+    await ground.untilSync(
+      namespace,
+      'changes are applied',
+      (status) => outlook(status) === 'True InSync',
+    );
+    const [container] = set.spec?.template.spec?.containers ?? [];
+    assert.equal(container?.livenessProbe?.httpGet?.scheme, 'HTTPS');
+    assert.equal(container.readinessProbe?.httpGet?.scheme, 'HTTPS');
+    const told = (await client.list(events, { namespace, signal })).items;
+    assert.ok(told.some(({ reason }) => reason === 'CertificateNotTrusted'));
+    const all = JSON.stringify([told, await ground.get(clusterSyncs, namespace, 'orders')]);
+    assert.doesNotMatch(all, /PRIVATE KEY|BEGIN CERTIFICATE/);
+    await syncer.end();
+  });
+});

@@ -1,0 +1,80 @@
+import { request as requestPlain, type IncomingMessage, type RequestOptions } from 'node:http';
+import { request as requestSecure } from 'node:https';
+import { TLSSocket } from 'node:tls';
+import { messageOf } from './errors.ts';
+
+/** By what a server is known that has a certificate of its own authority. */
+export interface ServerTrust {
+  /** Certificates of the authorities that count, PEM; those of the system do not. */
+  readonly authority?: string | undefined;
+  /** The name that the certificate must be for, where it is not that of the address. */
+  readonly serverName?: string | undefined;
+}
+
+/** A request. */
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+  /** For HTTPS. */
+  readonly trust?: ServerTrust | undefined;
+  /** A longer answer is an error. */
+  readonly maxAnswerBytes: number;
+}
+
+/** An answer; whatever its status, redirections among them, which are not followed. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** The certificate of the server is not to be trusted: nothing has been sent. */
+export class UntrustedServerError extends Error {}
+
+/**
+ * Sends a request and reads the answer. Connections are kept for a while. The certificate of a server is always verified.
+ * @throws UntrustedServerError; whatever else fails as node:http throws it.
+ */
+export async function sendRequest(
+  { method, url, headers, body, trust, maxAnswerBytes }: HttpRequest,
+  signal: AbortSignal,
+): Promise<HttpAnswer> {
+  const payload = body === undefined ? undefined : Buffer.from(body);
+  const options = {
+    method,
+    signal,
+    headers: { ...headers, ...(payload && { 'Content-Length': payload.length }) },
+    ...(trust?.authority !== undefined && { ca: trust.authority }),
+    ...(trust?.serverName !== undefined && { servername: trust.serverName }),
+  };
+  const answer = await exchange(new URL(url), options, payload);
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > maxAnswerBytes) {
+      throw new Error(`the answer is larger than ${maxAnswerBytes} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return { status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') };
+}
+
+async function exchange(
+  url: URL,
+  options: RequestOptions,
+  payload: Buffer | undefined,
+): Promise<IncomingMessage> {
+  return await new Promise((resolve, reject) => {
+    const send = url.protocol === 'https:' ? requestSecure : requestPlain;
+    const outgoing = send(url, options, resolve);
+    outgoing.on('error', (error) => {
+      const { socket } = outgoing;
+      const isUntrusted =
+        socket instanceof TLSSocket && (socket.authorizationError as Error | null) !== null;
+      reject(isUntrusted ? new UntrustedServerError(messageOf(error), { cause: error }) : error);
+    });
+    outgoing.end(payload);
+  });
+}

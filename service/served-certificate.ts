@@ -1,0 +1,114 @@
+import { readFile } from 'node:fs/promises';
+import type { Server } from 'node:https';
+import { createSecureContext } from 'node:tls';
+import { SyncError, messageOf } from './errors.ts';
+import type { Logger } from './logger.ts';
+import type { OptionTable } from './options.ts';
+import { sleep } from './sleep.ts';
+
+/** The options of a program that serves HTTPS by choice. */
+export const certificateOptions = {
+  tlsCertificateFile: {
+    type: 'string',
+    valueName: 'file',
+    description: 'PEM file with the certificate that HTTPS is served with; HTTP when absent',
+  },
+  tlsKeyFile: {
+    type: 'string',
+    valueName: 'file',
+    description: 'PEM file with the private key of the certificate; both files may be replaced',
+  },
+} as const satisfies OptionTable;
+
+/** Where a certificate is. */
+export interface CertificateFiles {
+  readonly certificateFile: string;
+  readonly keyFile: string;
+}
+
+/** What a server shows, and proves that it is its own. PEM. */
+interface CertificatePair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Kubernetes writes a replaced Secret into a pod within a minute or so: what comes after that is to be short. */
+const lookAgainMs = 2_000;
+
+/**
+ * The files that the options name; undefined for HTTP.
+ * @throws SyncError InvalidOption where only one of both is given.
+ */
+export function certificateFiles(options: {
+  readonly tlsCertificateFile: string | undefined;
+  readonly tlsKeyFile: string | undefined;
+}): CertificateFiles | undefined {
+  const { tlsCertificateFile: certificateFile, tlsKeyFile: keyFile } = options;
+  if (certificateFile === undefined && keyFile === undefined) return undefined;
+  if (certificateFile === undefined || keyFile === undefined) {
+    throw new SyncError('InvalidOption', '--tlsCertificateFile and --tlsKeyFile go together');
+  }
+  return { certificateFile, keyFile };
+}
+
+/**
+ * Reads a certificate and its key.
+ * @throws SyncError InvalidOption where they cannot be read or do not belong together.
+ */
+export async function readCertificate(files: CertificateFiles): Promise<CertificatePair> {
+  try {
+    return await readPair(files);
+  } catch (error) {
+    const description = `--tlsCertificateFile, --tlsKeyFile: ${messageOf(error)}`;
+    throw new SyncError('InvalidOption', description, { cause: error });
+  }
+}
+
+/**
+ * Lets new connections see a certificate whose files have been replaced, until the signal is aborted. What cannot be used is
+ * told to the log, and the former one stays.
+ */
+export async function followCertificate(
+  { server, files, served }: FollowedCertificate,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  let known = served;
+  let trouble: string | undefined;
+  for (;;) {
+    try {
+      await sleep(lookAgainMs, signal);
+    } catch {
+      return;
+    }
+    try {
+      const next = await readPair(files);
+      trouble = undefined;
+      if (next.cert === known.cert && next.key === known.key) continue;
+      server.setSecureContext(next);
+      known = next;
+      logger.info('the certificate has been replaced');
+    } catch (error) {
+      // Of the two files one may be the new one already.
+      const description = messageOf(error);
+      if (description !== trouble) {
+        logger.warn({ err: error }, 'the replaced certificate cannot be used yet');
+      }
+      trouble = description;
+    }
+  }
+}
+
+/** A server, and the certificate that it shows. */
+export interface FollowedCertificate {
+  readonly server: Server;
+  readonly files: CertificateFiles;
+  readonly served: CertificatePair;
+}
+
+async function readPair({ certificateFile, keyFile }: CertificateFiles): Promise<CertificatePair> {
+  const cert = await readFile(certificateFile, 'utf8');
+  const key = await readFile(keyFile, 'utf8');
+  createSecureContext({ cert, key });
+  return { cert, key };
+}
