@@ -2,16 +2,14 @@ import assert from 'node:assert/strict';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { probePaths, type Route } from '../../service/http-server.ts';
 import { syncerRoutes } from '../../syncer/api/routes.ts';
-import type { Syncer } from '../../syncer/syncer.ts';
 import { verifierRoutes } from '../../verifier/api/routes.ts';
-import type { Verifier } from '../../verifier/verifier.ts';
 import { apiPrograms, openApiDocument, type ApiProgram } from './documents.ts';
 import { fieldRows } from './field-table.ts';
 
 /** Nothing is asked of the programs: a route is made without calling them. */
 const routes: Readonly<Record<ApiProgram, readonly Route[]>> = {
-  syncer: syncerRoutes({} as Syncer),
-  verifier: verifierRoutes({} as Verifier),
+  syncer: syncerRoutes({} as Parameters<typeof syncerRoutes>[0]),
+  verifier: verifierRoutes({} as Parameters<typeof verifierRoutes>[0]),
 };
 
 for (const program of apiPrograms) {

@@ -43,7 +43,7 @@ export async function requireDocumented(program: ApiProgram, exchange: Exchange)
 interface Described {
   readonly document: OpenApiDocument;
   /** Validates the JSON of a response or a request body, which is given by its path in the document. */
-  validatorOf(path: readonly string[]): ValidateFunction;
+  readonly validatorOf: (path: readonly string[]) => ValidateFunction;
 }
 
 const documents: Partial<Record<ApiProgram, Promise<Described>>> = {};

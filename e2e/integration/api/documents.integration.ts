@@ -1,9 +1,5 @@
 import assert from 'node:assert/strict';
-import {
-  apiPrograms,
-  openApiDocument,
-  type ApiProgram,
-} from '../../../docs/openapi/documents.ts';
+import { apiPrograms, openApiDocument, type ApiProgram } from '../../../docs/openapi/documents.ts';
 import { requireDocumented } from '../../ground/api-document.ts';
 import { VerifierProcess } from '../../ground/verifier-process.ts';
 import type { Answer, SyncerProcess } from '../../ground/syncer-process.ts';
@@ -24,7 +20,10 @@ describe('the OpenAPI documents, held against the servers', function () {
 
   before(async () => {
     const [srcURI, destURI] = [pair.source.set.uri('syncer'), pair.destination.set.uri('syncer')];
-    await pair.source.client.db('shop').collection('items').insertMany([{ n: 1 }, { n: 2 }]);
+    await pair.source.client
+      .db('shop')
+      .collection('items')
+      .insertMany([{ n: 1 }, { n: 2 }]);
     syncer = await pair.syncer();
     verifier = await VerifierProcess.start({ uris: { srcURI, destURI } });
     Object.assign(urls, { syncer: syncer.url, verifier: verifier.url });
