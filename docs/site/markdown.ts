@@ -9,9 +9,19 @@ export interface Heading {
   readonly anchor: string;
 }
 
+/** A block of code of a page. */
+export interface CodeBlock {
+  /** `sh`, `yaml`; empty where none is named. */
+  readonly language: string;
+  readonly text: string;
+  /** The text of the heading that it stands below. */
+  readonly heading: string;
+}
+
 /** A page that was read. */
 export interface Page {
   readonly headings: readonly Heading[];
+  readonly codeBlocks: readonly CodeBlock[];
   /** The targets of its links and pictures, in their order, as they are written. */
   readonly links: readonly string[];
   /** HTML of it. `link` says what a target becomes. */
@@ -38,6 +48,7 @@ export function readPage(text: string): Page {
     });
   return {
     headings,
+    codeBlocks: codeBlocksOf(tokens),
     links: targets.map(({ target }) => target),
     render: (link) => {
       for (const { token, attribute, target } of targets) {
@@ -61,6 +72,15 @@ function nameHeadings(tokens: readonly Token[]): Heading[] {
     const anchor = slugger.slug(text);
     token.attrSet('id', anchor);
     return [{ level: Number(token.tag.slice(1)), text, anchor }];
+  });
+}
+
+function codeBlocksOf(tokens: readonly Token[]): CodeBlock[] {
+  let heading = '';
+  return tokens.flatMap((token, index) => {
+    if (token.type === 'heading_open') heading = plainText(tokens[index + 1]);
+    if (token.type !== 'fence') return [];
+    return [{ language: token.info.trim(), text: token.content, heading }];
   });
 }
 

@@ -13,17 +13,17 @@ export interface DocumentedCommand {
 }
 
 /**
- * The commands of the first shell block below a heading.
- * @throws Error when the page has no such heading, or nothing of the kind below it.
+ * The commands of the shell blocks between a heading and the next one; a line that ends in a backslash goes on in the next.
+ * @throws Error when there are none.
  */
 export function documentedCommands(text: string, heading: string): DocumentedCommand[] {
-  if (!readPage(text).headings.some((each) => each.text === heading))
-    throw new Error(`there is no heading ${heading}`);
-  const [, below = ''] = text.split(new RegExp(`^#+ ${heading}$`, 'm'));
-  const block = /^```sh\n(.*?)^```/ms.exec(below)?.[1];
-  if (block === undefined) throw new Error(`there are no commands below ${heading}`);
+  const blocks = readPage(text).codeBlocks.filter((block) => {
+    return block.heading === heading && block.language === 'sh';
+  });
+  if (blocks.length === 0) throw new Error(`there are no commands below ${heading}`);
   const commands: DocumentedCommand[] = [];
-  for (const line of block.split('\n')) {
+  const lines = blocks.flatMap((block) => block.text.replaceAll(/ *\\\n */g, ' ').split('\n'));
+  for (const line of lines) {
     const last = commands.at(-1);
     if (line.startsWith('#> ') && last) {
       commands.splice(-1, 1, { ...last, output: `${last.output ?? ''}${line.slice(3)}\n` });

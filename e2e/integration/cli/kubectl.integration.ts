@@ -112,13 +112,11 @@ describe('kubectl clustersync', function () {
   });
 
   it('watches until the sync is committed and its verification has ended', async () => {
-    const spec = { clusterSyncRef: { name: 'watched' } };
-    for (const [kind, created] of [
-      [clusterSyncs, { metadata: { namespace, name: 'watched' }, spec: smallestSpec }],
-      [syncVerifications, { metadata: { namespace, name: 'watched' }, spec }],
-    ] as const) {
-      await client.create<KubeObject>(kind, created, { signal });
-    }
+    const metadata = { namespace, name: 'watched' };
+    const sync = { metadata, spec: smallestSpec };
+    const verification = { metadata, spec: { clusterSyncRef: { name: 'watched' } } };
+    await client.create<KubeObject>(clusterSyncs, sync, { signal });
+    await client.create<KubeObject>(syncVerifications, verification, { signal });
     const args = ['clustersync', 'watch', 'watched', '--namespace', namespace];
     const watching = folder.spawn(join(folder.path, 'kubectl'), args, 'watched', {
       env: { ...pathWithPlugin(), KUBECONFIG: await server.writeKubeConfig() },
