@@ -40,6 +40,10 @@ lint: prerequisites node_modules/.installed ## Check style, types and formatting
 	@$(npm) typecheck
 	@$(npm) format:check
 
+.PHONY: docs
+docs: prerequisites node_modules/.installed ## Build the documentation as a site, in dist/site
+	@node_modules/.bin/node docs/site/main.ts
+
 ##@ Tests
 
 .PHONY: test

@@ -1,26 +1,35 @@
 import { Argument, type Command, type Option } from 'commander';
-import {
-  bashScript,
-  type CompletionCommand,
-  type CompletionFlag,
-} from '../cli/completion/completion-script.ts';
+import { bashScript } from '../cli/completion/bash-script.ts';
+import type { CompletionCommand, CompletionFlag } from '../cli/completion/commands.ts';
+import { fishScript } from '../cli/completion/fish-script.ts';
+import { zshScript } from '../cli/completion/zsh-script.ts';
 import { commandOf } from './program-command.ts';
+
+const scripts = new Map([
+  ['bash', bashScript],
+  ['zsh', zshScript],
+  ['fish', fishScript],
+]);
 
 /** The subcommand that prints the completion script of its parent. */
 export function completionCommand(program: Command): Command {
   const name = program.name();
   return commandOf({
     name: 'completion',
-    description: 'prints the script that completes commands in bash',
+    description: 'prints the script that completes commands in a shell',
     options: {},
   })
-    .addArgument(new Argument('<shell>').choices(['bash']))
+    .addArgument(new Argument('<shell>').choices([...scripts.keys()]))
     .addHelpText(
       'after',
-      `\nExample:\n  $ source <(${name} completion bash)   # in ~/.bashrc for every shell`,
+      `
+Examples:
+  $ source <(${name} completion bash)     # in ~/.bashrc for every shell
+  $ source <(${name} completion zsh)      # in ~/.zshrc, after compinit
+  $ ${name} completion fish | source      # in ~/.config/fish/config.fish`,
     )
-    .action(() => {
-      process.stdout.write(bashScript(name, commandsOf(program, '')));
+    .action((shell: string) => {
+      process.stdout.write(scripts.get(shell)?.(name, commandsOf(program, '')) ?? '');
     });
 }
 

@@ -3,7 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { chartValues } from '../docs/chart-values.ts';
 import { generatedPages } from '../docs/generate.ts';
 
-describe('the reference pages', () => {
+describe('the reference pages', function () {
+  // Some thirty files are formatted: long enough for a machine that is busy with other things.
+  this.timeout(60_000);
+
   it('are what `npm run generate` makes', async () => {
     for (const [path, expected] of await generatedPages()) {
       const actual = await readFile(new URL(`../${path}`, import.meta.url), 'utf8');

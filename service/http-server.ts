@@ -11,6 +11,9 @@ import { followCertificate, readCertificate, type CertificateFiles } from './ser
 /** Largest body that is read. */
 export const maxBodyBytes = 1024 * 1024;
 
+/** What every server answers to GET beside its routes, as text and without a token. */
+export const probePaths = ['/healthz', '/readyz', '/metrics'] as const;
+
 /** One endpoint of a JSON API. */
 export interface Route {
   readonly method: 'GET' | 'POST';
@@ -134,7 +137,8 @@ function serveHealth(options: HttpServerOptions): Koa.Middleware {
       await next();
       return;
     }
-    switch (ctx.path) {
+    const path = probePaths.find((each) => each === ctx.path);
+    switch (path) {
       case '/healthz':
         answerProbe(ctx, options.isAlive?.() ?? true, 'not alive');
         return;
@@ -145,7 +149,7 @@ function serveHealth(options: HttpServerOptions): Koa.Middleware {
         ctx.type = options.metrics.contentType;
         ctx.body = await options.metrics.metrics();
         return;
-      default:
+      case undefined:
         await next();
     }
   };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ChildProcess } from 'node:child_process';
 import { sleep } from '../../service/sleep.ts';
+import { requireDocumented } from './api-document.ts';
 import { createGuardedFolder, type GuardedFolder } from './guarded-folder.ts';
 
 const program = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.url));
@@ -61,7 +62,10 @@ export interface SyncerProcessOptions {
   readonly until?: 'listening' | 'ready';
 }
 
-/** A syncer in a process of its own, called over HTTP. It ends with this object, or with the tests' process. */
+/**
+ * A syncer in a process of its own, called over HTTP. It ends with this object, or with the tests' process. Every answer is held
+ * against the OpenAPI document.
+ */
 export interface SyncerProcess extends AsyncDisposable {
   /** Undefined while it is not running. */
   readonly pid: number | undefined;
@@ -131,15 +135,11 @@ class LocalSyncer implements SyncerProcess {
   }
 
   async post(command: string, body: unknown): Promise<Answer> {
-    return await this.#fetch(`/api/v1/${command}`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    });
+    return await this.#fetch('POST', `/api/v1/${command}`, body);
   }
 
   async getProgress(): Promise<Answer> {
-    return await this.#fetch('/api/v1/progress');
+    return await this.#fetch('GET', '/api/v1/progress');
   }
 
   async progress(): Promise<SyncerProgress> {
@@ -240,9 +240,19 @@ class LocalSyncer implements SyncerProcess {
     if (status !== 200) throw await this.#error(`${command} answers ${JSON.stringify(answer)}`);
   }
 
-  async #fetch(path: string, init: RequestInit = {}): Promise<Answer> {
-    const response = await fetch(`${this.url}${path}`, init);
-    return { status: response.status, body: (await response.json()) as Answer['body'] };
+  async #fetch(method: 'GET' | 'POST', path: string, requestBody?: unknown): Promise<Answer> {
+    const sent = {
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(requestBody),
+    };
+    const response = await fetch(`${this.url}${path}`, {
+      method,
+      ...(method === 'POST' ? sent : {}),
+    });
+    const { status } = response;
+    const body = (await response.json()) as Answer['body'];
+    await requireDocumented('syncer', { method, path, requestBody, status, body });
+    return { status, body };
   }
 
   async #error(message: string): Promise<Error> {

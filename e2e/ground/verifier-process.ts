@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ChildProcess } from 'node:child_process';
 import type { ProgressBody } from '../../verifier/api/progress.ts';
+import { requireDocumented } from './api-document.ts';
 import { createGuardedFolder, type GuardedFolder } from './guarded-folder.ts';
 import { until } from './until.ts';
 
@@ -24,7 +25,10 @@ export interface CommandEnd {
   readonly exitCode: number | null;
 }
 
-/** A verifier in a process of its own, called over HTTP. It ends with this object, or with the tests' process. */
+/**
+ * A verifier in a process of its own, called over HTTP. It ends with this object, or with the tests' process. Every answer is held
+ * against the OpenAPI document.
+ */
 export class VerifierProcess implements AsyncDisposable {
   readonly #folder: GuardedFolder;
   readonly #options: VerifierProcessOptions;
@@ -91,17 +95,23 @@ export class VerifierProcess implements AsyncDisposable {
   }
 
   async post(command: string): Promise<unknown> {
-    const response = await fetch(`${this.#url}/api/v1/${command}`, {
+    const path = `/api/v1/${command}`;
+    const response = await fetch(`${this.#url}${path}`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
       body: '{}',
     });
-    return await response.json();
+    const body: unknown = await response.json();
+    const { status } = response;
+    await requireDocumented('verifier', { method: 'POST', path, requestBody: {}, status, body });
+    return body;
   }
 
   async get(path: string): Promise<Readonly<Record<string, unknown>>> {
     const response = await fetch(`${this.#url}${path}`);
-    return (await response.json()) as Readonly<Record<string, unknown>>;
+    const body = (await response.json()) as Readonly<Record<string, unknown>>;
+    await requireDocumented('verifier', { method: 'GET', path, status: response.status, body });
+    return body;
   }
 
   async progress(): Promise<ProgressBody['progress']> {

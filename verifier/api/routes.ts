@@ -8,7 +8,9 @@ const defaultLimit = 100;
 const maxLimit = 1000;
 
 /** The endpoints of the verifier. */
-export function verifierRoutes(verifier: Verifier): Route[] {
+export function verifierRoutes(
+  verifier: Pick<Verifier, 'check' | 'setWritesOff' | 'summary' | 'mismatches' | 'namespaces'>,
+): Route[] {
   return [
     {
       method: 'POST',

@@ -1,18 +1,22 @@
 import assert from 'node:assert/strict';
-import { symlink, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { clusterSyncs } from '../../../operator/api/clustersync.ts';
 import { syncVerifications } from '../../../operator/api/sync-verification.ts';
-import { namespaces } from '../../../operator/kube/builtin-resources.ts';
+import { namespaces, pods } from '../../../operator/kube/builtin-resources.ts';
 import type { KubeClient } from '../../../operator/kube/client.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
+import { ownerAnnotation } from '../../../operator/operand/names.ts';
 import { CommandError } from '../../ground/command.ts';
 import { createGuardedFolder, type GuardedFolder } from '../../ground/guarded-folder.ts';
 import type { ApiServer } from '../../ground/kubernetes/api-server.ts';
+import { until } from '../../ground/until.ts';
 import { toolPath } from '../../ground/tool-path.ts';
 import { useApiServer } from '../kube/use-api-server.ts';
 import { installDefinitions, smallestSpec } from '../operator/custom-resources.ts';
+import { playKubelet } from './played-kubelet.ts';
 
 const executable = fileURLToPath(new URL('../../../bin/clustersync.ts', import.meta.url));
 const signal = new AbortController().signal;
@@ -65,8 +69,12 @@ describe('kubectl clustersync', function () {
     await server.kubectl(['patch', kind, name, ...scope, patch]);
   }
 
+  function pathWithPlugin(): Readonly<Record<'PATH', string>> {
+    return { PATH: `${folder.path}:${process.env['PATH'] ?? ''}` };
+  }
+
   async function kubectl(...args: readonly string[]): Promise<string> {
-    const env = { PATH: `${folder.path}:${process.env['PATH'] ?? ''}` };
+    const env = pathWithPlugin();
     return await server.kubectl(['clustersync', ...args, '--namespace', namespace], { env });
   }
 
@@ -101,6 +109,60 @@ describe('kubectl clustersync', function () {
     await kubectl('commit', 'depot');
     assert.equal((await specOf('depot'))['state'], 'Committed');
     await assert.rejects(async () => await kubectl('reverse', 'depot'), CommandError);
+  });
+
+  it('watches until the sync is committed and its verification has ended', async () => {
+    const metadata = { namespace, name: 'watched' };
+    const sync = { metadata, spec: smallestSpec };
+    const verification = { metadata, spec: { clusterSyncRef: { name: 'watched' } } };
+    await client.create<KubeObject>(clusterSyncs, sync, { signal });
+    await client.create<KubeObject>(syncVerifications, verification, { signal });
+    const args = ['clustersync', 'watch', 'watched', '--namespace', namespace];
+    const watching = folder.spawn(join(folder.path, 'kubectl'), args, 'watched', {
+      env: { ...pathWithPlugin(), KUBECONFIG: await server.writeKubeConfig() },
+    });
+    const shown = async (): Promise<string> => await readFile(join(folder.path, 'watched'), 'utf8');
+    const untilShows = async (text: string): Promise<void> => {
+      await until(`it shows ${text}`, async () => (await shown()).includes(text), 60_000);
+    };
+    await untilShows('ClusterSync watched: Pending');
+    await setStatus('clustersync', 'watched', { phase: 'Committed' });
+    await untilShows('ClusterSync watched: Committed');
+    assert.equal(watching.exitCode, null, 'it waits for the verification');
+    const end = once(watching, 'exit');
+    await setStatus('syncverification', 'watched', { phase: 'Succeeded', verdict: 'Equal' });
+    assert.deepEqual(await end, [0, null]);
+    assert.match(await shown(), /SyncVerification watched: Succeeded, Equal\n$/);
+    assert.doesNotMatch(await shown(), /\u001b/, 'plain where there is no terminal');
+  });
+
+  it('logs tells the logs of the pods of the sync and of its verifications, and of no others', async () => {
+    await using kubelet = await playKubelet(server);
+    const { nodeName } = kubelet;
+    const owners = ['ClusterSync/shop', 'SyncVerification/proof', 'ClusterSync/depot', undefined];
+    for (const [index, owner] of owners.entries()) {
+      const annotations = owner === undefined ? {} : { [ownerAnnotation]: owner };
+      const labels = { 'app.kubernetes.io/managed-by': 'clustersync-operator' };
+      const metadata = { namespace, name: `pod-${index}`, annotations, labels };
+      const spec = { nodeName, containers: [{ name: 'syncer', image: 'syncer' }] };
+      await client.create<KubeObject>(pods, { metadata, spec } as never, { signal });
+    }
+    const linesOf = async (...args: readonly string[]): Promise<string[]> =>
+      (await kubectl('logs', 'shop', ...args)).trim().split('\n').sort();
+    assert.deepEqual(await linesOf(), [
+      '[pod/pod-0/syncer] log of pod-0, as it is',
+      '[pod/pod-1/syncer] log of pod-1, as it is',
+    ]);
+    assert.deepEqual(await linesOf('--follow'), [
+      '[pod/pod-0/syncer] log of pod-0, followed',
+      '[pod/pod-1/syncer] log of pod-1, followed',
+    ]);
+  });
+
+  it('logs says of a sync without pods that it has none', async () => {
+    const sync = { metadata: { namespace, name: 'new' }, spec: smallestSpec };
+    await client.create<KubeObject>(clusterSyncs, sync, { signal });
+    assert.equal(await kubectl('logs', 'new'), '');
   });
 
   it('collects what a maintainer needs, without secrets', async () => {

@@ -3,6 +3,7 @@ import type { ProgressBody } from '../../../verifier/api/progress.ts';
 import { openVerifier } from '../../../verifier/main.ts';
 import type { VerifierOptions } from '../../../verifier/options.ts';
 import { createLogger } from '../../../service/logger.ts';
+import { requireDocumented } from '../../ground/api-document.ts';
 import { until } from '../../ground/until.ts';
 
 export type Progress = ProgressBody['progress'];
@@ -13,7 +14,7 @@ export interface Answer {
   readonly body: Record<string, unknown>;
 }
 
-/** A verifier under test, called over HTTP. */
+/** A verifier under test, called over HTTP. Every answer is held against the OpenAPI document. */
 export interface VerifierSession extends AsyncDisposable {
   /** Everything it has logged. */
   readonly log: string[];
@@ -58,22 +59,27 @@ export async function openSession(
     logger,
   );
   const url = `http://127.0.0.1:${verifier.port}`;
-  const answer = async (response: Response): Promise<Answer> => ({
-    status: response.status,
-    body: (await response.json()) as Record<string, unknown>,
-  });
+  const call = async (method: 'GET' | 'POST', path: string, sent?: unknown): Promise<Answer> => {
+    const body = JSON.stringify(sent);
+    const posted = { headers: { 'Content-Type': 'application/json' }, body };
+    const response = await fetch(`${url}${path}`, {
+      method,
+      ...(method === 'POST' ? posted : {}),
+    });
+    const answer = {
+      status: response.status,
+      body: (await response.json()) as Record<string, unknown>,
+    };
+    await requireDocumented('verifier', { method, path, requestBody: sent, ...answer });
+    return answer;
+  };
   const session: VerifierSession = {
     log,
     async post(command, body = {}) {
-      const response = await fetch(`${url}/api/v1/${command}`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-      return await answer(response);
+      return await call('POST', `/api/v1/${command}`, body);
     },
     async get(path) {
-      return await answer(await fetch(`${url}${path}`));
+      return await call('GET', path);
     },
     async text(path) {
       return await (await fetch(`${url}${path}`)).text();

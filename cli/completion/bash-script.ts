@@ -1,30 +1,21 @@
-/** A flag of a command. */
-export interface CompletionFlag {
-  /** With its dashes. */
-  readonly name: string;
-  /** What may follow it: one of these words, a file, anything, or nothing. */
-  readonly value: readonly string[] | 'file' | 'any' | 'none';
-}
-
-/** A command, as far as a shell completes it. */
-export interface CompletionCommand {
-  /** The words that lead to it, without the name of the executable: empty for itself. */
-  readonly path: string;
-  readonly commands: readonly string[];
-  readonly flags: readonly CompletionFlag[];
-}
+import {
+  functionName,
+  pathsOf,
+  quoted,
+  wordsOf,
+  type CompletionCommand,
+  type CompletionFlag,
+} from './commands.ts';
 
 /** The script that teaches bash to complete the executable. */
 export function bashScript(name: string, commands: readonly CompletionCommand[]): string {
-  const paths = commands.map(({ path }) => path).filter((path) => path !== '');
   const values = commands.flatMap(({ path, flags }) =>
     flags.flatMap((flag) => valueCase(path, flag)),
   );
   const words = commands.map(
-    ({ path, commands: below, flags }) =>
-      `    ${quoted(path)}) words=${quoted([...below, ...flags.map((flag) => flag.name)].join(' '))} ;;`,
+    (command) => `    ${quoted(command.path)}) words=${quoted(wordsOf(command).join(' '))} ;;`,
   );
-  const call = `_${name.replaceAll('-', '_')}`;
+  const call = functionName(name);
   return [
     `${call}() {`,
     '  local current previous path="" words="" index word',
@@ -33,7 +24,7 @@ export function bashScript(name: string, commands: readonly CompletionCommand[])
     '  for ((index = 1; index < COMP_CWORD; index++)); do',
     '    word="${COMP_WORDS[index]}"',
     '    case "${path:+$path }$word" in',
-    `      ${paths.map(quoted).join('|')}) path="\${path:+$path }$word" ;;`,
+    `      ${pathsOf(commands).map(quoted).join('|')}) path="\${path:+$path }$word" ;;`,
     '    esac',
     '  done',
     '  case "$path" in',
@@ -56,8 +47,4 @@ function valueCase(path: string, { name, value }: CompletionFlag): string[] {
     return [`    ${pattern}) COMPREPLY=($(compgen -f -- "$current")); return ;;`];
   }
   return [`    ${pattern}) words=${quoted(value === 'any' ? '' : value.join(' '))} ;;`];
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { bashScript, type CompletionCommand } from './completion-script.ts';
+import { bashScript } from './bash-script.ts';
+import type { CompletionCommand } from './commands.ts';
 
 const commands: readonly CompletionCommand[] = [
   { path: '', commands: ['run', 'verifier'], flags: [{ name: '--help', value: 'none' }] },
@@ -36,7 +37,7 @@ describe('the completion script, in bash', () => {
     [['run', '--dry-run', '--dr'], '--dry-run'],
     [['verifier', ''], 'report'],
     [['verifier', 'report', ''], '--format'],
-    [['run', '--source-file', `${import.meta.dirname}/completion-script.te`], import.meta.filename],
+    [['run', '--source-file', `${import.meta.dirname}/bash-script.te`], import.meta.filename],
   ];
   for (const [words, expected] of cases) {
     it(`offers ${expected || 'nothing'} for ${JSON.stringify(words)}`, () => {
