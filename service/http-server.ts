@@ -1,8 +1,8 @@
-import { timingSafeEqual } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import type { Registry } from 'prom-client';
+import { requireToken } from './api-token.ts';
 import { SyncError, toSyncError } from './errors.ts';
 import type { Logger } from './logger.ts';
 
@@ -135,7 +135,7 @@ function serveRoutes({ routes, apiToken, logger }: HttpServerOptions): Koa.Middl
         ctx.set('Allow', allowed);
         throw new SyncError('MethodNotAllowed', `${ctx.path} takes ${allowed}, not ${ctx.method}`);
       }
-      requireToken(ctx, apiToken);
+      requireToken(ctx.get('Authorization'), apiToken);
       refuseOtherOrigins(ctx);
       const body = route.method === 'POST' ? await readJson(ctx) : undefined;
       ctx.body = await route.handle(body, ctx.URL.searchParams);
@@ -148,15 +148,6 @@ function serveRoutes({ routes, apiToken, logger }: HttpServerOptions): Koa.Middl
       ctx.body = errorBody(error);
     }
   };
-}
-
-function requireToken(ctx: Koa.Context, apiToken: string | undefined): void {
-  if (apiToken === undefined) return;
-  const given = Buffer.from(ctx.get('Authorization'));
-  const wanted = Buffer.from(`Bearer ${apiToken}`);
-  if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) {
-    throw new SyncError('Unauthorized', 'the API token is missing or wrong');
-  }
 }
 
 /**
