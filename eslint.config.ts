@@ -2,12 +2,13 @@ import type { Linter } from 'eslint';
 import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
-/** The import arrows of the architecture: bin -> operator | syncer | verifier | cli -> mongo, service. */
+/** The import arrows of the architecture: bin -> operator | syncer | verifier | cli -> dashboard, mongo, service. */
 const arrows: Record<string, readonly string[]> = {
-  service: ['bin', 'operator', 'syncer', 'verifier', 'cli', 'mongo', 'e2e', 'bench'],
-  mongo: ['bin', 'operator', 'syncer', 'verifier', 'cli', 'e2e', 'bench'],
-  syncer: ['bin', 'operator', 'verifier', 'cli', 'e2e', 'bench'],
-  verifier: ['bin', 'operator', 'syncer', 'cli', 'e2e', 'bench'],
+  service: ['bin', 'operator', 'syncer', 'verifier', 'cli', 'dashboard', 'mongo', 'e2e', 'bench'],
+  mongo: ['bin', 'operator', 'syncer', 'verifier', 'cli', 'dashboard', 'e2e', 'bench'],
+  dashboard: ['bin', 'operator', 'syncer', 'verifier', 'cli', 'mongo', 'e2e', 'bench'],
+  syncer: ['bin', 'operator', 'verifier', 'cli', 'dashboard', 'e2e', 'bench'],
+  verifier: ['bin', 'operator', 'syncer', 'cli', 'dashboard', 'e2e', 'bench'],
   operator: ['bin', 'syncer', 'verifier', 'cli', 'e2e', 'bench'],
   cli: ['bin', 'operator', 'syncer', 'verifier', 'e2e', 'bench'],
   bin: ['e2e', 'bench'],

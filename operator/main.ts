@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { collectDefaultMetrics, Registry, type Counter } from 'prom-client';
+import { startDashboard, type DashboardServer } from '../dashboard/server/dashboard-server.ts';
 import { startHttpServer } from '../service/http-server.ts';
 import type { Logger } from '../service/logger.ts';
 import { clusterSyncs, type ClusterSyncStatus } from './api/clustersync.ts';
@@ -11,6 +12,7 @@ import { SourceTopologies } from './clustersync/source-topologies.ts';
 import { syncerApi, type SyncerCommand, type SyncerProgress } from './clustersync/syncer-client.ts';
 import { HoldKeeper } from './commit/hold-keeper.ts';
 import { Workloads } from './commit/workloads.ts';
+import { OperatorSource } from './dashboard/operator-source.ts';
 import { leases, networkPolicies, pods, services, statefulSets } from './kube/builtin-resources.ts';
 import { KubeClient } from './kube/client.ts';
 import { Controller, type Reconcile } from './kube/controller.ts';
@@ -58,14 +60,14 @@ interface Foundation {
 
 /**
  * Runs the operator until the signal is aborted.
- * @param onListening - gets the port of health and metrics.
+ * @param onListening - gets the port of health and metrics, and that of the dashboard, where there is one.
  * @throws LeadershipLostError when another operator may lead: the process is to end.
  */
 export async function startOperator(
   options: OperatorOptions,
   logger: Logger,
   signal: AbortSignal,
-  onListening?: (port: number) => void,
+  onListening?: (port: number, dashboardPort: number | undefined) => void,
 ): Promise<void> {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -107,7 +109,8 @@ export async function startOperator(
     isReady: () => all.every(({ hasSynced }) => hasSynced),
     isAlive: () => elector?.isAlive() ?? true,
   });
-  onListening?.(server.port);
+  await using dashboard = options.dashboard ? await openDashboard(foundation) : undefined;
+  onListening?.(server.port, dashboard?.port);
   await together(signal, (stopping) => [
     ...all.map(async (cache) => {
       await cache.run(stopping);
@@ -119,6 +122,24 @@ export async function startOperator(
         })
       : lead(foundation, stopping),
   ]);
+}
+
+async function openDashboard(foundation: Foundation): Promise<DashboardServer> {
+  const { options, client, caches, latest, logger, mayAct } = foundation;
+  return await startDashboard({
+    host: options.dashboardHost,
+    port: options.dashboardPort,
+    token: options.dashboardToken,
+    logger,
+    source: new OperatorSource({
+      ...caches,
+      client,
+      latest,
+      store: new OperandStore(client, caches),
+      namespaces: watchedNamespaces(options),
+      isActive: mayAct,
+    }),
+  });
 }
 
 function electorOf(

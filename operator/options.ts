@@ -47,6 +47,29 @@ export const operatorOptionTable = {
     description: 'port of /healthz, /readyz and /metrics; 0 for any free one',
   },
   host: { type: 'string', default: '127.0.0.1', description: 'address to listen on' },
+  dashboard: {
+    type: 'boolean',
+    default: false,
+    description: 'serves the dashboard: a page that shows all syncs, and changes nothing',
+  },
+  dashboardPort: {
+    type: 'integer',
+    default: 8081,
+    range: [0, 65_535],
+    description: 'port of the dashboard; 0 for any free one',
+  },
+  dashboardHost: {
+    type: 'string',
+    default: '127.0.0.1',
+    description:
+      'address that the dashboard listens on; for any but one of the loopback network it needs `dashboardToken`',
+  },
+  dashboardToken: {
+    type: 'string',
+    secret: true,
+    valueName: 'token',
+    description: 'what people have to give to see anything in the dashboard',
+  },
   logLevel: {
     type: 'string',
     default: 'info',

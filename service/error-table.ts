@@ -53,6 +53,19 @@ export const errorTable = {
     status: 403,
     action: 'Call the API from a program, not from a page of another site.',
   },
+  UnknownHost: {
+    ...badRequest,
+    status: 421,
+    action:
+      'Open the dashboard as localhost, or give it a token: without one it answers to no other name.',
+  },
+  TooManyStreams: {
+    ...badRequest,
+    status: 503,
+    retryable: true,
+    reason: 'TooManyStreams',
+    action: 'Close pages of the dashboard that nobody looks at.',
+  },
 
   // What start refuses because of its body.
   UnknownCluster: {

@@ -1,9 +1,9 @@
-import { timingSafeEqual } from 'node:crypto';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import type { Registry } from 'prom-client';
+import { requireToken } from './api-token.ts';
 import { SyncError, toSyncError } from './errors.ts';
 import type { Logger } from './logger.ts';
 import { followCertificate, readCertificate, type CertificateFiles } from './served-certificate.ts';
@@ -172,7 +172,7 @@ function serveRoutes({ routes, apiToken, logger }: HttpServerOptions): Koa.Middl
         ctx.set('Allow', allowed);
         throw new SyncError('MethodNotAllowed', `${ctx.path} takes ${allowed}, not ${ctx.method}`);
       }
-      requireToken(ctx, apiToken);
+      requireToken(ctx.get('Authorization'), apiToken);
       refuseOtherOrigins(ctx);
       const body = route.method === 'POST' ? await readJson(ctx) : undefined;
       ctx.body = await route.handle(body, ctx.URL.searchParams);
@@ -185,15 +185,6 @@ function serveRoutes({ routes, apiToken, logger }: HttpServerOptions): Koa.Middl
       ctx.body = errorBody(error);
     }
   };
-}
-
-function requireToken(ctx: Koa.Context, apiToken: string | undefined): void {
-  if (apiToken === undefined) return;
-  const given = Buffer.from(ctx.get('Authorization'));
-  const wanted = Buffer.from(`Bearer ${apiToken}`);
-  if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) {
-    throw new SyncError('Unauthorized', 'the API token is missing or wrong');
-  }
 }
 
 /**

@@ -4,7 +4,7 @@ import { redact } from '../../service/redact.ts';
 import { sleep } from '../../service/sleep.ts';
 import { objectOf } from '../api/json-fields.ts';
 import { formatted } from '../render/formats.ts';
-import { durationText } from '../render/quantities.ts';
+import { durationText } from '../../service/quantities.ts';
 import { writeOut } from '../terminal/write-out.ts';
 import { Kubectl } from './kubectl.ts';
 import type { ClusterOptions, ListOptions, LogsOptions, SyncStatusOptions } from './options.ts';

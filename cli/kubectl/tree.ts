@@ -1,4 +1,4 @@
-import { countOf, durationText } from '../render/quantities.ts';
+import { countOf, durationText } from '../../service/quantities.ts';
 import { harmless, widthOf } from '../render/width.ts';
 import type {
   Condition,

@@ -9,7 +9,7 @@ import {
   durationText,
   percentText,
   rateText,
-} from './quantities.ts';
+} from '../../service/quantities.ts';
 import { barText, type Line, type Segment, type Style } from './style.ts';
 import { cutTo, fitTo, harmless } from './width.ts';
 

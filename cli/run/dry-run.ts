@@ -1,6 +1,6 @@
 import type { SyncError } from '../../service/errors.ts';
 import { fieldLines, formatted, type OutputFormat } from '../render/formats.ts';
-import { bytesText, countOf } from '../render/quantities.ts';
+import { bytesText, countOf } from '../../service/quantities.ts';
 import { harmless } from '../render/width.ts';
 import type { Plan } from './plan.ts';
 import type { StartBody } from './start-body.ts';

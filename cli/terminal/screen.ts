@@ -1,5 +1,5 @@
 import type { ReadStream, WriteStream } from 'node:tty';
-import { durationText } from '../render/quantities.ts';
+import { durationText } from '../../service/quantities.ts';
 import { frameOf, plainLine, type Room, type View } from '../render/frame.ts';
 import { renderLine, type Line, type Style, type Tone } from '../render/style.ts';
 import { harmless } from '../render/width.ts';

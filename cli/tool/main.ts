@@ -9,7 +9,7 @@ import { copyInfo, type SyncerCommand, type SyncState } from '../api/syncer-api.
 import { mismatchLine, VerifierApi } from '../api/verifier-api.ts';
 import { fieldLines, formatted } from '../render/formats.ts';
 import { plainLine, verificationText, type View } from '../render/frame.ts';
-import { countText } from '../render/quantities.ts';
+import { countText } from '../../service/quantities.ts';
 import { RateMeter } from '../render/rate-meter.ts';
 import { harmless } from '../render/width.ts';
 import { Screen } from '../terminal/screen.ts';

@@ -1,6 +1,6 @@
 import type { SyncProgress } from '../api/combine.ts';
 import { fieldLines } from '../render/formats.ts';
-import { bytesText, countText, durationText, percentText } from '../render/quantities.ts';
+import { bytesText, countText, durationText, percentText } from '../../service/quantities.ts';
 import { harmless } from '../render/width.ts';
 
 /** How a sync is, for people. */

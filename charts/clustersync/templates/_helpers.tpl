@@ -51,6 +51,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end }}
 
+{{- /* Whether the dashboard can be reached over the network: something or nothing. */ -}}
+{{- define "clustersync.hasDashboardService" -}}
+{{- if and .Values.dashboard.enabled .Values.dashboard.tokenSecret -}}
+yes
+{{- end -}}
+{{- end }}
+
 {{- /* What the Pod Security Standard "restricted" asks for. */ -}}
 {{- define "clustersync.podSecurityContext" -}}
 runAsNonRoot: true
@@ -121,5 +128,6 @@ tolerations:
   verbs: [get, create]
 - apiGroups: [events.k8s.io]
   resources: [events]
-  verbs: [create, patch]
+  # Listed: the dashboard shows those of a sync.
+  verbs: [create, patch{{ if .Values.dashboard.enabled }}, list{{ end }}]
 {{- end }}

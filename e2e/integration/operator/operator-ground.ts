@@ -22,13 +22,24 @@ import { runPod } from './played-pod.ts';
 
 const signal = new AbortController().signal;
 
+/** What a test may want of an operator. */
+export interface OperatorChoices {
+  readonly watchNamespaces?: string;
+  readonly dashboard?: boolean;
+  readonly dashboardToken?: string;
+}
+
 /** An operator that runs in this process. */
 export class RunningOperator implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #ended: Promise<void>;
   port = 0;
+  dashboardPort = 0;
 
-  constructor(kubeconfig: string, watchNamespaces?: string) {
+  constructor(
+    kubeconfig: string,
+    { watchNamespaces, dashboard = false, dashboardToken }: OperatorChoices = {},
+  ) {
     const options = {
       kubeconfig,
       watchNamespaces,
@@ -40,12 +51,17 @@ export class RunningOperator implements AsyncDisposable {
       leaseNamespace: 'default',
       host: '127.0.0.1',
       port: 0,
+      dashboard,
+      dashboardHost: '127.0.0.1',
+      dashboardPort: 0,
+      dashboardToken,
       logLevel: 'fatal',
       config: undefined,
     } as const;
     const logger = createLogger('operator', 'fatal');
-    this.#ended = startOperator(options, logger, this.#stop.signal, (port) => {
+    this.#ended = startOperator(options, logger, this.#stop.signal, (port, dashboardPort) => {
       this.port = port;
+      this.dashboardPort = dashboardPort ?? 0;
     });
   }
 

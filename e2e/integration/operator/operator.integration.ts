@@ -409,7 +409,7 @@ describe('the operator, on a real API server', function () {
     const ready = await fetch(`http://127.0.0.1:${operator.port}/readyz`);
     assert.equal(ready.status, 200);
     const { namespace } = await ground.newPlace();
-    const second = new RunningOperator(ground.kubeconfig, namespace);
+    const second = new RunningOperator(ground.kubeconfig, { watchNamespaces: namespace });
     const startMs = performance.now();
     await operator[Symbol.asyncDispose]();
     assert.ok(performance.now() - startMs < 3_000, 'it stops in time');

@@ -18,6 +18,8 @@ export class StandIn implements AsyncDisposable {
   progress: object;
   /** Called before each of them. */
   onPoll: () => void = () => undefined;
+  /** Bodies of the answers to other questions, by their names; there is no answer to those that are not here. */
+  readonly answers = new Map<string, object>();
   /** Bodies of the answers to commands that are not simply taken. */
   readonly refusals = new Map<string, object>();
   /** Called when a command is taken. */
@@ -59,6 +61,12 @@ export class StandIn implements AsyncDisposable {
       this.polls += 1;
       this.onPoll();
       response.end(JSON.stringify(this.progress));
+      return;
+    }
+    if (request.method === 'GET') {
+      const known = this.answers.get(name.replace(/\?.*/, ''));
+      response.statusCode = known ? 200 : 404;
+      response.end(JSON.stringify(known ?? { success: false, error: 'NotFound' }));
       return;
     }
     const token = request.headers.authorization?.replace('Bearer ', '');

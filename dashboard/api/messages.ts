@@ -1,0 +1,38 @@
+import type { SyncDetail, SyncRow } from './sync-view.ts';
+
+/** What holds for the whole page. */
+export interface PageInfo {
+  /** What is shown: `all namespaces`, say. */
+  readonly scope: string;
+  /** Where figures are older than a second, in words; null otherwise. */
+  readonly staleness: string | null;
+}
+
+/** Answer of `GET /api/v1/syncs`, and data of the event `snapshot` of its stream. */
+export interface Snapshot {
+  readonly page: PageInfo;
+  readonly syncs: readonly SyncRow[];
+}
+
+/** Data of the event `changes`: the rows that are others than before, or new, and the keys of those that are gone. */
+export interface Changes {
+  readonly changed: readonly SyncRow[];
+  readonly removed: readonly string[];
+}
+
+/** Time in seconds since 1970, bytes copied, lag in seconds, events applied. */
+export type HistoryPoint = readonly [
+  atSeconds: number,
+  copiedBytes: number | null,
+  lagSeconds: number | null,
+  eventsApplied: number | null,
+];
+
+/** Answer of `GET /api/v1/syncs/<namespace>/<name>`. */
+export interface SyncReport extends SyncDetail {
+  readonly row: SyncRow;
+  readonly history: readonly HistoryPoint[];
+}
+
+/** Data of the event `sync` of its stream: the parts that are others than before. */
+export type SyncReportChanges = Partial<SyncReport>;

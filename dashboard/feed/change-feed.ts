@@ -1,0 +1,100 @@
+import { isDeepStrictEqual } from 'node:util';
+
+/** What a reader has to be told: all, or what has changed since it was told last. */
+export type News<T> =
+  | { readonly kind: 'all'; readonly revision: number; readonly items: readonly T[] }
+  | {
+      readonly kind: 'changes';
+      readonly revision: number;
+      readonly changed: readonly T[];
+      readonly removed: readonly string[];
+    };
+
+interface Entry<T> {
+  readonly item: T;
+  /** Of the last change. */
+  readonly revision: number;
+}
+
+/** A reader that has missed more removals than this is told everything. */
+const maxRemovals = 1_000;
+
+/**
+ * Items by their keys, with a number for each change: a reader that remembers the number it was told last is told what came
+ * after it, however long that is ago. So a slow reader costs nothing but its own delay.
+ */
+export class ChangeFeed<T> {
+  readonly #keyOf: (item: T) => string;
+  #entries = new Map<string, Entry<T>>();
+  /** When keys have gone, oldest first. */
+  readonly #removals = new Map<string, number>();
+  #revision = 0;
+  /** Readers that know less than this are told everything. */
+  #oldestRevision = 0;
+
+  constructor(keyOf: (item: T) => string) {
+    this.#keyOf = keyOf;
+  }
+
+  get items(): readonly T[] {
+    return [...this.#entries.values()].map(({ item }) => item);
+  }
+
+  get(key: string): T | undefined {
+    return this.#entries.get(key)?.item;
+  }
+
+  /** Takes what there is now. @returns whether anything is another than before. */
+  replace(items: readonly T[]): boolean {
+    const next = new Map<string, Entry<T>>();
+    const revision = this.#revision + 1;
+    let isChanged = false;
+    for (const item of items) {
+      const key = this.#keyOf(item);
+      const former = this.#entries.get(key);
+      const isSame = former !== undefined && isDeepStrictEqual(former.item, item);
+      next.set(key, isSame ? former : { item, revision });
+      if (isSame) continue;
+      isChanged = true;
+      this.#removals.delete(key);
+    }
+    for (const key of this.#entries.keys()) {
+      if (next.has(key)) continue;
+      isChanged = true;
+      this.#noteRemoval(key, revision);
+    }
+    this.#entries = next;
+    if (isChanged) this.#revision = revision;
+    return isChanged;
+  }
+
+  /**
+   * What has come since a revision; undefined where that is nothing.
+   * @param since - the revision that was told last; undefined for a reader that knows nothing.
+   */
+  news(since: number | undefined): News<T> | undefined {
+    const revision = this.#revision;
+    if (since === undefined || since < this.#oldestRevision) {
+      return { kind: 'all', revision, items: this.items };
+    }
+    if (since === revision) return undefined;
+    const changed = [...this.#entries.values()].filter((entry) => entry.revision > since);
+    const removed = [...this.#removals].filter(([, at]) => at > since);
+    return {
+      kind: 'changes',
+      revision,
+      changed: changed.map(({ item }) => item),
+      removed: removed.map(([key]) => key),
+    };
+  }
+
+  #noteRemoval(key: string, revision: number): void {
+    this.#removals.delete(key);
+    this.#removals.set(key, revision);
+    for (const [oldest, at] of this.#removals) {
+      if (this.#removals.size <= maxRemovals) return;
+      this.#removals.delete(oldest);
+      this.#oldestRevision = at;
+    }
+  }
+}

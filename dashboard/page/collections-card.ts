@@ -1,0 +1,86 @@
+import { h, type ComponentChild } from 'preact';
+import { useState } from 'preact/hooks';
+import { countText } from '../../service/quantities.ts';
+import type { CollectionsView, CollectionView, SyncDetail } from '../api/sync-view.ts';
+import { icon } from './icons.ts';
+import { bar, bytes, card, empty } from './small-parts.ts';
+
+interface CollectionsCardProps {
+  readonly collections: CollectionsView | null;
+  readonly indexes: SyncDetail['indexes'];
+}
+
+/** So many are shown until more are asked for. */
+const shownFirst = 12;
+
+/** What is copied of each collection, and the indexes that are being built. */
+export function CollectionsCard({ collections, indexes }: CollectionsCardProps): ComponentChild {
+  const [isWhole, setWhole] = useState(false);
+  const all = collections?.collections ?? [];
+  const shown = isWhole ? all : all.slice(0, shownFirst);
+  return card(
+    'Collections',
+    collections && `${countText(collections.copied)} of ${countText(collections.total)} copied`,
+    indexes && indexLine(indexes),
+    all.length === 0
+      ? empty('Collections are listed while they are copied.')
+      : h('ul', { class: 'collections' }, shown.map(collectionLine)),
+    all.length > shown.length &&
+      h(
+        'button',
+        {
+          ...{ type: 'button', class: 'more' },
+          onClick: () => {
+            setWhole(true);
+          },
+        },
+        `Show ${all.length - shown.length} more`,
+      ),
+    isWhole &&
+      collections !== null &&
+      collections.total > all.length &&
+      h(
+        'p',
+        { class: 'muted' },
+        `${countText(collections.total - all.length)} more are not listed.`,
+      ),
+  );
+}
+
+function collectionLine({
+  namespace,
+  totalBytes,
+  copiedBytes,
+  isCopied,
+}: CollectionView): ComponentChild {
+  const percent = isCopied
+    ? 100
+    : totalBytes === 0
+      ? 0
+      : Math.min(99, (copiedBytes / totalBytes) * 100);
+  const state = isCopied ? 'copied' : copiedBytes > 0 ? 'copying' : 'waiting';
+  const look = { copied: 'good', copying: 'busy', waiting: 'quiet' } as const;
+  const icons = { copied: 'check', copying: 'copy', waiting: 'clock' } as const;
+  return h(
+    'li',
+    { key: namespace },
+    h('span', { class: 'namespace cut', title: namespace }, namespace),
+    h('span', { class: `plain tone-${look[state]}` }, icon(icons[state]), state),
+    bar(percent, `Copied of ${namespace}`, look[state]),
+    h(
+      'span',
+      { class: 'sizes muted' },
+      isCopied ? bytes(totalBytes) : [bytes(copiedBytes), ' of ', bytes(totalBytes)],
+    ),
+  );
+}
+
+function indexLine({ built, total }: NonNullable<SyncDetail['indexes']>): ComponentChild {
+  const percent = total === 0 ? 100 : (built / total) * 100;
+  return h(
+    'div',
+    { class: 'indexes' },
+    h('span', null, `Building indexes: ${countText(built)} of ${countText(total)}`),
+    bar(percent, 'Indexes built', built === total ? 'good' : 'busy'),
+  );
+}

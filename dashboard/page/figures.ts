@@ -1,0 +1,83 @@
+import { h, type ComponentChildren, type ComponentChild } from 'preact';
+import { bytesText, durationText, rateText } from '../../service/quantities.ts';
+import type { SyncReport } from '../api/messages.ts';
+import { copySecondsLeft } from '../view/times.ts';
+import { bar, bytes, count, seconds, unknown } from './small-parts.ts';
+
+/** The figures at the top of the page of a sync. */
+export function figuresOf({
+  row,
+  oplogSeconds,
+  catchUpSeconds,
+}: SyncReport): readonly ComponentChild[] {
+  const isCommitted = row.phase === 'Committed';
+  const left = copySecondsLeft(row);
+  const isCopying = row.percent !== null && row.percent < 100;
+  return [
+    figure(
+      'Copied',
+      bytes(row.copiedBytes),
+      row.totalBytes === null
+        ? 'not begun'
+        : `${row.percent ?? 0} % of ${bytesText(row.totalBytes)}`,
+      row.percent !== null && bar(row.percent, 'Copied', isCopying ? 'busy' : 'good'),
+    ),
+    isCopying
+      ? figure(
+          'Copying',
+          row.bytesPerSecond === null
+            ? unknown()
+            : h('span', { class: 'figure' }, `${bytesText(row.bytesPerSecond)}/s`),
+          left === undefined ? 'time left not known' : `${durationText(left)} left`,
+        )
+      : figure(
+          'Changes applied',
+          count(row.eventsApplied),
+          row.eventsPerSecond === null || isCommitted
+            ? 'since the start'
+            : `${rateText(row.eventsPerSecond)} a second`,
+        ),
+    figure(
+      'Lag',
+      isCommitted ? unknown() : seconds(row.lagSeconds),
+      lagNote(isCommitted, catchUpSeconds),
+    ),
+    figure(
+      'Oplog lasts',
+      isCommitted ? unknown() : seconds(oplogSeconds),
+      oplogSeconds === null || isCommitted
+        ? 'not known or not needed'
+        : 'until the source no longer has what the sync needs',
+    ),
+    figure(
+      'Commit',
+      h('span', null, isCommitted ? 'Done' : row.canCommit ? 'Possible' : 'Not yet'),
+      isCommitted
+        ? 'the destination is complete'
+        : row.canCommit
+          ? 'every instance can commit'
+          : 'the copy has to be complete first',
+    ),
+  ];
+}
+
+function lagNote(isCommitted: boolean, catchUpSeconds: number | null): string {
+  if (isCommitted) return 'nothing is left to apply';
+  if (catchUpSeconds === null) return 'behind the source';
+  return catchUpSeconds === 0 ? 'caught up' : `caught up in ${durationText(catchUpSeconds)}`;
+}
+
+function figure(
+  label: string,
+  value: ComponentChild,
+  note: string,
+  more?: ComponentChildren,
+): ComponentChild {
+  return h(
+    'div',
+    { class: 'card tile', key: label },
+    h('dt', null, label),
+    h('dd', { class: 'tile-value' }, value),
+    h('dd', { class: 'muted tile-note' }, note, more),
+  );
+}

@@ -1,0 +1,89 @@
+import { h, type ComponentChild } from 'preact';
+import { countOf } from '../../service/quantities.ts';
+import type { ConditionView, EventView } from '../api/sync-view.ts';
+import { icon } from './icons.ts';
+import { ago, card, empty } from './small-parts.ts';
+
+/** What the syncers warn of; nothing where they do not. */
+export function warningsCard(warnings: readonly string[]): ComponentChild | false {
+  return (
+    warnings.length > 0 &&
+    card(
+      'Warnings',
+      countOf(warnings.length, 'warning'),
+      h(
+        'ul',
+        { class: 'warnings' },
+        warnings.map((text) => h('li', { key: text }, icon('alert'), h('span', null, text))),
+      ),
+    )
+  );
+}
+
+/** The events of Kubernetes about a sync. */
+export function eventsCard(
+  events: readonly EventView[] | null,
+  nowMs: number,
+): ComponentChild | false {
+  return (
+    events !== null &&
+    card(
+      'Events',
+      null,
+      events.length === 0
+        ? empty('None: Kubernetes keeps events for an hour, unless told otherwise.')
+        : h(
+            'ul',
+            { class: 'events' },
+            events.map(({ type, reason, note, about, count, at }) =>
+              h(
+                'li',
+                null,
+                h(
+                  'span',
+                  { class: `plain tone-${type === 'Warning' ? 'warning' : 'quiet'}` },
+                  icon(type === 'Warning' ? 'alert' : 'check'),
+                  reason,
+                ),
+                h('span', { class: 'event-note' }, note),
+                h('span', { class: 'muted event-about' }, about, count > 1 && ` · ${count} times`),
+                h('span', { class: 'muted event-time' }, ago(at, nowMs)),
+              ),
+            ),
+          ),
+    )
+  );
+}
+
+/** The conditions of the resource, as `kubectl describe` has them. */
+export function conditionsCard(
+  conditions: readonly ConditionView[],
+  nowMs: number,
+): ComponentChild | false {
+  return (
+    conditions.length > 0 &&
+    card(
+      'Conditions',
+      null,
+      h(
+        'ul',
+        { class: 'events conditions' },
+        conditions.map(({ type, status, reason, message, since }) =>
+          h(
+            'li',
+            { key: type },
+            h(
+              'span',
+              { class: `plain tone-${status === 'True' ? 'good' : 'quiet'}` },
+              icon(status === 'True' ? 'check' : status === 'False' ? 'cross' : 'clock'),
+              `${type} ${status}`,
+            ),
+            h('span', { class: 'event-note' }, message),
+            h('span', { class: 'muted event-about' }, reason),
+            h('span', { class: 'muted event-time' }, ago(since, nowMs)),
+          ),
+        ),
+      ),
+    )
+  );
+}

@@ -1,0 +1,184 @@
+import { h, type ComponentChild } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { countOf } from '../../service/quantities.ts';
+import type { Changes, Snapshot } from '../api/messages.ts';
+import type { ServerEvent } from '../view/event-lines.ts';
+import {
+  chosen,
+  countGroups,
+  groups,
+  orders,
+  withChanges,
+  type Choice,
+  type Group,
+  type Order,
+} from '../view/sync-list.ts';
+import type { Icon, Tone } from '../view/phase.ts';
+import { connectionNote } from './connection-note.ts';
+import { icon } from './icons.ts';
+import { empty } from './small-parts.ts';
+import { SyncLine } from './sync-line.ts';
+import { useListKeys } from './list-keys.ts';
+import { useStream } from './use-stream.ts';
+
+/** What a page needs to be given data. */
+export interface AccessProps {
+  readonly token: string | undefined;
+  readonly onUnauthorized: () => void;
+}
+
+interface GroupLook {
+  readonly label: string;
+  readonly icon: Icon;
+  readonly tone: Tone;
+}
+
+const groupLooks: Readonly<Record<Group, GroupLook>> = {
+  all: { label: 'All syncs', icon: 'flow', tone: 'quiet' },
+  attention: { label: 'Need attention', icon: 'alert', tone: 'bad' },
+  copying: { label: 'Copying', icon: 'copy', tone: 'busy' },
+  changes: { label: 'Applying changes', icon: 'flow', tone: 'busy' },
+  ready: { label: 'Ready to commit', icon: 'check', tone: 'good' },
+  committed: { label: 'Committed', icon: 'seal', tone: 'good' },
+};
+
+const orderLabels: Readonly<Record<Order, string>> = {
+  state: 'What needs attention',
+  name: 'Name',
+  lag: 'Lag',
+  size: 'Size',
+};
+
+/** What was chosen stays while one sync is looked at. */
+let remembered: Choice = { group: 'all', search: '', order: 'state' };
+
+/** All syncs at a glance. */
+export function Overview({ token, onUnauthorized }: AccessProps): ComponentChild {
+  const { value, connection } = useStream<Snapshot>('api/v1/syncs/stream', token, reduce);
+  const [choice, setChoice] = useState(remembered);
+  const choose = (part: Partial<Choice>): void => {
+    remembered = { ...choice, ...part };
+    setChoice(remembered);
+  };
+  const rows = value?.syncs;
+  const counts = useMemo(() => countGroups(rows ?? []), [rows]);
+  const shown = useMemo(() => chosen(rows ?? [], choice), [rows, choice]);
+  useEffect(() => {
+    document.title = 'Syncs · clustersync';
+  }, []);
+  useEffect(() => {
+    if (connection === 'unauthorized') onUnauthorized();
+  }, [connection]);
+  useListKeys(rows !== undefined);
+  return h(
+    'div',
+    { class: 'overview' },
+    h(
+      'div',
+      { class: 'title' },
+      h('h1', null, 'Syncs'),
+      value && h('span', { class: 'muted' }, value.page.scope),
+      connectionNote(connection),
+    ),
+    value?.page.staleness != null && h('p', { class: 'note' }, value.page.staleness),
+    h(
+      'div',
+      { class: 'groups', role: 'group', 'aria-label': 'Which syncs are shown' },
+      groups.map((group) =>
+        h(
+          'button',
+          {
+            ...{ type: 'button', class: 'group', key: group },
+            'aria-pressed': choice.group === group,
+            onClick: () => {
+              choose({ group });
+            },
+          },
+          h('span', { class: 'group-count' }, counts[group].toLocaleString('en-GB')),
+          h(
+            'span',
+            { class: `group-label${counts[group] > 0 ? ` tone-${groupLooks[group].tone}` : ''}` },
+            icon(groupLooks[group].icon),
+            groupLooks[group].label,
+          ),
+        ),
+      ),
+    ),
+    h(
+      'div',
+      { class: 'tools' },
+      h(
+        'label',
+        { class: 'search' },
+        icon('search'),
+        h('span', { class: 'hidden' }, 'Search by name, namespace or deployment'),
+        h('input', {
+          ...{ id: 'search', type: 'search', placeholder: 'Search  ( / )', autocomplete: 'off' },
+          value: choice.search,
+          onInput: (event: InputEvent) => {
+            choose({ search: (event.target as HTMLInputElement).value });
+          },
+        }),
+      ),
+      h(
+        'label',
+        { class: 'order' },
+        h('span', null, 'Order by'),
+        h(
+          'select',
+          {
+            onChange: (event: Event) => {
+              const { value: name } = event.target as HTMLSelectElement;
+              choose({ order: orders.find((order) => order === name) ?? 'state' });
+            },
+          },
+          orders.map((order) =>
+            h(
+              'option',
+              { value: order, key: order, selected: order === choice.order },
+              orderLabels[order],
+            ),
+          ),
+        ),
+      ),
+      h('span', { class: 'muted shown', role: 'status' }, rows && countOf(shown.length, 'sync')),
+    ),
+    rows === undefined
+      ? h('div', { class: 'card' }, empty('Waiting for the operator…'))
+      : shown.length === 0
+        ? h('div', { class: 'card' }, empty(emptyText(rows.length)))
+        : h(
+            'div',
+            { class: 'card list' },
+            h(
+              'div',
+              { class: 'line-heads', 'aria-hidden': 'true' },
+              ['Sync', 'From and to', 'Initial copy', 'Lag', 'Verification', 'Phase'].map((head) =>
+                h('span', null, head),
+              ),
+            ),
+            h(
+              'ul',
+              { id: 'list', 'aria-label': 'Syncs' },
+              shown.map((row) => h(SyncLine, { row, key: row.key })),
+            ),
+          ),
+  );
+}
+
+function emptyText(all: number): string {
+  return all === 0
+    ? 'There are no ClusterSyncs yet. The guide says how to begin one.'
+    : 'No sync is like that.';
+}
+
+function reduce(former: Snapshot | undefined, { name, data }: ServerEvent): Snapshot | undefined {
+  switch (name) {
+    case 'snapshot':
+      return JSON.parse(data) as Snapshot;
+    case 'changes':
+      return former && { ...former, syncs: withChanges(former.syncs, JSON.parse(data) as Changes) };
+    default:
+      return former;
+  }
+}

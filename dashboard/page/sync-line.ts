@@ -1,0 +1,107 @@
+import { Component, h, type ComponentChild } from 'preact';
+import type { SyncRow } from '../api/sync-view.ts';
+import { phaseLook, verificationLook } from '../view/phase.ts';
+import { copySecondsLeft } from '../view/times.ts';
+import { icon } from './icons.ts';
+import { noteOpened } from './list-keys.ts';
+import { syncAddress } from './route.ts';
+import { bar, bytes, pill, seconds } from './small-parts.ts';
+
+interface SyncLineProps {
+  readonly row: SyncRow;
+}
+
+/** One sync in the list. It is drawn anew only when it is another: with hundreds of them that matters. */
+export class SyncLine extends Component<SyncLineProps> {
+  override shouldComponentUpdate({ row }: SyncLineProps): boolean {
+    return row !== this.props.row;
+  }
+
+  override render({ row }: SyncLineProps): ComponentChild {
+    const { namespace, name, source, destination, outlook } = row;
+    const address = syncAddress(namespace, name);
+    return h(
+      'li',
+      { class: `line outlook-${outlook.kind}` },
+      h(
+        'a',
+        {
+          href: address,
+          'data-sync': row.key,
+          onClick: () => {
+            noteOpened(address);
+          },
+        },
+        h(
+          'div',
+          { class: 'line-name' },
+          h('span', { class: 'name' }, name),
+          h('span', { class: 'muted' }, namespace),
+        ),
+        h(
+          'div',
+          { class: 'line-route muted' },
+          h('span', { class: 'cut', title: source }, source),
+          h(
+            'span',
+            { class: 'cut', title: destination },
+            icon('arrow'),
+            h('span', { class: 'hidden' }, 'to'),
+            ` ${destination}`,
+          ),
+        ),
+        h('div', { class: 'line-copy' }, copyOf(row)),
+        h(
+          'div',
+          { class: 'line-lag' },
+          row.phase !== 'Committed' && [
+            h('span', { class: 'small-label' }, 'Lag'),
+            seconds(row.lagSeconds),
+          ],
+        ),
+        h(
+          'div',
+          { class: 'line-verified' },
+          row.verifications.slice(0, 1).map((verification) => {
+            const look = verificationLook(verification);
+            return h(
+              'span',
+              { class: `plain tone-${look.tone}`, title: `Verification ${verification.name}` },
+              icon(look.icon),
+              look.label,
+            );
+          }),
+        ),
+        h('div', { class: 'line-phase' }, pill(phaseLook(row))),
+        outlook.kind === 'stalled' &&
+          h(
+            'div',
+            { class: 'line-trouble' },
+            h('strong', null, outlook.reason),
+            ` ${outlook.message}`,
+          ),
+      ),
+    );
+  }
+}
+
+function copyOf(row: SyncRow): readonly (ComponentChild | false)[] {
+  const { percent, totalBytes, copiedBytes, phase } = row;
+  if (percent === null) return [h('span', { class: 'unknown' }, 'not begun')];
+  if (percent >= 100) {
+    return [
+      h('span', { class: 'copied' }, bytes(totalBytes), h('span', { class: 'muted' }, ' copied')),
+    ];
+  }
+  const left = copySecondsLeft(row);
+  return [
+    bar(percent, `Copied of ${row.name}`, phase === 'Stalled' ? 'bad' : 'busy'),
+    h(
+      'span',
+      { class: 'copy-figures' },
+      h('span', { class: 'figure' }, `${percent} %`),
+      h('span', { class: 'muted' }, bytes(copiedBytes), ' of ', bytes(totalBytes)),
+      left !== undefined && h('span', { class: 'muted left' }, seconds(left), ' left'),
+    ),
+  ];
+}

@@ -1,0 +1,159 @@
+import { h, type ComponentChild } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type { SyncReport, SyncReportChanges } from '../api/messages.ts';
+import type { SyncRow } from '../api/sync-view.ts';
+import type { ServerEvent } from '../view/event-lines.ts';
+import { phaseLook } from '../view/phase.ts';
+import { CollectionsCard } from './collections-card.ts';
+import { connectionNote } from './connection-note.ts';
+import { figuresOf } from './figures.ts';
+import { eventsCard, warningsCard, conditionsCard } from './happenings.ts';
+import { icon } from './icons.ts';
+import { instancesCard } from './instances-card.ts';
+import { LineChart } from './line-chart.ts';
+import type { AccessProps } from './overview.ts';
+import { listAddress } from './route.ts';
+import { pill } from './small-parts.ts';
+import { timelineCard } from './timeline-card.ts';
+import { useStream } from './use-stream.ts';
+import { verificationCards } from './verification-card.ts';
+import { bytesText, durationText } from '../../service/quantities.ts';
+
+interface SyncPageProps extends AccessProps {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Everything about one sync. */
+export function SyncPage({
+  namespace,
+  name,
+  token,
+  onUnauthorized,
+}: SyncPageProps): ComponentChild {
+  const path = `api/v1/syncs/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/stream`;
+  const { value, connection } = useStream<SyncReport>(path, token, reduce);
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${name} · clustersync`;
+    heading.current?.focus();
+    scrollTo(0, 0);
+  }, [namespace, name]);
+  useEffect(() => {
+    if (connection === 'unauthorized') onUnauthorized();
+  }, [connection]);
+  useEffect(() => {
+    const leave = (event: KeyboardEvent): void => {
+      if (event.key === 'Escape') location.hash = listAddress;
+    };
+    addEventListener('keydown', leave);
+    return () => {
+      removeEventListener('keydown', leave);
+    };
+  }, []);
+  return h(
+    'div',
+    { class: 'sync' },
+    h(
+      'nav',
+      { 'aria-label': 'Back' },
+      h('a', { class: 'back', href: listAddress }, icon('left'), 'All syncs'),
+    ),
+    h(
+      'div',
+      { class: 'title' },
+      h('h1', { ref: heading, tabIndex: -1 }, name),
+      h('span', { class: 'muted' }, namespace),
+      value && h('span', { 'aria-live': 'polite' }, pill(phaseLook(value.row))),
+      connectionNote(connection),
+    ),
+    value ? body(value) : h('p', { class: 'note' }, waitingText(connection === 'missing')),
+  );
+}
+
+function waitingText(isMissing: boolean): string {
+  return isMissing
+    ? 'There is no such sync: it was deleted, or has not been created yet.'
+    : 'Waiting for the operator…';
+}
+
+function body(report: SyncReport): (ComponentChild | false | null)[] {
+  const { row, history } = report;
+  const nowMs = Date.now();
+  return [
+    route(row),
+    outlookNote(row),
+    h('dl', { class: 'figures' }, figuresOf(report)),
+    timelineCard(row, nowMs),
+    h(
+      'div',
+      { class: 'pair' },
+      h(LineChart, {
+        title: 'Bytes copied',
+        points: history.map(([at, copied]) => [at, copied] as const),
+        format: bytesText,
+        ceiling: row.totalBytes,
+        summary: row.totalBytes === null ? null : `of ${bytesText(row.totalBytes)}`,
+      }),
+      h(LineChart, {
+        title: 'Lag',
+        points: history.map(([at, , lag]) => [at, lag] as const),
+        format: durationText,
+        ceiling: null,
+        summary: 'behind the source',
+      }),
+    ),
+    warningsCard(report.warnings),
+    instancesCard(report.instances),
+    ...verificationCards(report.verifications),
+    h(CollectionsCard, { collections: report.collections, indexes: report.indexes }),
+    eventsCard(report.events, nowMs),
+    conditionsCard(report.conditions, nowMs),
+  ];
+}
+
+function route({ source, destination, isReversed }: SyncRow): ComponentChild {
+  return h(
+    'p',
+    { class: 'route' },
+    h('span', null, source),
+    icon('arrow'),
+    h('span', { class: 'hidden' }, 'to'),
+    h('span', null, destination),
+    isReversed && h('span', { class: 'muted' }, '(reversed)'),
+  );
+}
+
+function outlookNote({ outlook, canCommit, name, namespace }: SyncRow): ComponentChild {
+  return h(
+    'div',
+    { class: `outlook outlook-${outlook.kind}` },
+    icon(outlook.kind === 'stalled' ? 'alert' : outlook.kind === 'ready' ? 'check' : 'clock'),
+    h(
+      'p',
+      null,
+      h('strong', null, outlook.reason),
+      ` ${outlook.message}`,
+      canCommit && [
+        ' Stop the writes of applications to the source, then commit: ',
+        h('code', null, `kubectl clustersync commit ${name} --namespace ${namespace}`),
+      ],
+    ),
+  );
+}
+
+function reduce(
+  former: SyncReport | undefined,
+  { name, data }: ServerEvent,
+): SyncReport | undefined {
+  switch (name) {
+    case 'sync': {
+      // The first event has all parts.
+      return { ...former, ...(JSON.parse(data) as SyncReportChanges) } as SyncReport;
+    }
+    case 'gone':
+      return undefined;
+    default:
+      return former;
+  }
+}

@@ -1,0 +1,46 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { ServerEvent } from '../view/event-lines.ts';
+import { follow, type Connection } from './follow.ts';
+
+/**
+ * What the events of a path have made of a value, and how the page is connected. Nobody is asked while the page is not seen.
+ * @param reduce - gives the next value; it has to be the same function each time.
+ */
+export function useStream<T>(
+  path: string,
+  token: string | undefined,
+  reduce: (value: T | undefined, event: ServerEvent) => T | undefined,
+): { readonly value: T | undefined; readonly connection: Connection } {
+  const [state, setState] = useState<{ readonly path: string; readonly value: T | undefined }>();
+  const [connection, setConnection] = useState<Connection>('connecting');
+  const isVisible = useVisibility();
+  useEffect(() => {
+    if (!isVisible) return;
+    const stop = new AbortController();
+    const onEvent = (event: ServerEvent): void => {
+      setState((former) => {
+        return { path, value: reduce(former?.path === path ? former.value : undefined, event) };
+      });
+    };
+    void follow({ path, token, onEvent, onConnection: setConnection }, stop.signal);
+    return () => {
+      stop.abort();
+    };
+  }, [path, token, reduce, isVisible]);
+  // What belongs to another path is not shown, not even for a moment.
+  return { value: state?.path === path ? state.value : undefined, connection };
+}
+
+function useVisibility(): boolean {
+  const [isVisible, setVisible] = useState(document.visibilityState === 'visible');
+  useEffect(() => {
+    const note = (): void => {
+      setVisible(document.visibilityState === 'visible');
+    };
+    document.addEventListener('visibilitychange', note);
+    return () => {
+      document.removeEventListener('visibilitychange', note);
+    };
+  }, []);
+  return isVisible;
+}

@@ -1,0 +1,141 @@
+import { h, type ComponentChild } from 'preact';
+import { countOf, countText } from '../../service/quantities.ts';
+import type { MismatchCount, MismatchView, VerificationView } from '../api/sync-view.ts';
+import { verificationLook } from '../view/phase.ts';
+import { bar, card, empty, pill } from './small-parts.ts';
+
+/** The verifications of a sync, each with what it has found. */
+export function verificationCards(verifications: readonly VerificationView[]): ComponentChild[] {
+  if (verifications.length === 0) {
+    return [
+      card(
+        'Verification',
+        null,
+        empty('There is none: a SyncVerification that names this sync compares both sides.'),
+      ),
+    ];
+  }
+  return verifications.map((verification) =>
+    card(
+      verifications.length === 1 ? 'Verification' : `Verification ${verification.name}`,
+      pill(verificationLook(verification)),
+      progress(verification),
+      verification.error !== null && h('p', { class: 'error' }, verification.error),
+      findings(verification),
+    ),
+  );
+}
+
+function progress({
+  name,
+  documentsCompared,
+  documentsDone,
+  documentsTotal,
+  generation,
+  verdict,
+}: VerificationView): ComponentChild {
+  const isKnown =
+    verdict === null && documentsDone !== null && documentsTotal !== null && documentsTotal > 0;
+  return h(
+    'div',
+    { class: 'verification' },
+    h(
+      'p',
+      { class: 'muted' },
+      h('span', { class: 'name' }, name),
+      documentsCompared !== null && ` · ${countOf(documentsCompared, 'document')} compared`,
+      generation !== null && ` · pass ${generation + 1}`,
+    ),
+    isKnown && bar((documentsDone / documentsTotal) * 100, 'Compared in this pass'),
+  );
+}
+
+function findings(verification: VerificationView): ComponentChild {
+  const { mismatches, kinds, namespaces, list, verdict, reportCommand } = verification;
+  if (mismatches === null) return empty('Nothing has been compared yet.');
+  if (mismatches === 0) {
+    return h('p', null, verdict === 'equal' ? 'The data is equal.' : 'No differences so far.');
+  }
+  return h(
+    'div',
+    { class: 'findings' },
+    h(
+      'p',
+      null,
+      h('strong', { class: 'figure' }, countOf(mismatches, 'difference')),
+      verdict === null ? ' so far: they are looked at again before the verdict.' : ' found.',
+    ),
+    h('div', { class: 'pair' }, counts('By kind', kinds), counts('By namespace', namespaces)),
+    list !== null && list.length > 0 && mismatchTable(list),
+    list !== null &&
+      list.length < mismatches &&
+      h('p', { class: 'muted' }, `The first ${countText(list.length)} are shown.`),
+    reportCommand !== null &&
+      h(
+        'p',
+        { class: 'muted' },
+        'The report names each document: ',
+        h('code', null, reportCommand),
+      ),
+  );
+}
+
+function counts(title: string, rows: readonly MismatchCount[]): ComponentChild {
+  const largest = Math.max(1, ...rows.map(({ count }) => count));
+  return h(
+    'div',
+    null,
+    h('h3', null, title),
+    h(
+      'ul',
+      { class: 'counts' },
+      rows.map(({ name, count }) =>
+        h(
+          'li',
+          { key: name },
+          h('span', { class: 'cut', title: name }, name),
+          h('span', { class: 'figure' }, countText(count)),
+          h(
+            'span',
+            { class: 'share', 'aria-hidden': 'true' },
+            h('span', { style: { width: `${(count / largest) * 100}%` } }),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+function mismatchTable(list: readonly MismatchView[]): ComponentChild {
+  return h(
+    'div',
+    { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': 'Differences' },
+    h(
+      'table',
+      { class: 'rows mismatches' },
+      h(
+        'thead',
+        null,
+        h(
+          'tr',
+          null,
+          ['Namespace', 'Kind', 'Where', 'Detail'].map((name) => h('th', { scope: 'col' }, name)),
+        ),
+      ),
+      h(
+        'tbody',
+        null,
+        list.map(({ namespace, kind, index, field, detail }) =>
+          h(
+            'tr',
+            null,
+            h('td', { 'data-label': 'Namespace' }, namespace),
+            h('td', { 'data-label': 'Kind' }, kind),
+            h('td', { 'data-label': 'Where' }, index === null ? (field ?? '') : `index ${index}`),
+            h('td', { 'data-label': 'Detail' }, detail ?? ''),
+          ),
+        ),
+      ),
+    ),
+  );
+}

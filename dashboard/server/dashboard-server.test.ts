@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { createLogger } from '../../service/logger.ts';
+import { SyncError } from '../../service/errors.ts';
+import type { SyncDetail, SyncSummary } from '../api/sync-view.ts';
+import { EventLines, type ServerEvent } from '../view/event-lines.ts';
+import { rowOf } from '../view/testing/rows.ts';
+import { startDashboard, type DashboardServer } from './dashboard-server.ts';
+
+const detail: SyncDetail = {
+  ...{ instances: [], collections: null, indexes: null, verifications: [], conditions: [] },
+  ...{ warnings: [], events: null, oplogSeconds: null, catchUpSeconds: null },
+};
+
+function summaryOf(name: string, lagSeconds = 1): SyncSummary {
+  const { bytesPerSecond: _, eventsPerSecond: __, ...summary } = rowOf(name, { lagSeconds });
+  return summary;
+}
+
+describe('the server of the dashboard', () => {
+  let summaries: SyncSummary[];
+  let server: DashboardServer;
+  let address: string;
+  const logger = createLogger('test', 'fatal');
+  const source = {
+    page: () => ({ scope: 'all namespaces', staleness: null }),
+    summaries: () => summaries,
+    look: (key: string) => ({
+      read: async () =>
+        await Promise.resolve(summaries.some((each) => each.key === key) ? detail : undefined),
+    }),
+  };
+
+  beforeEach(async () => {
+    summaries = [summaryOf('orders'), summaryOf('carts')];
+    server = await startDashboard({ host: '127.0.0.1', port: 0, source, logger });
+    address = `http://127.0.0.1:${server.port}`;
+  });
+
+  afterEach(async () => {
+    await server[Symbol.asyncDispose]();
+  });
+
+  /** The events of a stream, one after the other. */
+  async function* eventsOf(path: string): AsyncGenerator<ServerEvent, undefined> {
+    const { body } = await fetch(`${address}${path}`);
+    const lines = new EventLines();
+    for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+      yield* lines.read(Buffer.from(chunk).toString());
+    }
+    return undefined;
+  }
+
+  async function next(events: AsyncGenerator<ServerEvent, undefined>) {
+    const { value } = await events.next();
+    return value && { name: value.name, data: JSON.parse(value.data) as unknown };
+  }
+
+  /** fetch does not let the host be another one, and asks for what is new. */
+  async function statusFor(
+    headers: Record<string, string>,
+    path = '/api/v1/syncs',
+  ): Promise<number | undefined> {
+    const { promise, resolve } = Promise.withResolvers<number | undefined>();
+    request(`${address}${path}`, { headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    }).end();
+    return await promise;
+  }
+
+  it('sends all syncs, then only what has changed, come and gone', async () => {
+    const events = eventsOf('/api/v1/syncs/stream');
+    const first = await next(events);
+    assert.equal(first?.name, 'snapshot');
+    const { syncs } = first.data as { syncs: readonly SyncSummary[] };
+    assert.deepEqual(
+      syncs.map(({ key }) => key),
+      ['shop/orders', 'shop/carts'],
+    );
+    summaries = [summaryOf('orders', 7), summaryOf('stock')];
+    const second = await next(events);
+    assert.equal(second?.name, 'changes');
+    const { changed, removed } = second.data as { changed: SyncSummary[]; removed: string[] };
+    assert.deepEqual(
+      changed.map(({ key, lagSeconds }) => [key, lagSeconds]),
+      [
+        ['shop/orders', 7],
+        ['shop/stock', 1],
+      ],
+    );
+    assert.deepEqual(removed, ['shop/carts']);
+    await events.return(undefined);
+  });
+
+  it('sends everything about one sync, then the parts that have changed, then that it is gone', async () => {
+    const events = eventsOf('/api/v1/syncs/shop/orders/stream');
+    const first = await next(events);
+    assert.equal(first?.name, 'sync');
+    const parts = Object.keys(first.data as object).sort();
+    assert.deepEqual(parts, [...Object.keys(detail), 'history', 'row'].sort());
+    summaries = [summaryOf('orders', 7)];
+    let row: SyncSummary | undefined;
+    while (row?.lagSeconds !== 7) {
+      const change = await next(events);
+      assert.deepEqual(
+        Object.keys(change?.data as object).filter((part) => !['row', 'history'].includes(part)),
+        [],
+      );
+      ({ row } = change?.data as { row?: SyncSummary });
+    }
+    summaries = [];
+    let last = await next(events);
+    while (last?.name === 'sync') last = await next(events);
+    assert.equal(last?.name, 'gone');
+    assert.equal(await next(events), undefined);
+  });
+
+  it('answers with the same as JSON', async () => {
+    const all = (await (await fetch(`${address}/api/v1/syncs`)).json()) as { syncs: SyncSummary[] };
+    assert.equal(all.syncs.length, 2);
+    const one = await fetch(`${address}/api/v1/syncs/shop/orders`);
+    assert.equal(((await one.json()) as { row: SyncSummary }).row.key, 'shop/orders');
+    for (const path of ['shop/nothing', 'shop/nothing/stream', 'shop', '%', 'a/b/c/d']) {
+      assert.equal((await fetch(`${address}/api/v1/syncs/${path}`)).status, 404, path);
+    }
+  });
+
+  it('ends all streams when it is closed', async () => {
+    const streams = ['/api/v1/syncs/stream', '/api/v1/syncs/shop/orders/stream'].map(eventsOf);
+    await Promise.all(streams.map(next));
+    await server[Symbol.asyncDispose]();
+    for (const events of streams) {
+      let event = await next(events);
+      while (event !== undefined) event = await next(events);
+    }
+  });
+
+  it('has room for a limited number of pages', async () => {
+    const stop = new AbortController();
+    const answers = await Promise.all(
+      Array.from({ length: 65 }, async () => {
+        return await fetch(`${address}/api/v1/syncs/stream`, { signal: stop.signal });
+      }),
+    );
+    const statuses = answers.map(({ status }) => status).sort((one, other) => one - other);
+    stop.abort();
+    assert.deepEqual(statuses, [...Array<number>(64).fill(200), 503]);
+  });
+
+  it('serves the page, allows it nothing but itself, and serves no other file', async () => {
+    const page = await fetch(`${address}/`);
+    assert.match(page.headers.get('Content-Security-Policy') ?? '', /default-src 'none'/);
+    const text = await page.text();
+    const paths = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path ?? '');
+    assert.ok(paths.length > 20);
+    for (const path of paths) {
+      assert.equal((await fetch(`${address}/${path}`)).status, 200, path);
+    }
+    const etag = page.headers.get('ETag') ?? '';
+    assert.equal(await statusFor({ 'If-None-Match': etag }, '/'), 304);
+    for (const path of [
+      '/package.json',
+      '/assets/service/errors.ts',
+      '/assets/%2e%2e/package.json',
+    ]) {
+      assert.equal((await fetch(`${address}${path}`)).status, 404, path);
+    }
+  });
+
+  it('takes nothing but GET', async () => {
+    const answer = await fetch(`${address}/api/v1/syncs`, { method: 'POST', body: '{}' });
+    assert.equal(answer.status, 405);
+    assert.equal(answer.headers.get('Allow'), 'GET');
+  });
+
+  it('without a token answers to names of this machine alone', async () => {
+    for (const host of ['localhost:8081', '127.0.0.1', '[::1]:8081']) {
+      assert.equal(await statusFor({ host }), 200, host);
+    }
+    for (const host of ['attacker.example:8081', 'localhost.attacker.example']) {
+      assert.equal(await statusFor({ host }), 421, host);
+    }
+    await assert.rejects(
+      startDashboard({ host: '0.0.0.0', port: 0, source, logger }),
+      (error) => error instanceof SyncError && error.name === 'InvalidOption',
+    );
+  });
+
+  it('with a token asks for it, whatever the name', async () => {
+    await using guarded = await startDashboard({
+      ...{ host: '127.0.0.1', port: 0, source, logger },
+      token: 'open sesame',
+    });
+    const url = `http://127.0.0.1:${guarded.port}/api/v1/syncs`;
+    const statusWith = async (headers: Record<string, string>, path = ''): Promise<number> =>
+      (await fetch(`${url}${path}`, { headers })).status;
+    assert.equal(await statusWith({}), 401);
+    assert.equal(await statusWith({}, '/stream'), 401);
+    assert.equal(await statusWith({ Authorization: 'Bearer open sesamE' }), 401);
+    assert.equal(await statusWith({ Authorization: 'Bearer open sesame' }), 200);
+    assert.equal((await fetch(`http://127.0.0.1:${guarded.port}/`)).status, 200);
+  });
+});

@@ -1,0 +1,184 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Koa from 'koa';
+import { requireToken } from '../../service/api-token.ts';
+import { SyncError, toSyncError } from '../../service/errors.ts';
+import { genericErrorBody } from '../../service/http-server.ts';
+import type { Logger } from '../../service/logger.ts';
+import { Dashboard, type DashboardSource } from './dashboard.ts';
+import { readPageFiles, type PageFiles } from './page-files.ts';
+
+/** Where the dashboard listens, and who may see it. */
+export interface DashboardOptions {
+  readonly host: string;
+  /** 0 for any free port. */
+  readonly port: number;
+  /** Without one only addresses of the loopback network are listened on. */
+  readonly token?: string | undefined;
+  readonly source: DashboardSource;
+  readonly logger: Logger;
+}
+
+/** A dashboard that listens. Disposing of it ends all that is under way. */
+export interface DashboardServer extends AsyncDisposable {
+  readonly port: number;
+}
+
+const loopback = /^(127(\.\d{1,3}){3}|::1|localhost)$/;
+const apiPrefix = '/api/v1/syncs';
+
+/**
+ * Serves the page, and what it shows. Nothing can be changed through it. The page itself has nothing to hide: the token is
+ * asked for where data is.
+ * @throws SyncError InvalidOption when it cannot listen, or would show everything to everybody.
+ */
+export async function startDashboard(options: DashboardOptions): Promise<DashboardServer> {
+  const { host, port, token, source, logger } = options;
+  if (token === undefined && !loopback.test(host)) {
+    throw new SyncError(
+      'InvalidOption',
+      `the dashboard needs a token to listen on ${host}; without one it listens on 127.0.0.1 alone`,
+    );
+  }
+  const dashboard = new Dashboard(source, logger);
+  const stop = new AbortController();
+  const app = new Koa();
+  app.on('error', (error: unknown) => {
+    logger.warn({ err: error }, 'HTTP answer failed');
+  });
+  const page = await readPageFiles();
+  app.use(answer({ dashboard, page, token, logger, signal: stop.signal }));
+  const handle = app.callback();
+  const server = createServer(
+    { requestTimeout: 30_000, headersTimeout: 10_000 },
+    (request, response) => {
+      void handle(request, response);
+    },
+  );
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', ({ message }) => {
+      reject(new SyncError('InvalidOption', `cannot listen on ${host}:${port}: ${message}`));
+    });
+    server.listen(port, host, resolve);
+  });
+  const running = dashboard.run(stop.signal);
+  const address = server.address() as AddressInfo;
+  logger.info({ host, port: address.port }, 'dashboard listening');
+  return {
+    port: address.port,
+    [Symbol.asyncDispose]: async () => {
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+      });
+      stop.abort();
+      await running;
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+interface Site {
+  readonly dashboard: Dashboard;
+  readonly page: PageFiles;
+  readonly token: string | undefined;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+function answer(site: Site): Koa.Middleware {
+  const policy = [
+    `default-src 'none'`,
+    `script-src 'self' ${site.page.scriptHash}`,
+    `style-src 'self'`,
+    `img-src 'self'`,
+    `connect-src 'self'`,
+    `base-uri 'none'`,
+    `form-action 'none'`,
+    `frame-ancestors 'none'`,
+  ].join('; ');
+  return async (ctx) => {
+    ctx.set({
+      'Content-Security-Policy': policy,
+      'X-Content-Type-Options': 'nosniff',
+      'Referrer-Policy': 'no-referrer',
+      'Cross-Origin-Opener-Policy': 'same-origin',
+      'Cross-Origin-Resource-Policy': 'same-origin',
+    });
+    try {
+      if (ctx.method !== 'GET') {
+        ctx.set('Allow', 'GET');
+        throw new SyncError('MethodNotAllowed', 'the dashboard changes nothing: it takes GET');
+      }
+      if (ctx.path.startsWith('/api/')) await answerData(ctx, site);
+      else answerFile(ctx, site.page);
+    } catch (thrown) {
+      const error = toSyncError(thrown);
+      if (site.signal.aborted) return;
+      if (error.name === 'InternalError') {
+        site.logger.error({ err: thrown, path: ctx.path }, 'request failed');
+      }
+      ctx.status = error.row.status;
+      ctx.body = genericErrorBody(error);
+    }
+  };
+}
+
+function answerFile(ctx: Koa.Context, { files }: PageFiles): void {
+  const file = files.get(ctx.path);
+  if (!file) throw new SyncError('NotFound', `there is no ${ctx.path} here`);
+  ctx.set('Cache-Control', 'no-cache');
+  ctx.set('ETag', file.etag);
+  ctx.status = 200;
+  if (ctx.fresh) {
+    ctx.status = 304;
+    return;
+  }
+  ctx.type = file.type;
+  ctx.body = file.text;
+}
+
+async function answerData(ctx: Koa.Context, site: Site): Promise<void> {
+  const { dashboard, token, signal } = site;
+  if (token === undefined) refuseOtherNames(ctx);
+  requireToken(ctx.get('Authorization'), token);
+  ctx.set('Cache-Control', 'no-store');
+  const isHere = ctx.path === apiPrefix || ctx.path.startsWith(`${apiPrefix}/`);
+  const parts = isHere ? partsOf(ctx.path.slice(apiPrefix.length + 1)) : undefined;
+  const [first, second, third] = parts ?? [];
+  if (parts?.length === 0) {
+    ctx.body = dashboard.snapshot();
+  } else if (parts?.length === 1 && first === 'stream') {
+    dashboard.followAll(ctx.res);
+    ctx.respond = false;
+  } else if (parts?.length === 2) {
+    ctx.body = await dashboard.report(`${first ?? ''}/${second ?? ''}`, signal);
+  } else if (parts?.length === 3 && third === 'stream') {
+    dashboard.followOne(`${first ?? ''}/${second ?? ''}`, ctx.res);
+    ctx.respond = false;
+  } else {
+    throw new SyncError('NotFound', `there is no ${ctx.path} here`);
+  }
+}
+
+/** Undefined where it is no path. */
+function partsOf(path: string): readonly string[] | undefined {
+  try {
+    return path === '' ? [] : path.split('/').map((part) => decodeURIComponent(part));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Without a token whoever reaches the port sees everything. A page of another site reaches it through a browser on this
+ * machine, once it has made its own name mean 127.0.0.1: then that name stands in the request.
+ */
+function refuseOtherNames(ctx: Koa.Context): void {
+  const name = URL.parse(`http://${ctx.get('Host')}`)?.hostname.replace(/^\[(.*)\]$/, '$1') ?? '';
+  if (!loopback.test(name)) {
+    throw new SyncError('UnknownHost', `this dashboard has no token, and is not ${name}`);
+  }
+}

@@ -1,0 +1,219 @@
+import type { ServerResponse } from 'node:http';
+import { SyncError } from '../../service/errors.ts';
+import type { Logger } from '../../service/logger.ts';
+import { sleep } from '../../service/sleep.ts';
+import type { Changes, PageInfo, Snapshot, SyncReport } from '../api/messages.ts';
+import type { SyncDetail, SyncRow, SyncSummary } from '../api/sync-view.ts';
+import { ChangedParts } from '../feed/changed-parts.ts';
+import { ChangeFeed } from '../feed/change-feed.ts';
+import { History } from '../feed/history.ts';
+import { EventStream } from './event-stream.ts';
+
+/** Where the dashboard has everything from. */
+export interface DashboardSource {
+  readonly page: () => PageInfo;
+  /** From memory: it is asked every second. */
+  readonly summaries: () => readonly SyncSummary[];
+  /** Begins to look at one sync closely. */
+  readonly look: (key: string) => SyncLook;
+}
+
+/** One sync that somebody looks at. */
+export interface SyncLook {
+  /** Undefined where there is no such sync. Asked about every second; rejects with the signal's reason alone. */
+  readonly read: (signal: AbortSignal) => Promise<SyncDetail | undefined>;
+}
+
+const tickMs = 1_000;
+/** Pages that are open at the same time. */
+const maxStreams = 64;
+
+interface ListReader {
+  readonly stream: EventStream;
+  revision: number | undefined;
+  page: PageInfo | undefined;
+}
+
+interface SyncReader {
+  readonly stream: EventStream;
+  readonly parts: ChangedParts<SyncReport>;
+}
+
+/** A sync that pages show, and the pages. */
+interface Focus {
+  readonly readers: Set<SyncReader>;
+  readonly stop: AbortController;
+}
+
+/** Looks at all syncs every second, keeps their history, and tells pages that are open what has changed. */
+export class Dashboard {
+  readonly #source: DashboardSource;
+  readonly #logger: Logger;
+  readonly #now: () => number;
+  readonly #feed = new ChangeFeed<SyncRow>(({ key }) => key);
+  readonly #histories = new Map<string, History>();
+  readonly #listReaders = new Set<ListReader>();
+  readonly #focuses = new Map<string, Focus>();
+  readonly #tasks = new Set<Promise<void>>();
+
+  constructor(source: DashboardSource, logger: Logger, now: () => number = Date.now) {
+    this.#source = source;
+    this.#logger = logger;
+    this.#now = now;
+  }
+
+  /** Works until the signal is aborted; then all streams are ended. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      while (!signal.aborted) {
+        this.tick();
+        await sleep(tickMs, signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      for (const { stream } of this.#listReaders) stream.end();
+      for (const { stop, readers } of this.#focuses.values()) {
+        stop.abort(signal.reason);
+        for (const { stream } of readers) stream.end();
+      }
+      await Promise.all(this.#tasks);
+    }
+  }
+
+  /** Looks at all syncs once, and tells the pages. */
+  tick(): void {
+    const nowMs = this.#now();
+    const summaries = this.#source.summaries();
+    this.#feed.replace(summaries.map((summary) => this.#rowOf(summary, nowMs)));
+    for (const key of this.#histories.keys()) {
+      if (this.#feed.get(key) === undefined) this.#histories.delete(key);
+    }
+    for (const reader of this.#listReaders) this.#tell(reader, nowMs);
+  }
+
+  snapshot(): Snapshot {
+    return { page: this.#source.page(), syncs: this.#feed.items };
+  }
+
+  /** Everything about one sync. @throws SyncError NotFound. */
+  async report(key: string, signal: AbortSignal): Promise<SyncReport> {
+    const detail = this.#feed.get(key) && (await this.#source.look(key).read(signal));
+    const report = detail && this.#reportOf(key, detail);
+    if (!report) throw new SyncError('NotFound', `there is no sync ${key}`);
+    return report;
+  }
+
+  /** Sends all syncs, and from then on their changes. @throws SyncError TooManyStreams. */
+  followAll(response: ServerResponse): void {
+    this.#requireRoom();
+    const nowMs = this.#now();
+    const reader: ListReader = {
+      stream: new EventStream(response, nowMs),
+      revision: undefined,
+      page: undefined,
+    };
+    this.#listReaders.add(reader);
+    response.on('close', () => {
+      this.#listReaders.delete(reader);
+    });
+    this.#tell(reader, nowMs);
+  }
+
+  /** Sends everything about one sync, and from then on what changes. @throws SyncError TooManyStreams, NotFound. */
+  followOne(key: string, response: ServerResponse): void {
+    if (this.#feed.get(key) === undefined) {
+      throw new SyncError('NotFound', `there is no sync ${key}`);
+    }
+    this.#requireRoom();
+    const reader: SyncReader = {
+      stream: new EventStream(response, this.#now()),
+      parts: new ChangedParts(),
+    };
+    const focus = this.#focuses.get(key) ?? this.#focusOn(key);
+    focus.readers.add(reader);
+    response.on('close', () => {
+      focus.readers.delete(reader);
+      if (focus.readers.size > 0 || this.#focuses.get(key) !== focus) return;
+      this.#focuses.delete(key);
+      focus.stop.abort();
+    });
+  }
+
+  #requireRoom(): void {
+    const readers = [...this.#focuses.values()].map((focus) => focus.readers.size);
+    const open = readers.reduce((sum, count) => sum + count, this.#listReaders.size);
+    if (open >= maxStreams) {
+      throw new SyncError('TooManyStreams', `${maxStreams} pages are open already`);
+    }
+  }
+
+  #rowOf(summary: SyncSummary, nowMs: number): SyncRow {
+    const history = this.#histories.get(summary.key) ?? new History();
+    this.#histories.set(summary.key, history);
+    history.add(nowMs, summary);
+    const { bytesPerSecond, eventsPerSecond } = history;
+    return { ...summary, bytesPerSecond, eventsPerSecond };
+  }
+
+  #tell(reader: ListReader, nowMs: number): void {
+    const { stream } = reader;
+    if (!stream.isReady(nowMs)) return;
+    const page = this.#source.page();
+    const isOtherPage = JSON.stringify(page) !== JSON.stringify(reader.page);
+    const news = this.#feed.news(isOtherPage ? undefined : reader.revision);
+    if (!news) {
+      stream.beat(nowMs);
+      return;
+    }
+    reader.revision = news.revision;
+    reader.page = page;
+    if (news.kind === 'all') {
+      stream.send('snapshot', { page, syncs: news.items } satisfies Snapshot, nowMs);
+    } else {
+      const { changed, removed } = news;
+      stream.send('changes', { changed, removed } satisfies Changes, nowMs);
+    }
+  }
+
+  #focusOn(key: string): Focus {
+    const focus: Focus = { readers: new Set(), stop: new AbortController() };
+    const { readers, stop } = focus;
+    this.#focuses.set(key, focus);
+    const task = this.#watch(key, readers, stop.signal)
+      .catch((error: unknown) => {
+        if (stop.signal.aborted) return;
+        this.#logger.error({ err: error, sync: key }, 'looking at a sync failed');
+        for (const { stream } of readers) stream.end();
+      })
+      .finally(() => {
+        this.#tasks.delete(task);
+      });
+    this.#tasks.add(task);
+    return focus;
+  }
+
+  async #watch(key: string, readers: ReadonlySet<SyncReader>, signal: AbortSignal): Promise<void> {
+    const look = this.#source.look(key);
+    for (;;) {
+      const detail = await look.read(signal);
+      const nowMs = this.#now();
+      const report = detail && this.#reportOf(key, detail);
+      for (const { stream, parts } of readers) {
+        if (!stream.isReady(nowMs)) continue;
+        const changed = report && parts.take(report);
+        if (changed) stream.send('sync', changed, nowMs);
+        else stream.beat(nowMs);
+        if (report) continue;
+        stream.send('gone', {}, nowMs);
+        stream.end();
+      }
+      await sleep(tickMs, signal);
+    }
+  }
+
+  #reportOf(key: string, detail: SyncDetail): SyncReport | undefined {
+    const row = this.#feed.get(key);
+    return row && { ...detail, row, history: this.#histories.get(key)?.points ?? [] };
+  }
+}

@@ -1,0 +1,52 @@
+import type { SyncRow, VerificationSummary } from '../api/sync-view.ts';
+
+/** How something is shown: always by its icon and its words, too, never by the colour alone. */
+export interface Look {
+  readonly tone: Tone;
+  readonly icon: Icon;
+  readonly label: string;
+}
+
+export type Tone = 'quiet' | 'busy' | 'good' | 'warning' | 'bad';
+export type Icon =
+  'clock' | 'copy' | 'flow' | 'pause' | 'check' | 'seal' | 'cross' | 'alert' | 'back';
+
+const phases: Readonly<Record<string, Look>> = {
+  Pending: { tone: 'quiet', icon: 'clock', label: 'Pending' },
+  Starting: { tone: 'busy', icon: 'clock', label: 'Starting' },
+  InitialCopy: { tone: 'busy', icon: 'copy', label: 'Initial copy' },
+  ChangeApplication: { tone: 'busy', icon: 'flow', label: 'Applying changes' },
+  Reversing: { tone: 'busy', icon: 'back', label: 'Reversing' },
+  Paused: { tone: 'warning', icon: 'pause', label: 'Paused' },
+  Committing: { tone: 'busy', icon: 'seal', label: 'Committing' },
+  Committed: { tone: 'good', icon: 'seal', label: 'Committed' },
+  Stalled: { tone: 'bad', icon: 'alert', label: 'Stalled' },
+};
+
+/** How the phase of a sync is shown. */
+export function phaseLook({ phase, canCommit }: Pick<SyncRow, 'phase' | 'canCommit'>): Look {
+  if (phase === 'ChangeApplication' && canCommit) {
+    return { tone: 'good', icon: 'flow', label: 'Ready to commit' };
+  }
+  return phases[phase] ?? { tone: 'quiet', icon: 'clock', label: phase };
+}
+
+/** How a verification is shown. */
+export function verificationLook({ phase, verdict, mismatches }: VerificationSummary): Look {
+  if (verdict === 'equal') return { tone: 'good', icon: 'check', label: 'Equal' };
+  if (verdict === 'different') return { tone: 'bad', icon: 'cross', label: 'Different' };
+  if (phase === 'Failed') return { tone: 'bad', icon: 'alert', label: 'Failed' };
+  if ((mismatches ?? 0) > 0) return { tone: 'warning', icon: 'alert', label: 'Differences so far' };
+  if (phase === 'Checking' || phase === 'Finishing') {
+    return { tone: 'busy', icon: 'flow', label: 'Comparing' };
+  }
+  return { tone: 'quiet', icon: 'clock', label: phase };
+}
+
+/** Whether somebody has to do something: it is stalled, or a verification has found what is not going to pass. */
+export function needsAttention({ outlook, verifications }: SyncRow): boolean {
+  return (
+    outlook.kind === 'stalled' ||
+    verifications.some(({ phase, verdict }) => verdict === 'different' || phase === 'Failed')
+  );
+}

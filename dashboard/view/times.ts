@@ -1,0 +1,37 @@
+import { durationText } from '../../service/quantities.ts';
+
+/** Seconds from one ISO time to another, or to now; undefined where one is not known. */
+export function secondsBetween(
+  from: string | null,
+  to: string | number | null,
+): number | undefined {
+  if (from === null || to === null) return undefined;
+  const seconds = (new Date(to).getTime() - Date.parse(from)) / 1_000;
+  return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
+}
+
+/** How long ago a time is: `3 min ago`. The largest unit alone; `just now` below five seconds. */
+export function agoText(at: string, nowMs: number): string {
+  const seconds = secondsBetween(at, nowMs);
+  if (seconds === undefined) return '';
+  if (seconds < 5) return 'just now';
+  const [count = '', unit = ''] = durationText(seconds).split(' ');
+  return `${count} ${unit} ago`;
+}
+
+/**
+ * How long it takes until all is copied, at the rate of now.
+ * @returns undefined where that is not known.
+ */
+export function copySecondsLeft({
+  totalBytes,
+  copiedBytes,
+  bytesPerSecond,
+}: {
+  readonly totalBytes: number | null;
+  readonly copiedBytes: number | null;
+  readonly bytesPerSecond: number | null;
+}): number | undefined {
+  if (totalBytes === null || copiedBytes === null || !bytesPerSecond) return undefined;
+  return totalBytes > copiedBytes ? (totalBytes - copiedBytes) / bytesPerSecond : undefined;
+}

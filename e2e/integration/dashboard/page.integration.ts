@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import type { SyncReport } from '../../../dashboard/api/messages.ts';
+import {
+  startDashboard,
+  type DashboardServer,
+} from '../../../dashboard/server/dashboard-server.ts';
+import { createLogger } from '../../../service/logger.ts';
+import { bytesText, countText } from '../../../service/quantities.ts';
+import { TestBrowser, type Viewing, type WatchedPage } from '../../ground/browser/browser.ts';
+import { busyDetail, differentVerification } from './made-up-details.ts';
+import { MadeUpSyncs } from './made-up-syncs.ts';
+
+const phone = { width: 390, height: 844 } as const;
+const token = 'open sesame';
+
+describe('the page of the dashboard, in Chromium', function () {
+  this.timeout(120_000);
+  let browser: TestBrowser;
+  let source: MadeUpSyncs;
+  let server: DashboardServer;
+
+  before(async function () {
+    // Where Chromium has to be installed first.
+    this.timeout(300_000);
+    browser = await TestBrowser.start();
+  });
+
+  afterEach(async () => {
+    await server[Symbol.asyncDispose]();
+  });
+
+  after(async () => {
+    await browser[Symbol.asyncDispose]();
+  });
+
+  async function serve(
+    count: number,
+    options: { readonly port?: number; readonly token?: string } = {},
+  ): Promise<void> {
+    source = new MadeUpSyncs(count);
+    const logger = createLogger('test', 'fatal');
+    server = await startDashboard({ host: '127.0.0.1', port: 0, source, logger, ...options });
+  }
+
+  async function open(hash = '', viewing: Viewing = {}): Promise<WatchedPage> {
+    const watched = await browser.open(viewing);
+    await watched.page.goto(`http://127.0.0.1:${server.port}/${hash}`);
+    await watched.page.waitForSelector('.is-live');
+    await watched.page.waitForSelector(hash === '' ? '#list' : '.figures');
+    return watched;
+  }
+
+  /** Nothing in the console, and nothing asked of anybody else. */
+  function assertQuiet({ complaints, requests }: WatchedPage): void {
+    assert.deepEqual(complaints, []);
+    const hosts = new Set(requests.map(({ host }) => host));
+    assert.deepEqual([...hosts], [`127.0.0.1:${server.port}`]);
+  }
+
+  /** The key of the first sync in a phase. */
+  function keyOf(phase: string): string {
+    const found = source.summaries().find((sync) => sync.phase === phase);
+    assert.ok(found);
+    return found.key;
+  }
+
+  it('shows 500 syncs, and what changes in one of them', async () => {
+    await serve(500);
+    await using watched = await open();
+    const { page } = watched;
+    assert.equal(await page.locator('#list > li').count(), 500);
+    const key = keyOf('InitialCopy');
+    const line = page.locator(`[data-sync="${key}"]`);
+    await page.evaluate(`document.querySelector('[data-sync="${key}"]').dataset.mark = 'same'`);
+    source.change(key, { percent: 98, lagSeconds: 4_321 });
+    await line.getByText('98 %').waitFor();
+    await line.getByText('1 h 12 min').waitFor();
+    assert.equal(await line.getAttribute('data-mark'), 'same');
+    source.syncs.delete(key);
+    await page.getByText('499 syncs').waitFor();
+    assert.equal(await line.count(), 0);
+    await watched.keepPicture('overview-500-light');
+    assertQuiet(watched);
+  });
+
+  it('finds a sync by keyboard alone, and comes back to it', async () => {
+    await serve(500);
+    const key = keyOf('Paused');
+    await using watched = await open();
+    const { page } = watched;
+    await page.keyboard.press('/');
+    await page.keyboard.type(key.replace('/', ' '));
+    await page.getByText('1 sync', { exact: true }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.locator('h1:focus').waitFor();
+    assert.equal(await page.locator('h1').innerText(), key.replace(/.*\//, ''));
+    await page.keyboard.press('Escape');
+    await page.locator(`[data-sync="${key}"]:focus`).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.press('Control+A');
+    await page.keyboard.press('Backspace');
+    await page.getByText('500 syncs').waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('j');
+    await page.keyboard.press('k');
+    await page.locator('#list > li:first-child a:focus').waitFor();
+    assertQuiet(watched);
+  });
+
+  it('narrows the list down to a group, which is said in words, too', async () => {
+    await serve(100);
+    await using watched = await open();
+    const { page } = watched;
+    await page.getByRole('button', { name: '8 Need attention' }).click();
+    assert.equal(await page.locator('#list > li').count(), 8);
+    const pressed = page.getByRole('button', { name: '8 Need attention', pressed: true });
+    assert.equal(await pressed.count(), 1);
+    await page.getByLabel('Order by').selectOption('name');
+    const keys = await page.evaluate<string[]>(
+      `[...document.querySelectorAll('#list a')].map((link) => link.dataset.sync)`,
+    );
+    assert.deepEqual(
+      keys,
+      keys.toSorted((one, other) => one.localeCompare(other)),
+    );
+  });
+
+  it('shows of one sync what the API says of it, and what becomes of it', async () => {
+    await serve(30);
+    const key = keyOf('InitialCopy');
+    source.details.set(key, busyDetail);
+    await using watched = await open(`#/syncs/${key}`);
+    const { page } = watched;
+    source.change(key, { copiedBytes: 123_456_789_012, totalBytes: 234_567_890_123, percent: 52 });
+    await page.getByText('52 % of 235 GB').waitFor();
+    const answer = await fetch(`http://127.0.0.1:${server.port}/api/v1/syncs/${key}`);
+    const report = (await answer.json()) as SyncReport;
+    assert.equal(report.row.copiedBytes, 123_456_789_012);
+    assert.equal(
+      await page.locator('[title="123,456,789,012 bytes"]').first().innerText(),
+      '123 GB',
+    );
+    const shown = await page.evaluate<string[][]>(
+      `[...document.querySelectorAll('.rows tbody tr:not(.error-row)')]
+        .map((row) => [...row.children].map((cell) => cell.innerText))`,
+    );
+    assert.deepEqual(
+      shown.map(([name, , , copied, , events]) => [name, copied, events]),
+      report.instances.map(({ id, isCoordinator, copiedBytes, eventsApplied }) => [
+        isCoordinator ? `${id} coordinator` : id,
+        bytesText(copiedBytes ?? 0),
+        countText(eventsApplied ?? 0),
+      ]),
+    );
+    assert.equal(await page.getByText('no answer within 5000 ms').count(), 1);
+    assert.equal(await page.getByText('131 of 230 copied').count(), 1);
+    assert.equal(await page.getByText('Building indexes: 12 of 41').count(), 1);
+    assert.equal(await page.locator('.collections > li').count(), 12);
+    await page.getByRole('button', { name: 'Show 88 more' }).click();
+    assert.equal(await page.locator('.collections > li').count(), 100);
+    source.change(key, { phase: 'Committed', canCommit: false });
+    await page.locator('.title .pill', { hasText: 'Committed' }).waitFor();
+    source.syncs.delete(key);
+    await page.getByText('There is no such sync').waitFor();
+    // The answer that it is gone is a line in the console of the browser.
+    assert.deepEqual(
+      watched.complaints.filter((text) => !text.includes('404')),
+      [],
+    );
+  });
+
+  it('asks for the token, and says when it is another', async () => {
+    await serve(30, { token });
+    await using watched = await browser.open();
+    const { page } = watched;
+    await page.goto(`http://127.0.0.1:${server.port}/`);
+    await page.getByLabel('Token').fill('open barley');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').waitFor();
+    await watched.keepPicture('token-light');
+    await page.getByLabel('Token').fill(token);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('#list');
+    await page.reload();
+    await page.waitForSelector('#list');
+    assert.equal(
+      await page.evaluate<string>('document.cookie + JSON.stringify(localStorage)'),
+      '{}',
+    );
+  });
+
+  it('goes on by itself when the operator comes back', async () => {
+    await serve(30);
+    await using watched = await open();
+    const { page } = watched;
+    await server[Symbol.asyncDispose]();
+    await page.waitForSelector('.is-reconnecting');
+    await serve(31, { port: server.port });
+    await page.getByText('31 syncs').waitFor();
+    await page.waitForSelector('.is-live');
+  });
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`can be used by everybody: ${colorScheme}`, async function () {
+      this.timeout(300_000);
+      await serve(30);
+      const copying = keyOf('InitialCopy');
+      source.details.set(copying, {
+        ...busyDetail,
+        verifications: [{ ...differentVerification, verdict: null, phase: 'Checking' }],
+      });
+      const different = source.summaries().find(({ verifications: [first] }) => {
+        return first?.verdict === 'different';
+      });
+      assert.ok(different);
+      source.details.set(different.key, { verifications: [differentVerification] });
+      const places = { overview: '', copy: copying, different: different.key };
+      for (const [name, key] of Object.entries(places)) {
+        const hash = key === '' ? '' : `#/syncs/${key}`;
+        await using watched = await open(hash, { colorScheme });
+        assert.deepEqual(await watched.inaccessible(), [], name);
+        await watched.keepPicture(`${name}-${colorScheme}`, { isWhole: true });
+        assertQuiet(watched);
+        await using narrow = await open(hash, { colorScheme, ...phone });
+        assert.equal(await narrow.overflow(), 0, name);
+        await narrow.keepPicture(`${name}-phone-${colorScheme}`);
+      }
+    });
+  }
+});

@@ -1,0 +1,99 @@
+import type { PageInfo } from '../../dashboard/api/messages.ts';
+import type { EventView, SyncSummary } from '../../dashboard/api/sync-view.ts';
+import type { DashboardSource, SyncLook } from '../../dashboard/server/dashboard.ts';
+import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
+import type { SyncVerification } from '../api/sync-verification.ts';
+import { events } from '../kube/builtin-resources.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { objectKey, type KubeObject } from '../kube/resource.ts';
+import type { LatestStatuses } from '../operand/latest-statuses.ts';
+import type { ObjectLookup } from '../operand/object-cache.ts';
+import type { OperandStore } from '../operand/operand-store.ts';
+import { OperatorSyncLook } from './sync-look.ts';
+import { summaryOf } from './sync-summary.ts';
+
+/** What the dashboard of an operator is made from. */
+export interface OperatorSourceOptions {
+  readonly client: KubeClient;
+  readonly clusterSyncs: ObjectLookup<ClusterSync>;
+  readonly syncVerifications: ObjectLookup<SyncVerification>;
+  /** Where statuses are newer than in the API. */
+  readonly latest: LatestStatuses<ClusterSyncStatus>;
+  readonly store: OperandStore;
+  /** The namespaces that are looked after; all when empty. */
+  readonly namespaces: readonly string[];
+  /** Whether this operator does the work, and so knows the newest figures. */
+  readonly isActive: () => boolean;
+}
+
+const staleness =
+  'This operator stands by for another one: figures are as old as the status of each resource.';
+
+/** Everything the operator knows, from its caches; for one sync also what its pods and the API server say. */
+export class OperatorSource implements DashboardSource {
+  readonly #options: OperatorSourceOptions;
+
+  constructor(options: OperatorSourceOptions) {
+    this.#options = options;
+  }
+
+  page = (): PageInfo => {
+    const { namespaces, isActive } = this.#options;
+    return {
+      scope: namespaces.length === 0 ? 'all namespaces' : namespaces.join(', '),
+      staleness: isActive() ? null : staleness,
+    };
+  };
+
+  summaries = (): readonly SyncSummary[] => {
+    const { clusterSyncs, syncVerifications, latest } = this.#options;
+    const verifications = Map.groupBy(syncVerifications.list().toSorted(byName), (each) =>
+      objectKey({ namespace: each.metadata.namespace, name: each.spec.clusterSyncRef.name }),
+    );
+    return clusterSyncs
+      .list()
+      .map((sync) =>
+        summaryOf(latest.newest(sync), verifications.get(objectKey(sync.metadata)) ?? []),
+      );
+  };
+
+  look = (key: string): SyncLook => {
+    const { clusterSyncs, syncVerifications, latest, store } = this.#options;
+    return new OperatorSyncLook({
+      sync: () => {
+        const sync = clusterSyncs.get(key);
+        return sync && latest.newest(sync);
+      },
+      verifications: () =>
+        syncVerifications
+          .list()
+          .filter(({ metadata: { namespace }, spec }) => {
+            return objectKey({ namespace, name: spec.clusterSyncRef.name }) === key;
+          })
+          .toSorted(byName),
+      store,
+      eventsOf: this.#eventsOf,
+    });
+  };
+
+  #eventsOf = async (
+    { metadata: { namespace, uid } }: KubeObject,
+    signal: AbortSignal,
+  ): Promise<readonly EventView[]> => {
+    if (uid === undefined) return [];
+    const selection = { namespace, fieldSelector: `regarding.uid=${uid}` };
+    const { items } = await this.#options.client.list(events, { ...selection, signal });
+    return items.map(({ type, reason, note, regarding, series, eventTime }) => ({
+      type: type ?? 'Normal',
+      reason: reason ?? '',
+      note: note ?? '',
+      about: `${regarding?.kind ?? ''}/${regarding?.name ?? ''}`,
+      count: series?.count ?? 1,
+      at: series?.lastObservedTime ?? eventTime,
+    }));
+  };
+}
+
+function byName(one: KubeObject, other: KubeObject): number {
+  return one.metadata.name.localeCompare(other.metadata.name);
+}

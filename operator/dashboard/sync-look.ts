@@ -1,0 +1,147 @@
+import type { SyncLook } from '../../dashboard/server/dashboard.ts';
+import type { CollectionsView, EventView, MismatchView } from '../../dashboard/api/sync-view.ts';
+import type { ClusterSync } from '../api/clustersync.ts';
+import type { SyncVerification } from '../api/sync-verification.ts';
+import { instancesOf, syncerName, syncerPort } from '../clustersync/resources.ts';
+import type { KubeObject } from '../kube/resource.ts';
+import { baseUrlOf, callApi } from '../operand/http-api.ts';
+import type { OperandKind } from '../operand/names.ts';
+import type { OperandStore } from '../operand/operand-store.ts';
+import { podState } from '../operand/pod-state.ts';
+import { verifierName, verifierPodName, verifierPort } from '../verification/resources.ts';
+import { collectionsOf, detailOf, mismatchesOf } from './sync-detail.ts';
+
+/** What a look at one sync needs. */
+export interface SyncLookOptions {
+  /** As it is now. */
+  readonly sync: () => ClusterSync | undefined;
+  readonly verifications: () => readonly SyncVerification[];
+  readonly store: OperandStore;
+  /** Reads the events of an object. */
+  readonly eventsOf: (object: KubeObject, signal: AbortSignal) => Promise<readonly EventView[]>;
+}
+
+const deadlineMs = 2_000;
+/** What takes more to answer is asked for less often. */
+const seldomMs = 5_000;
+/** Of the differences so many are shown: the report has all. */
+const shownMismatches = 100;
+const shownEvents = 50;
+
+/** One ClusterSync that a page shows: what its pods alone know is asked of them. */
+export class OperatorSyncLook implements SyncLook {
+  readonly #options: SyncLookOptions;
+  #collections: CollectionsView | null = null;
+  #mismatches: ReadonlyMap<string, readonly MismatchView[]> = new Map();
+  #events: readonly EventView[] = [];
+  #askedSeldomAtMs = -Infinity;
+
+  constructor(options: SyncLookOptions) {
+    this.#options = options;
+  }
+
+  read = async (signal: AbortSignal) => {
+    const sync = this.#options.sync();
+    if (!sync) return undefined;
+    const verifications = this.#options.verifications();
+    const nowMs = performance.now();
+    const isDue = nowMs - this.#askedSeldomAtMs >= seldomMs;
+    if (isDue) this.#askedSeldomAtMs = nowMs;
+    await Promise.all([
+      this.#askForCollections(sync, signal),
+      ...(isDue
+        ? [
+            this.#askForMismatches(verifications, signal),
+            this.#askForEvents([sync, ...verifications], signal),
+          ]
+        : []),
+    ]);
+    return detailOf(sync, verifications, {
+      collections: this.#collections,
+      mismatches: this.#mismatches,
+      events: this.#events,
+    });
+  };
+
+  async #askForCollections(sync: ClusterSync, signal: AbortSignal): Promise<void> {
+    // They stay as they are once all is copied.
+    if (this.#collections !== null && sync.status?.phase !== 'InitialCopy') {
+      const { collections, copied, total } = this.#collections;
+      if (copied === total && collections.every(({ isCopied }) => isCopied)) return;
+    }
+    const pods = instancesOf(sync).map(({ podName }) => podName);
+    const operand = { kind: 'syncer', name: syncerName(sync), port: syncerPort } as const;
+    const answers = await this.#ask(sync, pods, operand, '/api/v1/collections', signal);
+    this.#collections = collectionsOf(answers) ?? this.#collections;
+  }
+
+  async #askForMismatches(
+    verifications: readonly SyncVerification[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const found = await Promise.all(
+      verifications.map(async (verification) => {
+        const { name } = verification.metadata;
+        if ((verification.status?.mismatches?.total ?? 0) === 0) return [];
+        const operand = {
+          kind: 'verifier',
+          name: verifierName(verification),
+          port: verifierPort,
+        } as const;
+        const path = `/api/v1/mismatches?limit=${shownMismatches}`;
+        const pods = [verifierPodName(verification)];
+        const [answer] = await this.#ask(verification, pods, operand, path, signal);
+        const former = this.#mismatches.get(name);
+        const list = answer === undefined ? former : mismatchesOf(answer);
+        return list ? [[name, list] as const] : [];
+      }),
+    );
+    this.#mismatches = new Map(found.flat());
+  }
+
+  async #askForEvents(objects: readonly KubeObject[], signal: AbortSignal): Promise<void> {
+    const { eventsOf } = this.#options;
+    const lists = await Promise.all(
+      objects.map(async (object) => await eventsOf(object, signal).catch(() => undefined)),
+    );
+    signal.throwIfAborted();
+    if (lists.includes(undefined)) return;
+    this.#events = lists
+      .flatMap((list) => list ?? [])
+      .sort((one, other) => other.at.localeCompare(one.at))
+      .slice(0, shownEvents);
+  }
+
+  /** The answers of those pods that have answered. */
+  async #ask(
+    owner: KubeObject,
+    podNames: readonly string[],
+    { kind, name, port }: OperandAddress,
+    path: string,
+    signal: AbortSignal,
+  ): Promise<readonly unknown[]> {
+    const { store } = this.#options;
+    const addresses = [...store.pods(owner, podNames).values()]
+      .map((pod) => podState(pod, kind))
+      .flatMap(({ process, ip }) => (process === undefined || ip === undefined ? [] : [ip]));
+    if (addresses.length === 0) return [];
+    // The API server cannot be reached now: it will be the next time.
+    const token = await store.token(owner, name, signal, true).catch(() => undefined);
+    if (token === undefined) return [];
+    const answers = await Promise.all(
+      addresses.map(async (ip) => {
+        const target = { baseUrl: baseUrlOf(ip, port), token };
+        return await callApi(target, { method: 'GET', path, deadlineMs }, signal);
+      }),
+    );
+    return answers.flatMap((answer) =>
+      answer.kind === 'answer' && answer.status === 200 ? [answer.body] : [],
+    );
+  }
+}
+
+interface OperandAddress {
+  readonly kind: OperandKind;
+  readonly name: string;
+  readonly port: number;
+}
