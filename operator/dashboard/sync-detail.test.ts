@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
+import { collectionsOf, detailOf, mismatchesOf } from './sync-detail.ts';
+import { summaryOf } from './sync-summary.ts';
+
+const nothingAsked = { collections: null, mismatches: new Map(), events: [] } as const;
+
+function syncWith(status: ClusterSyncStatus): ClusterSync {
+  const reference = (name: string) => ({ name, uriSecretRef: { name, key: 'uri' } });
+  return {
+    apiVersion: 'clustersync.dev/v1alpha1',
+    kind: 'ClusterSync',
+    metadata: { namespace: 'shop', name: 'orders' },
+    spec: {
+      ...{ source: reference('old'), destination: reference('new'), direction: 'Forward' },
+      ...{ buildIndexes: 'beforeDataCopy', enableUserWriteBlocking: false, reversible: false },
+      ...{ state: 'Running', suspend: false, syncer: { resources: {}, logLevel: 'info' } },
+      commit: {
+        ...{ mode: 'Manual', maxLagSeconds: 1, workloadsAfterCommit: 'StayAtZero' },
+        deadlineSeconds: 600,
+      },
+    },
+    status,
+  };
+}
+
+function instance(id: string, progress: Record<string, unknown>) {
+  return {
+    id,
+    pod: `orders-syncer-${id}`,
+    ready: true,
+    progress: { state: 'RUNNING', ...progress },
+  };
+}
+
+describe('the summary of a ClusterSync', () => {
+  it('adds up the changes that the instances have applied, where all say how many', () => {
+    const counts = (...events: readonly unknown[]): number | null =>
+      summaryOf(
+        syncWith({
+          instances: events.map((totalEventsApplied, index) =>
+            instance(`${index}`, { totalEventsApplied }),
+          ),
+        }),
+        [],
+      ).eventsApplied;
+    assert.equal(counts(3, 4), 7);
+    assert.equal(counts(3, null), null);
+    assert.equal(counts(), null);
+  });
+
+  it('goes from the destination to the source when the sync is reversed', () => {
+    const { source, destination } = summaryOf(syncWith({ direction: 'Reverse' }), []);
+    assert.deepEqual([source, destination], ['new', 'old']);
+  });
+});
+
+describe('the detail of a ClusterSync', () => {
+  it('has the shortest oplog, the longest way to go, and each warning once', () => {
+    const detail = detailOf(
+      syncWith({
+        coordinatorID: 'b',
+        instances: [
+          instance('a', {
+            ...{ estimatedOplogTimeRemainingSeconds: 90, estimatedSecondsToCatchUp: 4 },
+            warnings: ['one', 'two'],
+          }),
+          instance('b', {
+            ...{ estimatedOplogTimeRemainingSeconds: 60, estimatedSecondsToCatchUp: 9 },
+            ...{ warnings: ['two', 3], indexBuilding: { indexesBuilt: 1, totalIndexesToBuild: 5 } },
+          }),
+        ],
+      }),
+      [],
+      nothingAsked,
+    );
+    assert.deepEqual([detail.oplogSeconds, detail.catchUpSeconds], [60, 9]);
+    assert.deepEqual(detail.warnings, ['one', 'two']);
+    assert.deepEqual(detail.indexes, { built: 1, total: 5 });
+    assert.deepEqual(
+      detail.instances.map(({ id, isCoordinator }) => [id, isCoordinator]),
+      [
+        ['a', false],
+        ['b', true],
+      ],
+    );
+  });
+
+  it('does not know when it has caught up, where one instance does not', () => {
+    const instances = [instance('a', { estimatedSecondsToCatchUp: 4 }), instance('b', {})];
+    assert.equal(detailOf(syncWith({ instances }), [], nothingAsked).catchUpSeconds, null);
+  });
+});
+
+describe('collectionsOf', () => {
+  const part = (estimatedCopiedBytes: number, isCopied: boolean) => ({
+    ...{ total: 1, copied: isCopied ? 1 : 0 },
+    collections: [
+      { namespace: 'shop.orders', estimatedTotalBytes: 100, estimatedCopiedBytes, isCopied },
+    ],
+  });
+
+  it('counts a collection as copied when each instance has done its part', () => {
+    const view = collectionsOf([part(30, true), part(40, false)]);
+    assert.deepEqual(view, {
+      collections: [
+        { namespace: 'shop.orders', totalBytes: 100, copiedBytes: 70, isCopied: false },
+      ],
+      ...{ total: 1, copied: 0 },
+    });
+    assert.equal(collectionsOf([part(30, true), part(40, true)])?.copied, 1);
+  });
+
+  it('is nothing where no tool tells', () => {
+    assert.equal(collectionsOf([]), null);
+    assert.equal(collectionsOf([{ error: 'NotFound' }, undefined]), null);
+  });
+});
+
+describe('mismatchesOf', () => {
+  it('leaves out what documents hold, and their ids', () => {
+    const where = { namespace: 'shop.orders', kind: 'differentDocument', field: 'price' };
+    const answer = {
+      mismatches: [{ ...where, id: '{"$oid":"65a0"}', sourceValue: '1', destinationValue: '2' }],
+    };
+    assert.deepEqual(mismatchesOf(answer), [{ ...where, index: null, detail: null }]);
+  });
+});
