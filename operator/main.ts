@@ -135,7 +135,7 @@ async function openDashboard(foundation: Foundation): Promise<DashboardServer> {
       ...caches,
       client,
       latest,
-      store: new OperandStore(client, caches),
+      store: operandStoreOf(foundation),
       namespaces: watchedNamespaces(options),
       isActive: mayAct,
     }),
@@ -222,16 +222,14 @@ function settingsOf(options: OperatorOptions): OperandSettings {
 
 /** Reconciles until the signal is aborted. */
 async function lead(foundation: Foundation, leading: AbortSignal): Promise<void> {
-  const { caches, logger, client, corrections } = foundation;
+  const { caches, logger } = foundation;
   await Promise.all(
     Object.values(caches).map(async (cache) => {
       await cache.synced(leading);
     }),
   );
   logger.info('caches filled; reconciling');
-  const store = new OperandStore(client, caches, (kind) => {
-    corrections.inc({ kind });
-  });
+  const store = operandStoreOf(foundation);
   const syncs = runClusterSyncs(foundation, store, leading);
   const verifications = runVerifications(foundation, store, leading);
   const queues = { clusterSyncs: syncs.add, syncVerifications: verifications.add };
@@ -244,6 +242,12 @@ async function lead(foundation: Foundation, leading: AbortSignal): Promise<void>
   caches.pods.addHandler(onPod(queues));
   caches.leases.addHandler(onLease(syncs.add));
   await Promise.all([syncs.ended, verifications.ended]);
+}
+
+function operandStoreOf({ client, caches, corrections }: Foundation): OperandStore {
+  return new OperandStore(client, caches, (kind) => {
+    corrections.inc({ kind });
+  });
 }
 
 /** A controller that runs. */

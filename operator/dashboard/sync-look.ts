@@ -1,10 +1,11 @@
 import type { SyncLook } from '../../dashboard/server/dashboard.ts';
 import type { CollectionsView, EventView, MismatchView } from '../../dashboard/api/sync-view.ts';
-import type { ClusterSync } from '../api/clustersync.ts';
+import type { ClusterSync, OperandOptions } from '../api/clustersync.ts';
 import type { SyncVerification } from '../api/sync-verification.ts';
 import { instancesOf, syncerName, syncerPort } from '../clustersync/resources.ts';
 import type { KubeObject } from '../kube/resource.ts';
-import { baseUrlOf, callApi } from '../operand/http-api.ts';
+import { apiTrust, authorityRef, serverNameOf, serverTrust } from '../operand/api-trust.ts';
+import { apiTargetAt, callApi } from '../operand/http-api.ts';
 import type { OperandKind } from '../operand/names.ts';
 import type { OperandStore } from '../operand/operand-store.ts';
 import { podState } from '../operand/pod-state.ts';
@@ -70,7 +71,12 @@ export class OperatorSyncLook implements SyncLook {
       if (copied === total && collections.every(({ isCopied }) => isCopied)) return;
     }
     const pods = instancesOf(sync).map(({ podName }) => podName);
-    const operand = { kind: 'syncer', name: syncerName(sync), port: syncerPort } as const;
+    const operand = {
+      kind: 'syncer',
+      name: syncerName(sync),
+      port: syncerPort,
+      options: sync.spec.syncer,
+    } as const;
     const answers = await this.#ask(sync, pods, operand, '/api/v1/collections', signal);
     this.#collections = collectionsOf(answers) ?? this.#collections;
   }
@@ -87,6 +93,7 @@ export class OperatorSyncLook implements SyncLook {
           kind: 'verifier',
           name: verifierName(verification),
           port: verifierPort,
+          options: verification.spec.verifier,
         } as const;
         const path = `/api/v1/mismatches?limit=${shownMismatches}`;
         const pods = [verifierPodName(verification)];
@@ -116,7 +123,7 @@ export class OperatorSyncLook implements SyncLook {
   async #ask(
     owner: KubeObject,
     podNames: readonly string[],
-    { kind, name, port }: OperandAddress,
+    { kind, name, port, options }: OperandAddress,
     path: string,
     signal: AbortSignal,
   ): Promise<readonly unknown[]> {
@@ -128,9 +135,13 @@ export class OperatorSyncLook implements SyncLook {
     // The API server cannot be reached now: it will be the next time.
     const token = await store.token(owner, name, signal, true).catch(() => undefined);
     if (token === undefined) return [];
+    const ref = authorityRef(options);
+    const authority = ref && (await store.secretValue(owner, ref, signal).catch(() => undefined));
+    const trust = apiTrust(options, authority, serverNameOf(name, owner.metadata));
+    if (trust.kind === 'unknown') return [];
     const answers = await Promise.all(
       addresses.map(async (ip) => {
-        const target = { baseUrl: baseUrlOf(ip, port), token };
+        const target = apiTargetAt({ ip, port }, token, serverTrust(trust));
         return await callApi(target, { method: 'GET', path, deadlineMs }, signal);
       }),
     );
@@ -144,4 +155,5 @@ interface OperandAddress {
   readonly kind: OperandKind;
   readonly name: string;
   readonly port: number;
+  readonly options: OperandOptions;
 }
