@@ -319,8 +319,11 @@ describe('the operator with a sharded source, on a real API server', function ()
     );
     assert.deepEqual(status.source, { kind: 'Sharded', shards: [...ids] });
 
+    // One that runs would ask as soon as there is a router, and may commit before the shard is there.
+    await operator[Symbol.asyncDispose]();
     await source.cluster.restartRouters();
     await shardRows().insertOne({ _id: 'shard-2', host: 'shard-2/127.0.0.1:1', state: 1 });
+    operator = new RunningOperator(ground.kubeconfig);
     const stalled = await ground.untilSync(
       namespace,
       'the shard is noticed',
