@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Document } from 'mongodb';
 import { until } from '../../ground/until.ts';
 import { useReplicaSetPair } from './replica-set-pair.ts';
-import { openSession } from './verifier-session.ts';
+import { openSession, type Progress, type VerifierSession } from './verifier-session.ts';
 
 interface Row {
   readonly _id: number;
@@ -54,14 +54,22 @@ describe('a metadata store that fails now and then', function () {
         data: { ...data, appName: 'clustersync verifier' },
       });
       try {
-        // A request has a deadline, which so many failures may outlast.
         await until('writes are off', async () => {
           await session.post('writesOff');
-          return (await session.progress()).writesOff;
+          return (await progressOf(session))?.writesOff === true;
         });
-        const { mismatches } = await session.untilComplete(120_000);
+        let last: Progress | undefined;
+        await until(
+          'the verification is complete',
+          async () => {
+            last = await progressOf(session);
+            assert.equal(last?.error ?? null, null);
+            return last?.phase === 'idle' && last.verdict !== null;
+          },
+          120_000,
+        );
         assert.deepEqual(
-          mismatches.map(({ kind, namespace, id }) => [kind, namespace, id]),
+          last?.mismatches.map(({ kind, namespace, id }) => [kind, namespace, id]),
           [['missingDocument', 'shop.c7', '{"$numberInt":"19"}']],
         );
       } finally {
@@ -70,3 +78,14 @@ describe('a metadata store that fails now and then', function () {
     });
   }
 });
+
+/** Undefined where the metadata store has not answered within the time that a request has: so many failures may outlast it. */
+async function progressOf(session: VerifierSession): Promise<Progress | undefined> {
+  const { status, body } = await session.get('/api/v1/progress');
+  if (status === 503) {
+    assert.match(String(body['error']), /^ClusterUnreachable: the metadata store/);
+    return undefined;
+  }
+  assert.equal(status, 200, JSON.stringify(body));
+  return (body as unknown as { readonly progress: Progress }).progress;
+}
