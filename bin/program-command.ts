@@ -177,10 +177,15 @@ function personalFlags(name: string, row: OptionRow): readonly Option[] {
   }
   const notes = [
     ...(row.default === undefined ? [] : [`default: ${row.default}`]),
+    ...(row.preset === undefined ? [] : [`${row.preset} where none is given`]),
     ...rangeOf(row),
   ];
   const text = `${row.description}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}`;
-  const option = new Option(`${flag} <${row.valueName ?? row.type}>`, text);
+  const value = row.valueName ?? row.type;
+  const option =
+    row.preset === undefined
+      ? new Option(`${flag} <${value}>`, text)
+      : new Option(`${flag} [${value}]`, text).preset(row.preset);
   const file = 'the same, read from a file';
   return [
     row.choices ? option.choices(row.choices) : option,
