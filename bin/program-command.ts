@@ -177,7 +177,6 @@ function personalFlags(name: string, row: OptionRow): readonly Option[] {
   }
   const notes = [
     ...(row.default === undefined ? [] : [`default: ${row.default}`]),
-    ...(row.preset === undefined ? [] : [`${row.preset} where none is given`]),
     ...rangeOf(row),
   ];
   const text = `${row.description}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}`;

@@ -134,7 +134,7 @@ function outlookOf(state: RunState): Outlook {
     case 'ChangeApplication': {
       const kind = view?.sync.canCommit === true ? 'ready' : 'working';
       const message = `changes of the source are being applied; ${commitTexts[state.commit]}`;
-      return { kind, reason: phase, message };
+      return { kind, reason: kind === 'ready' ? 'InSync' : phase, message };
     }
     case 'Paused':
       return { kind: 'working', reason: phase, message: 'the sync is paused' };

@@ -9,6 +9,12 @@ import { useClusterPair } from '../syncer/cluster-pair.ts';
 
 const command = ['run', '--source-file', '{source}', '--destination-file', '{destination}'];
 
+/** Where the command says that the page is. */
+function addressIn(said: string): string {
+  const [, address = ''] = /the page that shows all this: (http:\S+)/.exec(said) ?? [];
+  return address;
+}
+
 describe('the page of clustersync run --web, with real deployments and in Chromium', function () {
   this.timeout(180_000);
   const pair = useClusterPair();
@@ -43,8 +49,7 @@ describe('the page of clustersync run --web, with real deployments and in Chromi
   it('shows what the API says, follows it to the verdict, and keeps that when the command ends', async () => {
     await using cli = await run(['--web', '0'], { hasTerminal: true });
     await cli.untilSays(/the page that shows all this: http:\S+/);
-    const said = await cli.output();
-    const [, address = ''] = /the page that shows all this: (http:\S+)/.exec(said) ?? [];
+    const address = addressIn(await cli.output());
     await using watched = await browser.open();
     const { page } = watched;
     await page.goto(address);
@@ -81,7 +86,7 @@ describe('the page of clustersync run --web, with real deployments and in Chromi
     await page.keyboard.press('Escape');
     assert.equal(new URL(page.url()).hash, '#/syncs/run/migration');
     assert.deepEqual(await watched.inaccessible(), []);
-    assert.deepEqual(watched.complaints, []);
+    assert.equal(watched.complaints.join('\n'), '');
     await watched.keepPicture('run-ready', { isWhole: true });
 
     cli.type('commit\r');
@@ -98,6 +103,21 @@ describe('the page of clustersync run --web, with real deployments and in Chromi
     const hosts = new Set(watched.requests.map(({ host }) => host));
     assert.deepEqual([...hosts], [new URL(address).host]);
     await pair.assertEqual();
+  });
+
+  it('says that the command was told to end, and that the sync is paused', async () => {
+    await using cli = await run(['--web', '0', '--no-verify'], { hasTerminal: true });
+    await cli.untilSays(/the page that shows all this: http:\S+/);
+    await using watched = await browser.open();
+    const { page } = watched;
+    await page.goto(addressIn(await cli.output()));
+    await page.locator('.title .pill', { hasText: 'Ready to commit' }).waitFor();
+    await page.getByText('unless the command was given --no-verify').waitFor();
+    cli.type('\u0003');
+    assert.equal((await cli.end()).exitCode, 130, await cli.output());
+    await page.getByText('paused; the same command goes on with it').waitFor();
+    await page.locator('.title .pill', { hasText: 'Paused' }).waitFor();
+    await page.getByText('The command has ended').waitFor();
   });
 
   it('is refused before anything begins where its port is taken', async () => {
