@@ -48,9 +48,10 @@ function commandsOf(command: Command, path: string): CompletionCommand[] {
   ];
 }
 
-function flagOf({ long, short, required, optional, argChoices, flags }: Option): CompletionFlag {
+function flagOf({ long, short, required, argChoices, flags }: Option): CompletionFlag {
   const name = long ?? short ?? '';
   if (argChoices) return { name, value: argChoices };
   if (/<(path|file)>$/.test(flags)) return { name, value: 'file' };
-  return { name, value: required || optional ? 'any' : 'none' };
+  // After a flag that can do without a value another flag may come.
+  return { name, value: required ? 'any' : 'none' };
 }

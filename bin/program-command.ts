@@ -180,7 +180,11 @@ function personalFlags(name: string, row: OptionRow): readonly Option[] {
     ...rangeOf(row),
   ];
   const text = `${row.description}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}`;
-  const option = new Option(`${flag} <${row.valueName ?? row.type}>`, text);
+  const value = row.valueName ?? row.type;
+  const option =
+    row.preset === undefined
+      ? new Option(`${flag} <${value}>`, text)
+      : new Option(`${flag} [${value}]`, text).preset(row.preset);
   const file = 'the same, read from a file';
   return [
     row.choices ? option.choices(row.choices) : option,

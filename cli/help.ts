@@ -13,6 +13,9 @@ Examples:
   Move everything; ask before the commit:
     $ clustersync run --source-file old.txt --destination-file new.txt
 
+  Watch it in a browser as well:
+    $ clustersync run --source-file old.txt --destination-file new.txt --web
+
   Move a part, without a terminal, and keep the summary:
     $ export CLUSTERSYNC_SOURCE=mongodb://... CLUSTERSYNC_DESTINATION=mongodb://...
     $ clustersync run --include-namespaces shop,depot.orders --commit-when-caught-up --output json > summary.json

@@ -10,6 +10,8 @@ export interface OptionRow {
   readonly valueName?: string;
   readonly default?: string | number | boolean;
   readonly required?: boolean;
+  /** The value of the flag where it is given without one; only in commands for people. */
+  readonly preset?: string | number;
   readonly choices?: readonly string[];
   /** Of a number: the least and the largest that is allowed. */
   readonly range?: readonly [number, number];

@@ -14,6 +14,7 @@ import { Programs } from './programs.ts';
 import { reachBoth, type Sides } from './reach.ts';
 import { startBodyOf, type StartBody } from './start-body.ts';
 import { summaryOf, summaryText } from './summary.ts';
+import type { RunPage } from './web/run-page.ts';
 
 /** How long a pause may take when the command is told to end: less than the shutdown of a program. */
 const pauseDeadlineMs = 20_000;
@@ -26,6 +27,8 @@ interface Run {
   readonly instances: Instances;
   readonly programs: Programs;
   readonly screen: Screen;
+  /** Where --web is given. */
+  readonly page: RunPage | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -36,7 +39,7 @@ interface Run {
  */
 export async function runMigration(
   options: RunOptions,
-  _logger: Logger,
+  logger: Logger,
   signal: AbortSignal,
 ): Promise<number> {
   using screen = new Screen();
@@ -51,13 +54,38 @@ export async function runMigration(
         screen.step(text, 'warning');
       },
     });
-    const instances = await programs.startSyncers(topologies.source, signal);
-    const run: Run = { options, body, topologies, instances, programs, screen, signal };
-    return options.dryRun ? await tryOut(run) : await carryOut(run);
+    await using page = await servePage(options, topologies, screen, logger);
+    try {
+      const instances = await programs.startSyncers(topologies.source, signal);
+      page?.ask(instances);
+      const run: Run = { options, body, topologies, instances, programs, screen, page, signal };
+      return options.dryRun ? await tryOut(run) : await carryOut(run);
+    } catch (error) {
+      if (!signal.aborted) page?.fail(error);
+      throw error;
+    }
   } catch (error) {
     if (!signal.aborted) throw error;
     return runExitCode.interrupted;
   }
+}
+
+/** Serves the page where it is asked for, and says where. Nothing else is loaded for it. */
+async function servePage(
+  options: RunOptions,
+  { source, destination }: Sides<Topology>,
+  screen: Screen,
+  logger: Logger,
+): Promise<RunPage | undefined> {
+  // A dry run is over before anybody could look at it.
+  if (options.web === undefined || options.dryRun) return undefined;
+  const { RunPage: page } = await import('./web/run-page.ts');
+  const names = { source: deploymentText(source), destination: deploymentText(destination) };
+  const commit = options.commitWhenCaughtUp ? 'by itself' : screen.isInteractive ? 'asks' : 'never';
+  const about = { ...names, commit, isVerified: options.verify } as const;
+  const served = await page.serve(options.web, about, logger);
+  screen.step(`the page that shows all this: ${served.url}`);
+  return served;
 }
 
 async function tryOut(run: Run): Promise<number> {
@@ -86,10 +114,10 @@ async function tryOut(run: Run): Promise<number> {
 }
 
 async function carryOut(run: Run): Promise<number> {
-  const { options, instances, programs, screen, signal } = run;
+  const { options, instances, programs, screen, page, signal } = run;
   try {
     const sync = await begin(run);
-    const migration = new Migration({ options, programs, instances, screen, signal }, sync);
+    const migration = new Migration({ options, programs, instances, screen, page, signal }, sync);
     if (!isOver(sync)) {
       await migration.follow((view) => migration.isCaughtUp(view) || isOver(view.sync));
       if (!isOver(migration.sync)) {
@@ -148,8 +176,9 @@ async function agree({ options, screen }: Run, migration: Migration): Promise<vo
 
 /** Leaves a sync that has caught up, where there is nobody to ask. */
 async function leave(run: Run): Promise<number> {
-  const { screen, instances, signal } = run;
+  const { screen, instances, page, signal } = run;
   await instances.command('pause', 'RUNNING', await instances.ready(signal), signal);
+  page?.stop('caught up, and paused: the same command with --commit-when-caught-up commits');
   screen.step(
     'caught up, and paused: this is no terminal, and --commit-when-caught-up was not given.',
     'warning',
@@ -161,16 +190,19 @@ async function leave(run: Run): Promise<number> {
 }
 
 /** Pauses a sync when the command is told to end. */
-async function pause({ instances, screen }: Run): Promise<void> {
+async function pause({ instances, screen, page }: Run): Promise<void> {
   const signal = AbortSignal.timeout(pauseDeadlineMs);
   screen.step('pausing');
   try {
     const { progress } = await instances.read(signal);
     if (progress) await instances.command('pause', 'RUNNING', progress, signal);
-    screen.step(`${endText(progress)}; the same command goes on with it`, 'warning');
+    const text = `${endText(progress)}; the same command goes on with it`;
+    screen.step(text, 'warning');
+    page?.stop(text);
   } catch (error) {
     const text = `it could not be paused (${messageOf(error)}); it has stopped all the same, and the same command goes on with it`;
     screen.step(text, 'warning');
+    page?.stop(text);
   }
 }
 

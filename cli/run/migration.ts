@@ -21,6 +21,8 @@ export interface MigrationSettings {
   readonly programs: Programs;
   readonly instances: Instances;
   readonly screen: Screen;
+  /** Is shown what the screen is shown. */
+  readonly page: { readonly show: (view: View) => void } | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -53,10 +55,11 @@ export class Migration {
    * @throws SyncError for what does not pass by itself: the sync has stopped, or the verification cannot go on.
    */
   async follow(isReached: (view: View) => boolean): Promise<void> {
-    const { screen, signal } = this.#settings;
+    const { screen, page, signal } = this.#settings;
     for (;;) {
       const view = await this.#look();
       screen.show(view);
+      page?.show(view);
       if (view.trouble === undefined && isReached(view)) return;
       await sleep(pollMs, signal);
     }

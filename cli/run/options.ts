@@ -80,6 +80,14 @@ export const runOptionTable = {
     valueName: 'form',
     description: 'form of the summary on standard output',
   },
+  web: {
+    type: 'integer',
+    preset: 8081,
+    range: [0, 65_535],
+    valueName: 'port',
+    description:
+      'serve a page that shows all this in a browser, at this port of the loopback interface; 0 for any free one',
+  },
   logFile: {
     type: 'string',
     valueName: 'file',

@@ -7,6 +7,10 @@ import { harmless } from '../render/width.ts';
 /** Differences that the text names. */
 const maxNamed = 10;
 
+/** Prints all differences that the verification of a migration has found. */
+export const reportCommand =
+  'clustersync verifier report --metaURIFile <file with the destination> --verification run';
+
 /** The end of a migration. */
 export interface Summary {
   readonly state: string;
@@ -89,7 +93,7 @@ function nextStep(verdict: Summary['verdict']): string {
   if (verdict === 'different') {
     return [
       'Do not use the destination before you know why. All differences:',
-      '  clustersync verifier report --metaURIFile <file with the destination> --verification run',
+      `  ${reportCommand}`,
     ].join('\n');
   }
   return 'Let the applications use the destination; then drop clustersync_internal and clustersync_verifier there.';

@@ -4,6 +4,8 @@ export interface SyncSummary {
   readonly key: string;
   readonly namespace: string;
   readonly name: string;
+  /** Who carries it out, and so who is to be told to commit: an operator, or `clustersync run`. */
+  readonly carriedOutBy: 'operator' | 'run';
   /** As in `kubectl get clustersyncs`. */
   readonly phase: string;
   /** What people call the two deployments, from where to where. */

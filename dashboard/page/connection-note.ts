@@ -10,12 +10,15 @@ const words: Readonly<Record<Connection, string>> = {
   refused: 'Too many pages are open',
 };
 
-/** Whether what is shown is of now. */
-export function connectionNote(connection: Connection): ComponentChild {
+/** Whether what is shown is of now. @param others - words in place of the usual ones. */
+export function connectionNote(
+  connection: Connection,
+  others: Partial<typeof words> = {},
+): ComponentChild {
   return h(
     'span',
     { class: `connection is-${connection}`, role: 'status' },
     h('span', { class: 'dot', 'aria-hidden': 'true' }),
-    words[connection],
+    others[connection] ?? words[connection],
   );
 }

@@ -3,9 +3,13 @@ import type { InstanceView } from '../api/sync-view.ts';
 import { icon } from './icons.ts';
 import { bytes, card, count, empty, seconds, unknown } from './small-parts.ts';
 
+const figureHeads: readonly string[] = ['Copied', 'Lag', 'Changes applied'];
+
 /** The processes that carry a sync out. */
 export function instancesCard(instances: readonly InstanceView[]): ComponentChild {
   const ready = instances.filter(({ isReady }) => isReady).length;
+  const hasPods = instances.some(({ pod }) => pod !== null);
+  const heads = ['Instance', ...(hasPods ? ['Pod'] : []), 'State', ...figureHeads];
   return card(
     'Instances',
     instances.length > 0 && `${ready} of ${instances.length} ready`,
@@ -20,17 +24,28 @@ export function instancesCard(instances: readonly InstanceView[]): ComponentChil
             h(
               'tr',
               null,
-              ['Instance', 'Pod', 'State', 'Copied', 'Lag', 'Changes applied'].map((name, index) =>
-                h('th', { scope: 'col', class: index > 2 ? 'number' : undefined }, name),
+              heads.map((name) =>
+                h(
+                  'th',
+                  { scope: 'col', class: figureHeads.includes(name) ? 'number' : undefined },
+                  name,
+                ),
               ),
             ),
           ),
-          h('tbody', null, instances.map(instanceRows)),
+          h(
+            'tbody',
+            null,
+            instances.map((instance) => instanceRows(instance, hasPods)),
+          ),
         ),
   );
 }
 
-function instanceRows(instance: InstanceView): readonly (ComponentChild | false)[] {
+function instanceRows(
+  instance: InstanceView,
+  hasPods: boolean,
+): readonly (ComponentChild | false)[] {
   const { id, pod, isReady, isCoordinator, state, info, error } = instance;
   return [
     h(
@@ -42,17 +57,18 @@ function instanceRows(instance: InstanceView): readonly (ComponentChild | false)
         h('span', { class: 'name' }, id),
         isCoordinator && [' ', h('span', { class: 'badge' }, 'coordinator')],
       ),
-      h(
-        'td',
-        { 'data-label': 'Pod' },
+      hasPods &&
         h(
-          'span',
-          { class: `plain tone-${isReady ? 'good' : 'warning'}` },
-          icon(isReady ? 'check' : 'clock'),
-          isReady ? 'ready' : 'not ready',
+          'td',
+          { 'data-label': 'Pod' },
+          h(
+            'span',
+            { class: `plain tone-${isReady ? 'good' : 'warning'}` },
+            icon(isReady ? 'check' : 'clock'),
+            isReady ? 'ready' : 'not ready',
+          ),
+          h('span', { class: 'muted pod' }, pod ?? ''),
         ),
-        h('span', { class: 'muted pod' }, pod ?? ''),
-      ),
       h(
         'td',
         { 'data-label': 'State' },
@@ -66,7 +82,7 @@ function instanceRows(instance: InstanceView): readonly (ComponentChild | false)
       h(
         'tr',
         { key: `${id} error`, class: 'error-row' },
-        h('td', { colSpan: 6, class: 'error' }, error),
+        h('td', { colSpan: hasPods ? 6 : 5, class: 'error' }, error),
       ),
   ];
 }

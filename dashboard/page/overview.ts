@@ -16,6 +16,7 @@ import {
 import type { Icon, Tone } from '../view/phase.ts';
 import { connectionNote } from './connection-note.ts';
 import { icon } from './icons.ts';
+import { syncAddress } from './route.ts';
 import { empty } from './small-parts.ts';
 import { SyncLine } from './sync-line.ts';
 import { useListKeys } from './list-keys.ts';
@@ -69,6 +70,12 @@ export function Overview({ token, onUnauthorized }: AccessProps): ComponentChild
   useEffect(() => {
     if (connection === 'unauthorized') onUnauthorized();
   }, [connection]);
+  const [first] = rows ?? [];
+  const only = first?.carriedOutBy === 'run' ? syncAddress(first.namespace, first.name) : undefined;
+  useEffect(() => {
+    // There are no others to choose from: the list is no place of its own.
+    if (only !== undefined) location.replace(only);
+  }, [only]);
   useListKeys(rows !== undefined);
   return h(
     'div',
@@ -144,7 +151,7 @@ export function Overview({ token, onUnauthorized }: AccessProps): ComponentChild
       h('span', { class: 'muted shown', role: 'status' }, rows && countOf(shown.length, 'sync')),
     ),
     rows === undefined
-      ? h('div', { class: 'card' }, empty('Waiting for the operator…'))
+      ? h('div', { class: 'card' }, empty('Waiting for figures…'))
       : shown.length === 0
         ? h('div', { class: 'card' }, empty(emptyText(rows.length)))
         : h(

@@ -33,6 +33,7 @@ export function SyncPage({
 }: SyncPageProps): ComponentChild {
   const path = `api/v1/syncs/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/stream`;
   const { value, connection } = useStream<SyncReport>(path, token, reduce);
+  const isAlone = value?.row.carriedOutBy === 'run';
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${name} · clustersync`;
@@ -44,37 +45,41 @@ export function SyncPage({
   }, [connection]);
   useEffect(() => {
     const leave = (event: KeyboardEvent): void => {
-      if (event.key === 'Escape') location.hash = listAddress;
+      if (event.key === 'Escape' && !isAlone) location.hash = listAddress;
     };
     addEventListener('keydown', leave);
     return () => {
       removeEventListener('keydown', leave);
     };
-  }, []);
+  }, [isAlone]);
   return h(
     'div',
     { class: 'sync' },
-    h(
-      'nav',
-      { 'aria-label': 'Back' },
-      h('a', { class: 'back', href: listAddress }, icon('left'), 'All syncs'),
-    ),
+    !isAlone &&
+      h(
+        'nav',
+        { 'aria-label': 'Back' },
+        h('a', { class: 'back', href: listAddress }, icon('left'), 'All syncs'),
+      ),
     h(
       'div',
       { class: 'title' },
       h('h1', { ref: heading, tabIndex: -1 }, name),
-      h('span', { class: 'muted' }, namespace),
+      !isAlone && h('span', { class: 'muted' }, namespace),
       value && h('span', { 'aria-live': 'polite' }, pill(phaseLook(value.row))),
-      connectionNote(connection),
+      connectionNote(connection, isAlone ? runWords : {}),
     ),
     value ? body(value) : h('p', { class: 'note' }, waitingText(connection === 'missing')),
   );
 }
 
+/** Nobody is there any more when the command has ended; it can be started again. */
+const runWords = { reconnecting: 'The command has ended' } as const;
+
 function waitingText(isMissing: boolean): string {
   return isMissing
     ? 'There is no such sync: it was deleted, or has not been created yet.'
-    : 'Waiting for the operator…';
+    : 'Waiting for figures…';
 }
 
 function body(report: SyncReport): (ComponentChild | false | null)[] {
@@ -105,7 +110,7 @@ function body(report: SyncReport): (ComponentChild | false | null)[] {
     ),
     warningsCard(report.warnings),
     instancesCard(report.instances),
-    ...verificationCards(report.verifications),
+    ...verificationCards(report.verifications, row.carriedOutBy),
     h(CollectionsCard, { collections: report.collections, indexes: report.indexes }),
     eventsCard(report.events, nowMs),
     conditionsCard(report.conditions, nowMs),
@@ -124,7 +129,13 @@ function route({ source, destination, isReversed }: SyncRow): ComponentChild {
   );
 }
 
-function outlookNote({ outlook, canCommit, name, namespace }: SyncRow): ComponentChild {
+function outlookNote({
+  outlook,
+  canCommit,
+  carriedOutBy,
+  name,
+  namespace,
+}: SyncRow): ComponentChild {
   return h(
     'div',
     { class: `outlook outlook-${outlook.kind}` },
@@ -134,10 +145,11 @@ function outlookNote({ outlook, canCommit, name, namespace }: SyncRow): Componen
       null,
       h('strong', null, outlook.reason),
       ` ${outlook.message}`,
-      canCommit && [
-        ' Stop the writes of applications to the source, then commit: ',
-        h('code', null, `kubectl clustersync commit ${name} --namespace ${namespace}`),
-      ],
+      canCommit &&
+        carriedOutBy === 'operator' && [
+          ' Stop the writes of applications to the source, then commit: ',
+          h('code', null, `kubectl clustersync commit ${name} --namespace ${namespace}`),
+        ],
     ),
   );
 }

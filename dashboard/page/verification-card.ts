@@ -1,19 +1,16 @@
 import { h, type ComponentChild } from 'preact';
 import { countOf, countText } from '../../service/quantities.ts';
-import type { MismatchCount, MismatchView, VerificationView } from '../api/sync-view.ts';
+import type { MismatchCount, MismatchView, SyncRow, VerificationView } from '../api/sync-view.ts';
 import { verificationLook } from '../view/phase.ts';
 import { bar, card, empty, pill } from './small-parts.ts';
 
 /** The verifications of a sync, each with what it has found. */
-export function verificationCards(verifications: readonly VerificationView[]): ComponentChild[] {
+export function verificationCards(
+  verifications: readonly VerificationView[],
+  carriedOutBy: SyncRow['carriedOutBy'],
+): ComponentChild[] {
   if (verifications.length === 0) {
-    return [
-      card(
-        'Verification',
-        null,
-        empty('There is none: a SyncVerification that names this sync compares both sides.'),
-      ),
-    ];
+    return [card('Verification', null, empty(noneTexts[carriedOutBy]))];
   }
   return verifications.map((verification) =>
     card(
@@ -25,6 +22,11 @@ export function verificationCards(verifications: readonly VerificationView[]): C
     ),
   );
 }
+
+const noneTexts: Readonly<Record<SyncRow['carriedOutBy'], string>> = {
+  operator: 'There is none: a SyncVerification that names this sync compares both sides.',
+  run: 'There is none yet: it begins when all is copied, unless the command was given --no-verify.',
+};
 
 function progress({
   name,

@@ -126,6 +126,23 @@ describe('the server of the dashboard', () => {
     }
   });
 
+  it('tells all pages at once what comes right before the end', async () => {
+    const streams = ['/api/v1/syncs/stream', '/api/v1/syncs/shop/orders/stream'].map(eventsOf);
+    await Promise.all(streams.map(next));
+    summaries = [summaryOf('orders', 7)];
+    await server.tellAll(AbortSignal.timeout(5_000));
+    await server[Symbol.asyncDispose]();
+    for (const events of streams) {
+      const told: string[] = [];
+      let event = await next(events);
+      while (event !== undefined) {
+        told.push(JSON.stringify(event.data));
+        event = await next(events);
+      }
+      assert.match(told.join('\n'), /"lagSeconds":7/);
+    }
+  });
+
   it('ends all streams when it is closed', async () => {
     const streams = ['/api/v1/syncs/stream', '/api/v1/syncs/shop/orders/stream'].map(eventsOf);
     await Promise.all(streams.map(next));

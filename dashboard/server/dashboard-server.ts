@@ -22,6 +22,8 @@ export interface DashboardOptions {
 /** A dashboard that listens. Disposing of it ends all that is under way. */
 export interface DashboardServer extends AsyncDisposable {
   readonly port: number;
+  /** Tells all open pages how things are now. Rejects with the signal's reason alone. */
+  readonly tellAll: (signal: AbortSignal) => Promise<void>;
 }
 
 const loopback = /^(127(\.\d{1,3}){3}|::1|localhost)$/;
@@ -66,6 +68,9 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   logger.info({ host, port: address.port }, 'dashboard listening');
   return {
     port: address.port,
+    tellAll: async (signal) => {
+      await dashboard.tellAll(signal);
+    },
     [Symbol.asyncDispose]: async () => {
       const closed = new Promise<void>((resolve) => {
         server.close(() => {

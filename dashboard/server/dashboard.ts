@@ -41,6 +41,7 @@ interface SyncReader {
 
 /** A sync that pages show, and the pages. */
 interface Focus {
+  readonly look: SyncLook;
   readonly readers: Set<SyncReader>;
   readonly stop: AbortController;
 }
@@ -90,6 +91,16 @@ export class Dashboard {
       if (this.#feed.get(key) === undefined) this.#histories.delete(key);
     }
     for (const reader of this.#listReaders) this.#tell(reader, nowMs);
+  }
+
+  /** Tells all pages how things are now, whenever they were told last: what comes before the end is seen, too. */
+  async tellAll(signal: AbortSignal): Promise<void> {
+    this.tick();
+    await Promise.all(
+      Array.from(this.#focuses, async ([key, focus]) => {
+        await this.#tellFocus(key, focus, signal);
+      }),
+    );
   }
 
   snapshot(): Snapshot {
@@ -177,10 +188,11 @@ export class Dashboard {
   }
 
   #focusOn(key: string): Focus {
-    const focus: Focus = { readers: new Set(), stop: new AbortController() };
+    const look = this.#source.look(key);
+    const focus: Focus = { look, readers: new Set(), stop: new AbortController() };
     const { readers, stop } = focus;
     this.#focuses.set(key, focus);
-    const task = this.#watch(key, readers, stop.signal)
+    const task = this.#watch(key, focus)
       .catch((error: unknown) => {
         if (stop.signal.aborted) return;
         this.#logger.error({ err: error, sync: key }, 'looking at a sync failed');
@@ -193,22 +205,26 @@ export class Dashboard {
     return focus;
   }
 
-  async #watch(key: string, readers: ReadonlySet<SyncReader>, signal: AbortSignal): Promise<void> {
-    const look = this.#source.look(key);
+  async #watch(key: string, focus: Focus): Promise<void> {
+    const { signal } = focus.stop;
     for (;;) {
-      const detail = await look.read(signal);
-      const nowMs = this.#now();
-      const report = detail && this.#reportOf(key, detail);
-      for (const { stream, parts } of readers) {
-        if (!stream.isReady(nowMs)) continue;
-        const changed = report && parts.take(report);
-        if (changed) stream.send('sync', changed, nowMs);
-        else stream.beat(nowMs);
-        if (report) continue;
-        stream.send('gone', {}, nowMs);
-        stream.end();
-      }
+      await this.#tellFocus(key, focus, signal);
       await sleep(tickMs, signal);
+    }
+  }
+
+  async #tellFocus(key: string, { look, readers }: Focus, signal: AbortSignal): Promise<void> {
+    const detail = await look.read(signal);
+    const nowMs = this.#now();
+    const report = detail && this.#reportOf(key, detail);
+    for (const { stream, parts } of readers) {
+      if (!stream.isReady(nowMs)) continue;
+      const changed = report && parts.take(report);
+      if (changed) stream.send('sync', changed, nowMs);
+      else stream.beat(nowMs);
+      if (report) continue;
+      stream.send('gone', {}, nowMs);
+      stream.end();
     }
   }
 

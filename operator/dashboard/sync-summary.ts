@@ -19,6 +19,7 @@ export function summaryOf(
     key: objectKey(metadata),
     namespace: metadata.namespace ?? '',
     name: metadata.name,
+    carriedOutBy: 'operator',
     phase: status?.phase ?? 'Pending',
     source,
     destination,

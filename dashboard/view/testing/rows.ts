@@ -6,6 +6,7 @@ export function rowOf(name: string, different: Partial<SyncRow> = {}): SyncRow {
     key: `shop/${name}`,
     namespace: 'shop',
     name,
+    carriedOutBy: 'operator',
     phase: 'ChangeApplication',
     source: 'old',
     destination: 'new',

@@ -44,6 +44,7 @@ function ago(minutes: number): string {
 }
 
 const ordinary = {
+  carriedOutBy: 'operator',
   ...{ namespace: 'shop', source: 'replica-set-fra1', destination: 'atlas-eu-central' },
   ...{ isReversed: false, canCommit: false, readyInstances: '1/1', eventsApplied: null },
   ...{ startedAt: null, copiedAt: null, committedAt: null, verifications: [] },

@@ -1,0 +1,81 @@
+import type { PageInfo } from '../../../dashboard/api/messages.ts';
+import type { CollectionsView, SyncSummary } from '../../../dashboard/api/sync-view.ts';
+import type { DashboardSource, SyncLook } from '../../../dashboard/server/dashboard.ts';
+import type { Instances } from '../../api/instances.ts';
+import type { View } from '../../render/frame.ts';
+import {
+  isCopied,
+  runDetail,
+  runKey,
+  runSummary,
+  type RunEnd,
+  type RunFacts,
+  type RunState,
+} from './run-views.ts';
+
+const deadlineMs = 2_000;
+
+/** What the command knows of the one sync that it carries out. */
+export class RunSource implements DashboardSource {
+  #state: RunState;
+  #instances: Instances | undefined;
+  #collections: CollectionsView | null = null;
+  /** The sync was seen before it was copied, and before it was committed. */
+  readonly #seen = { copying: false, committing: false };
+
+  constructor(facts: RunFacts, now: Date) {
+    this.#state = {
+      ...facts,
+      beganAt: now.toISOString(),
+      ...{ copiedAt: null, committedAt: null, view: undefined, end: undefined },
+    };
+  }
+
+  /** From now on the syncers can be asked. */
+  ask(instances: Instances): void {
+    this.#instances = instances;
+  }
+
+  /** Takes how the sync is now. */
+  show(view: View, now: Date): void {
+    const { sync } = view;
+    let { copiedAt, committedAt } = this.#state;
+    if (!isCopied(sync)) this.#seen.copying = true;
+    else if (this.#seen.copying) copiedAt ??= now.toISOString();
+    if (sync.state !== 'COMMITTED') this.#seen.committing = true;
+    else if (this.#seen.committing) committedAt ??= now.toISOString();
+    this.#state = { ...this.#state, view, copiedAt, committedAt };
+  }
+
+  /** Takes why the command ends before the migration does. */
+  end(end: RunEnd): void {
+    this.#state = { ...this.#state, end };
+  }
+
+  page = (): PageInfo => ({ scope: 'clustersync run', staleness: null });
+
+  summaries = (): readonly SyncSummary[] => [runSummary(this.#state)];
+
+  look = (key: string): SyncLook => ({
+    read: async (signal) => {
+      if (key !== runKey.key) return undefined;
+      await this.#askForCollections(signal);
+      return runDetail(this.#state, this.#collections);
+    },
+  });
+
+  /** They are asked for only while somebody looks; they stay as they are once all is copied. */
+  async #askForCollections(signal: AbortSignal): Promise<void> {
+    const { view } = this.#state;
+    const known = this.#collections;
+    if (!this.#instances || !view) return;
+    if (isCopied(view.sync) && known !== null && known.copied === known.total) return;
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
+    try {
+      this.#collections = await this.#instances.collections(deadline);
+    } catch {
+      // A syncer that does not answer now will be asked again.
+      signal.throwIfAborted();
+    }
+  }
+}

@@ -1,0 +1,247 @@
+import type {
+  CollectionsView,
+  InstanceView,
+  MismatchCount,
+  MismatchView,
+  Outlook,
+  SyncDetail,
+  SyncSummary,
+  VerificationSummary,
+  VerificationView,
+} from '../../../dashboard/api/sync-view.ts';
+import { arrayOf, numberOf, objectOf, textOf, type JsonObject } from '../../api/json-fields.ts';
+import type { SyncProgress } from '../../api/combine.ts';
+import { copyInfo, type InstanceProgress } from '../../api/syncer-api.ts';
+import type { VerificationProgress } from '../../api/verifier-api.ts';
+import type { View } from '../../render/frame.ts';
+import { verificationName } from '../programs.ts';
+import { reportCommand } from '../summary.ts';
+
+/** What does not change while a migration is carried out. */
+export interface RunFacts {
+  /** What people call the two deployments. */
+  readonly source: string;
+  readonly destination: string;
+  /** How it comes to the commit when the destination has caught up. */
+  readonly commit: 'asks' | 'by itself' | 'never';
+  readonly isVerified: boolean;
+}
+
+/** A migration at a moment. */
+export interface RunState extends RunFacts {
+  /** ISO times; null where this command has not seen it. */
+  readonly beganAt: string;
+  readonly copiedAt: string | null;
+  readonly committedAt: string | null;
+  /** Undefined until the syncers have answered. */
+  readonly view: View | undefined;
+  /** Why the command ends before the migration does. */
+  readonly end: RunEnd | undefined;
+}
+
+export type RunEnd =
+  | { readonly kind: 'stopped'; readonly message: string }
+  | { readonly kind: 'failed'; readonly name: string; readonly message: string };
+
+/** The one sync that the page of a run shows: it has no name of its own. */
+export const runKey = { namespace: 'run', name: 'migration', key: 'run/migration' } as const;
+
+/** What the page shows of a migration at a glance. */
+export function runSummary(state: RunState): SyncSummary {
+  const { source, destination, beganAt, copiedAt, committedAt, view } = state;
+  const sync = view?.sync;
+  const startedAt = sync?.startedAt ?? null;
+  const isNew = startedAt === null || startedAt >= beganAt;
+  return {
+    ...{ ...runKey, carriedOutBy: 'run', source, destination, isReversed: false },
+    phase: phaseOf(state),
+    outlook: outlookOf(state),
+    percent: sync ? percentOf(sync) : null,
+    totalBytes: sync?.totalBytes ?? null,
+    copiedBytes: sync?.copiedBytes ?? null,
+    lagSeconds: sync?.lagSeconds ?? null,
+    eventsApplied: sync?.eventsApplied ?? null,
+    canCommit: sync?.canCommit === true,
+    readyInstances: null,
+    // One that was begun by an earlier command has waited for that one, not for this.
+    createdAt: isNew ? beganAt : null,
+    ...{ startedAt, copiedAt, committedAt },
+    verifications: view?.verification ? [verificationSummary(view.verification)] : [],
+  };
+}
+
+/** Everything the page shows of a migration. There are no conditions and no events without Kubernetes. */
+export function runDetail(
+  { view, end }: RunState,
+  collections: CollectionsView | null,
+): SyncDetail {
+  const sync = view?.sync;
+  const isReady = view !== undefined && view.trouble === undefined && end === undefined;
+  return {
+    instances: (sync?.instances ?? []).map((instance) =>
+      instanceView(instance, sync?.coordinatorId ?? null, isReady),
+    ),
+    collections,
+    indexes: sync?.indexes ?? null,
+    verifications: view?.verification ? [verificationView(view.verification)] : [],
+    conditions: [],
+    warnings: sync?.warnings ?? [],
+    events: null,
+    oplogSeconds: sync?.oplogSeconds ?? null,
+    catchUpSeconds: sync?.catchUpSeconds ?? null,
+  };
+}
+
+/** Whether all documents are copied. */
+export function isCopied({ canCommit, info, state }: SyncProgress): boolean {
+  return (
+    canCommit ||
+    state === 'COMMITTING' ||
+    state === 'COMMITTED' ||
+    (info !== null && info !== copyInfo)
+  );
+}
+
+function phaseOf({ view, end }: RunState): string {
+  if (end?.kind === 'failed') return 'Stalled';
+  switch (view?.sync.state) {
+    case undefined:
+    case 'IDLE':
+      return 'Starting';
+    case 'PAUSED':
+      return 'Paused';
+    case 'RUNNING':
+      if (end) return 'Paused';
+      return isCopied(view.sync) ? 'ChangeApplication' : 'InitialCopy';
+    case 'COMMITTING':
+      return 'Committing';
+    case 'COMMITTED':
+      return 'Committed';
+  }
+}
+
+function outlookOf(state: RunState): Outlook {
+  const { view, end } = state;
+  if (end?.kind === 'failed') return { kind: 'stalled', reason: end.name, message: end.message };
+  const phase = phaseOf(state);
+  if (end) return { kind: 'working', reason: phase, message: end.message };
+  if (view?.trouble !== undefined) {
+    return { kind: 'working', reason: 'TryingAgain', message: view.trouble };
+  }
+  switch (phase) {
+    case 'InitialCopy':
+      return { kind: 'working', reason: phase, message: 'the initial copy goes on' };
+    case 'ChangeApplication': {
+      const kind = view?.sync.canCommit === true ? 'ready' : 'working';
+      const message = `changes of the source are being applied; ${commitTexts[state.commit]}`;
+      return { kind, reason: kind === 'ready' ? 'InSync' : phase, message };
+    }
+    case 'Paused':
+      return { kind: 'working', reason: phase, message: 'the sync is paused' };
+    case 'Committing':
+      return { kind: 'working', reason: phase, message: 'the commit is being carried out' };
+    case 'Committed':
+      return endOutlook(state);
+    default:
+      return { kind: 'working', reason: phase, message: 'the syncers are being started' };
+  }
+}
+
+const commitTexts: Readonly<Record<RunFacts['commit'], string>> = {
+  asks: 'when the destination has caught up, the command asks in its terminal whether to commit',
+  'by itself': 'when the destination has caught up, it is committed without asking',
+  never: 'when the destination has caught up, the sync is paused: there is nobody to ask',
+};
+
+function endOutlook({ view, isVerified }: RunState): Outlook {
+  const what = 'the sync is committed';
+  if (!isVerified) {
+    return { kind: 'ready', reason: 'Committed', message: `${what}; nothing is compared` };
+  }
+  switch (view?.verification?.verdict) {
+    case 'equal':
+      return { kind: 'ready', reason: 'Equal', message: `${what}, and both sides are equal` };
+    case 'different': {
+      const message = `${what}, but the two sides differ: do not use the destination before you know why`;
+      return { kind: 'stalled', reason: 'Different', message };
+    }
+    case null:
+    case undefined:
+      return { kind: 'working', reason: 'Comparing', message: `${what}; the verdict is to come` };
+  }
+}
+
+/** 100 only when all is copied; null while it is not known how much there is. */
+function percentOf(sync: SyncProgress): number | null {
+  if (isCopied(sync)) return 100;
+  const { totalBytes, copiedBytes } = sync;
+  if (totalBytes === null) return null;
+  const share = totalBytes === 0 ? 0 : (copiedBytes ?? 0) / totalBytes;
+  return Math.min(99, Math.floor(share * 100));
+}
+
+function instanceView(
+  instance: InstanceProgress,
+  coordinatorId: string | null,
+  isReady: boolean,
+): InstanceView {
+  const { syncerId, state, info, copiedBytes, lagSeconds, eventsApplied } = instance;
+  return {
+    id: syncerId ?? 'syncer',
+    pod: null,
+    isReady,
+    isCoordinator: coordinatorId !== null && coordinatorId === syncerId,
+    ...{ state, info, copiedBytes, lagSeconds, eventsApplied },
+    error: null,
+  };
+}
+
+function verificationSummary(verification: VerificationProgress): VerificationSummary {
+  const { verdict, phase, mismatchCount } = verification;
+  const hasBegun = verdict !== null || phase !== 'idle';
+  return {
+    name: verificationName,
+    phase: verificationPhase(verification),
+    verdict,
+    mismatches: hasBegun ? mismatchCount : null,
+  };
+}
+
+/** As that of a SyncVerification. */
+function verificationPhase({ verdict, error, phase }: VerificationProgress): string {
+  if (verdict !== null) return verdict === 'equal' ? 'Succeeded' : 'Failed';
+  if (error !== null) return 'Failed';
+  return phase === 'idle' ? 'Pending' : 'Checking';
+}
+
+function verificationView(verification: VerificationProgress): VerificationView {
+  const { error, generation, documentsCompared, raw } = verification;
+  const stats = objectOf(raw['generationStats']);
+  return {
+    ...verificationSummary(verification),
+    ...{ error, generation, documentsCompared },
+    documentsDone: numberOf(stats['documentsCompared']),
+    documentsTotal: numberOf(stats['documentsTotal']),
+    kinds: countsOf(raw, 'mismatchKinds', 'kind'),
+    namespaces: countsOf(raw, 'mismatchNamespaces', 'namespace'),
+    list: arrayOf(raw['mismatches']).map((one) => mismatchView(objectOf(one))),
+    reportCommand,
+  };
+}
+
+function countsOf(raw: JsonObject, list: string, name: string): readonly MismatchCount[] {
+  return arrayOf(raw[list])
+    .map(objectOf)
+    .map((one) => ({ name: textOf(one[name]) ?? '', count: numberOf(one['count']) ?? 0 }));
+}
+
+/** Without what documents hold: `_id`s and values are left out. */
+function mismatchView(mismatch: JsonObject): MismatchView {
+  return {
+    namespace: textOf(mismatch['namespace']) ?? '',
+    kind: textOf(mismatch['kind']) ?? '',
+    index: textOf(mismatch['index']),
+    field: textOf(mismatch['field']),
+    detail: textOf(mismatch['detail']),
+  };
+}
