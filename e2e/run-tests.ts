@@ -51,7 +51,7 @@ const stages: readonly Stage[] = [
       pattern: 'e2e/**/*.integration.ts',
       // With the end-to-end tests beside, two cores are busy from the beginning to the end: more at once takes as long in all,
       // and each test so much longer that it comes to its time limits.
-      jobs: 3,
+      jobs: 2,
       first: longFiles,
     },
     // Not by npm, which takes half as long to start as mocha does.

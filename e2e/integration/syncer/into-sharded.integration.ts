@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import type { Document } from 'mongodb';
 import { createClusterClient } from '../../../mongo/cluster-client.ts';
 import { createLogger } from '../../../service/logger.ts';
 import { awaitEarlierWrites } from '../../../syncer/earlier-writes.ts';
@@ -8,18 +7,7 @@ import { commitAndWait, forward } from './cluster-pair.ts';
 import { changeShardKeys } from './changed-shard-keys.ts';
 import { slowOnShards } from './slow-commands.ts';
 import { shardingEntry, useShardedPair } from './sharded-pair.ts';
-
-interface Item extends Document {
-  _id: string | number;
-}
-
-const items = (count: number, first = 0): Item[] =>
-  Array.from({ length: count }, (_, n) => ({
-    _id: first + n,
-    k: (first + n) * 7,
-    a: { b: `text ${(first + n) % 50}` },
-    region: ['eu', 'us', 'asia'][n % 3],
-  }));
+import { byK, items, shopItems, type Item } from './shop-items.ts';
 
 describe('contract 2.4: a replica set synced into a sharded cluster', function () {
   this.timeout(120_000);
@@ -29,10 +17,7 @@ describe('contract 2.4: a replica set synced into a sharded cluster', function (
     await pair.reset();
   });
 
-  /** The collection of the source that is sharded in most tests. */
-  const source = () => pair.source.client.db('shop').collection<Item>('items');
-  const copy = () => pair.destination.client.db('shop').collection<Item>('items');
-  const byK = { sharding: { shardingEntries: [shardingEntry('shop.items', { k: 1 })] } };
+  const { source, copy } = shopItems(pair);
 
   it('shards what is listed and nothing else, and all shards have their part from the copy on', async () => {
     const shop = pair.source.client.db('shop');

@@ -3,18 +3,7 @@ import type { Document } from 'mongodb';
 import { commitAndWait, forward } from './cluster-pair.ts';
 import { refusedKeys } from './refused-shard-keys.ts';
 import { failureOf, shardingEntry, useShardedPair } from './sharded-pair.ts';
-
-interface Item extends Document {
-  _id: string | number;
-}
-
-const items = (count: number, first = 0): Item[] =>
-  Array.from({ length: count }, (_, n) => ({
-    _id: first + n,
-    k: (first + n) * 7,
-    a: { b: `text ${(first + n) % 50}` },
-    region: ['eu', 'us', 'asia'][n % 3],
-  }));
+import { byK, items, shopItems } from './shop-items.ts';
 
 describe('contract 4.1: indexes that support the shard keys of collections that are sharded', function () {
   this.timeout(120_000);
@@ -24,9 +13,7 @@ describe('contract 4.1: indexes that support the shard keys of collections that 
     await pair.reset();
   });
 
-  const source = () => pair.source.client.db('shop').collection<Item>('items');
-  const copy = () => pair.destination.client.db('shop').collection<Item>('items');
-  const byK = { sharding: { shardingEntries: [shardingEntry('shop.items', { k: 1 })] } };
+  const { source, copy } = shopItems(pair);
 
   const supporting = { ...byK.sharding, createSupportingIndexes: true };
   const indexCases: readonly (readonly [what: string, body: object, names: readonly string[]])[] = [
