@@ -9,15 +9,13 @@ import { countOnRouters } from './router-addresses.ts';
  * router, held a write of it: as long as the server takes that connection for open, the write may still come.
  */
 export class FormerConnections {
-  readonly #appName: string;
-  readonly #mark: string;
+  readonly #name: { readonly appName: string; readonly mark: string };
   #firstAskedAtMs: number | undefined;
   #areGone = false;
 
   /** @param mark - in the platform that this process's connections tell, and in no other's. */
   constructor(appName: string, mark: string) {
-    this.#appName = appName;
-    this.#mark = mark;
+    this.#name = { appName, mark };
   }
 
   /** How many of them the primary, or any router, takes for open, until they are gone once, or 30 s after it was asked for first. */
@@ -33,9 +31,5 @@ export class FormerConnections {
       : await connectionsOfOthers(askPrimary(admin), this.#name, signal);
     this.#areGone = count === 0;
     return count;
-  }
-
-  get #name(): { readonly appName: string; readonly mark: string } {
-    return { appName: this.#appName, mark: this.#mark };
   }
 }
