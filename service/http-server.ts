@@ -1,10 +1,10 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import type { Registry } from 'prom-client';
 import { requireToken } from './api-token.ts';
 import { SyncError, toSyncError } from './errors.ts';
+import { closeServer, listen, requestLimits } from './listening.ts';
 import type { Logger } from './logger.ts';
 import { followCertificate, readCertificate, type CertificateFiles } from './served-certificate.ts';
 
@@ -81,13 +81,13 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     },
     stop.signal,
   );
+  let port: number;
   try {
-    await listen(server, options);
+    port = await listen(server, options);
   } catch (error) {
     stop.abort();
     throw error;
   }
-  const { port } = server.address() as AddressInfo;
   options.logger.info(
     { host: options.host, port, ...(options.certificate && { scheme: 'https' }) },
     'listening',
@@ -95,40 +95,24 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   return {
     port,
     [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      await following;
-      const closed = new Promise<void>((resolve) => {
-        server.close(() => {
-          resolve();
-        });
+      await closeServer(server, async () => {
+        stop.abort();
+        await following;
       });
-      server.closeAllConnections();
-      await closed;
     },
   };
 }
-
-/** A slow client may not hold a connection for ever. */
-const limits = { requestTimeout: 30_000, headersTimeout: 10_000 };
 
 async function createServerFor(
   { certificate: files, logger }: HttpServerOptions,
   listener: RequestListener,
   signal: AbortSignal,
 ): Promise<{ readonly server: Server; readonly following: Promise<void> }> {
-  if (!files) return { server: createServer(limits, listener), following: Promise.resolve() };
+  if (!files)
+    return { server: createServer(requestLimits, listener), following: Promise.resolve() };
   const served = await readCertificate(files);
-  const server = createSecureServer({ ...limits, ...served }, listener);
+  const server = createSecureServer({ ...requestLimits, ...served }, listener);
   return { server, following: followCertificate({ server, files, served }, logger, signal) };
-}
-
-async function listen(server: Server, { host, port }: HttpServerOptions): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => {
-      reject(new SyncError('InvalidOption', `cannot listen on ${host}:${port}: ${error.message}`));
-    });
-    server.listen(port, host, resolve);
-  });
 }
 
 function serveHealth(options: HttpServerOptions): Koa.Middleware {

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import { requireToken } from '../../service/api-token.ts';
 import { SyncError, toSyncError } from '../../service/errors.ts';
 import { genericErrorBody } from '../../service/http-server.ts';
+import { closeServer, listen, requestLimits } from '../../service/listening.ts';
 import type { Logger } from '../../service/logger.ts';
 import { Dashboard, type DashboardSource } from './dashboard.ts';
 import { readPageFiles, type PageFiles } from './page-files.ts';
@@ -35,7 +35,7 @@ const apiPrefix = '/api/v1/syncs';
  * @throws SyncError InvalidOption when it cannot listen, or would show everything to everybody.
  */
 export async function startDashboard(options: DashboardOptions): Promise<DashboardServer> {
-  const { host, port, token, source, logger } = options;
+  const { host, token, source, logger } = options;
   if (token === undefined && !loopback.test(host)) {
     throw new SyncError(
       'InvalidOption',
@@ -51,36 +51,22 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const page = await readPageFiles();
   app.use(answer({ dashboard, page, token, logger, signal: stop.signal }));
   const handle = app.callback();
-  const server = createServer(
-    { requestTimeout: 30_000, headersTimeout: 10_000 },
-    (request, response) => {
-      void handle(request, response);
-    },
-  );
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', ({ message }) => {
-      reject(new SyncError('InvalidOption', `cannot listen on ${host}:${port}: ${message}`));
-    });
-    server.listen(port, host, resolve);
+  const server = createServer(requestLimits, (request, response) => {
+    void handle(request, response);
   });
+  const port = await listen(server, options);
   const running = dashboard.run(stop.signal);
-  const address = server.address() as AddressInfo;
-  logger.info({ host, port: address.port }, 'dashboard listening');
+  logger.info({ host, port }, 'dashboard listening');
   return {
-    port: address.port,
+    port,
     tellAll: async (signal) => {
       await dashboard.tellAll(signal);
     },
     [Symbol.asyncDispose]: async () => {
-      const closed = new Promise<void>((resolve) => {
-        server.close(() => {
-          resolve();
-        });
+      await closeServer(server, async () => {
+        stop.abort();
+        await running;
       });
-      stop.abort();
-      await running;
-      server.closeAllConnections();
-      await closed;
     },
   };
 }

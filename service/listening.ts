@@ -1,0 +1,40 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { SyncError } from './errors.ts';
+
+/** Of every HTTP server: a slow client may not hold a connection for ever. */
+export const requestLimits = { requestTimeout: 30_000, headersTimeout: 10_000 } as const;
+
+/**
+ * Lets a server listen.
+ * @param address - port 0 for any free one.
+ * @returns the port.
+ * @throws SyncError InvalidOption where it cannot.
+ */
+export async function listen(
+  server: Server,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', ({ message }) => {
+      reject(new SyncError('InvalidOption', `cannot listen on ${host}:${port}: ${message}`));
+    });
+    server.listen(port, host, resolve);
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/**
+ * Takes no more connections, and cuts those that there are when the work behind them has ended.
+ * @param endWork - ends what the server does beside its answers, or what its answers wait for.
+ */
+export async function closeServer(server: Server, endWork: () => Promise<void>): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => {
+      resolve();
+    });
+  });
+  await endWork();
+  server.closeAllConnections();
+  await closed;
+}
