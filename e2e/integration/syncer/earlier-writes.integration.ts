@@ -130,7 +130,7 @@ describe('writes that routers still have', () => {
     const logged: string[] = [];
     const logger = createLogger('syncer', 'info', (line) => logged.push(line));
     const client = ground.cluster.shardClient(shard);
-    let waiting: Promise<void>;
+    let waiting = Promise.resolve();
     const hold = await holdCommands({ client }, 'insert', 'shop.items');
     try {
       const inserts = Array.from({ length: count }, (_, _id) => ({
@@ -156,6 +156,7 @@ describe('writes that routers still have', () => {
       );
     } finally {
       await hold[Symbol.asyncDispose]();
+      await Promise.allSettled([waiting]);
     }
     await waiting;
     assert.equal(await shop.collection('items').countDocuments(), count);
@@ -165,13 +166,15 @@ describe('writes that routers still have', () => {
     it(`are waited for where a process that was killed has sent them to router ${index}`, async () => {
       const former = connect(`killed ${index}`, ground.cluster.routers[index]);
       await using destination = connect(`killed ${index}`);
-      // All connections of the former one count, those of its monitoring not.
       await assertAwaited(destination, 1, async ([insert = {}], isHeld) => {
         const inserting = runCommand(former.decoded.db('shop'), insert, { signal });
         const failed = assert.rejects(inserting);
         await isHeld;
         await former[Symbol.asyncDispose]();
         await failed;
+        await until('the router knows of the end of its other connections', async () => {
+          return (await destination.formerConnections.count(destination, signal)) === 1;
+        });
       });
     });
   }

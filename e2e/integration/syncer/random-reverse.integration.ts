@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import { RandomWorkload } from '../../ground/workload/random-workload.ts';
 import { useClusterPair } from './cluster-pair.ts';
 import { reverseThroughKills, type SideName } from './reverse-through-kills.ts';
@@ -28,11 +27,8 @@ describe('a random workload on the new deployment, and reversals', function () {
       await new RandomWorkload(pair.source.client, seed).prepare();
       await using syncer = await pair.syncer();
       await reverseThroughKills(syncer, seed, {
-        async write(name, writerSeed, signal) {
-          const workload = new RandomWorkload(side(name).client, writerSeed);
-          await workload.run(3, signal);
-          assert.ok((workload.counts['done'] ?? 0) > 20, JSON.stringify(workload.counts));
-        },
+        writers: 3,
+        workload: (name, writerSeed) => new RandomWorkload(side(name).client, writerSeed),
         slow: async (name) => await slowCommands(side(name), ['drop', 'collMod'], 20),
       });
       await pair.assertEqual();

@@ -80,7 +80,7 @@ describe('a random workload during copy and change application', function () {
         }
         await syncer.waitFor(({ canCommit }) => canCommit);
         await sleep(workloadMs, never);
-        await until('enough was written', () => (workload.counts['done'] ?? 0) > 100);
+        await until('enough was written', () => (workload.counts['done'] ?? 0) > 100, 120_000);
         if (isKilled) {
           await syncer.kill('SIGKILL');
           await syncer.restart();

@@ -1,15 +1,24 @@
 import { sleep } from '../../../service/sleep.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
+import { until } from '../../ground/until.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
 import { forward } from './cluster-pair.ts';
 
 /** The deployment that was the source first, and the other one. */
 export type SideName = 'cluster0' | 'cluster1';
 
+/** A random workload on one side. */
+interface Workload {
+  /** Operations that went through, as `done`, and that were refused. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** Writes until the signal is aborted. */
+  run(writers: number, signal: AbortSignal): Promise<unknown>;
+}
+
 /** What is done to both sides meanwhile. */
 export interface ReversalOptions {
-  /** Writes to a side until the signal is aborted. */
-  readonly write: (side: SideName, seed: number, signal: AbortSignal) => Promise<unknown>;
+  readonly writers: number;
+  readonly workload: (side: SideName, seed: number) => Workload;
   /** Makes a side slow, as the new destination of a reversal, until the result is disposed of. */
   readonly slow?: (side: SideName) => Promise<AsyncDisposable>;
 }
@@ -27,7 +36,7 @@ const never = new AbortController().signal;
 export async function reverseThroughKills(
   syncer: SyncerProcess,
   seed: number,
-  { write, slow }: ReversalOptions,
+  { writers, workload, slow }: ReversalOptions,
 ): Promise<void> {
   const chance = new SeededRandom(seed);
   const canCommit = async (): Promise<void> => {
@@ -41,16 +50,18 @@ export async function reverseThroughKills(
     await syncer.kill();
     await syncer.restart();
   };
-  /** Runs a task while a side is written to. */
+  /** Runs a task while a side is written to, however little the machine does meanwhile. */
   const writing = async (
     side: SideName,
     writerSeed: number,
     task: () => Promise<void>,
   ): Promise<void> => {
     const stop = new AbortController();
-    const written = write(side, writerSeed, stop.signal);
+    const writes = workload(side, writerSeed);
+    const written = writes.run(writers, stop.signal);
     try {
       await task();
+      await until('enough was written', () => (writes.counts['done'] ?? 0) > 20, deadlineMs);
     } finally {
       stop.abort();
       await written;
