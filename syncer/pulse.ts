@@ -2,6 +2,7 @@ import { latestWriteTime, writeNoop } from '../mongo/cluster-time.ts';
 import { isTransient } from '../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../service/errors.ts';
 import { sleep } from '../service/sleep.ts';
+import { ReshardingWatch } from './changes/resharding-watch.ts';
 import type { LiveSync } from './live-sync.ts';
 import { GrowingInterval, summaryOf } from './outlook/story.ts';
 import type { SyncContext } from './sync-context.ts';
@@ -11,13 +12,17 @@ const beatMs = 1_000;
 /** A no-op write on the source this often keeps the lag of an idle source honest. */
 const beatsPerNoop = 10;
 
+/** How often the source is asked whether collections were resharded. */
+const beatsPerReshardingLook = 5;
+
 const signOfLifeMs = 10_000;
 
 /**
  * Keeps the figures of a sync fresh until its signal is aborted: the source's latest write, no-op writes there; and the
  * sign of life in the store, beside it: a destination that is slow must not make the lag look small. Tells of the figures
  * in the log now and then.
- * @throws SyncError SupersededByOtherInstance; OplogRolledOver as soon as a copy is known to be in vain.
+ * @throws SyncError SupersededByOtherInstance; OplogRolledOver as soon as a copy is known to be in vain; ChangeNotSupported
+ *   where a collection was resharded.
  */
 export async function keepPulse(context: SyncContext, live: LiveSync): Promise<void> {
   const ended = new AbortController();
@@ -45,12 +50,14 @@ async function watchSource(context: SyncContext, live: LiveSync): Promise<void> 
   const { source, monitor, signal, logger } = context;
   let { phase } = live.current;
   let telling = new GrowingInterval(performance.now());
+  const resharding = new ReshardingWatch(context);
   for (let beats = 0; !signal.aborted; beats++) {
     await beat(context, async () => {
       if (beats % beatsPerNoop === 0) await writeNoop(source, 'lag', signal);
       monitor.latestTime = await latestWriteTime(source, signal);
       requireOplog(context, live);
       if (live.current.phase === 'changes') monitor.sampleCatchUp();
+      if (beats % beatsPerReshardingLook === 0) await resharding.look();
     });
     if (live.current.phase !== phase) {
       ({ phase } = live.current);

@@ -311,14 +311,17 @@ describe('a sharded cluster synced into one with another number of shards', func
     });
   }
 
-  it('reshardCollection without a write after it keeps the commit from being completed', async () => {
-    await halves('shop.items', 350);
-    await source().insertMany(items(100));
-    await using syncer = await pair.syncing({});
-    await admin({ reshardCollection: 'shop.items', key: { _id: 'hashed' } });
-    await syncer.commit();
-    assert.match(await failureOf(syncer), /shop\.items was resharded/);
-  });
+  for (const isCommitted of [true, false]) {
+    const what = isCommitted ? 'keeps the commit from being completed' : 'stops the sync soon';
+    it(`reshardCollection without a write after it ${what}`, async () => {
+      await halves('shop.items', 350);
+      await source().insertMany(items(100));
+      await using syncer = await pair.syncing({});
+      await admin({ reshardCollection: 'shop.items', key: { _id: 'hashed' } });
+      if (isCommitted) await syncer.commit();
+      assert.match(await failureOf(syncer), /shop\.items was resharded/);
+    });
+  }
 
   it('stops by name where a collection of the source is another one on its primary shard', async () => {
     await halves('shop.items', 350);
