@@ -52,6 +52,7 @@ const stages: readonly Stage[] = [
       // With the end-to-end tests beside, two cores are busy from the beginning to the end: more at once takes as long in all,
       // and each test so much longer that it comes to its time limits.
       jobs: 2,
+      jobsAlone: 4,
       first: longFiles,
     },
     // Not by npm, which takes half as long to start as mocha does.

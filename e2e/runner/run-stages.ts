@@ -21,8 +21,8 @@ export interface Stage {
 
 /**
  * `check`: the command passes or fails as one. `mocha`: the command takes mocha's options as additional arguments, and
- * every test counts. `mocha files`: it is run once for each file that the pattern names, `jobs` of them side by side,
- * and the output of each is shown when it has ended. The files whose paths end with those in `first` begin before the
+ * every test counts. `mocha files`: it is run once for each file that the pattern names, `jobs` of them side by side, or
+ * `jobsAlone` from when no stage beside it runs any more, and the output of each is shown when it has ended. The files whose paths end with those in `first` begin before the
  * others, in that order: what takes longest must not be left to the end.
  */
 export type Work =
@@ -32,6 +32,8 @@ export type Work =
       readonly kind: 'mocha files';
       readonly pattern: string;
       readonly jobs: number;
+      /** Not fewer than `jobs`, which it is where it is not given. */
+      readonly jobsAlone?: number;
       readonly first?: readonly string[];
     };
 
@@ -40,6 +42,12 @@ const colour = process.stdout.isTTY ? ['--color'] : [];
 const reporter = 'e2e/runner/tally-reporter.ts';
 
 type Print = (line: string) => void;
+
+interface Surroundings {
+  readonly signal: AbortSignal;
+  /** Resolves when the stages beside have ended. */
+  readonly isAlone: Promise<unknown>;
+}
 
 /** Runs the stages one after the other or side by side, prints headings and times, and returns what came out of all. */
 export async function runStages(
@@ -55,11 +63,17 @@ export async function runStages(
       for (const { name } of group) print(`\n=== ${name}: not run (${obstacle})`);
       continue;
     }
+    const ends = group.map(() => Promise.withResolvers<undefined>());
     await forEachConcurrently(group.entries(), group.length, async ([index, stage]) => {
       const run = index === 0 ? runAndPrint : runAndPrintLater;
-      const tally = await run(stage, print, signal);
-      total = addTallies(total, tally);
-      if (stage.isRequired === true && tally.failed.length > 0) obstacle = `${stage.name} failed`;
+      const others = ends.toSpliced(index, 1).map(({ promise }) => promise);
+      try {
+        const tally = await run(stage, print, { signal, isAlone: Promise.all(others) });
+        total = addTallies(total, tally);
+        if (stage.isRequired === true && tally.failed.length > 0) obstacle = `${stage.name} failed`;
+      } finally {
+        ends[index]?.resolve(undefined);
+      }
     });
   }
   return total;
@@ -76,18 +90,18 @@ function groupsOf(stages: readonly Stage[]): readonly (readonly Stage[])[] {
   return groups;
 }
 
-async function runAndPrint(stage: Stage, print: Print, signal: AbortSignal): Promise<Tally> {
+async function runAndPrint(stage: Stage, print: Print, around: Surroundings): Promise<Tally> {
   const startedAt = performance.now();
   print(headingOf(stage));
-  const tally = await runStage(stage, signal);
+  const tally = await runStage(stage, around);
   print(resultOf(stage, tally, startedAt));
   return tally;
 }
 
-async function runAndPrintLater(stage: Stage, print: Print, signal: AbortSignal): Promise<Tally> {
+async function runAndPrintLater(stage: Stage, print: Print, around: Surroundings): Promise<Tally> {
   const startedAt = performance.now();
   const { result, text } = await keepingOutput(
-    async (output) => await runStage(stage, signal, output),
+    async (output) => await runStage(stage, around, output),
   );
   // At once, so that nothing comes between.
   print(`${headingOf(stage)}\n${text}${resultOf(stage, result, startedAt)}`);
@@ -116,7 +130,11 @@ async function keepingOutput<T>(
   return { result, text: text === '' || text.endsWith('\n') ? text : `${text}\n` };
 }
 
-async function runStage(stage: Stage, signal: AbortSignal, stageOutput?: number): Promise<Tally> {
+async function runStage(
+  stage: Stage,
+  { signal, isAlone }: Surroundings,
+  stageOutput?: number,
+): Promise<Tally> {
   const limit = AbortSignal.timeout(stage.limitSeconds * 1000);
   const ended = AbortSignal.any([signal, limit]);
   const { work, name, command } = stage;
@@ -134,7 +152,7 @@ async function runStage(stage: Stage, signal: AbortSignal, stageOutput?: number)
     case 'mocha':
       return await runMocha(name, run, stageOutput === undefined ? [] : colour);
     case 'mocha files':
-      return await runFiles(stage, work, run, ended);
+      return await runFiles(stage, work, run, { signal: ended, isAlone });
   }
 }
 
@@ -157,14 +175,15 @@ async function runMocha(
 
 async function runFiles(
   { name }: Stage,
-  { pattern, jobs, first = [] }: Extract<Work, { readonly kind: 'mocha files' }>,
+  { pattern, jobs, jobsAlone = jobs, first = [] }: Extract<Work, { readonly kind: 'mocha files' }>,
   run: RunCommand,
-  signal: AbortSignal,
+  { signal, isAlone }: Surroundings,
 ): Promise<Tally> {
   const files = sortedFiles(globSync(pattern), first);
   if (files.length === 0) return { ...emptyTally, failed: [`${name}: no file is ${pattern}`] };
   let total = emptyTally;
-  await forEachConcurrently(files, jobs, async (file) => {
+  const left = files.values();
+  const runFile = async (file: string): Promise<void> => {
     if (signal.aborted) return;
     const { result, text } = await keepingOutput(
       async (output) =>
@@ -172,7 +191,12 @@ async function runFiles(
     );
     process.stdout.write(text);
     total = addTallies(total, result);
+  };
+  const begun = forEachConcurrently(left, jobs, runFile);
+  const more = Promise.race([begun, isAlone]).then(async () => {
+    await forEachConcurrently(left, jobsAlone - jobs, runFile);
   });
+  await Promise.all([begun, more]);
   return total;
 }
 

@@ -154,6 +154,41 @@ describe('the test runner', () => {
       assert.match(output, new RegExp(`${own} 1\\n((?!(one|two) [12]).*\\n)*${own} 2`));
   });
 
+  it('runs more files side by side when the stages beside have ended', async () => {
+    const files = join(folder, 'more');
+    await mkdir(files);
+    const wait = (path: string): string =>
+      `while (!existsSync(${JSON.stringify(join(files, path))}))
+         await new Promise((resolve) => setTimeout(resolve, 10));`;
+    const write = (path: string): string =>
+      `writeFileSync(${JSON.stringify(join(files, path))}, '');`;
+    const spec = (body: string): string => `
+      import { existsSync, writeFileSync } from 'node:fs';
+      it("ends", async () => { ${body} });`;
+    const isThere = JSON.stringify(join(files, 'beside'));
+    await writeFile(join(files, '1.mjs'), spec(write('1 ended')));
+    await writeFile(
+      join(files, '2.mjs'),
+      spec(`if (existsSync(${isThere})) throw new Error('late'); ${write('2 ended')}`),
+    );
+    await writeFile(join(files, '3.mjs'), spec(`${write('3')} ${wait('4')}`));
+    await writeFile(join(files, '4.mjs'), spec(`${write('4')} ${wait('3')}`));
+    const beside = check(
+      'beside',
+      `(async () => {
+         const { existsSync, writeFileSync } = require('node:fs');
+         ${wait('2 ended')} ${write('beside')}
+       })();`,
+    );
+    const pattern = join(files, '*.mjs');
+    const work: Stage['work'] = { kind: 'mocha files', pattern, jobs: 1, jobsAlone: 2 };
+    const { lastLine } = await run([
+      { ...mochaStage(), work },
+      { ...beside, isBeside: true },
+    ]);
+    assert.equal(lastLine, '5 passed, 0 failed');
+  });
+
   it('begins with the files that it is told to begin with', async () => {
     const files = join(folder, 'ordered');
     await mkdir(files);
