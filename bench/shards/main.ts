@@ -1,5 +1,5 @@
-// Measures how fast two shards are copied by one instance and by two, and how fast the copy is planned for very many, and
-// writes bench/results/shards.*.
+// Measures how fast two shards are copied and followed by one instance and by two, and how fast the copy is planned for very
+// many, and writes bench/results/shards.*.
 import { parseArgs } from 'node:util';
 import { MongoClient } from 'mongodb';
 import { startShardedCluster } from '../../e2e/ground/sharded/sharded-cluster.ts';
@@ -8,17 +8,21 @@ import { database, dataSets, documentsIn, loadDataSet } from '../copy/data-sets.
 import { usageOf, type Usage } from '../process-usage.ts';
 import { machineText, markdownTable, writeResults } from '../results.ts';
 import { median } from '../statistics.ts';
+import { measureFollowing, type FollowingResult } from './following.ts';
 import { measurePlanning } from './planning.ts';
 
 const { values } = parseArgs({
   options: {
     size: { type: 'string', default: '0.3' },
     rounds: { type: 'string', default: '3' },
+    documents: { type: 'string', default: '50000' },
     shards: { type: 'string', default: '1000' },
     chunks: { type: 'string', default: '100000' },
   },
 });
 const size = Number(values.size);
+/** The collection that is written to while it is followed. */
+const followed = 'followed';
 const [set] = dataSets;
 if (!set) throw new Error('there are no data sets');
 
@@ -28,6 +32,7 @@ interface ShardsResult {
   readonly seconds: number;
   /** Of each instance. */
   readonly tools: readonly Usage[];
+  readonly following: FollowingResult;
 }
 
 const planning = measurePlanning(Number(values.shards), Number(values.chunks));
@@ -64,9 +69,20 @@ const rows = [1, source.shards.length].map((instances) => {
     median(total).toFixed(1),
     median(each.map(({ cpuSeconds }) => cpuSeconds)).toFixed(1),
     Math.max(...each.map(({ peakMebibytes }) => peakMebibytes)).toFixed(0),
+    ...followingCells(runs.map(({ following }) => following)),
   ];
 });
-const head = ['instances', 's', 'MB/s', 'CPU s of all', 'CPU s of each', 'MiB of each'];
+const head = [
+  'instances',
+  'copy: s',
+  'MB/s',
+  'CPU s of all',
+  'CPU s of each',
+  'MiB of each',
+  'following: events/s',
+  'CPU µs an event of all',
+  'of the source, its load too',
+];
 const table = markdownTable(head, rows);
 const at = new Date().toISOString();
 const machine = machineText();
@@ -82,10 +98,24 @@ await writeResults('shards', {
 });
 console.log(`\n${table}${plan}`);
 
-/** Lets instances of these names copy the set to an empty destination. */
-async function copyBy(ids: readonly string[]): Promise<Pick<ShardsResult, 'seconds' | 'tools'>> {
+function followingCells(runs: readonly FollowingResult[]): readonly string[] {
+  const of = (figure: (run: FollowingResult) => number): string =>
+    median(runs.map(figure)).toFixed(0);
+  return [
+    of(({ events, seconds }) => events / seconds),
+    of(({ events, toolCpuSeconds }) => (toolCpuSeconds * 1e6) / events),
+    of(({ events, sourceCpuSeconds }) => (sourceCpuSeconds * 1e6) / events),
+  ];
+}
+
+/** Lets instances of these names copy the set to an empty destination, and follow a load. */
+async function copyBy(ids: readonly string[]): Promise<Omit<ShardsResult, 'instances' | 'round'>> {
   for (const name of [database, 'clustersync_internal'])
     await destinationClient.db(name).dropDatabase();
+  await sourceClient.db(database).dropCollection(followed);
+  await sourceClient
+    .db('admin')
+    .command({ shardCollection: `${database}.${followed}`, key: { _id: 'hashed' } });
   await using stack = new AsyncDisposableStack();
   const instances = await Promise.all(
     ids.map(async (id, instance) =>
@@ -124,5 +154,10 @@ async function copyBy(ids: readonly string[]): Promise<Pick<ShardsResult, 'secon
   await watched();
   const copied = await destinationClient.db(database).collection('c0').countDocuments();
   if (set && copied !== documentsIn(set, size)) throw new Error(`${copied} documents were copied`);
-  return { seconds, tools };
+  const following = await measureFollowing(source, sourceClient, instances, {
+    db: database,
+    coll: followed,
+    documents: Number(values.documents),
+  });
+  return { seconds, tools, following };
 }

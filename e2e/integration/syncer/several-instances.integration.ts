@@ -96,14 +96,17 @@ describe('several instances on one sync', function () {
     await using instances = await startInstances(pair);
     const [one, other] = instances.all;
     assert.ok(one && other);
+    assert.equal((await one.progress()).coordinatorID, null);
     await one.start(forward);
     await one.waitFor(({ warnings }) => hasWarning(warnings, `${second} has not been given start`));
+    await one.waitFor(({ coordinatorID }) => coordinatorID === first);
     assert.equal((await one.progress()).info, 'collection copy');
-    assert.deepEqual((await other.progress()).state, 'IDLE');
+    const { state, coordinatorID } = await other.progress();
+    assert.deepEqual({ state, coordinatorID }, { state: 'IDLE', coordinatorID: null });
     const refused = await other.post('start', { ...forward, buildIndexes: 'never' });
     assert.equal(refused.body['error'], 'OtherStartOptions');
     await other.start(forward);
-    await instances.waitFor(({ canCommit }) => canCommit);
+    await instances.waitFor(({ canCommit, coordinatorID: id }) => canCommit && id === first);
     assert.equal((await one.post('start', forward)).body['error'], 'InvalidStateTransition');
 
     await other.commit();
