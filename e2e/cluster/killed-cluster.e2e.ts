@@ -18,11 +18,7 @@ describe('a sync in a cluster whose parts are killed', () => {
         const slow = { command: 'insert', delayMs: 5_000 };
         await whileSlow(destination.uri('admin'), slow, async () => {
           await namespace.apply(await example('clustersync-tls.yaml'));
-          await until(
-            'documents are being copied',
-            async () => await isCopying(destination),
-            60_000,
-          );
+          await until('documents are being copied', async () => await isCopying(destination));
           const process = await incarnationOf(destination, 0);
           await killPart(migration, 'etcd');
           await killPart(migration, 'kubelet');
@@ -58,18 +54,14 @@ describe('a sync in a cluster whose parts are killed', () => {
 /** Kills a part of the cluster, and waits until what is written goes through it again. */
 async function killPart({ cluster, namespace }: Migration, part: Component): Promise<void> {
   await cluster.kill(part);
-  await until(
-    'the API server writes to etcd',
-    async () => {
-      const mark = `--overwrite=true killed=${part}`.split(' ');
-      const written = namespace.kubectl(['annotate', 'clustersync', syncName, ...mark]);
-      return await written.then(
-        () => true,
-        () => false,
-      );
-    },
-    60_000,
-  );
+  await until('the API server writes to etcd', async () => {
+    const mark = `--overwrite=true killed=${part}`.split(' ');
+    const written = namespace.kubectl(['annotate', 'clustersync', syncName, ...mark]);
+    return await written.then(
+      () => true,
+      () => false,
+    );
+  });
 }
 
 /** For the syncer and the verifier. */

@@ -18,7 +18,7 @@ describe('a sync with a pod for each shard', () => {
       assert.ok('shards' in destination);
       const servers = destination.shards.map((shard) => destination.shardClient(shard));
       const isIn = async (phase: string): Promise<void> => {
-        await until(`phase ${phase}`, async () => (await phaseOf(destination)) === phase, 60_000);
+        await until(`phase ${phase}`, async () => (await phaseOf(destination)) === phase);
       };
       const { signal } = new AbortController();
       const writer = startShopWriter(source.uri('app'), { writesPerSecond: 100, signal });

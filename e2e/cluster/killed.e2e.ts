@@ -23,11 +23,7 @@ describe('a sync whose processes are killed', () => {
         const slow = { command: 'insert', delayMs: 1_000 };
         await whileSlow(destination.uri('admin'), slow, async () => {
           await namespace.apply(await example('clustersync.yaml'));
-          await until(
-            'documents are being copied',
-            async () => await isCopying(destination),
-            60_000,
-          );
+          await until('documents are being copied', async () => await isCopying(destination));
           assert.equal(await killSyncer(migration, 'container'), 'copy');
         });
         await namespace.untilSync(syncName, 'it has caught up', hasCaughtUp);

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createGuardedFolder, type GuardedFolder } from './guarded-folder.ts';
 import { until } from './until.ts';
+import { defaultDeadlineMs } from './default-deadline.ts';
 
 const program = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.url));
 const terminalHelper = fileURLToPath(new URL('terminal.py', import.meta.url));
 
 /** Long enough for a machine that is busy with other things. */
-const deadlineMs = 60_000;
 
 /** How a command is run. */
 export interface CliOptions {
@@ -81,7 +81,7 @@ export class CliProcess implements AsyncDisposable {
           throw new Error(`it has ended with ${this.#child.exitCode} and said: ${said}`);
         return false;
       },
-      deadlineMs,
+      defaultDeadlineMs,
     );
   }
 
@@ -93,7 +93,7 @@ export class CliProcess implements AsyncDisposable {
   /** Waits for its end. @returns the exit code, and how long it has run. */
   async end(): Promise<{ readonly exitCode: number | null; readonly tookMs: number }> {
     if (this.#child.exitCode === null && this.#child.signalCode === null)
-      await once(this.#child, 'exit', { signal: AbortSignal.timeout(deadlineMs) });
+      await once(this.#child, 'exit', { signal: AbortSignal.timeout(defaultDeadlineMs) });
     return {
       exitCode: this.#child.exitCode,
       tookMs: performance.now() - this.#startedAtMs,

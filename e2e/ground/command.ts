@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { defaultDeadlineMs } from './default-deadline.ts';
 
 /** The most of a command's output that is kept, of each of its two streams: the end of it. */
 const outputLimitBytes = 16 * 1024 * 1024;
@@ -12,7 +13,7 @@ export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Kills the command and what it has started. */
   readonly signal?: AbortSignal;
-  /** How long it may take. Default 60,000. */
+  /** How long it may take. Default: {@link defaultDeadlineMs}. */
   readonly deadlineMs?: number;
   /** What it writes to standard error is also seen at once. Default false. */
   readonly showErrors?: boolean;
@@ -38,7 +39,7 @@ export async function run(
   args: readonly string[],
   options: CommandOptions = {},
 ): Promise<string> {
-  const deadlineMs = options.deadlineMs ?? 60_000;
+  const deadlineMs = options.deadlineMs ?? defaultDeadlineMs;
   const deadline = AbortSignal.timeout(deadlineMs);
   const signal = options.signal ? AbortSignal.any([options.signal, deadline]) : deadline;
   signal.throwIfAborted();

@@ -6,11 +6,11 @@ import type { ChildProcess } from 'node:child_process';
 import { sleep } from '../../service/sleep.ts';
 import { requireDocumented } from './api-document.ts';
 import { createGuardedFolder, type GuardedFolder } from './guarded-folder.ts';
+import { defaultDeadlineMs } from './default-deadline.ts';
 
 const program = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.url));
 
 /** Long enough for a machine that is busy with other things. */
-const defaultDeadlineMs = 60_000;
 
 const pollMs = 15;
 

@@ -7,11 +7,11 @@ import type { ProgressBody } from '../../verifier/api/progress.ts';
 import { requireDocumented } from './api-document.ts';
 import { createGuardedFolder, type GuardedFolder } from './guarded-folder.ts';
 import { until } from './until.ts';
+import { defaultDeadlineMs } from './default-deadline.ts';
 
 const program = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.url));
 
 /** Long enough for a machine that is busy with other things. */
-const deadlineMs = 60_000;
 
 /** What a verifier is started with: connection strings, which it reads from files, and other options by their names. */
 export interface VerifierProcessOptions {
@@ -81,7 +81,7 @@ export class VerifierProcess implements AsyncDisposable {
         this.#url = `http://127.0.0.1:${(JSON.parse(line) as { readonly port: number }).port}`;
         return true;
       },
-      deadlineMs,
+      defaultDeadlineMs,
     );
   }
 
@@ -130,7 +130,7 @@ export class VerifierProcess implements AsyncDisposable {
         if (last.error !== null) throw new Error(last.error);
         return last.verdict !== null;
       },
-      deadlineMs,
+      defaultDeadlineMs,
     );
     if (!last) throw new Error('no progress');
     return last;

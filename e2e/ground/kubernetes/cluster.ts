@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { sleep } from '../../../service/sleep.ts';
 import { CommandError, run, type CommandOptions } from '../command.ts';
+import { defaultDeadlineMs } from '../default-deadline.ts';
 
 /** A part of the cluster that can be made to fail. */
 export type Component =
@@ -21,7 +22,7 @@ export interface ResourceWaitOptions {
   /** Default `default`. */
   readonly namespace?: string;
   readonly signal?: AbortSignal;
-  /** Default 60,000. */
+  /** Default: {@link defaultDeadlineMs}. */
   readonly deadlineMs?: number;
 }
 
@@ -159,7 +160,7 @@ class CheckoutCluster implements Cluster {
     condition: string,
     options: ResourceWaitOptions = {},
   ): Promise<void> {
-    const { namespace = 'default', signal, deadlineMs = 60_000 } = options;
+    const { namespace = 'default', signal, deadlineMs = defaultDeadlineMs } = options;
     const endMs = performance.now() + deadlineMs;
     const conditions = ['create', 'delete'].includes(condition)
       ? [condition]
@@ -184,7 +185,7 @@ class CheckoutCluster implements Cluster {
     predicate: (object: unknown) => boolean,
     options: ResourceWaitOptions = {},
   ): Promise<unknown> {
-    const { namespace = 'default', signal, deadlineMs = 60_000 } = options;
+    const { namespace = 'default', signal, deadlineMs = defaultDeadlineMs } = options;
     const deadline = AbortSignal.timeout(deadlineMs);
     const stop = signal ? AbortSignal.any([signal, deadline]) : deadline;
     let last: unknown;

@@ -39,7 +39,7 @@ export interface ReplicaSetOptions {
   readonly args?: readonly string[];
   /** Ends the start, leaving nothing behind. */
   readonly signal?: AbortSignal;
-  /** Within what time it must be ready. Default 60,000. */
+  /** Within what time it must be ready. Default: {@link defaultDeadlineMs}. */
   readonly deadlineMs?: number;
 }
 

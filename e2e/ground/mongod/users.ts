@@ -1,5 +1,5 @@
 import type { MongoClient } from 'mongodb';
-import { defaultDeadlineMs } from './waiting.ts';
+import { defaultDeadlineMs } from '../default-deadline.ts';
 
 /** A password with characters that a connection string must percent-encode. */
 export const testPassword = 'p@ss/w:rd%';

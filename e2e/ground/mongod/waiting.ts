@@ -1,15 +1,13 @@
 import { MongoClient, MongoServerError, type Document } from 'mongodb';
 import { sleep } from '../../../service/sleep.ts';
-
-/** Long enough for a machine that is busy with other things. */
-export const defaultDeadlineMs = 60_000;
+import { defaultDeadlineMs } from '../default-deadline.ts';
 
 export const retryDelayMs = 50;
 
 /** For methods that wait. */
 export interface WaitOptions {
   readonly signal?: AbortSignal;
-  /** Default 60,000. */
+  /** Default: {@link defaultDeadlineMs}. */
   readonly deadlineMs?: number;
 }
 

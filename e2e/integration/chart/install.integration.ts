@@ -13,8 +13,7 @@ import { chartFolder, helm, releaseName, releaseNamespace, render } from './helm
 const signal = new AbortController().signal;
 const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-describe('the chart, on a real API server', function () {
-  this.timeout(60_000);
+describe('the chart, on a real API server', () => {
   let server: ApiServer;
   let client: KubeClient;
   let kubeconfig = '';

@@ -22,8 +22,7 @@ const executable = fileURLToPath(new URL('../../../bin/clustersync.ts', import.m
 const signal = new AbortController().signal;
 const namespace = 'migration';
 
-describe('kubectl clustersync', function () {
-  this.timeout(120_000);
+describe('kubectl clustersync', () => {
   let server: ApiServer;
   let client: KubeClient;
   let folder: GuardedFolder;
@@ -123,7 +122,7 @@ describe('kubectl clustersync', function () {
     });
     const shown = async (): Promise<string> => await readFile(join(folder.path, 'watched'), 'utf8');
     const untilShows = async (text: string): Promise<void> => {
-      await until(`it shows ${text}`, async () => (await shown()).includes(text), 60_000);
+      await until(`it shows ${text}`, async () => (await shown()).includes(text));
     };
     await untilShows('ClusterSync watched: Pending');
     await setStatus('clustersync', 'watched', { phase: 'Committed' });

@@ -13,8 +13,7 @@ interface Said {
   readonly errors: string;
 }
 
-describe('the commands to a running tool', function () {
-  this.timeout(120_000);
+describe('the commands to a running tool', () => {
   const pair = useClusterPair({ syncerRoles: 'reversing' });
   let syncer: SyncerProcess;
 

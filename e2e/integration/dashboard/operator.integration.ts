@@ -20,15 +20,12 @@ const comparing = {
   mismatchNamespaces: [{ namespace: 'shop.orders', count: 1 }],
 };
 
-describe("the operator's dashboard, with a real API server and in Chromium", function () {
-  this.timeout(120_000);
+describe("the operator's dashboard, with a real API server and in Chromium", () => {
   let browser: TestBrowser;
   let ground: OperatorGround;
   let operator: RunningOperator;
 
-  before(async function () {
-    // Where Chromium has to be installed first.
-    this.timeout(300_000);
+  before(async () => {
     browser = await TestBrowser.start();
     ground = await OperatorGround.start();
     operator = new RunningOperator(ground.kubeconfig, { dashboard: true, dashboardToken });

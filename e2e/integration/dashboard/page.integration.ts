@@ -13,15 +13,12 @@ import { MadeUpSyncs } from './made-up-syncs.ts';
 const phone = { width: 390, height: 844 } as const;
 const token = 'open sesame';
 
-describe('the page of the dashboard, in Chromium', function () {
-  this.timeout(120_000);
+describe('the page of the dashboard, in Chromium', () => {
   let browser: TestBrowser;
   let source: MadeUpSyncs;
   let server: DashboardServer;
 
-  before(async function () {
-    // Where Chromium has to be installed first.
-    this.timeout(300_000);
+  before(async () => {
     browser = await TestBrowser.start();
   });
 
@@ -202,8 +199,7 @@ describe('the page of the dashboard, in Chromium', function () {
   });
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    it(`can be used by everybody: ${colorScheme}`, async function () {
-      this.timeout(300_000);
+    it(`can be used by everybody: ${colorScheme}`, async () => {
       await serve(30);
       const copying = keyOf('InitialCopy');
       source.details.set(copying, {

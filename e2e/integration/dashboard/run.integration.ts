@@ -15,14 +15,11 @@ function addressIn(said: string): string {
   return address;
 }
 
-describe('the page of clustersync run --web, with real deployments and in Chromium', function () {
-  this.timeout(180_000);
+describe('the page of clustersync run --web, with real deployments and in Chromium', () => {
   const pair = useClusterPair();
   let browser: TestBrowser;
 
-  before(async function () {
-    // Where Chromium has to be installed first.
-    this.timeout(300_000);
+  before(async () => {
     browser = await TestBrowser.start();
   });
 

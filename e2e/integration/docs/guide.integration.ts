@@ -14,10 +14,10 @@ import {
 import { createGuardedFolder, type GuardedFolder } from '../../ground/guarded-folder.ts';
 import { until } from '../../ground/until.ts';
 import { useClusterPair } from '../syncer/cluster-pair.ts';
+import { defaultDeadlineMs } from '../../ground/default-deadline.ts';
 
 const program = fileURLToPath(new URL('../../../bin/clustersync.ts', import.meta.url));
 const guide = new URL('../../../docs/guide.md', import.meta.url);
-const deadlineMs = 60_000;
 
 /**
  * What a built checkout has: `npx clustersync`, here the sources themselves, whose build other tests run. Its name tells the guard of
@@ -31,8 +31,7 @@ const npm = `#!/bin/sh
 echo "npm $*" >>npm-calls
 `;
 
-describe('the guide without Kubernetes, each command as it stands there', function () {
-  this.timeout(300_000);
+describe('the guide without Kubernetes, each command as it stands there', () => {
   const pair = useClusterPair();
   let folder: GuardedFolder;
 
@@ -73,7 +72,7 @@ describe('the guide without Kubernetes, each command as it stands there', functi
 
   async function written(command: string): Promise<string> {
     const script = `cd '${folder.path}' && ${command}`;
-    const options = { env: env(), timeout: deadlineMs };
+    const options = { env: env(), timeout: defaultDeadlineMs };
     return (await promisify(execFile)('bash', ['-c', script], options)).stdout;
   }
 
@@ -88,7 +87,6 @@ describe('the guide without Kubernetes, each command as it stands there', functi
           ({ ok }) => ok,
           () => false,
         ),
-      deadlineMs,
     );
   }
 
@@ -98,14 +96,10 @@ describe('the guide without Kubernetes, each command as it stands there', functi
       return;
     }
     let last = '';
-    await until(
-      `${documented.command} answers ${documented.until}`,
-      async () => {
-        last = await written(documented.command);
-        return last.includes(documented.until ?? '');
-      },
-      deadlineMs,
-    );
+    await until(`${documented.command} answers ${documented.until}`, async () => {
+      last = await written(documented.command);
+      return last.includes(documented.until ?? '');
+    });
     if (documented.output !== undefined) {
       const message = `${documented.command} has written:\n${last}\nand not:\n${documented.output}`;
       assert.ok(isAsDocumented(last, documented.output), message);

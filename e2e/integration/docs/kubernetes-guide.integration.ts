@@ -9,15 +9,14 @@ import { toolPath } from '../../ground/tool-path.ts';
 import { OperatorGround, RunningOperator } from '../operator/operator-ground.ts';
 import { useClusterPair } from '../syncer/cluster-pair.ts';
 import { playPods } from './played-pods.ts';
+import { defaultDeadlineMs } from '../../ground/default-deadline.ts';
 
 const docs = new URL('../../../docs/', import.meta.url);
 
 /** The namespace that kubectl uses when none is named. */
 const namespace = 'default';
-const deadlineMs = 120_000;
 
-describe('the guide on Kubernetes, each command as it stands there', function () {
-  this.timeout(300_000);
+describe('the guide on Kubernetes, each command as it stands there', () => {
   const pair = useClusterPair();
   let ground: OperatorGround;
   let operator: RunningOperator;
@@ -58,7 +57,7 @@ describe('the guide on Kubernetes, each command as it stands there', function ()
       const { stdout } = await promisify(execFile)('bash', ['-c', command], {
         cwd: folder,
         env: { ...env, KUBECONFIG: ground.kubeconfig },
-        timeout: deadlineMs,
+        timeout: defaultDeadlineMs,
       });
       if (output === undefined) continue;
       const message = `${command} has written:\n${stdout}\nand not:\n${output}`;

@@ -94,8 +94,7 @@ const widgetDefinition = {
   },
 };
 
-describe('KubeClient, on a real API server', function () {
-  this.timeout(60_000);
+describe('KubeClient, on a real API server', () => {
   const namespace = 'default';
   const signal = new AbortController().signal;
   const registry = new Registry();

@@ -12,8 +12,7 @@ import { createLogger } from '../../../service/logger.ts';
 import { until } from '../../ground/until.ts';
 import { useApiServer } from './use-api-server.ts';
 
-describe('EventRecorder, on a real API server', function () {
-  this.timeout(60_000);
+describe('EventRecorder, on a real API server', () => {
   const namespace = 'default';
   const signal = new AbortController().signal;
   let client: KubeClient;

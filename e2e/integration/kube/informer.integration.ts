@@ -15,8 +15,7 @@ import { useApiServer } from './use-api-server.ts';
 
 const namespace = 'default';
 
-describe('Informer, on a real API server', function () {
-  this.timeout(60_000);
+describe('Informer, on a real API server', () => {
   let server: ApiServer;
   let client: KubeClient;
   let proxy: TcpProxy;

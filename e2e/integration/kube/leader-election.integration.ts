@@ -63,8 +63,7 @@ class Candidate {
   }
 }
 
-describe('LeaderElector, on a real API server', function () {
-  this.timeout(60_000);
+describe('LeaderElector, on a real API server', () => {
   const signal = new AbortController().signal;
   const candidates: Candidate[] = [];
   let server: ApiServer;

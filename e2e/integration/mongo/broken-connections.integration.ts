@@ -69,7 +69,7 @@ describe('a connection that breaks is an error that passes', () => {
       option: 'cluster0',
       appName: 'clustersync syncer syncer',
     });
-    const signal = AbortSignal.timeout(30_000);
+    const signal = AbortSignal.timeout(120_000);
     const read = async (): Promise<void> => {
       await using cursor = await RawCursor.open(cluster.raw, 'shop', { find: 'items' }, { signal });
       await cursor.next();
@@ -101,7 +101,7 @@ describe('a connection that breaks is an error that passes', () => {
       option: 'cluster0',
       appName: 'clustersync syncer syncer',
     });
-    const signal = AbortSignal.timeout(30_000);
+    const signal = AbortSignal.timeout(120_000);
     await runCommand(cluster.admin, { hello: 1 }, { signal });
     for (const proxy of proxied.proxies) proxy.strand();
     const error = await runCommand(cluster.admin, { hello: 1 }, { signal, deadlineMs: 300 }).then(
@@ -118,7 +118,7 @@ describe('a connection that breaks is an error that passes', () => {
       option: 'cluster0',
       appName: 'clustersync syncer syncer',
     });
-    const signal = AbortSignal.timeout(50_000);
+    const signal = AbortSignal.timeout(120_000);
     for (const proxy of proxied.proxies) proxy.strandAt((bytes) => bytes.includes('saslContinue'));
     const hello = async (deadlineMs: number): Promise<unknown> =>
       await runCommand(cluster.admin, { hello: 1 }, { signal, deadlineMs });

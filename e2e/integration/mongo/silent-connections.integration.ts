@@ -27,7 +27,7 @@ describe('a command on a connection that falls silent', () => {
     });
   });
   beforeEach(async () => {
-    signal = AbortSignal.timeout(50_000);
+    signal = AbortSignal.timeout(120_000);
     await admin.db('shop').dropDatabase();
     await admin
       .db('shop')

@@ -4,8 +4,7 @@ import { smallestSpec } from './custom-resources.ts';
 import { namespace, refused, RulesServer, signal } from './rules-server.ts';
 import { verificationRules } from './verification-rules.ts';
 
-describe('the rules of the custom resources, on a real API server', function () {
-  this.timeout(60_000);
+describe('the rules of the custom resources, on a real API server', () => {
   const server = RulesServer.use();
 
   describe('ClusterSync', () => {

@@ -27,8 +27,7 @@ async function customResources(): Promise<Map<string, readonly Example[]>> {
   return found;
 }
 
-describe('the examples, on a real API server', function () {
-  this.timeout(60_000);
+describe('the examples, on a real API server', () => {
   let server: ApiServer;
   useApiServer(async (started, client) => {
     server = started;

@@ -17,8 +17,7 @@ const examples = new URL('../../../docs/examples/', import.meta.url);
 const counts = { totalTasks: 1, completedTasks: 1, failedTasks: 0, metadataMismatchTasks: 0 };
 const checked = { phase: 'idle', error: null, verificationStatus: counts };
 
-describe('the examples for GitOps', function () {
-  this.timeout(60_000);
+describe('the examples for GitOps', () => {
   let ground: OperatorGround;
   let operator: RunningOperator;
 

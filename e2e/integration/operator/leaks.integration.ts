@@ -13,9 +13,7 @@ const rounds = 3;
 /** Free connections to the API server that are kept for the next request: there may be any number up to this. */
 const keptConnections = 8;
 
-describe('an operator over many lives of ClusterSyncs', function () {
-  this.timeout(150_000);
-
+describe('an operator over many lives of ClusterSyncs', () => {
   // Memory is for hours: make soak.
   it('holds no more files, connections and watches than before', async () => {
     await using ground = await OperatorGround.start();

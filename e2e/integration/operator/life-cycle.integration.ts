@@ -17,8 +17,7 @@ import { applying, committed, StandIn } from './stand-in.ts';
 
 const signal = new AbortController().signal;
 
-describe('the life cycle of a ClusterSync, on a real API server', function () {
-  this.timeout(60_000);
+describe('the life cycle of a ClusterSync, on a real API server', () => {
   let ground: OperatorGround;
   let client: KubeClient;
   let operator: RunningOperator;

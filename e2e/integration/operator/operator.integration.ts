@@ -26,8 +26,7 @@ import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
 import { applying, committed, copying, idle, StandIn } from './stand-in.ts';
 
 const signal = new AbortController().signal;
-describe('the operator, on a real API server', function () {
-  this.timeout(60_000);
+describe('the operator, on a real API server', () => {
   let ground: OperatorGround;
   let client: KubeClient;
   let operator: RunningOperator;

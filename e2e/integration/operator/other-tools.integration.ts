@@ -6,8 +6,7 @@ import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
 
 const image = 'example.dev/other-tool:1';
 
-describe('the operator with another sync tool, on a real API server', function () {
-  this.timeout(60_000);
+describe('the operator with another sync tool, on a real API server', () => {
   let ground: OperatorGround;
   let operator: RunningOperator;
 

@@ -16,8 +16,7 @@ const signal = new AbortController().signal;
 const port = 27182;
 const ids = ['shard-0', 'shard-1'] as const;
 
-describe('the operator with a sharded source, on a real API server', function () {
-  this.timeout(60_000);
+describe('the operator with a sharded source, on a real API server', () => {
   const source = useShardedCluster({ shards: 2, syncerRoles: 'source' });
   let ground: OperatorGround;
   let operator: RunningOperator;

@@ -15,8 +15,7 @@ function dataOf(certificate: Partial<IssuedCertificate>): Record<string, string>
   );
 }
 
-describe('the operator with a syncer that serves HTTPS', function () {
-  this.timeout(120_000);
+describe('the operator with a syncer that serves HTTPS', () => {
   let ground: OperatorGround;
   let operator: RunningOperator;
   let destination: ReplicaSet;

@@ -38,8 +38,7 @@ const moments: Readonly<Record<string, Moment>> = {
   },
 };
 
-describe('changes of the catalog', function () {
-  this.timeout(180_000);
+describe('changes of the catalog', () => {
   const pair = useClusterPair({ parameters: canBeSlow });
 
   for (const [when, { copyWorkers, barrier, buildIndexes = 'beforeDataCopy' }] of Object.entries(

@@ -169,8 +169,7 @@ const cases: Readonly<Record<string, ReadingCase>> = {
   },
 };
 
-describe('changes of the source while its catalog is read', function () {
-  this.timeout(180_000);
+describe('changes of the source while its catalog is read', () => {
   const pair = useClusterPair({ parameters: canBeSlow });
 
   const moments = {

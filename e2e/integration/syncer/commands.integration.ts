@@ -52,8 +52,7 @@ const taken: Readonly<Record<string, readonly Command[]>> = {
 const never = new AbortController().signal;
 const bodyOf = (command: Command): object => (command === 'start' ? reversible : {});
 
-describe('commands', function () {
-  this.timeout(120_000);
+describe('commands', () => {
   const pair = useClusterPair({ parameters: canBeSlow });
   beforeEach(async () => {
     await pair.reset();

@@ -28,5 +28,5 @@ async function workersFor(uri: string): Promise<number> {
     option: 'cluster1',
     appName: 'clustersync syncer syncer',
   });
-  return await fittingCopyWorkers(cluster, AbortSignal.timeout(20_000));
+  return await fittingCopyWorkers(cluster, AbortSignal.timeout(60_000));
 }

@@ -13,8 +13,7 @@ const moments: Readonly<Record<string, { readonly copyWorkers?: number }>> = {
   'of documents that have been read and not yet written': { copyWorkers: 60 },
 };
 
-describe('changes of documents', function () {
-  this.timeout(180_000);
+describe('changes of documents', () => {
   const pair = useClusterPair({ parameters: canBeSlow });
 
   for (const [when, { copyWorkers }] of Object.entries(moments)) {

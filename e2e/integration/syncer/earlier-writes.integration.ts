@@ -34,7 +34,7 @@ describe('writes whose connections were given up', () => {
     });
     const logged: string[] = [];
     const logger = createLogger('syncer', 'info', (line) => logged.push(line));
-    const signal = AbortSignal.timeout(50_000);
+    const signal = AbortSignal.timeout(120_000);
     const shop = destination.decoded.db('shop');
     const insert = { insert: 'items', documents: [{ text: 'late' }] };
     for (const proxy of proxied.proxies) proxy.strandAt((bytes) => bytes.includes('late'));
@@ -61,7 +61,7 @@ describe('writes whose connections were given up', () => {
     const appName = 'clustersync syncer killed';
     const connect = (): ClusterClient =>
       createClusterClient({ uri: proxied.set.uri('syncer'), option: 'cluster1', appName });
-    const signal = AbortSignal.timeout(50_000);
+    const signal = AbortSignal.timeout(120_000);
     const former = connect();
     await using destination = connect();
     const insert = { insert: 'items', documents: [{ text: 'late' }] };
@@ -89,7 +89,7 @@ describe('writes whose connections were given up', () => {
       option: 'cluster1',
       appName: 'clustersync syncer cut',
     });
-    const signal = AbortSignal.timeout(50_000);
+    const signal = AbortSignal.timeout(120_000);
     const shop = destination.decoded.db('shop');
     const insert = { insert: 'items', documents: [{ text: 'late' }] };
     await runCommand(shop, { hello: 1 }, { signal });
@@ -107,7 +107,7 @@ describe('writes that routers still have', () => {
   const ground = useShardedCluster({ shards: 1, routers: 2, parameters: canBeSlow });
   let signal: AbortSignal;
   beforeEach(() => {
-    signal = AbortSignal.timeout(50_000);
+    signal = AbortSignal.timeout(120_000);
   });
 
   /** Connects to all routers, or to one. */

@@ -25,7 +25,7 @@ describe('documents that are copied again', () => {
       });
       const context = {
         destination,
-        signal: AbortSignal.timeout(30_000),
+        signal: AbortSignal.timeout(60_000),
         logger: createLogger('syncer', 'fatal'),
         options: parseStartBody(forward),
       };

@@ -8,8 +8,7 @@ interface Row extends Document {
   readonly _id: number;
 }
 
-describe('instances of one sync that are killed in the middle of a change of the catalog', function () {
-  this.timeout(180_000);
+describe('instances of one sync that are killed in the middle of a change of the catalog', () => {
   const pair = useShardedPair(2, 2);
   const shop = () => pair.source.client.db('shop');
   const rows = (from: number, count: number): Row[] =>

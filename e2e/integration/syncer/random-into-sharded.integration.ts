@@ -23,8 +23,7 @@ const sharded = [
  * the syncer is killed, after the commit both sides are equal byte for byte, and each document is on one shard. Odd seeds
  * let the syncer live; even ones kill it during the copy, the changes and the commit.
  */
-describe('a random workload on the way into a sharded cluster', function () {
-  this.timeout(400_000);
+describe('a random workload on the way into a sharded cluster', () => {
   const pair = useShardedPair(2);
   /** What is sharded, of the names that are sometimes capped collections or views when the sync begins. */
   async function sharding(): Promise<object> {

@@ -11,8 +11,7 @@ const seeds =
     : [Number(SEED)];
 
 /** As between replica sets (random-reverse.integration.ts), with shard keys changed, collections sharded and chunks moved. */
-describe('a random workload on the new sharded cluster, and reversals', function () {
-  this.timeout(400_000);
+describe('a random workload on the new sharded cluster, and reversals', () => {
   const pair = useShardedPair(2, 2);
   beforeEach(async () => {
     await pair.reset();

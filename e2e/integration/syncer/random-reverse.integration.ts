@@ -14,8 +14,7 @@ const seeds =
  * restores its indexes and after it, and wherever the syncer is killed in the commit and the reversal: when the reversed
  * sync is committed, both sides are equal byte for byte. Then the same the other way round.
  */
-describe('a random workload on the new deployment, and reversals', function () {
-  this.timeout(400_000);
+describe('a random workload on the new deployment, and reversals', () => {
   const pair = useClusterPair({ parameters: canBeSlow });
   const side = (name: SideName) => (name === 'cluster0' ? pair.source : pair.destination);
   beforeEach(async () => {

@@ -1,8 +1,7 @@
 import { testRandomShardedWorkloads } from './random-sharded-cases.ts';
 import { useShardedPair } from './sharded-pair.ts';
 
-describe('a random workload on three shards, synced to two', function () {
-  this.timeout(400_000);
+describe('a random workload on three shards, synced to two', () => {
   testRandomShardedWorkloads(useShardedPair(2, 3), {
     'one instance': [],
     'three instances': [3, 4, 6, 10],

@@ -1,8 +1,7 @@
 import { testRandomShardedWorkloads } from './random-sharded-cases.ts';
 import { useShardedPair } from './sharded-pair.ts';
 
-describe('a random workload on two shards, synced to three', function () {
-  this.timeout(400_000);
+describe('a random workload on two shards, synced to three', () => {
   testRandomShardedWorkloads(useShardedPair(3, 2), {
     'one instance': [3, 10],
     'two instances': [4, 11, 18],

@@ -24,8 +24,7 @@ const never = new AbortController().signal;
  * The invariant: whatever is written to the source, and whenever the syncer is killed, after the commit both sides are
  * equal byte for byte. Odd seeds let the syncer live; even ones kill it during the copy, the changes and the commit.
  */
-describe('a random workload during copy and change application', function () {
-  this.timeout(120_000);
+describe('a random workload during copy and change application', () => {
   let source: ReplicaSet;
   let destination: ReplicaSet;
   let clients: readonly MongoClient[];
@@ -80,7 +79,7 @@ describe('a random workload during copy and change application', function () {
         }
         await syncer.waitFor(({ canCommit }) => canCommit);
         await sleep(workloadMs, never);
-        await until('enough was written', () => (workload.counts['done'] ?? 0) > 100, 120_000);
+        await until('enough was written', () => (workload.counts['done'] ?? 0) > 100);
         if (isKilled) {
           await syncer.kill('SIGKILL');
           await syncer.restart();

@@ -16,8 +16,7 @@ interface Item extends Document {
 const items = (count: number, first = 0): Item[] =>
   Array.from({ length: count }, (_, n) => ({ _id: first + n, k: first + n, v: 'a' }));
 
-describe('reverse between sharded clusters', function () {
-  this.timeout(120_000);
+describe('reverse between sharded clusters', () => {
   const pair = useShardedPair(2, 2);
   /** The old deployment, and the new one. */
   const old = (): ShardedGround => {

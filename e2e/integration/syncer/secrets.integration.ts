@@ -89,7 +89,7 @@ describe('contract 5: connection strings', () => {
     assertNoSecrets(JSON.stringify(body), 'an answer');
     assert.equal((await syncer.post('start', forward)).body['error'], 'ClusterUnreachable');
     await pair.source.set.restart(member);
-    await until('IDLE', async () => (await syncer.getProgress()).status === 200, 30_000);
+    await until('IDLE', async () => (await syncer.getProgress()).status === 200);
     await syncer.start(forward);
     await syncer.waitFor(({ canCommit }) => canCommit);
     assertNoSecrets(await syncer.log(), 'the log');

@@ -11,8 +11,7 @@ interface Row {
   readonly [field: string]: unknown;
 }
 
-describe('several instances on one sync', function () {
-  this.timeout(180_000);
+describe('several instances on one sync', () => {
   const pair = useShardedPair(2, 2);
   const first = 'from-0';
   const second = 'from-1';

@@ -121,13 +121,9 @@ function useShards(
 /** What progress says of a sync that has stopped for good. */
 export async function failureOf(syncer: SyncerProcess): Promise<string> {
   let failure: unknown;
-  await until(
-    'the failure of the sync',
-    async () => {
-      failure = (await syncer.getProgress()).body['error'];
-      return failure !== undefined;
-    },
-    60_000,
-  );
+  await until('the failure of the sync', async () => {
+    failure = (await syncer.getProgress()).body['error'];
+    return failure !== undefined;
+  });
   return String(failure);
 }

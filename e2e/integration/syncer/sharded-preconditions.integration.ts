@@ -70,7 +70,7 @@ describe('sharded clusters on either side', () => {
   context('readTopology', () => {
     async function topologyOf(uri: string): Promise<Topology> {
       await using client = createClusterClient({ uri, option: 'cluster0', appName: 'tests' });
-      return await readTopology(client, AbortSignal.timeout(20_000));
+      return await readTopology(client, AbortSignal.timeout(60_000));
     }
 
     it('knows a sharded cluster, its router and its shards', async () => {

@@ -4,8 +4,7 @@ import { commitAndWait } from './cluster-pair.ts';
 import { useShardedPair } from './sharded-pair.ts';
 import { slowOnShards } from './slow-commands.ts';
 
-describe('a rename on a sharded source, where one shard renames later than another', function () {
-  this.timeout(120_000);
+describe('a rename on a sharded source, where one shard renames later than another', () => {
   const pair = useShardedPair(2, 2);
 
   beforeEach(async () => {

@@ -5,8 +5,7 @@ import { refusedKeys } from './refused-shard-keys.ts';
 import { failureOf, shardingEntry, useShardedPair } from './sharded-pair.ts';
 import { byK, items, shopItems } from './shop-items.ts';
 
-describe('contract 4.1: indexes that support the shard keys of collections that are sharded', function () {
-  this.timeout(120_000);
+describe('contract 4.1: indexes that support the shard keys of collections that are sharded', () => {
   const pair = useShardedPair(3);
 
   beforeEach(async () => {

@@ -7,8 +7,7 @@ import { openSession, type VerifierSession } from './verifier-session.ts';
 /** How often a run without a fault is repeated. More: VERIFIER_RUNS=200. */
 const runs = Number(process.env['VERIFIER_RUNS'] ?? 8);
 
-describe('verifier, while both sides are written to', function () {
-  this.timeout(120_000);
+describe('verifier, while both sides are written to', () => {
   const pair = useReplicaSetPair();
 
   beforeEach(async () => {

@@ -5,8 +5,7 @@ import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-se
 import { until } from '../../ground/until.ts';
 import { openSession, verifyOnce } from './verifier-session.ts';
 
-describe('verifier, hard data and hard times', function () {
-  this.timeout(120_000);
+describe('verifier, hard data and hard times', () => {
   let sets: readonly ReplicaSet[] = [];
   let clients: readonly MongoClient[] = [];
 

@@ -19,8 +19,7 @@ interface Row extends Document {
 /** Small ranges and a low limit, so that there is much to be killed in. */
 const slowly = { partitionMebibytes: 0.05, maxBytesPerSecond: 1_500_000, workers: 2 };
 
-describe('verifier, killed', function () {
-  this.timeout(180_000);
+describe('verifier, killed', () => {
   const pair = useReplicaSetPair();
 
   beforeEach(async () => {
@@ -97,14 +96,10 @@ describe('verifier, killed', function () {
       await pair.destination.collection<Row>('few5').deleteOne({ _id: 2 });
       await pair.destination.collection<Row>('few6').deleteOne({ _id: 2 });
       await verifier.restart();
-      await until(
-        'both are seen, or the first pass is not over',
-        async () => {
-          const { generation, mismatchCount } = await verifier.progress();
-          return generation > 0 && mismatchCount > 0;
-        },
-        60_000,
-      );
+      await until('both are seen, or the first pass is not over', async () => {
+        const { generation, mismatchCount } = await verifier.progress();
+        return generation > 0 && mismatchCount > 0;
+      });
       await killAndRestart(verifier, random.below(300));
       await pair.destination.collection<Row>('few6').insertOne({ _id: 2 });
       await verifier.post('writesOff');

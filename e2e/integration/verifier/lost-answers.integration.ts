@@ -9,8 +9,7 @@ interface Row {
   readonly number: number;
 }
 
-describe('a metadata store that fails now and then', function () {
-  this.timeout(180_000);
+describe('a metadata store that fails now and then', () => {
   const pair = useReplicaSetPair({ parameters: { enableTestCommands: 1 } });
 
   before(async () => {

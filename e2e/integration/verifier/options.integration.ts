@@ -10,8 +10,7 @@ interface Row {
   readonly text?: string;
 }
 
-describe('options of the verifier', function () {
-  this.timeout(60_000);
+describe('options of the verifier', () => {
   /** The source, of three members, and the destination. */
   let sets: readonly ReplicaSet[] = [];
   let clients: readonly MongoClient[] = [];

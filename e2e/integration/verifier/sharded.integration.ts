@@ -31,8 +31,7 @@ const runs = Number(process.env['VERIFIER_RUNS'] ?? 1);
 
 const lockBusy = 46;
 
-describe('the verifier with sharded clusters', function () {
-  this.timeout(120_000);
+describe('the verifier with sharded clusters', () => {
   const deployments = useDeployments();
 
   it('finds a replica set and a sharded cluster equal, whose shard keys have indexes of their own', async () => {
@@ -381,7 +380,7 @@ describe('the verifier with sharded clusters', function () {
         const { totalTasks, completedTasks } = (await session.progress()).verificationStatus;
         return totalTasks > 0 && completedTasks === totalTasks;
       };
-      await until('the first pass is over', isOver, 60_000);
+      await until('the first pass is over', isOver);
       await wide.ground.cluster.killRouters();
       await wide.ground.cluster.restartRouters();
       await collectionOf(wide.client, 'live.many').deleteOne({ _id: 77, value: 77 });

@@ -10,8 +10,7 @@ const { EJSON } = BSON;
 
 const faults = [...documentFaults, ...catalogFaults];
 
-describe('verifier, single faults on the destination', function () {
-  this.timeout(60_000);
+describe('verifier, single faults on the destination', () => {
   let sets: readonly ReplicaSet[] = [];
   let source: MongoClient;
   let destination: MongoClient;

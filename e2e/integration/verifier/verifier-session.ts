@@ -23,7 +23,7 @@ export interface VerifierSession extends AsyncDisposable {
   text(path: string): Promise<string>;
   progress(): Promise<Progress>;
   /** Waits for the end of a verification. */
-  untilComplete(deadlineMs?: number): Promise<Progress>;
+  untilComplete(): Promise<Progress>;
 }
 
 /** Starts a verifier of all user databases on a free port. */
@@ -89,17 +89,13 @@ export async function openSession(
       assert.equal(status, 200, JSON.stringify(body));
       return (body as unknown as ProgressBody).progress;
     },
-    async untilComplete(deadlineMs = 60_000) {
+    async untilComplete() {
       let last = await session.progress();
-      await until(
-        'the verification is complete',
-        async () => {
-          last = await session.progress();
-          assert.equal(last.error, null);
-          return last.phase === 'idle' && last.verdict !== null;
-        },
-        deadlineMs,
-      );
+      await until('the verification is complete', async () => {
+        last = await session.progress();
+        assert.equal(last.error, null);
+        return last.phase === 'idle' && last.verdict !== null;
+      });
       return last;
     },
     async [Symbol.asyncDispose]() {
