@@ -20,7 +20,7 @@ function asText(written: string): string {
 }
 
 describe('clustersync run, where something is in the way', function () {
-  this.timeout(180_000);
+  this.timeout(400_000);
   const pair = useClusterPair();
 
   function files(): Record<'source' | 'destination', string> {
@@ -117,7 +117,7 @@ describe('clustersync run, where something is in the way', function () {
         const secrets = ['hunter2', encodeURIComponent(testPassword)];
         for (const secret of secrets) assert.ok(!errors.includes(secret), what);
         if (!hasTerminal) assert.equal(await cli.output(), '');
-        assert.ok(tookMs < 10_000 * (await slowness()), `${what}: ${tookMs} ms`);
+        assert.ok(tookMs < 10_000 || tookMs < 10_000 * (await slowness()), `${what}: ${tookMs} ms`);
       }
     }
     const internal = pair.destination.client.db('clustersync_internal');
