@@ -174,6 +174,7 @@ describe('the page of the dashboard, in Chromium', function () {
     await serve(30);
     const key = keyOf('Committed');
     source.details.set(key, { verifications: [differentVerification] });
+    source.change(key, { verifications: [differentVerification] });
     await using watched = await open(`#/syncs/${key}`);
     const rows = watched.page.locator('.mismatches tbody tr');
     assert.deepEqual(
@@ -184,6 +185,7 @@ describe('the page of the dashboard, in Chromium', function () {
       ],
     );
     await watched.page.getByText('The first 100 are shown.').waitFor();
+    await watched.page.getByText('Do not use the destination before you know why').waitFor();
     assertQuiet(watched);
   });
 
