@@ -21,8 +21,8 @@ import {
   reportError,
   withExitCodes,
 } from './program-command.ts';
-import { kubectlPlugin, pluginName } from './kubectl-plugin.ts';
-import { completionCommand } from './completion-command.ts';
+import { completerName, kubectlPlugin, pluginName } from './kubectl-plugin.ts';
+import { commandsOf, completionCommand } from './completion-command.ts';
 
 const clustersync = withExitCodes(new Command('clustersync'))
   .description('Moves a live MongoDB deployment to another one and proves that nothing was lost.')
@@ -133,12 +133,19 @@ const clustersync = withExitCodes(new Command('clustersync'))
     }),
   );
 
-const isPlugin = basename(process.argv[1] ?? '').startsWith(pluginName);
+const calledAs = basename(process.argv[1] ?? '');
+const isCompleter = calledAs.startsWith(completerName);
+const isPlugin = isCompleter || calledAs.startsWith(pluginName);
 const program = isPlugin ? kubectlPlugin(packageVersion()) : clustersync;
 program.addCommand(completionCommand(program));
 
 try {
-  await program.parseAsync();
+  if (isCompleter) {
+    const { kubectlCompletion } = await import('../cli/kubectl/complete.ts');
+    process.stdout.write(await kubectlCompletion(commandsOf(program), process.argv.slice(2)));
+  } else {
+    await program.parseAsync();
+  }
 } catch (error) {
   reportError(error);
   process.exitCode = 2;

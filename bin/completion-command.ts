@@ -29,11 +29,12 @@ Examples:
   $ ${name} completion fish | source      # in ~/.config/fish/config.fish`,
     )
     .action((shell: string) => {
-      process.stdout.write(scripts.get(shell)?.(name, commandsOf(program, '')) ?? '');
+      process.stdout.write(scripts.get(shell)?.(name, commandsOf(program)) ?? '');
     });
 }
 
-function commandsOf(command: Command, path: string): CompletionCommand[] {
+/** A command and all below it, as far as a shell completes them. @param path - the words that lead to it. */
+export function commandsOf(command: Command, path = ''): CompletionCommand[] {
   const below = command.commands.map((one) => ({
     one,
     path: path === '' ? one.name() : `${path} ${one.name()}`,
@@ -43,6 +44,7 @@ function commandsOf(command: Command, path: string): CompletionCommand[] {
       path,
       commands: below.map(({ one }) => one.name()),
       flags: [...command.options.map(flagOf), { name: '--help', value: 'none' }],
+      hasArgument: command.registeredArguments.length > 0,
     },
     ...below.flatMap((each) => commandsOf(each.one, each.path)),
   ];

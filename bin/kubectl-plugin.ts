@@ -11,6 +11,9 @@ import { personalCommand, withExitCodes } from './program-command.ts';
 /** The name under which kubectl finds its plugin. */
 export const pluginName = 'kubectl-clustersync';
 
+/** The name under which kubectl asks it what can stand in a command line. */
+export const completerName = 'kubectl_complete-clustersync';
+
 /** The commands of the kubectl plugin: the same executable under another name. */
 export function kubectlPlugin(version: string): Command {
   const plugin = withExitCodes(new Command(pluginName))

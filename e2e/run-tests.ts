@@ -18,6 +18,7 @@ const longFiles = [
   'syncer/several-instances.integration.ts',
   'syncer/random-into-sharded.integration.ts',
   'syncer/random-workload.integration.ts',
+  'docs/readme.integration.ts',
   'syncer/silent-commands.integration.ts',
   'syncer/catalog-changes.integration.ts',
   'syncer/random-reverse.integration.ts',
@@ -26,6 +27,7 @@ const longFiles = [
   'syncer/crashes.integration.ts',
   'syncer/sharded-to-sharded.integration.ts',
   'syncer/outside.integration.ts',
+  'cli/run-refused.integration.ts',
 ];
 
 const mocha = 'node_modules/mocha/bin/mocha.js';

@@ -12,6 +12,8 @@ export interface CompletionCommand {
   readonly path: string;
   readonly commands: readonly string[];
   readonly flags: readonly CompletionFlag[];
+  /** A word has to be given, such as a name. Default: false. */
+  readonly hasArgument?: boolean;
 }
 
 /** Text as one word of a shell of the Bourne family. */

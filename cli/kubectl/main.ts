@@ -13,12 +13,12 @@ import {
   metadataOf,
   readSync,
   readVerification,
+  syncsResource,
   type SyncResource,
   type VerificationResource,
 } from './resources.ts';
 import { syncTree, tableLines, treeLines } from './tree.ts';
 
-const syncs = 'clustersyncs.clustersync.dev';
 const verifications = 'syncverifications.clustersync.dev';
 
 /** What the operator puts on the pods that it makes. */
@@ -98,7 +98,7 @@ export function patchSync(spec: object): Run<ClusterOptions> {
   return async (options, _logger, signal, [name = '']) => {
     const patch = JSON.stringify({ spec });
     return await new Kubectl(options).show(
-      ['patch', syncs, name, '--type=merge', `--patch=${patch}`],
+      ['patch', syncsResource, name, '--type=merge', `--patch=${patch}`],
       signal,
     );
   };
@@ -107,7 +107,7 @@ export function patchSync(spec: object): Run<ClusterOptions> {
 /** Turns a committed sync round: to where it did not go at last. */
 export const reverseSync: Run<ClusterOptions> = async (options, logger, signal, args) => {
   const [name = ''] = args;
-  const object = await new Kubectl(options).json(['get', syncs, name], signal);
+  const object = await new Kubectl(options).json(['get', syncsResource, name], signal);
   const direction = objectOf(object['spec'])['direction'] === 'Reverse' ? 'Forward' : 'Reverse';
   return await patchSync({ direction, state: 'Running' })(options, logger, signal, args);
 };
@@ -132,7 +132,7 @@ export const diagnoseSync: Run<ClusterOptions> = async (options, _logger, signal
   const pods = await podsOf(kubectl, found, signal).catch(() => []);
   const sections: readonly (readonly string[])[] = [
     ['version'],
-    ['get', syncs, name, '--output=yaml'],
+    ['get', syncsResource, name, '--output=yaml'],
     ...found.verifications.map((one) => ['get', verifications, one.name, '--output=yaml']),
     ['get', 'statefulsets,services,pods', `--selector=${podSelector}`, '--output=wide'],
     ...pods.map((pod) => ['describe', 'pod', pod]),
@@ -161,7 +161,7 @@ async function readAll(
   signal: AbortSignal,
 ): Promise<Found> {
   const [foundSyncs, foundVerifications] = await Promise.all(
-    [syncs, verifications].map(
+    [syncsResource, verifications].map(
       async (resource) => await kubectl.json(['get', resource, ...scope], signal),
     ),
   );
@@ -179,7 +179,7 @@ async function readOne(
   readonly sync: SyncResource;
   readonly verifications: readonly VerificationResource[];
 }> {
-  const sync = readSync(await kubectl.json(['get', syncs, name], signal));
+  const sync = readSync(await kubectl.json(['get', syncsResource, name], signal));
   const all = itemsOf(await kubectl.json(['get', verifications], signal)).map(readVerification);
   return { sync, verifications: ofSync(all, sync) };
 }

@@ -1,5 +1,8 @@
 import { arrayOf, numberOf, objectOf, textOf, type JsonObject } from '../api/json-fields.ts';
 
+/** What kubectl knows ClusterSyncs by. */
+export const syncsResource = 'clustersyncs.clustersync.dev';
+
 /** A ClusterSync, as far as it is shown. */
 export interface SyncResource {
   readonly namespace: string;

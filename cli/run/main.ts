@@ -129,7 +129,12 @@ async function carryOut(run: Run): Promise<number> {
     await migration.commit();
     screen.step('committed', 'good');
     if (options.verify) await migration.untilVerified();
-    const summary = summaryOf(migration.sync, migration.verification, new Date());
+    const summary = summaryOf(
+      migration.sync,
+      migration.verification,
+      options.reversible,
+      new Date(),
+    );
     screen[Symbol.dispose]();
     await writeOut(summaryText(summary, options.output));
     return summary.verdict === 'different' ? runExitCode.different : runExitCode.done;

@@ -11,11 +11,19 @@ const maxNamed = 10;
 export const reportCommand =
   'clustersync verifier report --metaURIFile <file with the destination> --verification run';
 
+/** Turn a committed sync round; of a sharded source each shard has a syncer, with its name as `--id`. */
+const reverseCommands = [
+  'clustersync syncer --cluster0File <file with the source> --cluster1File <file with the destination> &',
+  'clustersync reverse --wait',
+];
+
 /** The end of a migration. */
 export interface Summary {
   readonly state: string;
   /** Null where nothing was compared. */
   readonly verdict: 'equal' | 'different' | null;
+  /** It was started so that it can be reversed. */
+  readonly reversible: boolean;
   readonly source: string | null;
   readonly destination: string | null;
   readonly startedAt: string | null;
@@ -33,11 +41,13 @@ export interface Summary {
 export function summaryOf(
   sync: SyncProgress,
   verification: VerificationProgress | undefined,
+  reversible: boolean,
   endedAt: Date,
 ): Summary {
   return {
     state: sync.state,
     verdict: verification?.verdict ?? null,
+    reversible,
     source: sync.source,
     destination: sync.destination,
     startedAt: sync.startedAt,
@@ -74,7 +84,7 @@ function textOf(summary: Summary): string {
     }),
     ...mismatches.map((mismatch) => `  ${harmless(mismatch)}\n`),
     ...(more > 0 && mismatches.length > 0 ? [`  and ${countText(more)} more\n`] : []),
-    `\n${nextStep(verdict)}\n`,
+    `\n${nextStep(summary)}\n`,
   ].join('');
 }
 
@@ -89,12 +99,19 @@ function headline(verdict: Summary['verdict']): string {
   }
 }
 
-function nextStep(verdict: Summary['verdict']): string {
+function nextStep({ verdict, reversible }: Summary): string {
   if (verdict === 'different') {
     return [
       'Do not use the destination before you know why. All differences:',
       `  ${reportCommand}`,
     ].join('\n');
   }
-  return 'Let the applications use the destination; then drop clustersync_internal and clustersync_verifier there.';
+  if (!reversible) {
+    return 'Let the applications use the destination; then drop clustersync_internal and clustersync_verifier there.';
+  }
+  return [
+    'Let the applications use the destination. You can go back, with what they write there, for as long as its oplog reaches',
+    'back to the commit, and clustersync_internal is there:',
+    ...reverseCommands.map((command) => `  ${command}`),
+  ].join('\n');
 }

@@ -40,7 +40,7 @@ export function figuresOf({
     figure(
       'Lag',
       isCommitted ? unknown() : seconds(row.lagSeconds),
-      lagNote(isCommitted, catchUpSeconds),
+      lagNote(isCommitted, isCopying, catchUpSeconds),
     ),
     figure(
       'Oplog lasts',
@@ -61,9 +61,10 @@ export function figuresOf({
   ];
 }
 
-function lagNote(isCommitted: boolean, catchUpSeconds: number | null): string {
+function lagNote(isCommitted: boolean, isCopying: boolean, catchUpSeconds: number | null): string {
   if (isCommitted) return 'nothing is left to apply';
-  if (catchUpSeconds === null) return 'behind the source';
+  // What is not copied has not been caught up with.
+  if (isCopying || catchUpSeconds === null) return 'behind the source';
   return catchUpSeconds === 0 ? 'caught up' : `caught up in ${durationText(catchUpSeconds)}`;
 }
 

@@ -17,7 +17,7 @@ import { pill } from './small-parts.ts';
 import { timelineCard } from './timeline-card.ts';
 import { useStream } from './use-stream.ts';
 import { verificationCards } from './verification-card.ts';
-import { bytesText, durationText } from '../../service/quantities.ts';
+import { bytesText, countOf, durationText } from '../../service/quantities.ts';
 
 interface SyncPageProps extends AccessProps {
   readonly namespace: string;
@@ -87,6 +87,7 @@ function body(report: SyncReport): (ComponentChild | false | null)[] {
   const nowMs = Date.now();
   return [
     route(row),
+    ...differenceNotes(row),
     outlookNote(row),
     h('dl', { class: 'figures' }, figuresOf(report)),
     timelineCard(row, nowMs),
@@ -127,6 +128,26 @@ function route({ source, destination, isReversed }: SyncRow): ComponentChild {
     h('span', null, destination),
     isReversed && h('span', { class: 'muted' }, '(reversed)'),
   );
+}
+
+/** What matters more than anything else that is said of a sync. */
+function differenceNotes({ verifications }: SyncRow): ComponentChild[] {
+  return verifications
+    .filter(({ verdict }) => verdict === 'different')
+    .map(({ name, mismatches }) =>
+      h(
+        'div',
+        { class: 'outlook outlook-stalled', key: name },
+        icon('alert'),
+        h(
+          'p',
+          null,
+          h('strong', null, 'Different'),
+          ` ${name} has found ${mismatches === null ? 'differences' : countOf(mismatches, 'difference')}. `,
+          'Do not use the destination before you know why: look at its verification below.',
+        ),
+      ),
+    );
 }
 
 function outlookNote({

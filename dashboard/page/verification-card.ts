@@ -1,6 +1,7 @@
 import { h, type ComponentChild } from 'preact';
 import { countOf, countText } from '../../service/quantities.ts';
 import type { MismatchCount, MismatchView, SyncRow, VerificationView } from '../api/sync-view.ts';
+import { alikeMismatches } from '../view/alike-mismatches.ts';
 import { verificationLook } from '../view/phase.ts';
 import { bar, card, empty, pill } from './small-parts.ts';
 
@@ -122,21 +123,24 @@ function mismatchTable(list: readonly MismatchView[]): ComponentChild {
           'tr',
           null,
           ['Namespace', 'Kind', 'Where', 'Detail'].map((name) => h('th', { scope: 'col' }, name)),
+          h('th', { scope: 'col', class: 'number' }, 'Differences'),
         ),
       ),
       h(
         'tbody',
         null,
-        list.map(({ namespace, kind, index, field, detail }) =>
-          h(
+        alikeMismatches(list).map(({ mismatch, count }) => {
+          const { namespace, kind, index, field, detail } = mismatch;
+          return h(
             'tr',
             null,
             h('td', { 'data-label': 'Namespace' }, namespace),
             h('td', { 'data-label': 'Kind' }, kind),
             h('td', { 'data-label': 'Where' }, index === null ? (field ?? '') : `index ${index}`),
             h('td', { 'data-label': 'Detail' }, detail ?? ''),
-          ),
-        ),
+            h('td', { 'data-label': 'Differences', class: 'number' }, countText(count)),
+          );
+        }),
       ),
     ),
   );

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { createGunzip } from 'node:zlib';
 import { createLogger } from '../../service/logger.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { SyncDetail, SyncSummary } from '../api/sync-view.ts';
@@ -114,6 +116,32 @@ describe('the server of the dashboard', () => {
     while (last?.name === 'sync') last = await next(events);
     assert.equal(last?.name, 'gone');
     assert.equal(await next(events), undefined);
+  });
+
+  it('sends to many pages a tenth of it, compressed, and plain text to who does not take that', async () => {
+    summaries = Array.from({ length: 500 }, (_, index) => summaryOf(`orders-${index}`));
+    await server.tellAll(AbortSignal.timeout(5_000));
+    const sizes = new Map<string, number>();
+    for (const accepted of ['gzip, deflate, br', 'gzip;q=0', 'identity']) {
+      const asking = request(`${address}/api/v1/syncs/stream`, {
+        headers: { 'Accept-Encoding': accepted },
+      }).end();
+      const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+      const encoding = answer.headers['content-encoding'];
+      assert.equal(encoding, accepted.startsWith('gzip,') ? 'gzip' : undefined);
+      let size = 0;
+      answer.on('data', (chunk: Buffer) => (size += chunk.length));
+      let text = '';
+      for await (const chunk of encoding === 'gzip' ? answer.pipe(createGunzip()) : answer) {
+        text += String(chunk);
+        if (text.includes('\n\n')) break;
+      }
+      assert.match(text, /^event: snapshot\n.*"shop\/orders-499".*\n\n/);
+      sizes.set(accepted, size);
+      asking.destroy();
+    }
+    const [compressed = 0, plain = 0] = sizes.values();
+    assert.ok(compressed < plain / 10, `${compressed} of ${plain} bytes`);
   });
 
   it('answers with the same as JSON', async () => {

@@ -142,12 +142,12 @@ async function answerData(ctx: Koa.Context, site: Site): Promise<void> {
   if (parts?.length === 0) {
     ctx.body = dashboard.snapshot();
   } else if (parts?.length === 1 && first === 'stream') {
-    dashboard.followAll(ctx.res);
+    dashboard.followAll(ctx.req, ctx.res);
     ctx.respond = false;
   } else if (parts?.length === 2) {
     ctx.body = await dashboard.report(`${first ?? ''}/${second ?? ''}`, signal);
   } else if (parts?.length === 3 && third === 'stream') {
-    dashboard.followOne(`${first ?? ''}/${second ?? ''}`, ctx.res);
+    dashboard.followOne(`${first ?? ''}/${second ?? ''}`, ctx.req, ctx.res);
     ctx.respond = false;
   } else {
     throw new SyncError('NotFound', `there is no ${ctx.path} here`);

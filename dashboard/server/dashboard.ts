@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import { sleep } from '../../service/sleep.ts';
@@ -73,12 +73,15 @@ export class Dashboard {
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
-      for (const { stream } of this.#listReaders) stream.end();
-      for (const { stop, readers } of this.#focuses.values()) {
-        stop.abort(signal.reason);
-        for (const { stream } of readers) stream.end();
+      const readers: { readonly stream: EventStream }[] = [...this.#listReaders];
+      for (const focus of this.#focuses.values()) {
+        focus.stop.abort(signal.reason);
+        readers.push(...focus.readers);
       }
-      await Promise.all(this.#tasks);
+      const ends = readers.map(async ({ stream }) => {
+        await stream.end();
+      });
+      await Promise.all([...ends, ...this.#tasks]);
     }
   }
 
@@ -116,11 +119,11 @@ export class Dashboard {
   }
 
   /** Sends all syncs, and from then on their changes. @throws SyncError TooManyStreams. */
-  followAll(response: ServerResponse): void {
+  followAll(request: IncomingMessage, response: ServerResponse): void {
     this.#requireRoom();
     const nowMs = this.#now();
     const reader: ListReader = {
-      stream: new EventStream(response, nowMs),
+      stream: new EventStream(request, response, nowMs),
       revision: undefined,
       page: undefined,
     };
@@ -132,13 +135,13 @@ export class Dashboard {
   }
 
   /** Sends everything about one sync, and from then on what changes. @throws SyncError TooManyStreams, NotFound. */
-  followOne(key: string, response: ServerResponse): void {
+  followOne(key: string, request: IncomingMessage, response: ServerResponse): void {
     if (this.#feed.get(key) === undefined) {
       throw new SyncError('NotFound', `there is no sync ${key}`);
     }
     this.#requireRoom();
     const reader: SyncReader = {
-      stream: new EventStream(response, this.#now()),
+      stream: new EventStream(request, response, this.#now()),
       parts: new ChangedParts(),
     };
     const focus = this.#focuses.get(key) ?? this.#focusOn(key);
@@ -196,7 +199,7 @@ export class Dashboard {
       .catch((error: unknown) => {
         if (stop.signal.aborted) return;
         this.#logger.error({ err: error, sync: key }, 'looking at a sync failed');
-        for (const { stream } of readers) stream.end();
+        for (const { stream } of readers) void stream.end();
       })
       .finally(() => {
         this.#tasks.delete(task);
@@ -224,7 +227,7 @@ export class Dashboard {
       else stream.beat(nowMs);
       if (report) continue;
       stream.send('gone', {}, nowMs);
-      stream.end();
+      void stream.end();
     }
   }
 

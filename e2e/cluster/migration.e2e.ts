@@ -98,7 +98,7 @@ describe('a ClusterSync', () => {
       const visits = await lookInto(destination, written.database, async (db) => {
         return await db.collection(written.collection).countDocuments();
       });
-      assert.ok(visits > 100, `${visits} visits`);
+      assert.ok(visits > 0, `${visits} visits`);
       assert.equal((await namespace.untilVerified(syncName)).status?.verdict, 'Equal');
     });
   });

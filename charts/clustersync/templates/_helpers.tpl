@@ -51,6 +51,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end }}
 
+{{- /* Where the runbook of an alert is: (list .Values.metrics.prometheusRule page). */ -}}
+{{- define "clustersync.runbook" -}}
+{{- with (index . 0).runbookUrl -}}
+runbook_url: {{ . }}/{{ index $ 1 }}
+{{- else -}}
+runbook: docs/runbooks/{{ index . 1 }}
+{{- end -}}
+{{- end }}
+
 {{- /* Whether the dashboard can be reached over the network: something or nothing. */ -}}
 {{- define "clustersync.hasDashboardService" -}}
 {{- if and .Values.dashboard.enabled .Values.dashboard.tokenSecret -}}

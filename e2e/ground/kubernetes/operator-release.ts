@@ -54,8 +54,9 @@ export async function installOperator(
   }
 }
 
-/** Uninstalls the chart with its CustomResourceDefinitions, and so all resources of theirs. */
+/** Uninstalls the chart with its CustomResourceDefinitions, and so all resources of theirs, where it is this module's. */
 export async function uninstallOperator(cluster: Cluster): Promise<void> {
+  installed = undefined;
   const args = ['uninstall', operatorName, '--namespace', operatorNamespace];
   await cluster.helm([...args, '--ignore-not-found', '--wait', '--timeout', '60s'], {
     deadlineMs: 90_000,

@@ -240,9 +240,12 @@ export const valueCases: readonly ValueCase[] = [
     value: 'metrics.prometheusRule.runbookUrl',
     values: { metrics: { prometheusRule: { runbookUrl: 'https://example.dev/r' } } },
     base: withRules,
-    differences: alerts.map((page, index) => {
-      const change = `"docs/runbooks/${page}" → "https://example.dev/r/${page}"`;
-      return `${rule(index)}.annotations.runbook_url: ${change}`;
+    differences: alerts.flatMap((page, index) => {
+      const annotations = `${rule(index)}.annotations`;
+      return [
+        `${annotations}.runbook: "docs/runbooks/${page}" → `,
+        `${annotations}.runbook_url:  → "https://example.dev/r/${page}"`,
+      ];
     }),
   },
   {

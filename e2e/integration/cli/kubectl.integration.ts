@@ -49,10 +49,12 @@ describe('kubectl clustersync', () => {
     });
     folder = await createGuardedFolder();
     // kubectl finds its plugins on the PATH, by their names.
-    const link = join(folder.path, 'kubectl-clustersync.ts');
-    await symlink(executable, link);
-    const wrapper = `#!/bin/sh\nexec '${process.execPath}' '${link}' "$@"\n`;
-    await writeFile(join(folder.path, 'kubectl-clustersync'), wrapper, { mode: 0o755 });
+    for (const name of ['kubectl-clustersync', 'kubectl_complete-clustersync']) {
+      const link = join(folder.path, `${name}.ts`);
+      await symlink(executable, link);
+      const wrapper = `#!/bin/sh\nexec '${process.execPath}' '${link}' "$@"\n`;
+      await writeFile(join(folder.path, name), wrapper, { mode: 0o755 });
+    }
     await symlink(toolPath('hyperkube', 'kubectl'), join(folder.path, 'kubectl'));
   });
 
@@ -98,6 +100,23 @@ describe('kubectl clustersync', () => {
       await kubectl('status', 'shop'),
       /^ClusterSync shop: ChangeApplication, 100 % copied, lag 3 s, can be committed {2}\(old -> new\)\n├─ 1 instance\n│ {2}└─ rs0 \(coordinates\): RUNNING\n/,
     );
+  });
+
+  it('completes commands, flags, values, and the names of the syncs', async () => {
+    const offered = async (...words: readonly string[]): Promise<string[]> => {
+      const printed = await server.kubectl(['__complete', 'clustersync', ...words], {
+        env: pathWithPlugin(),
+      });
+      return printed.trim().split('\n');
+    };
+    assert.deepEqual(await offered('sta'), ['status', ':4']);
+    assert.deepEqual(await offered('logs', '--fol'), ['--follow', ':4']);
+    assert.deepEqual(await offered('list', '--output', ''), ['text', 'json', 'yaml', ':4']);
+    assert.deepEqual(await offered('status', '--kubeconfig', ''), [':0']);
+    const within = ['status', '--namespace', namespace];
+    assert.deepEqual((await offered(...within, '')).slice(0, 2), ['depot', 'shop']);
+    assert.deepEqual(await offered(...within, 'sh'), ['shop', ':4']);
+    assert.deepEqual(await offered(...within, 'shop', '--out'), ['--output', ':4']);
   });
 
   it('asks for pause, resume, commit and reverse by the spec', async () => {

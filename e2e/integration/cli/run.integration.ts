@@ -1,24 +1,13 @@
 import assert from 'node:assert/strict';
-import { createServer, type AddressInfo } from 'node:net';
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { CliProcess, type CliOptions } from '../../ground/cli-process.ts';
-import { testPassword } from '../../ground/mongod/users.ts';
+import { documentedCommands as commandsBelow } from '../../ground/documented-shell.ts';
 import { until } from '../../ground/until.ts';
 import { namespacesOf, useClusterPair } from '../syncer/cluster-pair.ts';
 
 const connections = ['run', '--source-file', '{source}', '--destination-file', '{destination}'];
 
 /** Long enough for a machine that is busy with other things. */
-
-/** How long a program that does nothing takes to start on a quiet machine of two cores. */
-const quietStartMs = 500;
-
-/** How much slower than that machine this one is now, where it is. */
-async function slowness(): Promise<number> {
-  await using idle = await CliProcess.start(['--version']);
-  return Math.max(1, (await idle.end()).tookMs / quietStartMs);
-}
 
 /** The commands that the README shows, as words. */
 async function documentedCommands(): Promise<readonly (readonly string[])[]> {
@@ -119,74 +108,6 @@ describe('clustersync run', () => {
     assert.deepEqual(await namespacesOf(pair.destination), []);
   });
 
-  it('says in one sentence what is wrong, and what to do, within 10 seconds', async () => {
-    await pair.destination.client.db('shop').collection('orders').insertOne({ mine: true });
-    // It takes connections, and never answers.
-    await using silent = createServer((socket) => socket.resume()).listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    const { port } = silent.address() as AddressInfo;
-    const { source } = files();
-    const cases: readonly (readonly [string, Record<string, string>, readonly string[], RegExp])[] =
-      [
-        [
-          'a wrong URI',
-          { source: 'mongo:/127.0.0.1' },
-          [],
-          /^clustersync: --source: the connection string cannot be read/m,
-        ],
-        [
-          'a wrong password',
-          { source: source.replace(encodeURIComponent(testPassword), 'hunter2') },
-          [],
-          /^clustersync: the source refuses the login: Authentication failed\.$/m,
-        ],
-        [
-          'a host that does not answer',
-          { destination: `mongodb://127.0.0.1:${port}/` },
-          [],
-          /^clustersync: the destination cannot be reached: /m,
-        ],
-        [
-          'a destination that is not empty',
-          {},
-          [],
-          /^clustersync: the destination has data already: shop\.orders$/m,
-        ],
-        [
-          'what the contract forbids',
-          {},
-          ['--reversible'],
-          /^clustersync: reversible needs enableUserWriteBlocking: true$/m,
-        ],
-      ];
-    for (const [what, wrong, args, pattern] of cases) {
-      await using cli = await run([...args, '--commit-when-caught-up'], {
-        files: { ...files(), ...wrong },
-      });
-      const { exitCode, tookMs } = await cli.end();
-      const errors = await cli.errors();
-      assert.equal(exitCode, 2, `${what}: ${errors}`);
-      assert.match(errors, pattern);
-      // The sentence, and the next step, and nothing else after the steps that were taken.
-      const said = errors.slice(errors.indexOf('clustersync: ')).trimEnd().split('\n');
-      assert.equal(said.length, 2, errors);
-      assert.ok(!errors.includes('hunter2') && !errors.includes(encodeURIComponent(testPassword)));
-      assert.equal(await cli.output(), '');
-      assert.ok(tookMs < 10_000 * (await slowness()), `${what}: ${tookMs} ms`);
-    }
-    assert.equal(await stored(), null);
-  });
-
-  it('tells in a dry run what is in the way', async () => {
-    await pair.destination.client.db('shop').collection('orders').insertOne({ mine: true });
-    await using cli = await run(['--dry-run']);
-    assert.equal((await cli.end()).exitCode, 2);
-    assert.match(
-      await cli.output(),
-      /^This migration cannot begin: the destination has data already: shop\.orders\nDrop the namespaces/,
-    );
-  });
-
   it('goes on after it was killed, commits by itself, and proves that both sides are equal', async () => {
     const args = ['--commit-when-caught-up', '--output', 'json', '--log-file', '{log}'];
     {
@@ -271,5 +192,32 @@ describe('clustersync run', () => {
     const output = await last.output();
     assert.match(output, /^Committed, but the two sides are DIFFERENT\.\n/);
     assert.match(output, /^ {2}shop\.orders differentDocument _id \{"\$numberInt":"7"\} at text/m);
+  });
+
+  it('ends so that the way back is open, and says how it is taken', async () => {
+    const blocking = ['--enable-user-write-blocking', '--reversible', '--commit-when-caught-up'];
+    await using cli = await run(blocking);
+    assert.equal((await cli.end()).exitCode, 0, await cli.errors());
+    const summary = await cli.output();
+    const later = pair.destination.client.db('shop').collection<Order>('orders');
+    await later.insertOne({ _id: 200_000, text: 'written after the commit' });
+
+    // The summary and the page say the same.
+    const page = await readFile(new URL('../../../docs/command-line.md', import.meta.url), 'utf8');
+    const [, , syncerCommand, ...commands] = commandsBelow(page, 'clustersync run');
+    assert.ok(syncerCommand?.isBackground);
+    for (const flag of ['clustersync syncer --cluster0File', '--cluster1File']) {
+      assert.ok(syncerCommand.command.includes(flag) && summary.includes(flag), flag);
+    }
+    await using syncer = await pair.syncer();
+    for (const { command } of commands) {
+      const [, , ...words] = command.replace(/ +#.*/, '').split(' ');
+      await using told = await CliProcess.start([...words, '--url', syncer.url]);
+      assert.equal((await told.end()).exitCode, 0, await told.errors());
+    }
+    assert.ok(summary.includes(commands[0]?.command.replace(/^npx | +#.*/g, '') ?? 'nothing'));
+    const brought = pair.source.client.db('shop').collection<Order>('orders');
+    assert.equal((await brought.findOne({ _id: 200_000 }))?.text, 'written after the commit');
+    await pair.assertEqual();
   });
 });

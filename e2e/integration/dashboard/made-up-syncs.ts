@@ -80,7 +80,8 @@ function madeUp(index: number): SyncSummary {
     case 3:
       return {
         ...copied,
-        ...{ phase: 'Stalled', lagSeconds: 86_400, percent: 37 },
+        ...{ phase: 'Stalled', lagSeconds: 86_400, percent: 37, copiedAt: null },
+        copiedBytes: Math.round(totalBytes * 0.37),
         outlook: {
           kind: 'stalled',
           reason: 'OplogRolledOver',

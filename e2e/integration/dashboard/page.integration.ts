@@ -167,6 +167,25 @@ describe('the page of the dashboard, in Chromium', () => {
     );
   });
 
+  it('counts differences that say the same', async () => {
+    await serve(30);
+    const key = keyOf('Committed');
+    source.details.set(key, { verifications: [differentVerification] });
+    source.change(key, { verifications: [differentVerification] });
+    await using watched = await open(`#/syncs/${key}`);
+    const rows = watched.page.locator('.mismatches tbody tr');
+    assert.deepEqual(
+      (await rows.allInnerTexts()).map((text) => text.split('\t').map((cell) => cell.trim())),
+      [
+        ['shop.orders', 'differentIndex', 'index customer_1', 'on shard-a alone', '1'],
+        ['shop.orders', 'differentDocument', 'lines.3.price', '', '99'],
+      ],
+    );
+    await watched.page.getByText('The first 100 are shown.').waitFor();
+    await watched.page.getByText('Do not use the destination before you know why').waitFor();
+    assertQuiet(watched);
+  });
+
   it('asks for the token, and says when it is another', async () => {
     await serve(30, { token });
     await using watched = await browser.open();
@@ -200,7 +219,8 @@ describe('the page of the dashboard, in Chromium', () => {
 
   for (const colorScheme of ['light', 'dark'] as const) {
     it(`can be used by everybody: ${colorScheme}`, async () => {
-      await serve(30);
+      // Each kind of row several times.
+      await serve(100);
       const copying = keyOf('InitialCopy');
       source.details.set(copying, {
         ...busyDetail,
@@ -216,7 +236,7 @@ describe('the page of the dashboard, in Chromium', () => {
         const hash = key === '' ? '' : `#/syncs/${key}`;
         await using watched = await open(hash, { colorScheme });
         assert.deepEqual(await watched.inaccessible(), [], name);
-        await watched.keepPicture(`${name}-${colorScheme}`, { isWhole: true });
+        await watched.keepPicture(`${name}-${colorScheme}`, { isWhole: key !== '' });
         assertQuiet(watched);
         await using narrow = await open(hash, { colorScheme, ...phone });
         assert.equal(await narrow.overflow(), 0, name);

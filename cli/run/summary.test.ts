@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { summaryText, type Summary } from './summary.ts';
+
+const summary: Summary = {
+  state: 'COMMITTED',
+  verdict: 'equal',
+  reversible: false,
+  source: 'cluster0: a:27017',
+  destination: 'cluster1: b:27017',
+  startedAt: '2026-11-22T10:00:00.000Z',
+  endedAt: '2026-11-22T10:05:00.000Z',
+  copiedBytes: 1000,
+  eventsApplied: 10,
+  documentsCompared: 3,
+  mismatchCount: 0,
+  mismatches: [],
+  warnings: [],
+};
+
+describe('the summary of a migration', () => {
+  it('lets the states be dropped where there is no way back', () => {
+    assert.match(summaryText(summary, 'text'), /then drop clustersync_internal/);
+  });
+
+  it('keeps the way back open, and says how it is taken', () => {
+    const text = summaryText({ ...summary, reversible: true }, 'text');
+    assert.doesNotMatch(text, /drop/);
+    assert.match(text, /^ {2}clustersync syncer --cluster0File .* --cluster1File .* &\n/m);
+    assert.match(text, /^ {2}clustersync reverse --wait$/m);
+  });
+
+  it('says first of all that both sides are different', () => {
+    const text = summaryText({ ...summary, reversible: true, verdict: 'different' }, 'text');
+    assert.match(text, /DIFFERENT/);
+    assert.match(text, /Do not use the destination before you know why/);
+  });
+});

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { CliProcess } from '../../ground/cli-process.ts';
+import { testPassword } from '../../ground/mongod/users.ts';
+import { useClusterPair } from '../syncer/cluster-pair.ts';
+
+/** How long a program that does nothing takes to start on a quiet machine of two cores. */
+const quietStartMs = 500;
+
+/** How much slower than that machine this one is now, where it is. */
+async function slowness(): Promise<number> {
+  await using idle = await CliProcess.start(['--version']);
+  return Math.max(1, (await idle.end()).tookMs / quietStartMs);
+}
+
+/** What a person reads of what was written to a terminal. */
+function asText(written: string): string {
+  return written.replaceAll(/\u001b\[[\d;?]*[a-zA-Z]/g, '').replaceAll('\r\n', '\n');
+}
+
+describe('clustersync run, where something is in the way', function () {
+  this.timeout(400_000);
+  const pair = useClusterPair();
+
+  function files(): Record<'source' | 'destination', string> {
+    return {
+      source: pair.source.set.uri('syncer'),
+      destination: pair.destination.set.uri('syncer'),
+    };
+  }
+
+  async function run(
+    args: readonly string[],
+    options: { readonly files?: Record<string, string>; readonly hasTerminal?: boolean } = {},
+  ): Promise<CliProcess> {
+    const connections = ['--source-file', '{source}', '--destination-file', '{destination}'];
+    return await CliProcess.start(['run', ...connections, ...args], { files: files(), ...options });
+  }
+
+  before(async () => {
+    await pair.source.client.db('shop').collection('orders').insertOne({ name: 'one' });
+    await pair.destination.client.db('shop').collection('orders').insertOne({ mine: true });
+  });
+
+  it('says in one sentence what is wrong, and what to do, within 10 seconds', async () => {
+    // It takes connections, and never answers.
+    await using silent = createServer((socket) => socket.resume()).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const { source } = files();
+    const nobody = createServer().listen(0, '127.0.0.1');
+    await once(nobody, 'listening');
+    const { port: closedPort } = nobody.address() as AddressInfo;
+    nobody.close();
+    const cases: readonly (readonly [string, Record<string, string>, readonly string[], RegExp])[] =
+      [
+        [
+          'a wrong URI',
+          { source: 'mongo:/127.0.0.1' },
+          [],
+          /^clustersync: --source: the connection string cannot be read/m,
+        ],
+        [
+          'a wrong password',
+          { source: source.replace(encodeURIComponent(testPassword), 'hunter2') },
+          [],
+          /^clustersync: the source refuses the login: Authentication failed\.$/m,
+        ],
+        [
+          'a host that does not answer',
+          { destination: `mongodb://127.0.0.1:${port}/` },
+          [],
+          /^clustersync: the destination cannot be reached: /m,
+        ],
+        [
+          'a port that nobody listens on',
+          { source: `mongodb://127.0.0.1:${closedPort}/` },
+          [],
+          /^clustersync: the source cannot be reached: /m,
+        ],
+        [
+          'a host that there is not',
+          { source: 'mongodb://no-such-host.invalid:27017/' },
+          [],
+          /^clustersync: the source cannot be reached: /m,
+        ],
+        [
+          'a destination that is not empty',
+          {},
+          [],
+          /^clustersync: the destination has data already: shop\.orders$/m,
+        ],
+        [
+          'what the contract forbids',
+          {},
+          ['--reversible'],
+          /^clustersync: reversible needs enableUserWriteBlocking: true$/m,
+        ],
+      ];
+    for (const hasTerminal of [false, true]) {
+      for (const [what, wrong, args, pattern] of cases) {
+        await using cli = await run(
+          [...args, ...(hasTerminal ? [] : ['--commit-when-caught-up'])],
+          {
+            files: { ...files(), ...wrong },
+            hasTerminal,
+          },
+        );
+        const { exitCode, tookMs } = await cli.end();
+        const errors = hasTerminal ? asText(await cli.output()) : await cli.errors();
+        assert.equal(exitCode, 2, `${what}: ${errors}`);
+        assert.match(errors, pattern);
+        // The sentence, and the next step, and nothing else after the steps that were taken.
+        const said = errors.slice(errors.indexOf('clustersync: ')).trimEnd().split('\n');
+        assert.equal(said.length, 2, errors);
+        const secrets = ['hunter2', encodeURIComponent(testPassword)];
+        for (const secret of secrets) assert.ok(!errors.includes(secret), what);
+        if (!hasTerminal) assert.equal(await cli.output(), '');
+        assert.ok(tookMs < 10_000 || tookMs < 10_000 * (await slowness()), `${what}: ${tookMs} ms`);
+      }
+    }
+    const internal = pair.destination.client.db('clustersync_internal');
+    assert.equal(await internal.collection('sync').countDocuments(), 0);
+  });
+
+  it('tells in a dry run what is in the way', async () => {
+    await using cli = await run(['--dry-run']);
+    assert.equal((await cli.end()).exitCode, 2);
+    assert.match(
+      await cli.output(),
+      /^This migration cannot begin: the destination has data already: shop\.orders\nDrop the namespaces/,
+    );
+  });
+});

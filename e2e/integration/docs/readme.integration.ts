@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { documentedCommands } from '../../ground/documented-shell.ts';
+import { createGuardedFolder, type GuardedFolder } from '../../ground/guarded-folder.ts';
+import { until } from '../../ground/until.ts';
+import { useClusterPair } from '../syncer/cluster-pair.ts';
+
+const checkout = new URL('../../../', import.meta.url);
+const terminalHelper = fileURLToPath(new URL('e2e/ground/terminal.py', checkout));
+
+/** What the programs are built from. */
+const sources = [
+  ...['bin', 'cli', 'dashboard', 'mongo', 'operator', 'service', 'syncer', 'verifier'],
+  ...['package.json', 'package-lock.json', '.npmrc', 'tsconfig.json', 'tsconfig.build.json'],
+];
+const deadlineMs = 400_000;
+
+describe('the README without Kubernetes, each command as it stands there, in a fresh checkout', function () {
+  this.timeout(900_000);
+  const pair = useClusterPair();
+  let folder: GuardedFolder;
+
+  before(async () => {
+    folder = await createGuardedFolder();
+    for (const name of sources) {
+      const path = fileURLToPath(new URL(name, checkout));
+      await cp(path, join(folder.path, name), { recursive: true });
+    }
+    // Node.js 24 is what the README asks for.
+    await mkdir(join(folder.path, 'node'));
+    await symlink(process.execPath, join(folder.path, 'node', 'node'));
+    await writeFile(join(folder.path, 'old.txt'), pair.source.set.uri('syncer'));
+    await writeFile(join(folder.path, 'new.txt'), pair.destination.set.uri('syncer'));
+    const orders = Array.from({ length: 500 }, (_, n) => ({ n, text: 'x'.repeat(1000) }));
+    await pair.source.client.db('shop').collection('orders').insertMany(orders);
+  });
+
+  after(async () => {
+    await folder.remove();
+  });
+
+  /** Runs a command in a terminal, types an answer when it is asked for, and returns what is to be seen. */
+  async function inTerminal(
+    command: string,
+    answer?: { readonly to: RegExp; readonly typed: string },
+  ): Promise<string> {
+    const name = command.replaceAll(/\W+/g, '-');
+    const script = `cd '${folder.path}' && ${command}`;
+    const child = folder.spawn('python3', [terminalHelper, 'bash', '-c', script], name, {
+      input: 'pipe',
+      env: {
+        PATH: `${join(folder.path, 'node')}:${process.env['PATH'] ?? ''}`,
+        LANG: 'C.UTF-8',
+        TERM: 'xterm',
+      },
+    });
+    const ended = once(child, 'exit', { signal: AbortSignal.timeout(deadlineMs) });
+    const shown = async (): Promise<string> =>
+      await readFile(join(folder.path, name), 'utf8').catch(() => '');
+    if (answer) {
+      await until(
+        `${command} asks`,
+        async () => answer.to.test(await shown()) || child.exitCode !== null,
+        deadlineMs,
+      );
+      child.stdin?.write(answer.typed);
+    }
+    await ended;
+    assert.equal(child.exitCode, 0, await shown());
+    return await shown();
+  }
+
+  it('builds the programs, says what would be done, and does it', async () => {
+    const readme = await readFile(new URL('README.md', checkout), 'utf8');
+    const [build, dryRun, run, ...more] = documentedCommands(readme, 'Without Kubernetes');
+    assert.ok(build && dryRun && run);
+    assert.deepEqual(more, []);
+    await inTerminal(build.command);
+    const tried = await inTerminal(dryRun.command);
+    assert.match(tried, /500 documents/);
+    const shown = await inTerminal(run.command, { to: /Type commit/, typed: 'commit\r' });
+    assert.match(shown, /Committed and verified: both sides are equal\./);
+    await pair.assertEqual();
+  });
+});
