@@ -7,7 +7,7 @@ import { BatchMatcher, maxDifferences, type Excuse } from './batch-matcher.ts';
 import { AmountCounter, type Comparison } from './comparison.ts';
 import type { CompareContext, Side } from './compare-context.ts';
 import { passEqual } from './equal-start.ts';
-import { FetchSize } from './fetch-size.ts';
+import { FetchSize, type Fetches } from './fetch-size.ts';
 import { idElementOfKey, idKey, type IdKey } from './id-key.ts';
 import type { DocumentDifference } from './mismatch.ts';
 import { partsOf } from './range-parts.ts';
@@ -67,12 +67,11 @@ export async function compareIds(
     monitor.addCompared(list);
   };
   const query = idQuery(ids);
-  const read = (side: Side): ReturnType<typeof readBatches> => {
-    const all = new FetchSize(ids.length + 1);
-    return readBatches(context, side, namespace, inOrder(side, query), all);
-  };
-  await using expected = read(source);
-  await using copies = read(destination);
+  const all = new FetchSize(ids.length + 1);
+  const read = (side: Side, fetches: Fetches): ReturnType<typeof readBatches> =>
+    readBatches(context, side, namespace, inOrder(side, query), fetches);
+  await using expected = read(source, all);
+  await using copies = read(destination, all.inStep);
   const left = await passEqual(expected, copies, wholeRange, take);
   if (!left) return { found, isOverflowing, compared: amount.total };
   await copies.return();

@@ -29,8 +29,9 @@ export async function compareRange(
     monitor.addCompared(list);
   };
   const found: DocumentDifference[] = [];
-  await using expected = readRange(context, source, namespace, range);
-  await using copies = readRange(context, destination, namespace, range);
+  const fetchSize = new FetchSize();
+  await using expected = readRange(context, source, namespace, range, fetchSize);
+  await using copies = readRange(context, destination, namespace, range, fetchSize.inStep);
   const rest = await passEqual(expected, copies, range, take);
   if (!rest) return { found, isOverflowing: false, compared: amount.total };
   await copies.return();
