@@ -3,6 +3,7 @@
 // look-up of those. Writes bench/results/verify.*.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import type { Document, MongoClient } from 'mongodb';
 import { fileURLToPath } from 'node:url';
@@ -110,8 +111,11 @@ async function runFloor({ source, destination }: CopyGround, set: DataSet): Prom
     FLOOR_DESTINATION: destination.uri('admin'),
     FLOOR_NAMESPACES: namespacesOf(set).join(','),
   };
-  const startedAt = performance.now();
-  const child = spawn(process.execPath, [floorProgram], { env, stdio: 'inherit' });
+  const child = spawn(process.execPath, [floorProgram], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const output = text(child.stdout);
   const tool = await usageOf(
     () => [child.pid],
     async () => {
@@ -119,7 +123,13 @@ async function runFloor({ source, destination }: CopyGround, set: DataSet): Prom
     },
   );
   if (child.exitCode !== 0) throw new Error(`the floor ended with ${String(child.exitCode)}`);
-  return result(set, 'floor', (performance.now() - startedAt) / 1000, tool);
+  const { documents, seconds } = JSON.parse(await output) as Record<
+    'documents' | 'seconds',
+    number
+  >;
+  if (documents !== documentsIn(set, size) * namespacesOf(set).length)
+    throw new Error(`the floor has compared ${documents} documents`);
+  return result(set, 'floor', seconds, tool);
 }
 
 /** The first pass, and the one after it when one document in a hundred has changed on both sides. */
