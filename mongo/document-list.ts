@@ -6,57 +6,52 @@ import {
   type RawDocument,
 } from './raw-bson.ts';
 
-/**
- * Documents in the order in which they came. They are cut out of what a server has sent only where somebody asks for one: most
- * are never looked at one by one.
- */
-export class DocumentList {
+/** How much a list holds, and its ends. */
+interface Extent {
   readonly count: number;
-  /** Of all documents together. */
   readonly bytes: number;
   readonly first: RawDocument | undefined;
   readonly last: RawDocument | undefined;
+}
+
+/**
+ * Documents in the order in which they came. They are counted, and cut out of what a server has sent, only where somebody asks
+ * for that: most are never looked at one by one.
+ */
+export class DocumentList {
   readonly #array: RawArray | undefined;
   #documents: readonly RawDocument[] | undefined;
+  #extent: Extent | undefined;
 
-  private constructor(
-    { count, bytes, first, last }: Pick<DocumentList, 'count' | 'bytes' | 'first' | 'last'>,
-    { array, documents }: { array?: RawArray; documents?: readonly RawDocument[] },
-  ) {
-    this.count = count;
-    this.bytes = bytes;
-    this.first = first;
-    this.last = last;
+  private constructor(array: RawArray | undefined, documents?: readonly RawDocument[]) {
     this.#array = array;
     this.#documents = documents;
   }
 
   /** The documents of a BSON array, whose memory they share. */
   static ofArray(array: RawArray): DocumentList {
-    let count = 0;
-    let bytes = 0;
-    let firstEnd = 0;
-    let lastOffset = 0;
-    let lastLength = 0;
-    forEachDocument({ bytes: array, offset: 0 }, (offset, length) => {
-      count += 1;
-      bytes += length;
-      lastOffset = offset;
-      lastLength = length;
-      if (count === 1) firstEnd = offset + length;
-    });
-    const first = count === 0 ? undefined : array.subarray(firstOffset, firstEnd);
-    const last = count === 0 ? undefined : array.subarray(lastOffset, lastOffset + lastLength);
-    return new DocumentList({ count, bytes, first, last }, { array });
+    return new DocumentList(array);
   }
 
   static of(documents: readonly RawDocument[]): DocumentList {
-    const bytes = documents.reduce((sum, { length }) => sum + length, 0);
-    const [first] = documents;
-    return new DocumentList(
-      { count: documents.length, bytes, first, last: documents.at(-1) },
-      { documents },
-    );
+    return new DocumentList(undefined, documents);
+  }
+
+  get count(): number {
+    return this.#measured.count;
+  }
+
+  /** Of all documents together. */
+  get bytes(): number {
+    return this.#measured.bytes;
+  }
+
+  get first(): RawDocument | undefined {
+    return this.#measured.first;
+  }
+
+  get last(): RawDocument | undefined {
+    return this.#measured.last;
   }
 
   get documents(): readonly RawDocument[] {
@@ -72,7 +67,36 @@ export class DocumentList {
     if (!this.#array || !other.#array) return false;
     return asBuffer(this.#array).equals(other.#array);
   }
+
+  get #measured(): Extent {
+    this.#extent ??= this.#array ? extentOfArray(this.#array) : extentOf(this.documents);
+    return this.#extent;
+  }
 }
 
 /** Length of the array, type and name ('0') of its first element. */
 const firstOffset = 4 + 1 + 2;
+
+/** @throws where the array has anything else than documents. */
+function extentOfArray(array: RawArray): Extent {
+  let count = 0;
+  let bytes = 0;
+  let firstEnd = 0;
+  let lastOffset = 0;
+  let lastLength = 0;
+  forEachDocument({ bytes: array, offset: 0 }, (offset, length) => {
+    count += 1;
+    bytes += length;
+    lastOffset = offset;
+    lastLength = length;
+    if (count === 1) firstEnd = offset + length;
+  });
+  if (count === 0) return extentOf([]);
+  const first = array.subarray(firstOffset, firstEnd);
+  return { count, bytes, first, last: array.subarray(lastOffset, lastOffset + lastLength) };
+}
+
+function extentOf(documents: readonly RawDocument[]): Extent {
+  const bytes = documents.reduce((sum, { length }) => sum + length, 0);
+  return { count: documents.length, bytes, first: documents[0], last: documents.at(-1) };
+}

@@ -2,6 +2,7 @@ import type { ClusterClient } from '../mongo/cluster-client.ts';
 import { namedError } from '../mongo/named-error.ts';
 import type { RetryContext } from '../mongo/retrying.ts';
 import { SyncError } from '../service/errors.ts';
+import { collectingRarely } from '../service/rare-collection.ts';
 import { sleep } from '../service/sleep.ts';
 import { ChangesLost } from './changes/change-follower.ts';
 import type { CompareContext, Side } from './compare/compare-context.ts';
@@ -14,7 +15,7 @@ import type { Stores } from './state/stores.ts';
 import { LeadLost, type ProcessIdentity } from './state/verification-store.ts';
 import type { Wakeup } from './wakeup.ts';
 import { CatalogCache } from './work/catalog-cache.ts';
-import { workOff } from './work/worker.ts';
+import { workOff, type WorkerContext } from './work/worker.ts';
 
 /** How often a process says that it lives, and looks for what others have done. */
 const heartbeatMs = 3_000;
@@ -146,7 +147,7 @@ class Participant {
           readAfter: generation.readAfter[name],
         });
         this.#context.monitor.generation = generation.number;
-        await workOff({
+        const work: WorkerContext = {
           stores,
           plan: planKey(this.#run, generation),
           kind: generation.kind,
@@ -163,6 +164,9 @@ class Participant {
           onWorkedOff: () => {
             wakeup.wake();
           },
+        };
+        await collectingRarely(async () => {
+          await workOff(work);
         });
       }
       await wakeup.since(count, pollMs, signal);

@@ -3,13 +3,15 @@ import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
 import { asBuffer } from '../../mongo/raw-bson.ts';
 
 // A plain comparison of one collection: a cursor on each side in the order of `_id`, documents held against each other as bytes.
-// Everything that it does not find equal is an error.
+// Everything that it does not find equal is an error. Says how long it took, without its own start.
 const { FLOOR_SOURCE, FLOOR_DESTINATION, FLOOR_NAMESPACES } = process.env;
 const { signal } = new AbortController();
 const client = (uri = '', option: string) => createClusterClient({ uri, option, appName: 'floor' });
 await using source = client(FLOOR_SOURCE, 'FLOOR_SOURCE');
 await using destination = client(FLOOR_DESTINATION, 'FLOOR_DESTINATION');
 
+await Promise.all([source.raw.connect(), destination.raw.connect()]);
+const startedAt = performance.now();
 let documents = 0;
 for (const namespace of (FLOOR_NAMESPACES ?? '').split(',')) {
   const [db = '', coll = ''] = namespace.split('.');
@@ -30,4 +32,5 @@ for (const namespace of (FLOOR_NAMESPACES ?? '').split(',')) {
     documents += one.documents.length;
   }
 }
-process.stdout.write(`${documents}\n`);
+const seconds = (performance.now() - startedAt) / 1000;
+process.stdout.write(`${JSON.stringify({ documents, seconds })}\n`);

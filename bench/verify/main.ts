@@ -1,11 +1,14 @@
 // Measures how fast two replica sets are compared, beside a plain comparison by two cursors, and what comparing again costs when
-// one document in a hundred has changed. Writes bench/results/verify.*.
+// one document in a hundred has changed: documents that lie together, and such that lie as far apart as they can, beside a plain
+// look-up of those. Writes bench/results/verify.*.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import type { Document } from 'mongodb';
+import type { Document, MongoClient } from 'mongodb';
 import { fileURLToPath } from 'node:url';
 import { until } from '../../e2e/ground/until.ts';
+import { forEachConcurrently } from '../../service/concurrency.ts';
 import { VerifierProcess } from '../../e2e/ground/verifier-process.ts';
 import {
   dataSets,
@@ -31,7 +34,12 @@ interface VerifyResult {
 const floorProgram = fileURLToPath(new URL('floor.ts', import.meta.url));
 const deadlineMs = 3_600_000;
 const ours = 'clustersync';
-const again = 'clustersync, 1 % changed';
+const together = 'clustersync, 1 % changed, together';
+const apart = 'clustersync, 1 % changed, apart';
+const lookUp = 'floor, 1 % changed, apart';
+/** Ids that the floor looks up at once, and how often it does so side by side. */
+const idsAtOnce = 1000;
+const lookUpsAtOnce = 4;
 
 const { values } = parseArgs({
   options: {
@@ -49,7 +57,15 @@ for (const set of dataSets.filter(({ name }) => names.includes(name))) {
   await loadDataSet(ground.clients.source, set, size);
   await copySet(ground, set);
   for (let round = 1; round <= Number(values.rounds); round++) {
-    const found = [await runFloor(ground, set), ...(await runVerifier(ground, set))];
+    const count = documentsIn(set, size);
+    const near = { number: { $gte: count / 2, $lt: count / 2 + count / 100 } };
+    const far = { $expr: { $eq: [{ $mod: ['$number', 100] }, 0] } };
+    const found = [
+      await runFloor(ground, set),
+      ...(await runVerifier(ground, set, together, near)),
+      ...(await runVerifier(ground, set, apart, far)),
+      await runLookUp(ground, set, far),
+    ];
     for (const result of found) console.log(JSON.stringify(result));
     results.push(...found);
   }
@@ -82,7 +98,8 @@ async function copySet({ clients }: CopyGround, set: DataSet): Promise<void> {
 }
 
 function result(set: DataSet, contender: string, seconds: number, tool: Usage): VerifyResult {
-  const documents = namespacesOf(set).length * documentsIn(set, size);
+  const isAll = contender === 'floor' || contender === ours;
+  const documents = namespacesOf(set).length * documentsIn(set, size) * (isAll ? 1 : 0.01);
   const documentsPerSecond = Math.round(documents / seconds);
   return { set: set.name, contender, seconds, documentsPerSecond, tool };
 }
@@ -94,8 +111,11 @@ async function runFloor({ source, destination }: CopyGround, set: DataSet): Prom
     FLOOR_DESTINATION: destination.uri('admin'),
     FLOOR_NAMESPACES: namespacesOf(set).join(','),
   };
-  const startedAt = performance.now();
-  const child = spawn(process.execPath, [floorProgram], { env, stdio: 'inherit' });
+  const child = spawn(process.execPath, [floorProgram], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const output = text(child.stdout);
   const tool = await usageOf(
     () => [child.pid],
     async () => {
@@ -103,12 +123,23 @@ async function runFloor({ source, destination }: CopyGround, set: DataSet): Prom
     },
   );
   if (child.exitCode !== 0) throw new Error(`the floor ended with ${String(child.exitCode)}`);
-  return result(set, 'floor', (performance.now() - startedAt) / 1000, tool);
+  const { documents, seconds } = JSON.parse(await output) as Record<
+    'documents' | 'seconds',
+    number
+  >;
+  if (documents !== documentsIn(set, size) * namespacesOf(set).length)
+    throw new Error(`the floor has compared ${documents} documents`);
+  return result(set, 'floor', seconds, tool);
 }
 
 /** The first pass, and the one after it when one document in a hundred has changed on both sides. */
-async function runVerifier(ground: CopyGround, set: DataSet): Promise<VerifyResult[]> {
-  const { source, destination, clients } = ground;
+async function runVerifier(
+  ground: CopyGround,
+  set: DataSet,
+  again: string,
+  changed: Document,
+): Promise<VerifyResult[]> {
+  const { source, destination } = ground;
   await using verifier = await VerifierProcess.start({
     uris: { srcURI: source.uri('syncer'), destURI: destination.uri('admin') },
     options: { logLevel: 'info', clean: 'true' },
@@ -132,25 +163,74 @@ async function runVerifier(ground: CopyGround, set: DataSet): Promise<VerifyResu
   };
   await verifier.post('check');
   const first = await pass(ours, 0);
+  // The pause before the next pass, as long as the first took, is enough for this.
+  await change(ground, set, changed);
+  return [first, await pass(again, 1)];
+}
+
+/** Changes the documents that a filter finds: by their ids, so that it is soon done. */
+async function change({ clients }: CopyGround, set: DataSet, filter: Document): Promise<void> {
+  for (const namespace of namespacesOf(set)) {
+    const ids = await idsOf(clients.source, namespace, filter);
+    const [db = '', coll = ''] = namespace.split('.');
+    await Promise.all(
+      Object.values(clients).map(async (client) => {
+        const query = { _id: { $in: ids } } as Document;
+        await client
+          .db(db)
+          .collection(coll)
+          .updateMany(query, { $inc: { changed: 1 } });
+      }),
+    );
+  }
+}
+
+/** In their order. */
+async function idsOf(client: MongoClient, namespace: string, filter: Document): Promise<unknown[]> {
+  const [db = '', coll = ''] = namespace.split('.');
+  const options = { projection: { _id: 1 }, sort: { _id: 1 } } as const;
+  const found = await client.db(db).collection(coll).find(filter, options).toArray();
+  return found.map(({ _id }): unknown => _id);
+}
+
+/** What looking up some documents on both sides takes, in the order of `_id` as the verifier does. */
+async function runLookUp(
+  { clients }: CopyGround,
+  set: DataSet,
+  filter: Document,
+): Promise<VerifyResult> {
+  const lists: { db: string; coll: string; ids: unknown[] }[] = [];
   for (const namespace of namespacesOf(set)) {
     const [db = '', coll = ''] = namespace.split('.');
-    const filter = { $expr: { $eq: [{ $mod: ['$number', 100] }, 0] } };
-    for (const client of Object.values(clients)) {
-      await client
-        .db(db)
-        .collection(coll)
-        .updateMany(filter, { $inc: { changed: 1 } });
-    }
+    const ids = await idsOf(clients.source, namespace, filter);
+    for (let first = 0; first < ids.length; first += idsAtOnce)
+      lists.push({ db, coll, ids: ids.slice(first, first + idsAtOnce) });
   }
-  const second = await pass(again, 1);
-  return [first, second];
+  const startedAt = performance.now();
+  const tool = await usageOf(
+    () => [process.pid],
+    async () => {
+      await forEachConcurrently(lists, lookUpsAtOnce, async ({ db, coll, ids }) => {
+        const [one, other] = await Promise.all(
+          Object.values(clients).map(async (client) => {
+            const query = { _id: { $in: ids } } as Document;
+            return await client.db(db).collection(coll).find(query, { raw: true }).toArray();
+          }),
+        );
+        if (one?.length !== ids.length || other?.length !== ids.length)
+          throw new Error(`${db}.${coll}: not all were found`);
+      });
+    },
+  );
+  return result(set, lookUp, (performance.now() - startedAt) / 1000, tool);
 }
 
 /** How long a pass took, as the log has it; undefined while it is not over. */
 function passSeconds(log: string, generation: number): number | undefined {
   for (const line of log.split('\n')) {
     if (!line.includes('"msg":"pass ended"') || !line.endsWith('}')) continue;
-    const entry = JSON.parse(line) as { generation: number; tookMs: number };
+    const entry = JSON.parse(line) as { generation: number; tookMs: number; failed: number };
+    if (entry.failed > 0) throw new Error(`differences, of which there are none: ${line}`);
     if (entry.generation === generation) return Math.max(1, entry.tookMs) / 1000;
   }
   return undefined;
@@ -158,7 +238,7 @@ function passSeconds(log: string, generation: number): number | undefined {
 
 function tableOf(): string {
   const rows = [...new Set(results.map(({ set }) => set))].flatMap((set) =>
-    ['floor', ours, again].map((contender) => {
+    ['floor', ours, together, apart, lookUp].map((contender) => {
       const of = (name: string): VerifyResult[] =>
         results.filter((each) => each.set === set && each.contender === name);
       const seconds = (name: string): number => median(of(name).map((each) => each.seconds));
@@ -170,7 +250,10 @@ function tableOf(): string {
         (seconds(contender) / seconds('floor')).toFixed(2),
         median(own.map(({ documentsPerSecond }) => documentsPerSecond)).toFixed(0),
         median(own.map(({ tool }) => tool.cpuSeconds)).toFixed(1),
-        Math.max(...own.map(({ tool }) => tool.peakMebibytes)).toFixed(0),
+        // The look-up is made by the program that holds all else.
+        contender === lookUp
+          ? ''
+          : Math.max(...own.map(({ tool }) => tool.peakMebibytes)).toFixed(0),
       ];
     }),
   );

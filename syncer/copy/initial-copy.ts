@@ -8,7 +8,7 @@ import { isCopiedBy, type Share } from '../coordination/share.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { copyRange, copyTogether } from './copy-range.ts';
 import { farApart } from './far-apart.ts';
-import { collectingRarely } from './rare-collection.ts';
+import { collectingRarely } from '../../service/rare-collection.ts';
 
 /** Collections that are smaller than this are copied many at a time, and recorded as copied together. */
 const smallBytes = 256 * 1024;

@@ -5,8 +5,9 @@ import { bsonType, RawWriter } from '../../mongo/raw-bson.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
 import { BatchMatcher, maxDifferences, type Excuse } from './batch-matcher.ts';
 import { AmountCounter, type Comparison } from './comparison.ts';
-import type { CompareContext } from './compare-context.ts';
-import { FetchSize } from './fetch-size.ts';
+import type { CompareContext, Side } from './compare-context.ts';
+import { passEqual } from './equal-start.ts';
+import { FetchSize, type Fetches } from './fetch-size.ts';
 import { idElementOfKey, idKey, type IdKey } from './id-key.ts';
 import type { DocumentDifference } from './mismatch.ts';
 import { partsOf } from './range-parts.ts';
@@ -60,15 +61,24 @@ export async function compareIds(
     found.push(...differences.found);
     isOverflowing ||= differences.isOverflowing || found.length > maxDifferences;
   };
-  const query = inOrder(source, idQuery(ids));
-  const all = new FetchSize(ids.length + 1);
-  const batches = readBatches(context, source, namespace, query, all);
-  for await (const { list } of partsOf(batches, wholeRange)) {
-    const keys = new Set(list.documents.map(idKey));
-    for (const key of keys) seen.add(key);
-    if (keys.size > 0) await match(list, [...keys], (copies) => copies);
+  const take = (list: DocumentList): void => {
+    for (const document of list.documents) seen.add(idKey(document));
     amount.add(list);
     monitor.addCompared(list);
+  };
+  const query = idQuery(ids);
+  const all = new FetchSize(ids.length + 1);
+  const read = (side: Side, fetches: Fetches): ReturnType<typeof readBatches> =>
+    readBatches(context, side, namespace, inOrder(side, query), fetches);
+  await using expected = read(source, all);
+  await using copies = read(destination, all.inStep);
+  const left = await passEqual(expected, copies, wholeRange, take);
+  if (!left) return { found, isOverflowing, compared: amount.total };
+  await copies.return();
+  for await (const { list } of partsOf(left.batches, left.range)) {
+    const keys = new Set(list.documents.map(idKey));
+    if (keys.size > 0) await match(list, [...keys], (others) => others);
+    take(list);
   }
   const rest = ids.filter((id) => !seen.has(id));
   if (rest.length > 0) {

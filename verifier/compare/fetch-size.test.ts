@@ -15,6 +15,11 @@ describe('FetchSize', () => {
     const large = new FetchSize();
     large.add({ count: 1, bytes: 16 * 1024 * 1024 });
     assert.equal(large.documents, 1);
+    const { inStep } = large;
+    inStep.add({ count: 1, bytes: 1 });
+    assert.equal(inStep.documents, 1);
+    large.add({ count: 15, bytes: 0 });
+    assert.equal(inStep.documents, 2);
     const small = new FetchSize();
     small.add({ count: 1000, bytes: 30_000 });
     assert.equal(small.documents, 5000);

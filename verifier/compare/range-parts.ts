@@ -40,8 +40,8 @@ export async function* partsOf(
   yield { list, part: { min, max: range.max } };
 }
 
-/** How many documents of a sorted list are before those that have the `_id` of another. */
-function endBefore(document: RawDocument, list: DocumentList): number {
+/** How many documents of a sorted list are before those that have the `_id` of another, which is not less than any of them. */
+export function endBefore(document: RawDocument, list: DocumentList): number {
   const key = canonicalKey(idElement(document));
   const isBefore = (other: RawDocument): boolean => canonicalKey(idElement(other)) !== key;
   if (list.last === undefined || isBefore(list.last)) return list.count;

@@ -3,7 +3,7 @@ import { idRangeQueries, type IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
 import type { CompareContext, Side } from './compare-context.ts';
-import { FetchSize } from './fetch-size.ts';
+import { FetchSize, type Fetches } from './fetch-size.ts';
 
 /** How documents are read. */
 type ReadContext = Pick<CompareContext, 'signal' | 'readPreference' | 'rateLimit'>;
@@ -17,7 +17,7 @@ export async function* readRange(
   side: Side,
   namespace: Namespace,
   range: IdRange,
-  fetchSize = new FetchSize(),
+  fetchSize: Fetches = new FetchSize(),
 ): AsyncGenerator<RawBatch, void> {
   for (const query of idRangeQueries(range)) {
     yield* readBatches(context, side, namespace, inOrder(side, query), fetchSize);
@@ -30,7 +30,7 @@ export async function* readBatches(
   side: Side,
   namespace: Namespace,
   query: Document,
-  fetchSize = new FetchSize(),
+  fetchSize: Fetches = new FetchSize(),
 ): AsyncGenerator<RawBatch, void> {
   const { rateLimit, signal } = context;
   const find = { ...query, batchSize: fetchSize.documents };

@@ -103,13 +103,23 @@ export const documentFaults: readonly Fault[] = [
     name: 'an element of an array missing',
     inject: async (db) =>
       await db.collection('items').updateOne({ name: 'lamp' }, { $pop: { tags: 1 } }),
-    expected: { kind: 'differentDocument', field: 'tags.1', sourceType: 'string' },
+    expected: {
+      kind: 'differentDocument',
+      id: { $numberInt: '1' },
+      field: 'tags.1',
+      sourceType: 'string',
+    },
   },
   {
     name: 'the name of a field',
     inject: async (db) =>
       await db.collection('items').updateOne({ name: 'chair' }, { $rename: { blob: 'blop' } }),
-    expected: { kind: 'differentDocument', field: 'blob', sourceType: 'binData' },
+    expected: {
+      kind: 'differentDocument',
+      id: { $numberDouble: '2.5' },
+      field: 'blob',
+      sourceType: 'binData',
+    },
   },
   {
     name: 'the subtype of binary data',
@@ -117,7 +127,12 @@ export const documentFaults: readonly Fault[] = [
       await db
         .collection('items')
         .updateOne({ name: 'chair' }, { $set: { blob: new Binary(Buffer.alloc(1000, 7), 128) } }),
-    expected: { kind: 'differentDocument', field: 'blob', sourceType: 'binData' },
+    expected: {
+      kind: 'differentDocument',
+      id: { $numberDouble: '2.5' },
+      field: 'blob',
+      sourceType: 'binData',
+    },
   },
   {
     name: 'a type in an _id',

@@ -20,6 +20,7 @@ export interface Fault {
   readonly name: string;
   readonly inject: (db: Db) => Promise<unknown>;
   readonly expected: {
+    /** Default: the collection that most faults are in. */
     readonly namespace?: string;
     readonly kind: string;
     readonly id?: unknown;

@@ -61,7 +61,8 @@ describe('verifier, hard data and hard times', () => {
     await large.insertMany([1.5, 't1x', { n: 1.5 }].map((_id): Document => ({ _id })));
     await using session = await openSession(uris());
     await session.post('check');
-    await until('the first pass is over', async () => (await session.progress()).generation > 0);
+    const isOver = async (): Promise<boolean> => (await session.progress()).generation > 0;
+    await until('the first pass is over', isOver, 60_000);
     await session.post('writesOff');
     const { mismatches, mismatchCount } = await session.untilComplete();
     assert.equal(mismatchCount, 15);

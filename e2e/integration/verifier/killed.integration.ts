@@ -143,6 +143,63 @@ describe('verifier, killed', () => {
     });
   }
 
+  it('ends with the same differences, killed in each phase of one verification', async () => {
+    // The last pass compares all of it, whatever has changed: that takes a while.
+    for (const db of [pair.source, pair.destination]) {
+      await db.createCollection('capped', { capped: true, size: 1_000_000 });
+      const rows = Array.from({ length: 2000 }, (_, _id): Row => ({ _id, text: 'x'.repeat(250) }));
+      await db.collection<Row>('capped').insertMany(rows);
+    }
+    await makeFaults();
+    const calm = await verifyOnce({ ...uris(), verification: 'calm' });
+    const wanted = calm.progress.mismatches.map(short).sort();
+    await using verifier = await VerifierProcess.start({
+      uris: uris(),
+      options: { ...slowly, maxBytesPerSecond: 1_000_000, verification: 'phases' },
+    });
+    const killIn = async (
+      phase: string,
+      isIn: (progress: Awaited<ReturnType<VerifierProcess['progress']>>) => boolean,
+    ): Promise<void> => {
+      await until(phase, async () => isIn(await verifier.progress()), 60_000);
+      await verifier.kill();
+      await verifier.restart();
+    };
+    const changeBoth = async (): Promise<void> => {
+      for (const db of [pair.source, pair.destination])
+        await db.collection<Row>('many').updateMany({}, { $inc: { changed: 1 } });
+    };
+    await killIn('idle, before check', ({ phase, verdict }) => phase === 'idle' && !verdict);
+    await verifier.post('check');
+    await killIn('check, the first pass', ({ phase, verificationStatus, generationKind }) => {
+      const { processingTasks, completedTasks } = verificationStatus;
+      const isUnderWay = processingTasks > 0 && completedTasks > 0;
+      return phase === 'check' && generationKind === 'first' && isUnderWay;
+    });
+    await changeBoth();
+    await killIn('recheck, a later pass', ({ phase, verificationStatus, generationKind }) => {
+      const isUnderWay = verificationStatus.processingTasks > 0;
+      return phase === 'recheck' && generationKind === 'recheck' && isUnderWay;
+    });
+    await killIn('recheck, between two passes', ({ phase, verificationStatus }) => {
+      const { totalTasks, failedTasks, completedTasks } = verificationStatus;
+      return phase === 'recheck' && totalTasks > 0 && totalTasks === failedTasks + completedTasks;
+    });
+    await changeBoth();
+    await verifier.post('writesOff');
+    await killIn('recheck, after writesOff', ({ phase, writesOff }) => {
+      return phase === 'recheck' && writesOff;
+    });
+    await killIn('recheck, the last pass', ({ phase, verificationStatus, generationKind }) => {
+      const isUnderWay = verificationStatus.processingTasks > 0;
+      return phase === 'recheck' && generationKind === 'last' && isUnderWay;
+    });
+    assert.equal((await verifier.untilComplete()).verdict, 'different');
+    await killIn('idle, complete', ({ phase, verdict }) => phase === 'idle' && verdict !== null);
+    assert.equal((await verifier.progress()).verdict, 'different');
+    assert.deepEqual(await mismatchesOf(verifier), wanted);
+  });
+
   it('shares the work of several processes, and goes on when the one that leads is killed', async () => {
     await makeFaults();
     const calm = await verifyOnce({ ...uris(), verification: 'calm' });

@@ -3,7 +3,7 @@ import { BSON, MongoClient } from 'mongodb';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { catalogFaults } from './catalog-faults.ts';
 import { documentFaults } from './document-faults.ts';
-import { load } from './faulty-shop.ts';
+import { items, load } from './faulty-shop.ts';
 import { verifyOnce } from './verifier-session.ts';
 
 const { EJSON } = BSON;
@@ -48,8 +48,15 @@ describe('verifier, single faults on the destination', () => {
     assert.equal(progress.documentsCompared >= 14, true);
   });
 
-  it('has at least 60 faults to find', () => {
+  it('has at least 60 faults to find, each with its place', () => {
     assert.ok(faults.length >= 60, String(faults.length));
+    for (const { name, expected } of faults) {
+      const { kind, id, index, field } = expected;
+      if (kind.endsWith('Document') || kind.endsWith('Order')) assert.notEqual(id, undefined, name);
+      if (kind.endsWith('Index')) assert.notEqual(index, undefined, name);
+      const isDifference = /^(different|options|fieldOrder)/.test(kind);
+      if (isDifference) assert.notEqual(field, undefined, name);
+    }
   });
 
   for (const { name, inject, expected, isSeveral = false } of faults) {
@@ -62,6 +69,7 @@ describe('verifier, single faults on the destination', () => {
       }
       const found = progress.mismatches.find(({ kind }) => kind === expected.kind);
       const wanted = {
+        namespace: items,
         ...rest,
         ...(id === undefined ? {} : { id: EJSON.stringify(id, { relaxed: false }) }),
       };

@@ -7,9 +7,9 @@ const growthPercent = 300;
 const ownGrowthPercent = 0;
 
 /**
- * Runs work while V8 collects garbage more rarely. What is read in a copy is memory outside V8's heap, and because of that V8
- * (Node 24) collects every 20 MB, going through all that the program has loaded: a quarter of the tool's CPU time
- * (decision 0016).
+ * Runs work while V8 collects garbage more rarely. Documents that are read are memory outside V8's heap, and because of that V8
+ * (Node 24) collects every 20 MB, going through all that the program has loaded: a quarter of the CPU time of a copy
+ * (decision 0016). Only one such work at a time.
  */
 export async function collectingRarely(run: () => Promise<void>): Promise<void> {
   setGrowth(growthPercent);
