@@ -253,7 +253,7 @@ function operandStoreOf({ client, caches, corrections }: Foundation): OperandSto
 /** A controller that runs. */
 interface Running {
   /** Wants the object of a key reconciled. */
-  readonly add: (key: string) => void;
+  readonly add: (key: string, isUrgent?: boolean) => void;
   readonly ended: Promise<void>;
 }
 
@@ -340,8 +340,8 @@ function runController<P, C extends string>(
   leading: AbortSignal,
   { name, api, reconcilerOf }: ControlledKind<P, C>,
 ): Running {
-  const add = (key: string): void => {
-    controller.queue.add(key);
+  const add = (key: string, isUrgent = false): void => {
+    controller.queue.add(key, isUrgent);
   };
   const monitor = new OperandMonitor({ api, onChange: add, logger, mayCommand: mayAct });
   const { reconciler, background } = reconcilerOf(monitor, add);
