@@ -41,6 +41,8 @@ import {
 
 /** Reconciles of a kind at the same time: they wait for the API server, mostly. */
 const workers = 8;
+/** An API server that is started anew is no reason to be called not ready. */
+const maxBehindMs = 15_000;
 const controllerName = 'clustersync.dev/operator';
 
 /** What all parts of the operator share. */
@@ -106,7 +108,9 @@ export async function startOperator(
     routes: [],
     logger,
     metrics: registry,
-    isReady: () => all.every(({ hasSynced }) => hasSynced),
+    isReady: () =>
+      all.every(({ hasSynced, behindMs }) => hasSynced && behindMs < maxBehindMs) &&
+      (elector?.isInTouch() ?? true),
     isAlive: () => elector?.isAlive() ?? true,
   });
   await using dashboard = options.dashboard ? await openDashboard(foundation) : undefined;
