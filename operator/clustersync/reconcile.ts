@@ -7,7 +7,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { systemClock, type Clock } from '../kube/clock.ts';
 import type { ReconcileContext, ReconcileResult } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
-import { objectKey } from '../kube/resource.ts';
+import { objectKey, parseKey } from '../kube/resource.ts';
 import { holderOf } from '../leases/lease-holder.ts';
 import { authorityRef } from '../operand/api-trust.ts';
 import type { OperandMonitor } from '../operand/monitor.ts';
@@ -73,6 +73,8 @@ export class ClusterSyncReconciler {
       monitor.forget(key);
       this.#options.sources.forget(key);
       this.#status.forget(key);
+      const { namespace, name } = parseKey(key);
+      store.forget({ namespace, name: syncerName({ metadata: { name } }) });
       return isLeft ? { requeueAfterMs: releaseAgainMs } : {};
     }
     const clusterSync = this.#status.current(cached);
