@@ -146,15 +146,20 @@ export class ClusterSyncReconciler {
     const mayBeOld = isCommittedIn(clusterSync);
     const secretOf = async (ref: typeof source.uriSecretRef): Promise<SecretValue> =>
       await store.secretValue(clusterSync, ref, signal, mayBeOld);
-    const sourceValue = await secretOf(source.uriSecretRef);
-    const destinationValue = await secretOf(destination.uriSecretRef);
     const authority = authorityRef(clusterSync.spec.syncer);
+    // Together: when they are read anew, a command waits for them.
+    const [sourceValue, destinationValue, authorityValue, token] = await Promise.all([
+      secretOf(source.uriSecretRef),
+      secretOf(destination.uriSecretRef),
+      authority && secretOf(authority),
+      store.token(clusterSync, name, signal, mayBeOld),
+    ]);
     return decide(clusterSync, {
       settings,
       source: sourceValue,
       sourceView: this.#viewOf(clusterSync, sourceValue),
       destination: destinationValue,
-      authority: authority && (await secretOf(authority)),
+      authority: authorityValue,
       claim: await this.#claim(clusterSync, destinationValue, signal),
       commit: {
         hold: holds.holdOf(clusterSync),
@@ -164,7 +169,7 @@ export class ClusterSyncReconciler {
             ? undefined
             : syncVerifications.get(objectKey({ namespace, name: verification })),
       },
-      token: await store.token(clusterSync, name, signal, mayBeOld),
+      token,
       newToken: randomBytes(32).toString('hex'),
       statefulSet: store.statefulSet(clusterSync, name),
       pods: store.pods(
