@@ -44,6 +44,8 @@ export interface ClusterSyncReconcilerOptions {
   readonly clock?: Clock;
 }
 
+type Hosts = ReturnType<typeof destinationHosts>;
+
 /** Pods that are being ended are waited for. */
 const releaseAgainMs = 1_000;
 /** A step that others undo at once is not to keep the operator busy. */
@@ -54,6 +56,8 @@ export class ClusterSyncReconciler {
   readonly #options: ClusterSyncReconcilerOptions;
   readonly #clock: Clock;
   readonly #status: StatusWriter<ClusterSyncStatus, ClusterSync>;
+  /** Of the connection strings that were read last: they are the same in almost every pass. */
+  readonly #hosts = new Map<string, { readonly uri: string; readonly hosts: Hosts }>();
   /** The ClusterSyncs of which no namesake has left anything. */
   readonly #settledUids = new Map<string, string>();
 
@@ -72,6 +76,7 @@ export class ClusterSyncReconciler {
     if (!cached) {
       monitor.forget(key);
       this.#options.sources.forget(key);
+      this.#hosts.delete(key);
       this.#status.forget(key);
       const { namespace, name } = parseKey(key);
       store.forget({ namespace, name: syncerName({ metadata: { name } }) });
@@ -196,9 +201,18 @@ export class ClusterSyncReconciler {
     const { metadata, spec } = clusterSync;
     const isHandsOff = spec.suspend || metadata.deletionTimestamp !== undefined;
     if (isHandsOff || uri.kind === 'missing') return { kind: 'none' };
-    const hosts = destinationHosts(connectionString(uri.value), metadata.namespace ?? '');
+    const hosts = this.#hostsOf(clusterSync, connectionString(uri.value));
     if (!hosts) return { kind: 'unreadable' };
     return await this.#options.claims.claim(clusterSync, hosts, signal);
+  }
+
+  #hostsOf({ metadata }: ClusterSync, uri: string): Hosts {
+    const key = objectKey(metadata);
+    const known = this.#hosts.get(key);
+    if (known?.uri === uri) return known.hosts;
+    const hosts = destinationHosts(uri, metadata.namespace ?? '');
+    this.#hosts.set(key, { uri, hosts });
+    return hosts;
   }
 }
 
