@@ -67,6 +67,14 @@ const stages: readonly Stage[] = [
     isBeside: true,
     ...npmScript('test:e2e', 45),
   },
+  {
+    // It waits, mostly.
+    name: 'soak',
+    work: { kind: 'check' },
+    isBeside: true,
+    command: [process.execPath, 'bench/soak/main.ts', '--minutes=5', '--syncs=8', '--pace=4'],
+    limitSeconds: limitSeconds(12),
+  },
 ];
 
 function npmScript(script: string, limitMinutes: number): Pick<Stage, 'command' | 'limitSeconds'> {

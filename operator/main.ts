@@ -41,6 +41,8 @@ import {
 
 /** Reconciles of a kind at the same time: they wait for the API server, mostly. */
 const workers = 8;
+/** An API server that is started anew is no reason to be called not ready. */
+const maxBehindMs = 15_000;
 const controllerName = 'clustersync.dev/operator';
 
 /** What all parts of the operator share. */
@@ -106,7 +108,9 @@ export async function startOperator(
     routes: [],
     logger,
     metrics: registry,
-    isReady: () => all.every(({ hasSynced }) => hasSynced),
+    isReady: () =>
+      all.every(({ hasSynced, behindMs }) => hasSynced && behindMs < maxBehindMs) &&
+      (elector?.isInTouch() ?? true),
     isAlive: () => elector?.isAlive() ?? true,
   });
   await using dashboard = options.dashboard ? await openDashboard(foundation) : undefined;
@@ -253,7 +257,7 @@ function operandStoreOf({ client, caches, corrections }: Foundation): OperandSto
 /** A controller that runs. */
 interface Running {
   /** Wants the object of a key reconciled. */
-  readonly add: (key: string) => void;
+  readonly add: (key: string, isUrgent?: boolean) => void;
   readonly ended: Promise<void>;
 }
 
@@ -340,8 +344,8 @@ function runController<P, C extends string>(
   leading: AbortSignal,
   { name, api, reconcilerOf }: ControlledKind<P, C>,
 ): Running {
-  const add = (key: string): void => {
-    controller.queue.add(key);
+  const add = (key: string, isUrgent = false): void => {
+    controller.queue.add(key, isUrgent);
   };
   const monitor = new OperandMonitor({ api, onChange: add, logger, mayCommand: mayAct });
   const { reconciler, background } = reconcilerOf(monitor, add);

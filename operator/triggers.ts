@@ -16,11 +16,18 @@ export interface Queues {
   readonly syncVerifications: (key: string) => void;
 }
 
-/** Wants a custom resource reconciled when it is new, gone or asked to be another: not when its status is written. */
-export function onResource(add: (key: string) => void): ObjectHandler<KubeObject> {
+/**
+ * Wants a custom resource reconciled when it is new, gone or asked to be another: not when its status is written. Somebody
+ * waits for what is asked anew: that goes before everything else. Those that are new may be all that there are, when the
+ * operator begins.
+ */
+export function onResource(
+  add: (key: string, isUrgent: boolean) => void,
+): ObjectHandler<KubeObject> {
   return (event) => {
-    if (event.kind === 'updated' && !isChanged(event.old, event.object)) return;
-    add(objectKey(event.object.metadata));
+    const isUpdated = event.kind === 'updated';
+    if (isUpdated && !isChanged(event.old, event.object)) return;
+    add(objectKey(event.object.metadata), isUpdated);
   };
 }
 

@@ -20,6 +20,8 @@ import {
 } from '../../e2e/integration/operator/operator-ground.ts';
 
 const { signal } = new AbortController();
+/** The machine may be busy with other tests. */
+const deadlineMs = 60_000;
 let lives = 0;
 
 /** One ClusterSync from its creation over all that can happen to it to its deletion. */
@@ -30,33 +32,42 @@ export async function liveThrough(
 ): Promise<void> {
   lives += 1;
   const life = String(lives);
+  // Whatever is kept of those that are gone adds up.
+  const name = `orders-${life}`;
   tools.forget(address);
   const reach = async (expected: string): Promise<void> => {
-    await ground.untilSync(namespace, expected, (status) => outlook(status) === expected);
+    await ground.untilSync(namespace, expected, (status) => outlook(status) === expected, {
+      name,
+      deadlineMs,
+    });
   };
-  const sync = await ground.createSync(namespace);
+  const sync = await ground.createSync(namespace, {}, name);
   let set: StatefulSet | undefined;
-  await until('its StatefulSet is made', async () => {
-    set = await ground.get(statefulSets, namespace, 'orders-syncer');
-    return set !== undefined && isControlledBy(set, sync);
-  });
+  await until(
+    'its StatefulSet is made',
+    async () => {
+      set = await ground.get(statefulSets, namespace, `${name}-syncer`);
+      return set !== undefined && isControlledBy(set, sync);
+    },
+    deadlineMs,
+  );
   assert.ok(set);
   await ground.runPod(set, address, { containerID: `test://${life}` });
   await reach('True InSync');
   // A process that dies, and one that is made anew.
   await ground.runPod(set, address, { containerID: `test://${life}/again` });
-  await ground.patchSync(namespace, { state: 'Paused' });
+  await ground.patchSync(namespace, { state: 'Paused' }, name);
   await reach('True Paused');
   const data = uriData(`mongodb://user:${life}@${namespace}.new-uri/`);
   await ground.client.patch(secrets, { namespace, name: 'new-uri' }, { data }, { signal });
-  await remove(ground, pods, namespace, 'orders-syncer-0');
+  await remove(ground, pods, namespace, `${name}-syncer-0`);
   await ground.runPod(set, address, { containerID: `test://${life}/anew` });
-  await ground.patchSync(namespace, { state: 'Running' });
+  await ground.patchSync(namespace, { state: 'Running' }, name);
   await reach('True InSync');
-  await ground.patchSync(namespace, { state: 'Committed' });
+  await ground.patchSync(namespace, { state: 'Committed' }, name);
   await reach('True Committed');
-  await remove(ground, clusterSyncs, namespace, 'orders');
-  await remove(ground, pods, namespace, 'orders-syncer-0');
+  await remove(ground, clusterSyncs, namespace, name);
+  await remove(ground, pods, namespace, `${name}-syncer-0`);
 }
 
 async function remove<T extends KubeObject>(

@@ -13,12 +13,24 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '240' },
     /** How many ClusterSyncs there are at a time. */
     syncs: { type: 'string', default: '20' },
+    /** How long each of them lasts, at least. */
+    pace: { type: 'string', default: '0' },
+    /** More options of node for the operator. */
+    nodeOption: { type: 'string', multiple: true, default: [] },
   },
 });
 const totalMs = Number(values.minutes) * 60_000;
+const paceMs = Number(values.pace) * 1_000;
 const sampleCount = 40;
-/** With the options of the chart: else garbage is left lying for as long as there is room. */
-const nodeOptions = ['--max-semi-space-size=4', '--max-old-space-size=256'];
+const nodeOptions = [
+  // As the chart has them.
+  '--max-semi-space-size=4',
+  '--max-old-space-size=256',
+  // What lies there until it is collected would hide, in a short run, what is never collected.
+  '--expose-gc',
+  '--import=data:text/javascript,setInterval(gc,1000).unref()',
+  ...values.nodeOption,
+];
 
 await using ground = await OperatorGround.start();
 const places: Place[] = [];
@@ -39,8 +51,10 @@ const endMs = performance.now() + totalMs;
 let lives = 0;
 const living = places.map(async (place) => {
   while (performance.now() < endMs) {
+    const nextMs = performance.now() + paceMs;
     await liveThrough(ground, tools, place);
     lives += 1;
+    await sleep(Math.max(0, nextMs - performance.now()));
   }
 });
 const samples: Sample[] = [];

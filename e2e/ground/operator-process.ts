@@ -54,12 +54,15 @@ export class OperatorProcess implements AsyncDisposable {
   }
 
   async untilReady(): Promise<void> {
-    await until('the operator listens', async () => {
-      return await fetch(`http://127.0.0.1:${this.#port}/readyz`).then(
-        ({ status }) => status === 200,
-        () => false,
-      );
-    });
+    await until('the operator is ready', async () => await this.isGood('readyz'));
+  }
+
+  /** What it answers to a probe of the kubelet; false where it does not listen yet. */
+  async isGood(probe: 'readyz' | 'healthz'): Promise<boolean> {
+    return await fetch(`http://127.0.0.1:${this.#port}/${probe}`).then(
+      ({ status }) => status === 200,
+      () => false,
+    );
   }
 
   /** Its metrics, in the format of Prometheus. */

@@ -7,7 +7,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { systemClock, type Clock } from '../kube/clock.ts';
 import type { ReconcileContext, ReconcileResult } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
-import { objectKey } from '../kube/resource.ts';
+import { objectKey, parseKey } from '../kube/resource.ts';
 import { holderOf } from '../leases/lease-holder.ts';
 import { authorityRef } from '../operand/api-trust.ts';
 import type { OperandMonitor } from '../operand/monitor.ts';
@@ -44,6 +44,8 @@ export interface ClusterSyncReconcilerOptions {
   readonly clock?: Clock;
 }
 
+type Hosts = ReturnType<typeof destinationHosts>;
+
 /** Pods that are being ended are waited for. */
 const releaseAgainMs = 1_000;
 /** A step that others undo at once is not to keep the operator busy. */
@@ -54,6 +56,8 @@ export class ClusterSyncReconciler {
   readonly #options: ClusterSyncReconcilerOptions;
   readonly #clock: Clock;
   readonly #status: StatusWriter<ClusterSyncStatus, ClusterSync>;
+  /** Of the connection strings that were read last: they are the same in almost every pass. */
+  readonly #hosts = new Map<string, { readonly uri: string; readonly hosts: Hosts }>();
   /** The ClusterSyncs of which no namesake has left anything. */
   readonly #settledUids = new Map<string, string>();
 
@@ -72,7 +76,10 @@ export class ClusterSyncReconciler {
     if (!cached) {
       monitor.forget(key);
       this.#options.sources.forget(key);
+      this.#hosts.delete(key);
       this.#status.forget(key);
+      const { namespace, name } = parseKey(key);
+      store.forget({ namespace, name: syncerName({ metadata: { name } }) });
       return isLeft ? { requeueAfterMs: releaseAgainMs } : {};
     }
     const clusterSync = this.#status.current(cached);
@@ -144,15 +151,20 @@ export class ClusterSyncReconciler {
     const mayBeOld = isCommittedIn(clusterSync);
     const secretOf = async (ref: typeof source.uriSecretRef): Promise<SecretValue> =>
       await store.secretValue(clusterSync, ref, signal, mayBeOld);
-    const sourceValue = await secretOf(source.uriSecretRef);
-    const destinationValue = await secretOf(destination.uriSecretRef);
     const authority = authorityRef(clusterSync.spec.syncer);
+    // Together: when they are read anew, a command waits for them.
+    const [sourceValue, destinationValue, authorityValue, token] = await Promise.all([
+      secretOf(source.uriSecretRef),
+      secretOf(destination.uriSecretRef),
+      authority && secretOf(authority),
+      store.token(clusterSync, name, signal, mayBeOld),
+    ]);
     return decide(clusterSync, {
       settings,
       source: sourceValue,
       sourceView: this.#viewOf(clusterSync, sourceValue),
       destination: destinationValue,
-      authority: authority && (await secretOf(authority)),
+      authority: authorityValue,
       claim: await this.#claim(clusterSync, destinationValue, signal),
       commit: {
         hold: holds.holdOf(clusterSync),
@@ -162,7 +174,7 @@ export class ClusterSyncReconciler {
             ? undefined
             : syncVerifications.get(objectKey({ namespace, name: verification })),
       },
-      token: await store.token(clusterSync, name, signal, mayBeOld),
+      token,
       newToken: randomBytes(32).toString('hex'),
       statefulSet: store.statefulSet(clusterSync, name),
       pods: store.pods(
@@ -189,9 +201,18 @@ export class ClusterSyncReconciler {
     const { metadata, spec } = clusterSync;
     const isHandsOff = spec.suspend || metadata.deletionTimestamp !== undefined;
     if (isHandsOff || uri.kind === 'missing') return { kind: 'none' };
-    const hosts = destinationHosts(connectionString(uri.value), metadata.namespace ?? '');
+    const hosts = this.#hostsOf(clusterSync, connectionString(uri.value));
     if (!hosts) return { kind: 'unreadable' };
     return await this.#options.claims.claim(clusterSync, hosts, signal);
+  }
+
+  #hostsOf({ metadata }: ClusterSync, uri: string): Hosts {
+    const key = objectKey(metadata);
+    const known = this.#hosts.get(key);
+    if (known?.uri === uri) return known.hosts;
+    const hosts = destinationHosts(uri, metadata.namespace ?? '');
+    this.#hosts.set(key, { uri, hosts });
+    return hosts;
   }
 }
 

@@ -44,6 +44,8 @@ export class Informer<T extends KubeObject, I extends string = never> {
   readonly #deliveries = new Set<Delivery<T>>();
   readonly #synced = Promise.withResolvers<undefined>();
   #hasSynced = false;
+  /** Since when every try has failed. */
+  #failingSinceMs: number | undefined;
   #isRunning = false;
   /** Undefined: the objects must be listed. */
   #resourceVersion: string | undefined;
@@ -62,6 +64,12 @@ export class Informer<T extends KubeObject, I extends string = never> {
   /** True once the cache has held all objects; it stays true while the API server cannot be reached. */
   get hasSynced(): boolean {
     return this.#hasSynced;
+  }
+
+  /** How long it has not been able to follow the API server, in milliseconds; 0 while it can. A connection that is silent is found out later. */
+  get behindMs(): number {
+    const sinceMs = this.#failingSinceMs;
+    return sinceMs === undefined ? 0 : this.#clock.monotonicMs() - sinceMs;
   }
 
   /** Resolves when the cache holds all objects. Rejects with the signal's reason when it is aborted before. */
@@ -158,6 +166,7 @@ export class Informer<T extends KubeObject, I extends string = never> {
         signal,
         onOpen: () => {
           openedMs = this.#clock.monotonicMs();
+          this.#failingSinceMs = undefined;
         },
       });
       for await (const event of stream) {
@@ -172,6 +181,7 @@ export class Informer<T extends KubeObject, I extends string = never> {
       this.#logger.debug({ events }, 'watch ended');
       return { wasHealthy: wasHealthy() };
     } catch (error) {
+      this.#failingSinceMs ??= this.#clock.monotonicMs();
       return { error, wasHealthy: wasHealthy() };
     }
   }

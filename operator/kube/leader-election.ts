@@ -50,6 +50,8 @@ export class LeaderElector {
   #isHeld = false;
   /** When the last successful renewal was sent. */
   #renewedMs = Number.NEGATIVE_INFINITY;
+  /** When the API server answered last to a question about the lease. */
+  #answeredMs = Number.NEGATIVE_INFINITY;
 
   /** @throws TypeError when the times do not fit together: retryPeriod < renewDeadline < leaseDuration. */
   constructor(options: LeaderElectorOptions) {
@@ -82,6 +84,11 @@ export class LeaderElector {
   isAlive(toleranceMs = 20_000): boolean {
     if (!this.#isHeld) return true;
     return this.#clock.monotonicMs() - this.#renewedMs < this.#leaseDurationMs + toleranceMs;
+  }
+
+  /** For the readiness of the process: whether it has heard of the lease in the time for which one lasts. */
+  isInTouch(): boolean {
+    return this.#clock.monotonicMs() - this.#answeredMs < this.#leaseDurationMs;
   }
 
   /**
@@ -197,6 +204,7 @@ export class LeaderElector {
         : await client.create(leases, wanted, call);
       this.#observed = { lease: written, observedMs: this.#clock.monotonicMs() };
       this.#renewedMs = startMs;
+      this.#answeredMs = this.#observed.observedMs;
       this.#setHeld(true);
       return true;
     } catch (error) {
@@ -226,6 +234,7 @@ export class LeaderElector {
   }
 
   #observe(lease: Lease | undefined): void {
+    this.#answeredMs = this.#clock.monotonicMs();
     if (lease === undefined) {
       this.#observed = undefined;
       return;

@@ -21,6 +21,29 @@ describe('WorkQueue', () => {
     assert.equal(queue.length, 0);
   });
 
+  it('gives urgent keys first, also one that has waited already', async () => {
+    const { queue } = newQueue();
+    for (const key of ['a', 'b', 'c']) queue.add(key);
+    queue.add('d', true);
+    queue.add('b', true);
+    queue.add('d');
+    assert.equal(queue.length, 4);
+    queue.shutDown();
+    const taken = [];
+    for (let key; (key = await queue.take()) !== undefined; ) taken.push(key);
+    assert.deepEqual(taken, ['d', 'b', 'a', 'c']);
+  });
+
+  it('gives a key first that has become urgent while it was processed', async () => {
+    const { queue } = newQueue();
+    for (const key of ['a', 'b', 'c']) queue.add(key);
+    assert.equal(await queue.take(), 'a');
+    queue.add('a');
+    queue.add('a', true);
+    queue.done('a');
+    assert.deepEqual([await queue.take(), await queue.take(), await queue.take()], ['a', 'b', 'c']);
+  });
+
   it('gives a key to one who waits for it', async () => {
     const { queue } = newQueue();
     const taken = queue.take();

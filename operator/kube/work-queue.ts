@@ -14,9 +14,15 @@ export interface WorkQueueOptions {
   readonly clock?: Clock;
 }
 
+interface Entry {
+  readonly sinceMs: number;
+  readonly isUrgent: boolean;
+}
+
 /**
  * A queue of keys with the rules of client-go's work queue:
  * - a key that waits already is not added again;
+ * - what is urgent goes before what is not; otherwise keys are given out in the order in which they were added;
  * - no key is given out while it is being processed: one that is added meanwhile waits until `done`, once;
  * - retries of a key are delayed exponentially, until `forget`.
  */
@@ -27,9 +33,11 @@ export class WorkQueue {
   readonly #baseDelayMs: number;
   readonly #maxDelayMs: number;
   /** Keys that wait, in order; all of them are dirty. */
-  readonly #waiting = new Map<string, { readonly sinceMs: number }>();
+  readonly #waiting = new Map<string, Entry>();
+  /** The same, of those that are urgent. */
+  readonly #urgent = new Map<string, Entry>();
   /** Keys that must be processed (again), with the time of the first add. */
-  readonly #dirty = new Map<string, { readonly sinceMs: number }>();
+  readonly #dirty = new Map<string, Entry>();
   /** Keys that are being processed, with the time when that began. */
   readonly #processing = new Map<string, { readonly sinceMs: number }>();
   readonly #failures = new Map<string, number>();
@@ -58,7 +66,7 @@ export class WorkQueue {
 
   /** How many keys wait to be given out now. */
   get length(): number {
-    return this.#waiting.size;
+    return this.#urgent.size + this.#waiting.size;
   }
 
   /** How many keys are being processed. */
@@ -70,10 +78,18 @@ export class WorkQueue {
     return this.#isShutDown;
   }
 
-  /** Wants the key processed, from now on: also when it is just being processed. */
-  add(key: string): void {
-    if (this.#isShutDown || this.#dirty.has(key)) return;
-    const entry = { sinceMs: this.#clock.monotonicMs() };
+  /**
+   * Wants the key processed, from now on: also when it is just being processed.
+   * @param isUrgent - whether it goes before those that are not. One that waits already becomes so.
+   */
+  add(key: string, isUrgent = false): void {
+    if (this.#isShutDown) return;
+    const former = this.#dirty.get(key);
+    if (former) {
+      if (isUrgent && !former.isUrgent) this.#hurry(key, { ...former, isUrgent });
+      return;
+    }
+    const entry = { sinceMs: this.#clock.monotonicMs(), isUrgent };
     this.#dirty.set(key, entry);
     this.#metrics.queueAdds.inc(this.#labels);
     if (!this.#processing.has(key)) this.#enqueue(key, entry);
@@ -116,10 +132,11 @@ export class WorkQueue {
    * down and empty.
    */
   async take(): Promise<string | undefined> {
-    const next = this.#waiting.entries().next();
-    if (!next.done) {
+    for (const waiting of [this.#urgent, this.#waiting]) {
+      const next = waiting.entries().next();
+      if (next.done) continue;
       const [key, entry] = next.value;
-      this.#waiting.delete(key);
+      waiting.delete(key);
       return this.#begin(key, entry.sinceMs);
     }
     if (this.#isShutDown) return undefined;
@@ -146,21 +163,26 @@ export class WorkQueue {
     for (const taker of this.#takers.splice(0)) taker(undefined);
   }
 
-  #enqueue(key: string, entry: { readonly sinceMs: number }): void {
+  #hurry(key: string, entry: Entry): void {
+    this.#dirty.set(key, entry);
+    if (this.#waiting.delete(key)) this.#urgent.set(key, entry);
+  }
+
+  #enqueue(key: string, entry: Entry): void {
     const taker = this.#takers.shift();
     if (taker) {
       taker(this.#begin(key, entry.sinceMs));
       return;
     }
-    this.#waiting.set(key, entry);
-    this.#metrics.queueDepth.set(this.#labels, this.#waiting.size);
+    (entry.isUrgent ? this.#urgent : this.#waiting).set(key, entry);
+    this.#metrics.queueDepth.set(this.#labels, this.length);
   }
 
   #begin(key: string, waitingSinceMs: number): string {
     const nowMs = this.#clock.monotonicMs();
     this.#dirty.delete(key);
     this.#processing.set(key, { sinceMs: nowMs });
-    this.#metrics.queueDepth.set(this.#labels, this.#waiting.size);
+    this.#metrics.queueDepth.set(this.#labels, this.length);
     this.#metrics.queueSeconds.observe(this.#labels, (nowMs - waitingSinceMs) / 1000);
     return key;
   }

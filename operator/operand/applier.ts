@@ -19,8 +19,8 @@ interface Applied {
 export class ChildApplier {
   readonly #client: KubeClient;
   readonly #onCorrected: (kind: string) => void;
-  /** By kind and name; of what is long gone, too: that is a few bytes for each object that ever was. */
-  readonly #applied = new Map<string, Applied>();
+  /** By name, and by kind in it: all objects of an operand have its name. */
+  readonly #applied = new Map<string, Map<string, Applied>>();
 
   /** @param onCorrected - told the kind of what somebody else has changed or deleted, and is as it should be again. */
   constructor(client: KubeClient, onCorrected: (kind: string) => void) {
@@ -47,10 +47,11 @@ export class ChildApplier {
       );
     }
     if (found && covers(found, intent)) return;
-    const key = `${resource.plural}/${objectKey(intent.metadata)}`;
+    const key = objectKey(intent.metadata);
+    const applied = this.#applied.get(key) ?? new Map<string, Applied>();
     const intentHash = createHash('sha1').update(JSON.stringify(intent)).digest('base64');
     const seenVersion = found?.metadata.resourceVersion;
-    const former = this.#applied.get(key);
+    const former = applied.get(resource.plural);
     const isKnown =
       former?.intentHash === intentHash &&
       seenVersion !== undefined &&
@@ -58,8 +59,14 @@ export class ChildApplier {
     if (isKnown) return;
     const result = await this.#client.apply(resource, intent, { signal });
     const resultVersion = result.metadata.resourceVersion;
-    this.#applied.set(key, { intentHash, seenVersion, resultVersion });
+    applied.set(resource.plural, { intentHash, seenVersion, resultVersion });
+    this.#applied.set(key, applied);
     if (former?.intentHash === intentHash) this.#onCorrected(resource.kind);
+  }
+
+  /** Keeps nothing more of the objects of this name: their owner is gone. */
+  forget(key: string): void {
+    this.#applied.delete(key);
   }
 }
 

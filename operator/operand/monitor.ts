@@ -261,11 +261,15 @@ function isSameTarget(one: MonitorTarget, other: MonitorTarget | undefined): boo
   return isDeepStrictEqual(one, other);
 }
 
-/** Equality but for when it was asked: that alone is no news, unless a command waits for it. */
+/**
+ * Equality but for when it was asked, which is no news unless a command waits for it; that a command is being sent is none,
+ * either: nothing is to be done before it is known what has become of it.
+ */
 function isSameNews<P, C extends string>(
   { askedMs: oneMs, ...one }: Observation<P, C>,
   { askedMs: otherMs, ...other }: Observation<P, C>,
 ): boolean {
+  if (other.command?.kind === 'sending' && one.command?.kind !== 'sending') return true;
   if (
     other.command?.kind === 'taken' &&
     oneMs <= other.command.endedMs &&

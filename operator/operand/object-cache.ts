@@ -37,6 +37,11 @@ export class ObjectCache<T extends KubeObject> implements ObjectLookup<T> {
     return this.#all().every(({ hasSynced }) => hasSynced);
   }
 
+  /** How long it has not been able to follow the API server, in milliseconds; 0 while it can. */
+  get behindMs(): number {
+    return Math.max(...this.#all().map(({ behindMs }) => behindMs));
+  }
+
   get(key: string): T | undefined {
     const namespace = key.slice(0, key.indexOf('/'));
     return (this.#informers.get(undefined) ?? this.#informers.get(namespace))?.get(key);

@@ -11,7 +11,7 @@ import {
 } from '../kube/builtin-resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { controllerOf, isControlledBy } from '../kube/owner.ts';
-import { objectKey, type Intent, type KubeObject } from '../kube/resource.ts';
+import { objectKey, type Intent, type KubeObject, type ObjectRef } from '../kube/resource.ts';
 import { ChildApplier } from './applier.ts';
 import type { ObjectLookup } from './object-cache.ts';
 import { rejectionOf } from './rejection.ts';
@@ -132,6 +132,12 @@ export class OperandStore {
       propagationPolicy: 'Background',
       ...(uid !== undefined && { preconditions: { uid } }),
     });
+  }
+
+  /** Keeps nothing more of an operand: its owner is gone. Its objects are left to the garbage collector. */
+  forget(ref: ObjectRef): void {
+    this.#applier.forget(objectKey(ref));
+    this.#secrets.forget(ref);
   }
 
   async #createToken(token: Intent<Secret>, signal: AbortSignal): Promise<void> {

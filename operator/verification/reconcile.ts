@@ -9,7 +9,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { systemClock, type Clock } from '../kube/clock.ts';
 import type { ReconcileContext, ReconcileResult } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
-import { objectKey } from '../kube/resource.ts';
+import { objectKey, parseKey } from '../kube/resource.ts';
 import { authorityRef } from '../operand/api-trust.ts';
 import type { OperandMonitor } from '../operand/monitor.ts';
 import type { ObjectLookup } from '../operand/object-cache.ts';
@@ -56,6 +56,8 @@ export class VerificationReconciler {
     if (!cached) {
       monitor.forget(key);
       this.#status.forget(key);
+      const { namespace, name } = parseKey(key);
+      store.forget({ namespace, name: verifierName({ metadata: { name } }) });
       return {};
     }
     const verification = this.#status.current(cached);

@@ -19,8 +19,7 @@ function asText(written: string): string {
   return written.replaceAll(/\u001b\[[\d;?]*[a-zA-Z]/g, '').replaceAll('\r\n', '\n');
 }
 
-describe('clustersync run, where something is in the way', function () {
-  this.timeout(400_000);
+describe('clustersync run, where something is in the way', () => {
   const pair = useClusterPair();
 
   function files(): Record<'source' | 'destination', string> {

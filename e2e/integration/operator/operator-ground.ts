@@ -158,8 +158,8 @@ export class OperatorGround implements AsyncDisposable {
     await this.client.create(secrets, object, { signal });
   }
 
-  async createSync(namespace: string, spec: object = {}): Promise<ClusterSync> {
-    const metadata = { namespace, name: 'orders' };
+  async createSync(namespace: string, spec: object = {}, name = 'orders'): Promise<ClusterSync> {
+    const metadata = { namespace, name };
     const object = { metadata, spec: { ...smallestSpec, ...spec } };
     return (await this.client.create<KubeObject>(clusterSyncs, object, { signal })) as ClusterSync;
   }
@@ -188,21 +188,26 @@ export class OperatorGround implements AsyncDisposable {
   }
 
   /** Changes the spec of the ClusterSync. */
-  async patchSync(namespace: string, spec: object): Promise<void> {
-    await this.client.patch(clusterSyncs, { namespace, name: 'orders' }, { spec }, { signal });
+  async patchSync(namespace: string, spec: object, name = 'orders'): Promise<void> {
+    await this.client.patch(clusterSyncs, { namespace, name }, { spec }, { signal });
   }
 
   async untilSync(
     namespace: string,
     what: string,
     condition: (status: NonNullable<ClusterSync['status']>) => boolean,
+    { name = 'orders', deadlineMs }: { readonly name?: string; readonly deadlineMs?: number } = {},
   ): Promise<NonNullable<ClusterSync['status']>> {
     let status: ClusterSync['status'];
     try {
-      await until(what, async () => {
-        status = (await this.get(clusterSyncs, namespace, 'orders'))?.status;
-        return status !== undefined && condition(status);
-      });
+      await until(
+        what,
+        async () => {
+          status = (await this.get(clusterSyncs, namespace, name))?.status;
+          return status !== undefined && condition(status);
+        },
+        deadlineMs,
+      );
     } catch (error) {
       throw new Error(`${String(error)}; it is ${JSON.stringify(status)}`, { cause: error });
     }

@@ -152,6 +152,22 @@ describe('operators in processes of their own, on a real API server', () => {
     assertCommands(from, ['pause', 'resume']);
   });
 
+  it('is alive, but not ready, while it stands by and is cut off from the API server', async () => {
+    const gone = await holder();
+    await using leader = await start('first', { leaseDurationSeconds: 3 });
+    await untilLed('the other leads', gone);
+    await using proxy = await TcpProxy.start(ground.server.port);
+    await using operator = await start('second', { leaseDurationSeconds: 3, port: proxy.port });
+    await operator.untilReady();
+    // Nobody says anything: only what is asked and not answered tells.
+    proxy.freeze();
+    await until('it is not ready', async () => !(await operator.isGood('readyz')));
+    assert.ok(await operator.isGood('healthz'));
+    assert.ok(await leader.isGood('readyz'));
+    proxy.heal();
+    await operator.untilReady();
+  });
+
   it('writes nothing any more when it was frozen in the middle of its work, and another one leads', async () => {
     const gone = await holder();
     await using first = await start('first', { leaseDurationSeconds: 3 });
