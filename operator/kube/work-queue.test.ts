@@ -30,7 +30,7 @@ describe('WorkQueue', () => {
     assert.equal(queue.length, 4);
     queue.shutDown();
     const taken = [];
-    for (let key; (key = await queue.take()) !== undefined; ) taken.push(key);
+    for (let key; (key = await queue.take()) !== undefined;) taken.push(key);
     assert.deepEqual(taken, ['d', 'b', 'a', 'c']);
   });
 
