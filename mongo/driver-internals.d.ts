@@ -17,6 +17,7 @@ declare module 'mongodb/lib/cmap/commands.js' {
 
 declare module 'mongodb/lib/cmap/connection.js' {
   import type { Socket } from 'node:net';
+  import type { Transform } from 'node:stream';
   import type { Document } from 'mongodb';
 
   /** A command on its way to the server. */
@@ -49,6 +50,10 @@ declare module 'mongodb/lib/cmap/connection.js' {
   export class Connection {
     constructor(socket: Socket, options: ConnectionOptions);
     protected readonly socket: Socket;
+    /** The socket is piped into it; it gives whole messages. */
+    protected readonly messageStream: Transform;
+    /** Set between the socket's time-out and the end of the connection, which what comes then prevents. */
+    protected delayedTimeoutId: NodeJS.Timeout | null;
     /** How long nothing may be sent or received while an answer is awaited. */
     protected readonly socketTimeoutMS: number;
     /** True when it has been logged in. */

@@ -1,16 +1,39 @@
 // The driver's own class for connections; it is internal, so the driver's version is pinned and
 // lean-connection.test.ts guards the shape.
-import { Connection, type Message, type WriteOptions } from 'mongodb/lib/cmap/connection.js';
+import type { Socket } from 'node:net';
+import {
+  Connection,
+  type ConnectionOptions,
+  type Message,
+  type WriteOptions,
+} from 'mongodb/lib/cmap/connection.js';
+import { readMessages } from './message-reader.ts';
 import { RawValue } from './raw-value.ts';
 
 /** From this size on, a value is worth being sent from where it lies. */
 const largeBytes = 64 * 1024;
 
 /**
- * A connection that sends a large raw value of a command from where it lies. The driver's own copies it four times: into
- * the serialized command, out of that, and into the message.
+ * A connection that copies less. It sends a large raw value of a command from where it lies; the driver's own copies it four
+ * times: into the serialized command, out of that, and into the message. It reads answers into the memory that they are
+ * kept in.
  */
 export class LeanConnection extends Connection {
+  constructor(socket: Socket, options: ConnectionOptions) {
+    super(socket, options);
+    const { messageStream } = this;
+    readMessages(socket, messageStream, {
+      take: (message) => messageStream.push(message),
+      onBytes: () => {
+        if (this.delayedTimeoutId !== null) clearTimeout(this.delayedTimeoutId);
+        this.delayedTimeoutId = null;
+      },
+      fail: (error) => {
+        this.cleanup(error);
+      },
+    });
+  }
+
   protected override async writeCommand(message: Message, options: WriteOptions): Promise<void> {
     const large = largeValueOf(message);
     if (!large || options.agreedCompressor !== 'none' || options.timeoutContext?.csotEnabled()) {
