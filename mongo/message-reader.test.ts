@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { MongoParseError } from 'mongodb';
+import { MessageMemory } from './message-memory.ts';
 import { MessageReader, readMessages } from './message-reader.ts';
 
 describe('MessageReader', () => {
@@ -11,7 +12,7 @@ describe('MessageReader', () => {
     it(`puts messages together that come in pieces of ${pieceBytes} bytes at most`, () => {
       const messages = [16, 17, 40, 16_383, 16_384, 16_385, 100_000, 20, 20].map(messageOf);
       const taken: Buffer[] = [];
-      const reader = new MessageReader((message) => taken.push(message));
+      const reader = new MessageReader(new MessageMemory(), (message) => taken.push(message));
       const all = Buffer.concat(messages);
       for (let at = 0; at < all.length;) {
         const room = reader.room();
@@ -25,7 +26,7 @@ describe('MessageReader', () => {
 
   for (const length of [-1, 0, 15, 100_000_000]) {
     it(`takes ${length} for no length`, () => {
-      const reader = new MessageReader(() => undefined);
+      const reader = new MessageReader(new MessageMemory(), () => undefined);
       const header = Buffer.alloc(16);
       header.writeInt32LE(length);
       header.copy(reader.room());
@@ -43,7 +44,7 @@ describe('readMessages', () => {
     const taken: Buffer[] = [];
     let bytes = 0;
     const piped = pair.socket.pipe(new PassThrough());
-    const isOurs = readMessages(pair.socket, piped, {
+    const isOurs = readMessages(pair.socket, piped, new MessageMemory(), {
       take: (message) => taken.push(message),
       onBytes: () => (bytes = pair.socket.bytesRead),
       fail: assert.ifError,
@@ -61,7 +62,7 @@ describe('readMessages', () => {
   it('tells of what is no message', async () => {
     await using pair = await socketPair();
     const failed = Promise.withResolvers<Error>();
-    readMessages(pair.socket, pair.socket.pipe(new PassThrough()), {
+    readMessages(pair.socket, pair.socket.pipe(new PassThrough()), new MessageMemory(), {
       take: () => undefined,
       onBytes: () => undefined,
       fail: failed.resolve,
