@@ -1,16 +1,56 @@
 // The driver's own class for connections; it is internal, so the driver's version is pinned and
 // lean-connection.test.ts guards the shape.
-import { Connection, type Message, type WriteOptions } from 'mongodb/lib/cmap/connection.js';
+import type { Socket } from 'node:net';
+import {
+  Connection,
+  type CommandOptions,
+  type ConnectionOptions,
+  type Message,
+  type WriteOptions,
+} from 'mongodb/lib/cmap/connection.js';
+import { Binary } from 'mongodb';
+import type { MessageMemory } from './message-memory.ts';
+import { readMessages } from './message-reader.ts';
 import { RawValue } from './raw-value.ts';
 
 /** From this size on, a value is worth being sent from where it lies. */
 const largeBytes = 64 * 1024;
 
 /**
- * A connection that sends a large raw value of a command from where it lies. The driver's own copies it four times: into
- * the serialized command, out of that, and into the message.
+ * A connection that copies less. It sends a large raw value of a command from where it lies; the driver's own copies it four
+ * times: into the serialized command, out of that, and into the message. It reads answers into the memory that they are
+ * kept in.
  */
 export class LeanConnection extends Connection {
+  /** @param memory - for large answers. */
+  constructor(socket: Socket, options: ConnectionOptions, memory: MessageMemory) {
+    super(socket, options);
+    const { messageStream } = this;
+    readMessages(socket, messageStream, memory, {
+      take: (message) => messageStream.push(message),
+      onBytes: () => {
+        if (this.delayedTimeoutId !== null) clearTimeout(this.delayedTimeoutId);
+        this.delayedTimeoutId = null;
+      },
+      fail: (error) => {
+        this.cleanup(error);
+      },
+    });
+  }
+
+  override async command(
+    namespace: unknown,
+    command: object,
+    options?: CommandOptions,
+    responseType?: unknown,
+  ): Promise<unknown> {
+    const answer = await super.command(namespace, command, options, responseType);
+    // The client keeps the time, and its signature is a part of the answer, whose memory may be given back.
+    const hash = this.clusterTime?.signature?.hash;
+    if (hash instanceof Binary) hash.buffer = Uint8Array.from(hash.buffer);
+    return answer;
+  }
+
   protected override async writeCommand(message: Message, options: WriteOptions): Promise<void> {
     const large = largeValueOf(message);
     if (!large || options.agreedCompressor !== 'none' || options.timeoutContext?.csotEnabled()) {

@@ -8,6 +8,7 @@ import type {
 } from 'mongodb/lib/cmap/connection.js';
 import { MongoServerError, ObjectId } from 'mongodb';
 import { LeanConnection } from './lean-connection.ts';
+import type { MessageMemory } from './message-memory.ts';
 import type { ConnectionWatch, ServerConnection } from './server-connection.ts';
 
 const writes = new Set([
@@ -52,8 +53,13 @@ class MendedConnection extends LeanConnection {
   /** Fails what is being sent. */
   #failSending: ((error: Error) => void) | undefined;
 
-  constructor(socket: Socket, options: ConnectionOptions, watch: ConnectionWatch) {
-    super(socket, options);
+  constructor(
+    socket: Socket,
+    options: ConnectionOptions,
+    watch: ConnectionWatch,
+    memory: MessageMemory,
+  ) {
+    super(socket, options, memory);
     this.#watch = watch;
     this.#address = options.hostAddress.toString();
   }
@@ -137,11 +143,17 @@ class MendedConnection extends LeanConnection {
   }
 }
 
-/** The class of a client's connections, which ask and tell this watch of commands that are not answered. */
-export function mendedConnection(watch: ConnectionWatch): typeof LeanConnection {
+/**
+ * The class of a client's connections, which ask and tell this watch of commands that are not answered.
+ * @param memory - for large answers.
+ */
+export function mendedConnection(
+  watch: ConnectionWatch,
+  memory: MessageMemory,
+): new (socket: Socket, options: ConnectionOptions) => LeanConnection {
   return class extends MendedConnection {
     constructor(socket: Socket, options: ConnectionOptions) {
-      super(socket, options, watch);
+      super(socket, options, watch, memory);
     }
   };
 }

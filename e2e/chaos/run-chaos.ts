@@ -50,6 +50,9 @@ interface Run {
   readonly seed: number;
   readonly length: ScheduleLength;
   readonly schedule: FaultSchedule;
+  readonly workload: RandomWorkload;
+  /** Resolves when there is something to copy. */
+  readonly prepared: Promise<void>;
   readonly syncer: SyncerProcess;
   readonly faults: FaultMaker;
   readonly clients: Readonly<Record<SideName, MongoClient>>;
@@ -89,6 +92,12 @@ export class ChaosGround implements AsyncDisposable {
     await using source = await this.#connect('source');
     await using destination = await this.#connect('destination');
     await Promise.all([emptyCluster(source), emptyCluster(destination)]);
+    const workload = new RandomWorkload(source, seed, {
+      isPassing: (error) => error instanceof MongoError,
+    });
+    // Both take seconds, and the syncer touches nothing before a sync is started.
+    const prepared = workload.prepare();
+    prepared.catch(() => undefined);
     await using syncer = await startSyncerProcess({
       cluster0: this.#sides.source.set.uri('syncer'),
       cluster1: this.#sides.destination.set.uri('syncer'),
@@ -98,7 +107,8 @@ export class ChaosGround implements AsyncDisposable {
     const ended = new AbortController();
     const faults = new FaultMaker({ syncer, sides: this.#sides });
     const clients = { source, destination };
-    const run = { seed, length, schedule, syncer, faults, clients, signal: ended.signal };
+    const { signal } = ended;
+    const run = { seed, length, schedule, workload, prepared, syncer, faults, clients, signal };
     const watched = watchProgress(syncer, () => faults.syncerFaults, ended.signal);
     const synced = this.#sync(run);
     try {
@@ -124,14 +134,12 @@ export class ChaosGround implements AsyncDisposable {
     return new MongoClient(set.uri('admin', { w: 'majority' }));
   }
 
-  async #sync({ seed, schedule, syncer, faults, clients, signal }: Run): Promise<void> {
+  async #sync(run: Run): Promise<void> {
+    const { schedule, workload, prepared, syncer, faults, clients, signal } = run;
     const { source, destination } = clients;
     const { buildIndexes, enableUserWriteBlocking } = schedule;
-    const workload = new RandomWorkload(source, seed, {
-      isPassing: (error) => error instanceof MongoError,
-    });
     const ledger = new Ledger();
-    await workload.prepare();
+    await prepared;
     await syncer.start({ ...forward, buildIndexes, enableUserWriteBlocking });
     using writing = endAfter(schedule.writingMs, signal);
     await Promise.all([

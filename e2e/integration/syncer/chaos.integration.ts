@@ -4,12 +4,12 @@ import type { ScheduleLength } from '../../chaos/fault-schedule.ts';
 /** `SEED=17` runs one seed, `SEEDS=500` the first 500; `LENGTH=long` with faults of up to a minute. */
 const seeds =
   process.env['SEED'] === undefined
-    ? Array.from({ length: Number(process.env['SEEDS'] ?? 12) }, (_, index) => index + 1)
+    ? Array.from({ length: Number(process.env['SEEDS'] ?? 30) }, (_, index) => index + 1)
     : [Number(process.env['SEED'])];
 const length: ScheduleLength = process.env['LENGTH'] === 'long' ? 'long' : 'short';
 
 /** Runs wait more than they compute: so many go side by side, each on servers of its own. */
-const lanes = Math.min(seeds.length, Number(process.env['LANES'] ?? 2));
+const lanes = Math.min(seeds.length, Number(process.env['LANES'] ?? 3));
 
 describe('chaos: a sync of replica sets of three, with faults', function () {
   this.timeout(length === 'long' ? 1_800_000 : 300_000);

@@ -1,0 +1,151 @@
+// Node's sockets read into memory of the caller's where they are made with `onread`; the driver makes them, without. What
+// that sets is internal to Node: message-reader.test.ts guards it.
+import type { Socket } from 'node:net';
+import { MongoParseError } from 'mongodb';
+import type { MessageMemory } from './message-memory.ts';
+
+/** What a socket reads into while nothing larger is expected. */
+const scratchBytes = 16 * 1024;
+
+/** Length, request id, the request's id, kind. */
+const headerBytes = 16;
+
+/** More than a server sends in one message, which is 48,000,000. */
+const maxBytes = 64 * 1024 * 1024;
+
+/** What is told of a socket's messages. */
+export interface MessageHandlers {
+  /** Is given each message, which it may keep. */
+  readonly take: (message: Buffer) => void;
+  /** Called whenever something has come. */
+  readonly onBytes: () => void;
+  /** Called when what comes is no message; nothing is read any more. */
+  readonly fail: (error: Error) => void;
+}
+
+/**
+ * Takes over the reading from a connected socket: each message of MongoDB's protocol is read by the network into memory of
+ * its own, from `memory`. By default Node reads into new pieces of 64 KiB at most, and the driver copies these together.
+ * @param piped - what has read the socket so far.
+ * @returns false where this version of Node has not what it takes: nothing has been changed then.
+ */
+export function readMessages(
+  socket: Socket,
+  piped: NodeJS.WritableStream,
+  memory: MessageMemory,
+  { take, onBytes, fail }: MessageHandlers,
+): boolean {
+  const settings = settingsOf(socket);
+  if (!settings) return false;
+  const reader = new MessageReader(memory, take);
+  // Before the rest: sockets that read into given memory stop reading at that.
+  socket.unpipe(piped);
+  settings.begin({
+    kBuffer: reader.room(),
+    kBufferCb: (count) => {
+      onBytes();
+      try {
+        reader.read(count);
+        return true;
+      } catch (error) {
+        fail(error instanceof Error ? error : new Error(String(error)));
+        return false;
+      }
+    },
+    kBufferGen: () => reader.room(),
+  });
+  socket.resume();
+  return true;
+}
+
+/** Puts messages together, in place. */
+export class MessageReader {
+  readonly #memory: MessageMemory;
+  readonly #take: (message: Buffer) => void;
+  readonly #scratch = Buffer.allocUnsafeSlow(scratchBytes);
+  /** A message of which its beginning has come. */
+  #message: Buffer | undefined;
+  /** Bytes that have come of it, or of a header in the scratch memory. */
+  #filled = 0;
+
+  constructor(memory: MessageMemory, take: (message: Buffer) => void) {
+    this.#memory = memory;
+    this.#take = take;
+  }
+
+  /** Where what comes next is to be put; it may be filled in part. */
+  room(): Buffer {
+    return (this.#message ?? this.#scratch).subarray(this.#filled);
+  }
+
+  /**
+   * So many bytes have been put there.
+   * @throws MongoParseError when they are no message.
+   */
+  read(count: number): void {
+    this.#filled += count;
+    if (this.#message === undefined) this.#readScratch();
+    else if (this.#filled === this.#message.length) {
+      const message = this.#message;
+      this.#message = undefined;
+      this.#filled = 0;
+      this.#take(message);
+    }
+  }
+
+  #readScratch(): void {
+    const end = this.#filled;
+    let at = 0;
+    while (end - at >= headerBytes) {
+      const length = this.#scratch.readInt32LE(at);
+      if (length < headerBytes || length > maxBytes)
+        throw new MongoParseError(`the server sent a message of ${length} bytes`);
+      const message = this.#memory.take(length);
+      const here = Math.min(length, end - at);
+      this.#scratch.copy(message, 0, at, at + here);
+      at += here;
+      if (here < length) {
+        this.#message = message;
+        this.#filled = here;
+        return;
+      }
+      this.#take(message);
+    }
+    this.#scratch.copyWithin(0, at, end);
+    this.#filled = end - at;
+  }
+}
+
+/** What a socket that is made with `onread` has, under symbols of these names. */
+interface ReadSettings {
+  /** The memory that is read into now. */
+  readonly kBuffer: Uint8Array;
+  /** Is told how many bytes have come. False to read no more. */
+  readonly kBufferCb: (count: number) => boolean;
+  /** The memory to read into next. */
+  readonly kBufferGen: () => Uint8Array;
+}
+
+interface Handle {
+  readonly useUserBuffer?: (buffer: Uint8Array) => void;
+}
+
+/** Undefined where a socket has no such settings. */
+function settingsOf(
+  socket: Socket,
+): { readonly begin: (settings: ReadSettings) => void } | undefined {
+  const { _handle: handle } = socket as Socket & { readonly _handle?: Handle | null };
+  const symbols = new Map(
+    Object.getOwnPropertySymbols(socket).map((symbol) => [symbol.description, symbol]),
+  );
+  const buffer = symbols.get('kBuffer');
+  const callback = symbols.get('kBufferCb');
+  const next = symbols.get('kBufferGen');
+  if (!handle?.useUserBuffer || !buffer || !callback || !next) return undefined;
+  return {
+    begin: ({ kBuffer, kBufferCb, kBufferGen }) => {
+      Object.assign(socket, { [buffer]: kBuffer, [callback]: kBufferCb, [next]: kBufferGen });
+      handle.useUserBuffer?.(kBuffer);
+    },
+  };
+}
