@@ -4,7 +4,6 @@ import { ConnectionString } from 'mongodb-connection-string-url';
 import { messageOf, SyncError } from '../service/errors.ts';
 import { FormerConnections } from './former-connections.ts';
 import { LostWrites } from './lost-writes.ts';
-import { MessageMemory } from './message-memory.ts';
 import { mendedConnection } from './mended-connection.ts';
 import { askServer } from './ask-server.ts';
 import { isWorkedOn } from './own-operations.ts';
@@ -20,8 +19,6 @@ export interface ClusterClient extends AsyncDisposable {
   readonly admin: Db;
   /** Of `decoded`, by which everything is written. */
   readonly lostWrites: LostWrites;
-  /** Of large answers; who gives back that of an answer must be the only one who looks at it. */
-  readonly memory: MessageMemory;
   readonly routers: RouterAddresses;
   readonly formerConnections: FormerConnections;
 }
@@ -49,7 +46,6 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
   const mark = new UUID().toHexString();
   let decoded: MongoClient;
   const lostWrites = new LostWrites();
-  const memory = new MessageMemory();
   const settings = {
     appName,
     driverInfo: { name: 'clustersync', platform: mark },
@@ -69,17 +65,14 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
     // More than are ever used side by side: one is needed to ask what is worked on.
     maxPoolSize: 256,
     // Not among the options that the driver declares.
-    connectionType: mendedConnection(
-      {
-        async isWorkedOn({ address, connectionId }, signal) {
-          return await isWorkedOn(askServer(decoded, address), connectionId, signal);
-        },
-        lostWrite(connection) {
-          lostWrites.add(connection);
-        },
+    connectionType: mendedConnection({
+      async isWorkedOn({ address, connectionId }, signal) {
+        return await isWorkedOn(askServer(decoded, address), connectionId, signal);
       },
-      memory,
-    ),
+      lostWrite(connection) {
+        lostWrites.add(connection);
+      },
+    }),
   } as const;
   try {
     decoded = new MongoClient(options.uri, settings);
@@ -89,7 +82,6 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
       raw,
       admin: decoded.db('admin'),
       lostWrites,
-      memory,
       routers: new RouterAddresses(decoded),
       formerConnections: new FormerConnections(appName, mark),
       [Symbol.asyncDispose]: async () => {

@@ -18,7 +18,7 @@ declare module 'mongodb/lib/cmap/commands.js' {
 declare module 'mongodb/lib/cmap/connection.js' {
   import type { Socket } from 'node:net';
   import type { Transform } from 'node:stream';
-  import type { ClusterTime, Document } from 'mongodb';
+  import type { Document } from 'mongodb';
 
   /** A command on its way to the server. */
   export interface Message {
@@ -52,8 +52,6 @@ declare module 'mongodb/lib/cmap/connection.js' {
     protected readonly socket: Socket;
     /** The socket is piped into it; it gives whole messages. */
     protected readonly messageStream: Transform;
-    /** Of the last answer; sessions and the client keep the same object. */
-    protected readonly clusterTime: ClusterTime | null;
     /** Set between the socket's time-out and the end of the connection, which what comes then prevents. */
     protected delayedTimeoutId: NodeJS.Timeout | null;
     /** How long nothing may be sent or received while an answer is awaited. */

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { Binary, BSON, Long, Timestamp, type ClusterTime, type Document } from 'mongodb';
+import { BSON, type Document } from 'mongodb';
 import { OpMsgRequest } from 'mongodb/lib/cmap/commands.js';
 import type { WriteOptions } from 'mongodb/lib/cmap/connection.js';
-import { MongoDBNamespace } from 'mongodb/lib/utils.js';
 import { LeanConnection } from './lean-connection.ts';
-import { MessageMemory } from './message-memory.ts';
 import { bsonType, elementsOf } from './raw-bson.ts';
 import { RawValue } from './raw-value.ts';
 
@@ -48,51 +46,6 @@ describe('LeanConnection', () => {
   });
 });
 
-describe('the cluster time of an answer', () => {
-  it('is kept when the memory of the answer is used again', async () => {
-    const hash = new Binary(Buffer.alloc(20, 7));
-    const $clusterTime = {
-      clusterTime: Timestamp.fromBits(1, 2),
-      signature: { hash, keyId: Long.fromNumber(3) },
-    };
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    server.once('connection', (peer) => {
-      peer.once('data', () => {
-        peer.end(answerOf({ text: 'x'.repeat(2_000_000), ok: 1, $clusterTime }));
-      });
-    });
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-    await once(socket, 'connect');
-    const memory = new MessageMemory();
-    const given: Buffer[] = [];
-    const take = memory.take.bind(memory);
-    memory.take = (length) => {
-      const message = take(length);
-      given.push(message);
-      return message;
-    };
-    try {
-      const connection = new Opened(socket, memory);
-      await connection.command(new MongoDBNamespace('admin'), { ping: 1 });
-      assert.equal(given.length, 1);
-      given[0]?.fill(0);
-      assert.deepEqual(Buffer.from(connection.time?.signature?.hash.buffer ?? []), hash.buffer);
-    } finally {
-      socket.destroy();
-      server.close();
-    }
-  });
-});
-
-function answerOf(document: Document): Buffer {
-  const body = BSON.serialize(document);
-  const head = Buffer.alloc(21);
-  head.writeInt32LE(head.length + body.length);
-  head.writeInt32LE(2013, 12);
-  return Buffer.concat([head, body]);
-}
-
 function insertOf(documents: Document[]): OpMsgRequest {
   const [element] = elementsOf(BSON.serialize({ documents }));
   assert.equal(element?.type, bsonType.array);
@@ -122,12 +75,8 @@ async function sent(message: OpMsgRequest, options: WriteOptions): Promise<Buffe
 
 /** A connection as a pool has it once its handshake is over. */
 class Opened extends LeanConnection {
-  constructor(socket: Socket, memory = new MessageMemory()) {
-    super(socket, { hostAddress: '127.0.0.1', id: 1, generation: 0 }, memory);
-  }
-
-  get time(): ClusterTime | null {
-    return this.clusterTime;
+  constructor(socket: Socket) {
+    super(socket, { hostAddress: '127.0.0.1', id: 1, generation: 0 });
   }
 
   async send(message: OpMsgRequest, options: WriteOptions): Promise<void> {

@@ -3,13 +3,10 @@
 import type { Socket } from 'node:net';
 import {
   Connection,
-  type CommandOptions,
   type ConnectionOptions,
   type Message,
   type WriteOptions,
 } from 'mongodb/lib/cmap/connection.js';
-import { Binary } from 'mongodb';
-import type { MessageMemory } from './message-memory.ts';
 import { readMessages } from './message-reader.ts';
 import { RawValue } from './raw-value.ts';
 
@@ -22,11 +19,10 @@ const largeBytes = 64 * 1024;
  * kept in.
  */
 export class LeanConnection extends Connection {
-  /** @param memory - for large answers. */
-  constructor(socket: Socket, options: ConnectionOptions, memory: MessageMemory) {
+  constructor(socket: Socket, options: ConnectionOptions) {
     super(socket, options);
     const { messageStream } = this;
-    readMessages(socket, messageStream, memory, {
+    readMessages(socket, messageStream, {
       take: (message) => messageStream.push(message),
       onBytes: () => {
         if (this.delayedTimeoutId !== null) clearTimeout(this.delayedTimeoutId);
@@ -36,19 +32,6 @@ export class LeanConnection extends Connection {
         this.cleanup(error);
       },
     });
-  }
-
-  override async command(
-    namespace: unknown,
-    command: object,
-    options?: CommandOptions,
-    responseType?: unknown,
-  ): Promise<unknown> {
-    const answer = await super.command(namespace, command, options, responseType);
-    // The client keeps the time, and its signature is a part of the answer, whose memory may be given back.
-    const hash = this.clusterTime?.signature?.hash;
-    if (hash instanceof Binary) hash.buffer = Uint8Array.from(hash.buffer);
-    return answer;
   }
 
   protected override async writeCommand(message: Message, options: WriteOptions): Promise<void> {

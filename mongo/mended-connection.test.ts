@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { OpMsgRequest } from 'mongodb/lib/cmap/commands.js';
-import { MessageMemory } from './message-memory.ts';
 import { mendedConnection } from './mended-connection.ts';
 
 describe('a connection that closes', () => {
@@ -53,13 +52,10 @@ describe('a connection that closes', () => {
 });
 
 /** A connection as a pool has it once its handshake is over. */
-class Opened extends mendedConnection(
-  {
-    isWorkedOn: async () => await Promise.resolve(false),
-    lostWrite: () => undefined,
-  },
-  new MessageMemory(),
-) {
+class Opened extends mendedConnection({
+  isWorkedOn: async () => await Promise.resolve(false),
+  lostWrite: () => undefined,
+}) {
   constructor(socket: Socket) {
     super(socket, { hostAddress: '127.0.0.1', id: 1, generation: 0 });
   }

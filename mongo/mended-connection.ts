@@ -8,7 +8,6 @@ import type {
 } from 'mongodb/lib/cmap/connection.js';
 import { MongoServerError, ObjectId } from 'mongodb';
 import { LeanConnection } from './lean-connection.ts';
-import type { MessageMemory } from './message-memory.ts';
 import type { ConnectionWatch, ServerConnection } from './server-connection.ts';
 
 const writes = new Set([
@@ -53,13 +52,8 @@ class MendedConnection extends LeanConnection {
   /** Fails what is being sent. */
   #failSending: ((error: Error) => void) | undefined;
 
-  constructor(
-    socket: Socket,
-    options: ConnectionOptions,
-    watch: ConnectionWatch,
-    memory: MessageMemory,
-  ) {
-    super(socket, options, memory);
+  constructor(socket: Socket, options: ConnectionOptions, watch: ConnectionWatch) {
+    super(socket, options);
     this.#watch = watch;
     this.#address = options.hostAddress.toString();
   }
@@ -143,17 +137,11 @@ class MendedConnection extends LeanConnection {
   }
 }
 
-/**
- * The class of a client's connections, which ask and tell this watch of commands that are not answered.
- * @param memory - for large answers.
- */
-export function mendedConnection(
-  watch: ConnectionWatch,
-  memory: MessageMemory,
-): new (socket: Socket, options: ConnectionOptions) => LeanConnection {
+/** The class of a client's connections, which ask and tell this watch of commands that are not answered. */
+export function mendedConnection(watch: ConnectionWatch): typeof LeanConnection {
   return class extends MendedConnection {
     constructor(socket: Socket, options: ConnectionOptions) {
-      super(socket, options, watch, memory);
+      super(socket, options, watch);
     }
   };
 }

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { MongoParseError } from 'mongodb';
-import { MessageMemory } from './message-memory.ts';
 import { MessageReader, readMessages } from './message-reader.ts';
 
 describe('MessageReader', () => {
@@ -12,7 +11,7 @@ describe('MessageReader', () => {
     it(`puts messages together that come in pieces of ${pieceBytes} bytes at most`, () => {
       const messages = [16, 17, 40, 16_383, 16_384, 16_385, 100_000, 20, 20].map(messageOf);
       const taken: Buffer[] = [];
-      const reader = new MessageReader(new MessageMemory(), (message) => taken.push(message));
+      const reader = new MessageReader((message) => taken.push(message));
       const all = Buffer.concat(messages);
       for (let at = 0; at < all.length;) {
         const room = reader.room();
@@ -26,7 +25,7 @@ describe('MessageReader', () => {
 
   for (const length of [-1, 0, 15, 100_000_000]) {
     it(`takes ${length} for no length`, () => {
-      const reader = new MessageReader(new MessageMemory(), () => undefined);
+      const reader = new MessageReader(() => undefined);
       const header = Buffer.alloc(16);
       header.writeInt32LE(length);
       header.copy(reader.room());
@@ -44,7 +43,7 @@ describe('readMessages', () => {
     const taken: Buffer[] = [];
     let bytes = 0;
     const piped = pair.socket.pipe(new PassThrough());
-    const isOurs = readMessages(pair.socket, piped, new MessageMemory(), {
+    const isOurs = readMessages(pair.socket, piped, {
       take: (message) => taken.push(message),
       onBytes: () => (bytes = pair.socket.bytesRead),
       fail: assert.ifError,
@@ -62,7 +61,7 @@ describe('readMessages', () => {
   it('tells of what is no message', async () => {
     await using pair = await socketPair();
     const failed = Promise.withResolvers<Error>();
-    readMessages(pair.socket, pair.socket.pipe(new PassThrough()), new MessageMemory(), {
+    readMessages(pair.socket, pair.socket.pipe(new PassThrough()), {
       take: () => undefined,
       onBytes: () => undefined,
       fail: failed.resolve,

@@ -2,7 +2,6 @@
 // that sets is internal to Node: message-reader.test.ts guards it.
 import type { Socket } from 'node:net';
 import { MongoParseError } from 'mongodb';
-import type { MessageMemory } from './message-memory.ts';
 
 /** What a socket reads into while nothing larger is expected. */
 const scratchBytes = 16 * 1024;
@@ -25,19 +24,18 @@ export interface MessageHandlers {
 
 /**
  * Takes over the reading from a connected socket: each message of MongoDB's protocol is read by the network into memory of
- * its own, from `memory`. By default Node reads into new pieces of 64 KiB at most, and the driver copies these together.
+ * its own. By default Node reads into new pieces of 64 KiB at most, and the driver copies these together.
  * @param piped - what has read the socket so far.
  * @returns false where this version of Node has not what it takes: nothing has been changed then.
  */
 export function readMessages(
   socket: Socket,
   piped: NodeJS.WritableStream,
-  memory: MessageMemory,
   { take, onBytes, fail }: MessageHandlers,
 ): boolean {
   const settings = settingsOf(socket);
   if (!settings) return false;
-  const reader = new MessageReader(memory, take);
+  const reader = new MessageReader(take);
   // Before the rest: sockets that read into given memory stop reading at that.
   socket.unpipe(piped);
   settings.begin({
@@ -60,7 +58,6 @@ export function readMessages(
 
 /** Puts messages together, in place. */
 export class MessageReader {
-  readonly #memory: MessageMemory;
   readonly #take: (message: Buffer) => void;
   readonly #scratch = Buffer.allocUnsafeSlow(scratchBytes);
   /** A message of which its beginning has come. */
@@ -68,8 +65,7 @@ export class MessageReader {
   /** Bytes that have come of it, or of a header in the scratch memory. */
   #filled = 0;
 
-  constructor(memory: MessageMemory, take: (message: Buffer) => void) {
-    this.#memory = memory;
+  constructor(take: (message: Buffer) => void) {
     this.#take = take;
   }
 
@@ -100,7 +96,7 @@ export class MessageReader {
       const length = this.#scratch.readInt32LE(at);
       if (length < headerBytes || length > maxBytes)
         throw new MongoParseError(`the server sent a message of ${length} bytes`);
-      const message = this.#memory.take(length);
+      const message = Buffer.allocUnsafe(length);
       const here = Math.min(length, end - at);
       this.#scratch.copy(message, 0, at, at + here);
       at += here;

@@ -155,8 +155,6 @@ async function copyOnce(
           bytes += sums.totalBytes;
           if (isOnShards && isScattered(collection))
             await checkDuplicateIds(context, collection, sums.taken);
-          // Only then: where an insert has failed, what the network has not taken yet may still be sent.
-          context.source.memory.giveBack(batch.array);
         });
       }
     }

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { connect, createServer } from 'node:tls';
-import { MessageMemory } from '../../../mongo/message-memory.ts';
 import { readMessages } from '../../../mongo/message-reader.ts';
 import { issueCertificate } from '../../ground/certificates.ts';
 
@@ -22,7 +21,7 @@ describe('messages that come by TLS', () => {
     try {
       const messages = [40, 3_000_000, 16, 16_400].map(messageOf);
       const taken: Buffer[] = [];
-      const isOurs = readMessages(socket, socket.pipe(new PassThrough()), new MessageMemory(), {
+      const isOurs = readMessages(socket, socket.pipe(new PassThrough()), {
         take: (message) => taken.push(message),
         onBytes: () => undefined,
         fail: assert.ifError,
