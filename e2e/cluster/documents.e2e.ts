@@ -7,6 +7,7 @@ import type { DocumentedCommand } from '../ground/documented-shell.ts';
 import { useCluster, type Cluster } from '../ground/kubernetes/cluster.ts';
 import { operatorNamespace, uninstallOperator } from '../ground/kubernetes/operator-release.ts';
 import { loadShop } from '../ground/shop/load-shop.ts';
+import { until } from '../ground/until.ts';
 import { startShopWriter } from '../ground/shop/shop-writer.ts';
 import { example, syncName } from './migration.ts';
 import { Reader, type LeftOut, type Substitution } from './reader.ts';
@@ -112,8 +113,11 @@ describe('the documents, each command as it stands there, on an empty cluster', 
     assert.match(tested, /TEST SUITE: +clustersync-test[^]*Phase: +Succeeded/);
     const kinds = 'all,crds,clusterroles,networkpolicies,secrets,serviceaccounts';
     const where = `--namespace=${operatorNamespace}`;
-    const left = await cluster.kubectl(['get', kinds, where, '--output=name']);
-    assert.doesNotMatch(left, /clustersync/);
+    // Pods may take a moment to end.
+    await until('nothing of it is left', async () => {
+      const left = await cluster.kubectl(['get', kinds, where, '--output=name']);
+      return !left.includes('clustersync');
+    });
   });
 
   it('README.md leads from nothing to a verdict', async () => {
