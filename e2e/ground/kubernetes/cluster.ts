@@ -41,6 +41,8 @@ export interface Cluster {
   helm(args: readonly string[], options?: CommandOptions): Promise<string>;
   /** Builds the image of the sources as they are, where needed, brings it to the node, and returns its name. */
   loadImage(options?: CommandOptions): Promise<string>;
+  /** Gives an image that was loaded another name. */
+  tagImage(image: string, name: string): Promise<void>;
   /** Sends a signal (default SIGKILL) to a component; one that ends is started again at once. */
   kill(component: Component, signal?: NodeJS.Signals): Promise<void>;
   /** Sends SIGKILL to the process of a pod's container, once it runs: it gets no time to end. It is started again. */
@@ -140,6 +142,10 @@ class CheckoutCluster implements Cluster {
   async loadImage(options: CommandOptions = {}): Promise<string> {
     const image = await script('load-image.sh', [], { deadlineMs: 15 * 60_000, ...options });
     return image.trim();
+  }
+
+  async tagImage(image: string, name: string): Promise<void> {
+    await script('tag-image.sh', [image, name], {});
   }
 
   async kill(component: Component, signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {

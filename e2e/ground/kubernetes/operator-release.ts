@@ -22,11 +22,17 @@ export async function useOperator(): Promise<Cluster> {
   return await (installed ??= install());
 }
 
-/** Installs the chart as a user would, and waits until the operator is ready. May be repeated. */
+/**
+ * Installs the chart as a user would, or upgrades it, and waits until the operator is ready. May be repeated.
+ * @param values - more values of the chart, as `helm --set` takes them; those of a former call are forgotten.
+ */
 export async function installOperator(
   cluster: Cluster,
   image: string,
-  options: { readonly signal?: AbortSignal } = {},
+  {
+    values = [],
+    ...options
+  }: { readonly values?: readonly string[]; readonly signal?: AbortSignal } = {},
 ): Promise<void> {
   const at = image.lastIndexOf(':');
   const install = async (): Promise<void> => {
@@ -38,7 +44,7 @@ export async function installOperator(
           '--set-string',
           `image.repository=${image.slice(0, at)},image.tag=${image.slice(at + 1)}`,
         ],
-        ...['--set', 'crds.keep=false,logLevel=debug'],
+        ...['--set', ['crds.keep=false', 'logLevel=debug', ...values].join()],
       ],
       { deadlineMs: 150_000, ...options },
     );

@@ -62,6 +62,11 @@ kind_load() {
   rm "$archive"
 }
 
+# kind_tag_image IMAGE NAME
+kind_tag_image() {
+  docker exec "$(kind_node)" ctr --namespace k8s.io images tag --force "$1" "$2" >/dev/null
+}
+
 # kind_has_image NAME
 kind_has_image() {
   [ -n "$(docker exec "$(kind_node)" ctr --namespace k8s.io images list --quiet "name==$1")" ]

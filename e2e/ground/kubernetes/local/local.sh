@@ -74,6 +74,11 @@ local_load() {
   in_cluster ctr --namespace k8s.io images import - >/dev/null
 }
 
+# local_tag_image IMAGE NAME
+local_tag_image() {
+  in_cluster ctr --namespace k8s.io images tag --force "$1" "$2" >/dev/null
+}
+
 # local_has_image NAME
 local_has_image() {
   [ -n "$(in_cluster ctr --namespace k8s.io images list --quiet "name==$1")" ]

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import type { Pod } from '../../operator/kube/builtin-resources.ts';
+import { installOperator, operatorNamespace } from '../ground/kubernetes/operator-release.ts';
+import { whileSlow } from '../ground/mongod/slow-command.ts';
+import { startShopWriter } from '../ground/shop/shop-writer.ts';
+import { until } from '../ground/until.ts';
+import {
+  example,
+  hasCaughtUp,
+  operatorSelector,
+  syncName,
+  withMigration,
+  type Migration,
+} from './migration.ts';
+import { commit, incarnationOf, isCopying } from './syncer-pods.ts';
+
+describe('a sync while the cluster is maintained', () => {
+  it('goes on with another version of the chart, and when every pod is evicted, and ends equal', async () => {
+    await withMigration('maintenance', { scale: 0.3 }, async (migration) => {
+      const { cluster, namespace, source, destination } = migration;
+      const { signal } = new AbortController();
+      const image = await cluster.loadImage();
+      const next = `${image}-next`;
+      await cluster.tagImage(image, next);
+      const writer = startShopWriter(source.uri('app'), { writesPerSecond: 200, signal });
+      try {
+        const slow = { command: 'insert', delayMs: 5_000 };
+        await whileSlow(destination.uri('admin'), slow, async () => {
+          await namespace.apply(await example('clustersync.yaml'));
+          await until('documents are copied', async () => await isCopying(destination));
+          const first = await incarnationOf(destination, 0);
+          const values = ['replicas=2', 'podDisruptionBudget.enabled=true'];
+          await installOperator(cluster, next, { values });
+          const second = await untilReplaced(migration, first);
+          assert.equal(await imageOf(migration), next);
+          await evictOperators(migration);
+          await evict(migration, `${syncName}-syncer-0`, namespace.name);
+          await untilReplaced(migration, second);
+        });
+        await namespace.untilSync(syncName, 'it has caught up', hasCaughtUp);
+      } finally {
+        await writer.stop();
+        // As the other tests have it.
+        await installOperator(cluster, image);
+      }
+      await commit(migration);
+    });
+  });
+});
+
+/** Waits until another process copies than one that did. */
+async function untilReplaced({ destination }: Migration, before: unknown): Promise<unknown> {
+  let now: unknown;
+  await until(
+    'another syncer goes on',
+    async () => (now = await incarnationOf(destination, 0)) !== before,
+  );
+  return now;
+}
+
+/** What the syncer runs. */
+async function imageOf({ namespace }: Migration): Promise<string> {
+  const path = '--output=jsonpath={.spec.containers[0].image}';
+  return await namespace.kubectl(['get', 'pod', `${syncName}-syncer-0`, path]);
+}
+
+/** Evicts both operators: the second only when there is another one in place of the first. */
+async function evictOperators(migration: Migration): Promise<void> {
+  const [first = '', second = ''] = await operatorPods(migration);
+  await evict(migration, first, operatorNamespace);
+  await assert.rejects(evict(migration, second, operatorNamespace), /disruption budget/);
+  await until(
+    'the second operator may be evicted',
+    async () =>
+      await evict(migration, second, operatorNamespace).then(
+        () => true,
+        () => false,
+      ),
+  );
+}
+
+async function operatorPods({ cluster }: Migration): Promise<readonly string[]> {
+  const where = `--namespace=${operatorNamespace}`;
+  const printed = await cluster.kubectl([
+    ...['get', 'pods', operatorSelector, where, '--output=json'],
+  ]);
+  const { items } = JSON.parse(printed) as { readonly items: readonly Pod[] };
+  // Those of the former version may still be ending.
+  return items.flatMap(({ metadata: { name, deletionTimestamp } }) =>
+    deletionTimestamp === undefined ? [name] : [],
+  );
+}
+
+/** Asks for a pod's end as one does who drains a node. Rejects where a PodDisruptionBudget forbids it. */
+async function evict({ cluster }: Migration, pod: string, namespace: string): Promise<void> {
+  const path = `/api/v1/namespaces/${namespace}/pods/${pod}/eviction`;
+  const eviction = {
+    apiVersion: 'policy/v1',
+    kind: 'Eviction',
+    metadata: { name: pod, namespace },
+  };
+  await cluster.kubectl(['create', '--raw', path, '--filename=-'], {
+    input: JSON.stringify(eviction),
+  });
+}
