@@ -33,9 +33,11 @@ describe('a sync in a cluster whose parts are killed', () => {
         });
         const synced = await namespace.untilSync(syncName, 'it has caught up', hasCaughtUp);
         const process = await incarnationOf(destination, 0);
-        await killPart(migration, 'kube-apiserver');
-        const { writes } = writer;
-        await until('the application has written more', () => writer.writes > writes + 200);
+        for (const component of ['etcd', 'kubelet', 'kube-apiserver'] as const) {
+          await killPart(migration, component);
+          const { writes } = writer;
+          await until('the application has written more', () => writer.writes > writes + 200);
+        }
         const again = await namespace.untilSync(syncName, 'it has caught up again', hasCaughtUp);
         assert.equal(again.status?.startedAt, synced.status?.startedAt);
         assert.equal(await incarnationOf(destination, 0), process);
