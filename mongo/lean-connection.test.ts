@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { BSON, type Document } from 'mongodb';
 import { OpMsgRequest } from 'mongodb/lib/cmap/commands.js';
 import type { WriteOptions } from 'mongodb/lib/cmap/connection.js';
 import { LeanConnection } from './lean-connection.ts';
 import { bsonType, elementsOf } from './raw-bson.ts';
 import { RawValue } from './raw-value.ts';
+import { openSocketPair } from './testing/socket-pair.ts';
 
 describe('LeanConnection', () => {
   const documents = Array.from({ length: 300 }, (_, number) => ({
@@ -59,17 +60,13 @@ function insertOf(documents: Document[]): OpMsgRequest {
 
 /** The bytes that one message is sent as. */
 async function sent(message: OpMsgRequest, options: WriteOptions): Promise<Buffer> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const accepted = once(server, 'connection') as Promise<[Socket]>;
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  const [peer] = await accepted;
+  await using pair = await openSocketPair();
+  const { socket, peer } = pair;
   const chunks: Buffer[] = [];
   peer.on('data', (chunk: Buffer) => chunks.push(chunk));
   await new Opened(socket).send(message, options);
   socket.end();
   await once(peer, 'end');
-  server.close();
   return Buffer.concat(chunks);
 }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { OpMsgRequest } from 'mongodb/lib/cmap/commands.js';
 import { mendedConnection } from './mended-connection.ts';
+import { openSocketPair } from './testing/socket-pair.ts';
 
 describe('a connection that closes', () => {
   const cases = [
@@ -29,24 +29,14 @@ describe('a connection that closes', () => {
 
   for (const { when, close, bytes } of cases) {
     it(`fails what is sent on it, ${when}`, async () => {
-      const server = createServer().listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      const accepted = once(server, 'connection') as Promise<[Socket]>;
-      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-      await once(socket, 'connect');
-      const [peer] = await accepted;
+      await using pair = await openSocketPair();
+      const { socket, peer } = pair;
       peer.on('error', () => undefined);
-      try {
-        const connection = new Opened(socket);
-        const isLarge = bytes > 1_000_000;
-        const sending = isLarge ? connection.send(bytes) : undefined;
-        close(socket, peer, connection);
-        await assert.rejects(sending ?? connection.send(bytes));
-      } finally {
-        socket.destroy();
-        peer.destroy();
-        server.close();
-      }
+      const connection = new Opened(socket);
+      const isLarge = bytes > 1_000_000;
+      const sending = isLarge ? connection.send(bytes) : undefined;
+      close(socket, peer, connection);
+      await assert.rejects(sending ?? connection.send(bytes));
     });
   }
 });

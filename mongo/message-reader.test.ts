@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { MongoParseError } from 'mongodb';
 import { MessageReader, readMessages } from './message-reader.ts';
+import { randomMessage } from './testing/random-message.ts';
+import { openSocketPair } from './testing/socket-pair.ts';
 
 describe('MessageReader', () => {
   for (const pieceBytes of [1, 7, 15, 16, 17, 1_000, 16_384, 1_000_000]) {
     it(`puts messages together that come in pieces of ${pieceBytes} bytes at most`, () => {
-      const messages = [16, 17, 40, 16_383, 16_384, 16_385, 100_000, 20, 20].map(messageOf);
+      const messages = [16, 17, 40, 16_383, 16_384, 16_385, 100_000, 20, 20].map(randomMessage);
       const taken: Buffer[] = [];
       const reader = new MessageReader((message) => taken.push(message));
       const all = Buffer.concat(messages);
@@ -38,8 +38,8 @@ describe('MessageReader', () => {
 
 describe('readMessages', () => {
   it('gives what comes on a socket, and lets the socket end', async () => {
-    const messages = [messageOf(40), messageOf(5_000_000), messageOf(1_000)];
-    await using pair = await socketPair();
+    const messages = [randomMessage(40), randomMessage(5_000_000), randomMessage(1_000)];
+    await using pair = await openSocketPair();
     const taken: Buffer[] = [];
     let bytes = 0;
     const piped = pair.socket.pipe(new PassThrough());
@@ -59,7 +59,7 @@ describe('readMessages', () => {
   });
 
   it('tells of what is no message', async () => {
-    await using pair = await socketPair();
+    await using pair = await openSocketPair();
     const failed = Promise.withResolvers<Error>();
     readMessages(pair.socket, pair.socket.pipe(new PassThrough()), {
       take: () => undefined,
@@ -70,30 +70,3 @@ describe('readMessages', () => {
     assert.match((await failed.promise).message, /message of \d+ bytes/);
   });
 });
-
-function messageOf(length: number): Buffer {
-  const message = randomBytes(length);
-  message.writeInt32LE(length);
-  return message;
-}
-
-async function socketPair(): Promise<
-  AsyncDisposable & { readonly socket: Socket; readonly peer: Socket }
-> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const accepted = once(server, 'connection') as Promise<[Socket]>;
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  await once(socket, 'connect');
-  const [peer] = await accepted;
-  return {
-    socket,
-    peer,
-    [Symbol.asyncDispose]: async () => {
-      socket.destroy();
-      peer.destroy();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}

@@ -136,9 +136,8 @@ describe('the test runner', () => {
       import { existsSync, writeFileSync } from 'node:fs';
       it("begins ${own}", async () => {
         console.log("${own} 1");
-        writeFileSync(${JSON.stringify(join(files, own))}, '');
-        while (!existsSync(${JSON.stringify(join(files, other))}))
-          await new Promise((resolve) => setTimeout(resolve, 10));
+        ${mark(join(files, own))}
+        ${awaitMark(join(files, other))}
         console.log("${own} 2");
       });
       it("ends ${own}", () => { ${end} });`;
@@ -157,11 +156,8 @@ describe('the test runner', () => {
   it('runs more files side by side when the stages beside have ended', async () => {
     const files = join(folder, 'more');
     await mkdir(files);
-    const wait = (path: string): string =>
-      `while (!existsSync(${JSON.stringify(join(files, path))}))
-         await new Promise((resolve) => setTimeout(resolve, 10));`;
-    const write = (path: string): string =>
-      `writeFileSync(${JSON.stringify(join(files, path))}, '');`;
+    const wait = (name: string): string => awaitMark(join(files, name));
+    const write = (name: string): string => mark(join(files, name));
     const spec = (body: string): string => `
       import { existsSync, writeFileSync } from 'node:fs';
       it("ends", async () => { ${body} });`;
@@ -301,6 +297,17 @@ async function assertIsGone(output: string): Promise<void> {
     const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
     return line === '';
   });
+}
+
+/** Code of a program that makes a file for another one, which waits for it. */
+function mark(path: string): string {
+  return `writeFileSync(${JSON.stringify(path)}, '');`;
+}
+
+/** Code of a program that waits until another one has made a file. */
+function awaitMark(path: string): string {
+  return `while (!existsSync(${JSON.stringify(path)}))
+    await new Promise((resolve) => setTimeout(resolve, 10));`;
 }
 
 function check(name: string, script: string): Stage {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { connect, createServer } from 'node:tls';
 import { readMessages } from '../../../mongo/message-reader.ts';
+import { randomMessage } from '../../../mongo/testing/random-message.ts';
 import { issueCertificate } from '../../ground/certificates.ts';
 
 describe('messages that come by TLS', () => {
@@ -19,7 +19,7 @@ describe('messages that come by TLS', () => {
     await once(socket, 'secureConnect');
     const [peer] = await accepted;
     try {
-      const messages = [40, 3_000_000, 16, 16_400].map(messageOf);
+      const messages = [40, 3_000_000, 16, 16_400].map(randomMessage);
       const taken: Buffer[] = [];
       const isOurs = readMessages(socket, socket.pipe(new PassThrough()), {
         take: (message) => taken.push(message),
@@ -41,9 +41,3 @@ describe('messages that come by TLS', () => {
     }
   });
 });
-
-function messageOf(length: number): Buffer {
-  const message = randomBytes(length);
-  message.writeInt32LE(length);
-  return message;
-}
