@@ -20,8 +20,6 @@ import {
 } from '../../e2e/integration/operator/operator-ground.ts';
 
 const { signal } = new AbortController();
-/** The machine may be busy with other tests. */
-const deadlineMs = 60_000;
 let lives = 0;
 
 /** One ClusterSync from its creation over all that can happen to it to its deletion. */
@@ -38,19 +36,14 @@ export async function liveThrough(
   const reach = async (expected: string): Promise<void> => {
     await ground.untilSync(namespace, expected, (status) => outlook(status) === expected, {
       name,
-      deadlineMs,
     });
   };
   const sync = await ground.createSync(namespace, {}, name);
   let set: StatefulSet | undefined;
-  await until(
-    'its StatefulSet is made',
-    async () => {
-      set = await ground.get(statefulSets, namespace, `${name}-syncer`);
-      return set !== undefined && isControlledBy(set, sync);
-    },
-    deadlineMs,
-  );
+  await until('its StatefulSet is made', async () => {
+    set = await ground.get(statefulSets, namespace, `${name}-syncer`);
+    return set !== undefined && isControlledBy(set, sync);
+  });
   assert.ok(set);
   await ground.runPod(set, address, { containerID: `test://${life}` });
   await reach('True InSync');

@@ -52,7 +52,12 @@ let lives = 0;
 const living = places.map(async (place) => {
   while (performance.now() < endMs) {
     const nextMs = performance.now() + paceMs;
-    await liveThrough(ground, tools, place);
+    try {
+      await liveThrough(ground, tools, place);
+    } catch (error) {
+      console.log(await saidOf(place));
+      throw error;
+    }
     lives += 1;
     await sleep(Math.max(0, nextMs - performance.now()));
   }
@@ -79,3 +84,12 @@ for (const line of grown) console.log(line);
 const failures = (await operator.log()).split('\n').filter((line) => line.includes('failed'));
 for (const line of failures.slice(0, 10)) console.log(line);
 process.exitCode = grown.length > 0 ? 1 : 0;
+
+/** The last that the operator has said of the ClusterSyncs of a place. */
+async function saidOf({ namespace }: Place): Promise<string> {
+  const lines = (await operator.log()).split('\n');
+  return lines
+    .filter((line) => line.includes(namespace))
+    .slice(-20)
+    .join('\n');
+}

@@ -41,6 +41,9 @@ export type Work =
 const colour = process.stdout.isTTY ? ['--color'] : [];
 const reporter = 'e2e/runner/tally-reporter.ts';
 
+/** How much of what a failed check beside others has said is shown again at the end of the run. */
+const detailLines = 60;
+
 type Print = (line: string) => void;
 
 interface Surroundings {
@@ -105,7 +108,9 @@ async function runAndPrintLater(stage: Stage, print: Print, around: Surroundings
   );
   // At once, so that nothing comes between.
   print(`${headingOf(stage)}\n${text}${resultOf(stage, result, startedAt)}`);
-  return result;
+  if (stage.work.kind !== 'check' || result.failed.length === 0) return result;
+  const said = text.trimEnd().split('\n').slice(-detailLines);
+  return { ...result, details: [[...result.failed, ...said].join('\n')] };
 }
 
 function headingOf({ name }: Stage): string {

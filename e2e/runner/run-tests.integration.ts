@@ -128,6 +128,19 @@ describe('the test runner', () => {
     assert.equal(code, 1);
   });
 
+  it('shows again at the end what a failed check beside others has said last', async () => {
+    const talking = check(
+      'talking',
+      'for (let n = 1; n <= 100; n++) console.log("line", n); process.exit(3)',
+    );
+    const { output } = await run([pass, { ...talking, isBeside: true }]);
+    assert.match(output, /=== talking\nline 1\nline 2\n/);
+    assert.match(
+      output,
+      /\n--- talking \(exit code 3\)\nline 41\nline 42\n(line \d+\n)+\nFAILED: talking/,
+    );
+  });
+
   it('runs files side by side, and shows the output of each as a whole', async () => {
     const files = join(folder, 'files');
     await mkdir(files);

@@ -196,18 +196,14 @@ export class OperatorGround implements AsyncDisposable {
     namespace: string,
     what: string,
     condition: (status: NonNullable<ClusterSync['status']>) => boolean,
-    { name = 'orders', deadlineMs }: { readonly name?: string; readonly deadlineMs?: number } = {},
+    { name = 'orders' }: { readonly name?: string } = {},
   ): Promise<NonNullable<ClusterSync['status']>> {
     let status: ClusterSync['status'];
     try {
-      await until(
-        what,
-        async () => {
-          status = (await this.get(clusterSyncs, namespace, name))?.status;
-          return status !== undefined && condition(status);
-        },
-        deadlineMs,
-      );
+      await until(what, async () => {
+        status = (await this.get(clusterSyncs, namespace, name))?.status;
+        return status !== undefined && condition(status);
+      });
     } catch (error) {
       throw new Error(`${String(error)}; it is ${JSON.stringify(status)}`, { cause: error });
     }

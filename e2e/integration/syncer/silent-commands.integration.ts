@@ -50,6 +50,7 @@ const kinds = {
     'appendOplogNote',
     'buildInfo',
     'collMod',
+    'collStats of local',
     'connectionStatus',
     'create',
     'createIndexes',
@@ -58,6 +59,7 @@ const kinds = {
     'drop',
     'dropIndexes',
     'endSessions',
+    'find of local',
     'find of the state',
     'findAndModify of the state',
     'hello',
@@ -69,6 +71,7 @@ const kinds = {
     'renameCollection',
     'replSetGetConfig',
     'saslContinue',
+    'serverStatus',
     'setUserWriteBlockMode',
     'update',
     'update of the state',
@@ -200,6 +203,12 @@ async function sync(
   await shop.createCollection('late');
   await taken(syncer, 'commit', {});
   await reached(syncer, ({ state }) => state === 'COMMITTED');
+  // From now on the way back needs the oplog of the destination, which is looked at every other second.
+  await until(
+    'the oplog of the destination has been looked at',
+    () => silences.destination.seen.has('collStats of local'),
+    5 * maxSilenceMs,
+  );
 
   await syncer.kill('SIGTERM');
   assert.equal(syncer.exitCode, 0);
