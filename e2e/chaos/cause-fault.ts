@@ -14,9 +14,6 @@ export interface FaultGround {
   readonly sides: Readonly<Record<SideName, ProxiedReplicaSet>>;
 }
 
-/** How long a set may take to have a primary again. */
-const electionDeadlineMs = 60_000;
-
 /** Causes faults, and undoes them. One thing has one fault at a time; a second one waits for the end of the first. */
 export class FaultMaker {
   readonly #ground: FaultGround;
@@ -59,7 +56,7 @@ export class FaultMaker {
         return;
       case 'step down':
         await this.#members[fault.side].run(async () => {
-          await this.#ground.sides[fault.side].set.stepDown({ deadlineMs: electionDeadlineMs });
+          await this.#ground.sides[fault.side].set.stepDown();
         });
         return;
       case 'kill the primary':
@@ -104,7 +101,7 @@ export class FaultMaker {
     signal: AbortSignal,
   ): Promise<void> {
     const { set } = this.#ground.sides[side];
-    const member = await set.primary({ deadlineMs: electionDeadlineMs });
+    const member = await set.primary();
     if (kind === 'stop the primary') {
       await set.kill(member, 'SIGSTOP');
       await pause(forMs, signal);
@@ -114,7 +111,7 @@ export class FaultMaker {
       await pause(forMs, signal);
       await set.restart(member);
     }
-    await set.primary({ deadlineMs: electionDeadlineMs });
+    await set.primary();
   }
 
   async #breakNetwork(
@@ -132,7 +129,7 @@ export class FaultMaker {
   }
 
   async #anyPrimary(side: SideName): Promise<Member> {
-    return await this.#ground.sides[side].set.primary({ deadlineMs: electionDeadlineMs });
+    return await this.#ground.sides[side].set.primary();
   }
 }
 

@@ -5,8 +5,10 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 interface Pair {
   readonly client: Socket;
   readonly target: Socket;
-  /** Undefined until the client has sent something. */
+  /** Undefined until the client has sent what it is known by. */
   isAffected: boolean | undefined;
+  /** What befell the connections that there were, before this one could be known. */
+  pending: 'cut' | 'strand' | undefined;
   /** Silent until {@link TcpProxy.release}. */
   isStranded: boolean;
 }
@@ -15,12 +17,12 @@ interface Pair {
 export class TcpProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #pairs = new Set<Pair>();
-  readonly #affects: (firstBytes: Buffer) => boolean;
+  readonly #affects: ((firstBytes: Buffer) => boolean) | undefined;
   #state: 'open' | 'frozen' | 'refusing' = 'open';
   #strandsAt: (bytes: Buffer) => boolean = () => false;
   #accepted = 0;
 
-  private constructor(targetPort: number, affects: (firstBytes: Buffer) => boolean) {
+  private constructor(targetPort: number, affects?: (firstBytes: Buffer) => boolean) {
     this.#affects = affects;
     this.#server = createServer((client) => {
       this.#accepted += 1;
@@ -30,11 +32,11 @@ export class TcpProxy implements AsyncDisposable {
 
   /**
    * @param affects - which connections failures are for, by the first bytes that the client sends. Default: all. The
-   * others always work.
+   * others always work. A failure of the connections there are is also for one that has not sent anything yet, when it does.
    */
   static async start(
     targetPort: number,
-    affects: (firstBytes: Buffer) => boolean = () => true,
+    affects?: (firstBytes: Buffer) => boolean,
   ): Promise<TcpProxy> {
     const proxy = new TcpProxy(targetPort, affects);
     proxy.#server.listen(0, '127.0.0.1');
@@ -63,10 +65,8 @@ export class TcpProxy implements AsyncDisposable {
 
   /** Breaks all connections; new ones work. */
   cut(): void {
-    for (const { client, target } of this.#affected()) {
-      client.resetAndDestroy();
-      target.resetAndDestroy();
-    }
+    for (const pair of this.#unknown()) pair.pending = 'cut';
+    for (const pair of this.#affected()) cut(pair);
   }
 
   /** Breaks all connections, and each new one at once, until {@link heal}. */
@@ -86,6 +86,7 @@ export class TcpProxy implements AsyncDisposable {
 
   /** Lets nothing through on the connections there are, until {@link release}, and says nothing; new ones work. */
   strand(): void {
+    for (const pair of this.#unknown()) pair.pending ??= 'strand';
     for (const pair of this.#affected()) strand(pair);
   }
 
@@ -97,6 +98,7 @@ export class TcpProxy implements AsyncDisposable {
   /** Strands nothing any more, and lets through what was sent on stranded connections, and their ends. */
   release(): void {
     this.#strandsAt = () => false;
+    for (const pair of this.#unknown()) if (pair.pending === 'strand') pair.pending = undefined;
     for (const pair of this.#affected()) {
       pair.isStranded = false;
       resume(pair);
@@ -121,12 +123,24 @@ export class TcpProxy implements AsyncDisposable {
   }
 
   #affected(): Pair[] {
-    return [...this.#pairs].filter(({ isAffected }) => isAffected !== false);
+    return [...this.#pairs].filter(({ isAffected = this.#affects === undefined }) => isAffected);
+  }
+
+  /** Those that may be affected, or not. */
+  #unknown(): Pair[] {
+    if (this.#affects === undefined) return [];
+    return [...this.#pairs].filter(({ isAffected }) => isAffected === undefined);
   }
 
   #join(client: Socket, targetPort: number): void {
     const target = connect(targetPort, '127.0.0.1');
-    const pair: Pair = { client, target, isAffected: undefined, isStranded: false };
+    const pair: Pair = {
+      client,
+      target,
+      isAffected: undefined,
+      pending: undefined,
+      isStranded: false,
+    };
     this.#pairs.add(pair);
     const end = (): void => {
       this.#pairs.delete(pair);
@@ -148,18 +162,23 @@ export class TcpProxy implements AsyncDisposable {
   }
 
   #admit(pair: Pair, firstBytes: Buffer): void {
-    const { client, target } = pair;
-    pair.isAffected = this.#affects(firstBytes);
-    if (!pair.isAffected || this.#state === 'open') {
+    const { client, target, pending } = pair;
+    pair.isAffected = this.#affects?.(firstBytes) ?? true;
+    if (!pair.isAffected || (this.#state === 'open' && pending === undefined)) {
       target.write(firstBytes);
-    } else if (this.#state === 'refusing') {
-      client.resetAndDestroy();
-      target.resetAndDestroy();
+    } else if (this.#state === 'refusing' || pending === 'cut') {
+      cut(pair);
     } else {
-      pause(pair);
+      if (pending === 'strand') strand(pair);
+      else pause(pair);
       client.unshift(firstBytes);
     }
   }
+}
+
+function cut({ client, target }: Pair): void {
+  client.resetAndDestroy();
+  target.resetAndDestroy();
 }
 
 function strand(pair: Pair): void {
