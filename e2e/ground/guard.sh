@@ -3,11 +3,12 @@
 # process at the other end closes it or dies, by whatever signal. Then it kills every process that was started for the
 # folder (an entry of pids/, named after the process id) and removes the folder.
 set -u
-trap '' INT HUP TERM
+# PIPE: when it says the path, nobody may be left to hear it.
+trap '' INT HUP TERM PIPE
 
 folder="$(mktemp -d "$1/clustersync-$(id -u)-XXXXXXXX")" || exit 1
 mkdir "$folder/pids" || exit 1
-echo "$folder"
+echo "$folder" 2>/dev/null
 
 while read -r _; do :; done
 
@@ -29,9 +30,11 @@ for entry in "$gone"/pids/*; do
     *"$folder"*) kill -9 "$pid" ;;
   esac
 done
-# What is being killed may still write a file.
-for _ in 1 2 3 4 5 6 7 8 9 10; do
+# What is being killed may still write a file, on a busy machine for long.
+attempts=300
+while [ "$attempts" -gt 0 ]; do
   rm -rf "$gone" 2>/dev/null && [ ! -e "$gone" ] && exit 0
+  attempts=$((attempts - 1))
   sleep 0.2
 done
 exit 1

@@ -65,10 +65,15 @@ function runTests(temporary: string): ChildProcess {
 }
 
 async function untilNothingIsLeft(temporary: string): Promise<void> {
-  await until('the end of all processes and folders', async () => {
-    const left = [...(await readdir(temporary)), ...(await processesOf(temporary))];
-    return left.length === 0;
-  });
+  let left: readonly string[] = [];
+  try {
+    await until('the end of all processes and folders', async () => {
+      left = [...(await readdir(temporary)), ...(await processesOf(temporary))];
+      return left.length === 0;
+    });
+  } catch (error) {
+    throw new Error(`${String(error)}; left: ${left.join(', ')}`, { cause: error });
+  }
 }
 
 /** The command lines of all processes that name the folder. One that has ended, but was not waited for, has none. */
