@@ -1,7 +1,13 @@
-import { connectCluster } from '../mongo/cluster-client.ts';
+import { connectCluster, type ClusterClient } from '../mongo/cluster-client.ts';
+import { latestWriteTime } from '../mongo/cluster-time.ts';
+import { namedError } from '../mongo/named-error.ts';
 import { readTopology } from '../mongo/topology.ts';
+import type { SyncError } from '../service/errors.ts';
+import type { Logger } from '../service/logger.ts';
+import { backoffMs, sleep } from '../service/sleep.ts';
 import type { ClusterName } from './api/start-body.ts';
 import type { Clusters, Topologies } from './clusters.ts';
+import type { SyncMonitor } from './monitor.ts';
 import type { SyncRecord } from './state/records.ts';
 import type { SyncStore } from './state/store.ts';
 
@@ -37,6 +43,47 @@ export async function readStoredState(
     .filter((found) => found !== undefined)
     .sort((left, right) => right.reversals - left.reversals);
   return { topologies, record };
+}
+
+/** Shows the figures of a stored sync as they were, so that progress tells the truth from its first answer on. */
+export async function recall(
+  monitor: SyncMonitor,
+  { startTime }: SyncRecord,
+  store: SyncStore,
+  source: ClusterClient,
+  signal: AbortSignal,
+): Promise<void> {
+  const instance = await store.readInstance();
+  if (instance) monitor.beginWork({ ...instance, restarts: instance.claims - 1 });
+  monitor.appliedTime = instance?.appliedTime ?? startTime;
+  monitor.latestTime = await latestWriteTime(source, signal);
+}
+
+/**
+ * Tries to boot until that succeeds, or the signal is aborted.
+ * @param onFailure - told each time why it has not succeeded yet.
+ */
+export async function untilBooted(
+  logger: Logger,
+  signal: AbortSignal,
+  boot: () => Promise<void>,
+  onFailure: (error: SyncError) => void,
+): Promise<void> {
+  const isStopped = (): boolean => signal.aborted;
+  for (let attempt = 0; !isStopped(); attempt++) {
+    try {
+      await boot();
+      return;
+    } catch (error) {
+      if (isStopped()) return;
+      const named = namedError(error);
+      onFailure(named);
+      const { name, message } = named;
+      logger.warn({ attempt, error: name, reason: message }, 'cannot read the stored state');
+      const pauseMs = backoffMs(attempt, { baseMs: 500, maxMs: 10_000 });
+      await sleep(pauseMs, signal).catch(() => undefined);
+    }
+  }
 }
 
 /** True for the record of a sync between these two clusters with this destination. */

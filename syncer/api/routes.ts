@@ -7,16 +7,14 @@ const maxCollectionsShown = 100;
 const commands = ['start', 'pause', 'resume', 'commit', 'reverse'] as const;
 
 /** The endpoints of the contract, part 4, and those of pause, resume and reverse, of the same shape. */
-export function syncerRoutes(
-  syncer: Pick<Syncer, (typeof commands)[number] | 'preflight' | 'monitor' | 'progress'>,
-): Route[] {
+export function syncerRoutes(syncer: Pick<Syncer, 'commands' | 'monitor' | 'progress'>): Route[] {
   return [
     ...commands.map((command): Route => ({
       method: 'POST',
       path: `/api/v1/${command}`,
       errorBody: genericErrorBody,
       handle: async (body) => {
-        await syncer[command](body);
+        await syncer.commands[command](body);
         return { success: true };
       },
     })),
@@ -25,7 +23,7 @@ export function syncerRoutes(
       path: '/api/v1/preflight',
       errorBody: genericErrorBody,
       handle: async (body) => {
-        await syncer.preflight(body);
+        await syncer.commands.preflight(body);
         return { success: true };
       },
     },
