@@ -1,24 +1,21 @@
 import type { Timestamp } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
-import { latestWriteTime, majorityTime } from '../../mongo/cluster-time.ts';
-import { retrying, type RetryContext } from '../../mongo/retrying.ts';
-import { isSharded, timeOfAllShards } from '../../mongo/router-time.ts';
+import type { RetryContext } from '../../mongo/retrying.ts';
 import { sleep } from '../../service/sleep.ts';
-import { ChangeFollower, checkRights } from '../changes/change-follower.ts';
+import { ChangeFollower } from '../changes/change-follower.ts';
 import type { VerifierMonitor } from '../monitor.ts';
-import { readScope, scopeOf, type ScopeOptions } from '../scope.ts';
+import { scopeOf, type ScopeOptions } from '../scope.ts';
 import type {
   GenerationKind,
   GenerationRecord,
   OfSides,
-  ScopeRecord,
   SideName,
-  Start,
   VerificationRecord,
 } from '../state/records.ts';
 import type { Stores } from '../state/stores.ts';
 import type { PlanKey } from '../state/task-store.ts';
 import type { Wakeup } from '../wakeup.ts';
+import { begin, endTimes, type Begun } from './begin.ts';
 import { ChangeLog } from './change-log.ts';
 import { planGeneration } from './plan-generation.ts';
 
@@ -43,12 +40,6 @@ export interface LeadContext extends RetryContext {
   readonly wakeup: Wakeup;
   /** What is on record, as it was last read. */
   readonly latest: () => VerificationRecord | undefined;
-}
-
-/** The part of a verification that was begun, without which no pass can be. */
-interface Begun {
-  readonly scope: ScopeRecord;
-  readonly starts: OfSides<Start>;
 }
 
 /**
@@ -122,7 +113,11 @@ class Lead {
     const begun = await this.#begin();
     if (this.#record.generation === null && this.#isWritesOff()) {
       // Nothing changes any more: one pass is the first and the last.
-      await this.#plan('last', { isOfAll: true, readAfter: await this.#endTimes(begun), begun });
+      await this.#plan('last', {
+        isOfAll: true,
+        readAfter: await endTimes(this.#context, begun),
+        begun,
+      });
     }
     if (this.#record.generation?.kind !== 'last') await this.#followToEnd(begun, inBackground);
     await this.#over();
@@ -133,16 +128,7 @@ class Lead {
   async #begin(): Promise<Begun> {
     const { scope, starts } = this.#record;
     if (scope && starts) return { scope, starts };
-    const { source, destination, signal } = this.#context;
-    const begun = await retrying(this.#context, 'start', async () => {
-      const starts = {
-        source: await startOf(source, signal),
-        destination: await startOf(destination, signal),
-      };
-      await checkRights(source, starts.source.from, signal);
-      await checkRights(destination, starts.destination.from, signal);
-      return { scope: await readScope(this.#context.scope, destination, signal), starts };
-    });
+    const begun = await begin(this.#context);
     await this.#update(begun);
     return begun;
   }
@@ -238,7 +224,7 @@ class Lead {
     signal: AbortSignal,
   ): Promise<void> {
     await this.#until(() => this.#isWritesOff(), signal);
-    const times = await this.#endTimes(begun);
+    const times = await endTimes(this.#context, begun);
     await Promise.all([
       followers.source.passed(times.source),
       followers.destination.passed(times.destination),
@@ -342,30 +328,9 @@ class Lead {
       await wakeup.since(count, pollMs, signal);
     }
   }
-
-  /** Cluster times that no write acknowledged before the call is later than. Needs no right to write. */
-  async #endTimes({ starts }: Begun): Promise<OfSides<Timestamp>> {
-    const of = async (side: SideName): Promise<Timestamp> => {
-      const { signal } = this.#context;
-      const cluster = this.#context[side];
-      return await retrying(this.#context, 'end', async () => {
-        return starts[side].isSharded
-          ? await timeOfAllShards(cluster, signal)
-          : await latestWriteTime(cluster, signal);
-      });
-    };
-    const [source, destination] = await Promise.all([of('source'), of('destination')]);
-    return { source, destination };
-  }
 }
 
 /** The tasks of a pass. */
 export function planKey(run: string, { number, epoch }: GenerationRecord): PlanKey {
   return { run, generation: number, epoch };
-}
-
-async function startOf(cluster: ClusterClient, signal: AbortSignal): Promise<Start> {
-  return (await isSharded(cluster, signal))
-    ? { isSharded: true, from: await timeOfAllShards(cluster, signal) }
-    : { isSharded: false, from: await majorityTime(cluster, signal) };
 }
