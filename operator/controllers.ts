@@ -1,0 +1,161 @@
+import { DestinationClaims } from './clustersync/destination-claims.ts';
+import { ClusterSyncReconciler } from './clustersync/reconcile.ts';
+import { SourceTopologies } from './clustersync/source-topologies.ts';
+import { syncerApi, type SyncerCommand, type SyncerProgress } from './clustersync/syncer-client.ts';
+import { HoldKeeper } from './commit/hold-keeper.ts';
+import { Workloads } from './commit/workloads.ts';
+import { operandStoreOf, watchedNamespaces, type Foundation } from './foundation.ts';
+import { Controller, type Reconcile } from './kube/controller.ts';
+import { LeaseBook } from './leases/lease-book.ts';
+import { holderKey, type LeaseHolder } from './leases/lease-holder.ts';
+import { OperandMonitor, type OperandApi } from './operand/monitor.ts';
+import type { OperandStore } from './operand/operand-store.ts';
+import { onLease, onOwned, onPod, onResource, onVerifiedSync } from './triggers.ts';
+import { VerificationReconciler } from './verification/reconcile.ts';
+import {
+  verifierApi,
+  type VerifierCommand,
+  type VerifierProgress,
+} from './verification/verifier-client.ts';
+
+/** Reconciles of a kind at the same time: they wait for the API server, mostly. */
+const workers = 8;
+
+/** Reconciles the resources of both kinds, from when the caches are filled until the signal is aborted. */
+export async function reconcileAll(foundation: Foundation, leading: AbortSignal): Promise<void> {
+  const { caches, logger } = foundation;
+  await Promise.all(
+    Object.values(caches).map(async (cache) => {
+      await cache.synced(leading);
+    }),
+  );
+  logger.info('caches filled; reconciling');
+  const store = operandStoreOf(foundation);
+  const syncs = runClusterSyncs(foundation, store, leading);
+  const verifications = runVerifications(foundation, store, leading);
+  const queues = { clusterSyncs: syncs.add, syncVerifications: verifications.add };
+  caches.clusterSyncs.addHandler(onResource(syncs.add));
+  caches.clusterSyncs.addHandler(onVerifiedSync(verifications.add, caches.syncVerifications));
+  caches.syncVerifications.addHandler(onResource(verifications.add));
+  for (const cache of [caches.statefulSets, caches.services, caches.networkPolicies]) {
+    cache.addHandler(onOwned(queues));
+  }
+  caches.pods.addHandler(onPod(queues));
+  caches.leases.addHandler(onLease(syncs.add));
+  await Promise.all([syncs.ended, verifications.ended]);
+}
+
+/** A controller that runs. */
+interface Running {
+  /** Wants the object of a key reconciled. */
+  readonly add: (key: string, isUrgent?: boolean) => void;
+  readonly ended: Promise<void>;
+}
+
+function runClusterSyncs(
+  foundation: Foundation,
+  store: OperandStore,
+  leading: AbortSignal,
+): Running {
+  const { client, recorder, settings, caches, latest, logger, options } = foundation;
+  const namespaces = watchedNamespaces(options);
+  const book = new LeaseBook(client, options.leaseNamespace, caches.leases);
+  // Of a namespace that another operator looks after, it is that one's to say who is gone.
+  const isWatched = (namespace: string): boolean =>
+    namespaces.length === 0 || namespaces.includes(namespace);
+  const isGone = (holder: LeaseHolder): boolean =>
+    isWatched(holder.namespace) &&
+    caches.clusterSyncs.get(holderKey(holder))?.metadata.uid !== holder.uid;
+  const claims = new DestinationClaims(book, { ...caches, isGone });
+  const holds = new HoldKeeper(book, new Workloads(client), isGone);
+  return runController<SyncerProgress, SyncerCommand>(foundation, leading, {
+    name: 'clustersync',
+    api: syncerApi,
+    reconcilerOf: (monitor, add) => {
+      const sources = new SourceTopologies({ onChange: add, logger });
+      const reconciler = new ClusterSyncReconciler({
+        client,
+        clusterSyncs: caches.clusterSyncs,
+        store,
+        monitor,
+        sources,
+        claims,
+        holds,
+        syncVerifications: caches.syncVerifications,
+        recorder,
+        latest,
+        settings,
+      });
+      return { reconciler, background: [sources] };
+    },
+  });
+}
+
+function runVerifications(
+  foundation: Foundation,
+  store: OperandStore,
+  leading: AbortSignal,
+): Running {
+  const { client, recorder, settings, caches } = foundation;
+  return runController<VerifierProgress, VerifierCommand>(foundation, leading, {
+    name: 'syncverification',
+    api: verifierApi,
+    reconcilerOf: (monitor) => {
+      const reconciler = new VerificationReconciler({
+        client,
+        syncVerifications: caches.syncVerifications,
+        clusterSyncs: caches.clusterSyncs,
+        store,
+        monitor,
+        recorder,
+        settings,
+      });
+      return { reconciler, background: [] };
+    },
+  });
+}
+
+interface ControlledKind<P, C extends string> {
+  readonly name: string;
+  readonly api: OperandApi<P, C>;
+  /** @param add - wants the object of a key reconciled. */
+  readonly reconcilerOf: (
+    monitor: OperandMonitor<P, C>,
+    add: (key: string) => void,
+  ) => {
+    readonly reconciler: { readonly reconcile: Reconcile };
+    /** What works beside it, and is to end with it. */
+    readonly background: readonly AsyncDisposable[];
+  };
+}
+
+/** Runs a controller, and the monitor of the operands that it makes. */
+function runController<P, C extends string>(
+  { logger, metrics, mayAct }: Foundation,
+  leading: AbortSignal,
+  { name, api, reconcilerOf }: ControlledKind<P, C>,
+): Running {
+  const add = (key: string, isUrgent = false): void => {
+    controller.queue.add(key, isUrgent);
+  };
+  const monitor = new OperandMonitor({ api, onChange: add, logger, mayCommand: mayAct });
+  const { reconciler, background } = reconcilerOf(monitor, add);
+  const controller = new Controller({
+    name,
+    reconcile: async (key, context) => await reconciler.reconcile(key, context),
+    logger,
+    metrics,
+    workers,
+  });
+  return { add, ended: runWithBackground(controller, [monitor, ...background], leading) };
+}
+
+async function runWithBackground(
+  controller: Controller,
+  background: readonly AsyncDisposable[],
+  leading: AbortSignal,
+): Promise<void> {
+  await using running = new AsyncDisposableStack();
+  for (const each of background) running.use(each);
+  await controller.run(leading);
+}
