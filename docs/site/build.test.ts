@@ -3,6 +3,7 @@ import { access, glob, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path/posix';
 import { buildSite } from './build.ts';
+import type { Passage } from './search/passages.ts';
 
 /** What a browser fetches or follows, by the names of attributes. */
 const references = /<(\w+)[^>]*?\s(href|src|srcset|action)="([^"]*)"/g;
@@ -46,9 +47,31 @@ describe('the site of the documentation', function () {
     assert.deepEqual(wrong, []);
   });
 
-  it('runs no scripts, and its style sheet asks for nothing', async () => {
-    for (const [path, html] of pages) assert.doesNotMatch(html, /<script|<iframe|@import/, path);
+  it('runs one script, a file of its own, and its style sheet asks for nothing', async () => {
+    for (const [path, html] of pages) {
+      assert.doesNotMatch(html, /<iframe|@import|javascript:| on[a-z]+=/, path);
+      const scripts = html.match(/<script[^]*?<\/script>/g) ?? [];
+      const script = /^<script src="[./]*search\/search-box\.js" defer><\/script>$/;
+      assert.match(scripts.join(), script, path);
+    }
     assert.doesNotMatch(await readFile(join(folder, 'style.css'), 'utf8'), /url\(|@import/);
+  });
+
+  it('has each passage of its pages in what the search reads, at a place that there is', async () => {
+    const script = await readFile(join(folder, 'search/passages.js'), 'utf8');
+    const passages = JSON.parse(
+      /^globalThis\.passages = (.*);\n$/.exec(script)?.[1] ?? '',
+    ) as readonly Passage[];
+    for (const { path, anchor, title } of passages) {
+      const html = pages.get(path) ?? '';
+      assert.ok(html.includes(`${title.replaceAll('&', '&amp;')} · clustersync</title>`), path);
+      assert.ok(anchor === '' || html.includes(`id="${anchor}"`), `${path}#${anchor}`);
+    }
+    assert.deepEqual(new Set(passages.map(({ path }) => path)), new Set(pages.keys()));
+    const found = passages.find(({ anchor }) => anchor === 'write-blocking');
+    assert.deepEqual(found?.headings, ['Before', 'Write blocking']);
+    assert.ok(found.isListed);
+    assert.match(found.text, /^With enableUserWriteBlocking: true applications cannot write to/);
   });
 
   it('shows in the navigation where one is, by the titles of the pages', () => {

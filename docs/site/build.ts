@@ -3,8 +3,10 @@ import { dirname, join, relative } from 'node:path/posix';
 import { targetOf } from './links.ts';
 import { readPage, type Page } from './markdown.ts';
 import { navigationOf } from './navigation.ts';
+import { passagesOf } from './search/passages.ts';
+import { searchFiles } from './search/search-files.ts';
 import { checkout, markdownFiles } from './sources.ts';
-import { documentOf, stylePath } from './template.ts';
+import { documentOf, scriptPath, stylePath } from './template.ts';
 
 const contentsPath = 'docs/README.md';
 
@@ -14,7 +16,8 @@ function sitePath(path: string): string {
 }
 
 /**
- * Builds the site: a page for each Markdown file of the project, at the same place, and the other files that they link.
+ * Builds the site: a page for each Markdown file of the project, at the same place, the other files that they link, and what
+ * the search needs.
  * @param folder - is made where it is missing; what is in it already stays.
  */
 export async function buildSite(folder: string): Promise<void> {
@@ -49,6 +52,14 @@ export async function buildSite(folder: string): Promise<void> {
     await copyFile(new URL(path, checkout), join(folder, path));
   }
   await write(stylePath, await readText('docs/site/style.css'));
+  const listed = new Set(sections.flatMap(({ entries }) => entries.map((entry) => entry.path)));
+  const passages = [...pages].flatMap(([path, page]) => {
+    const place = sitePath(path);
+    return passagesOf({ path: place, title: titleOf(path), isListed: listed.has(place) }, page);
+  });
+  for (const [name, text] of await searchFiles(passages)) {
+    await write(join(dirname(scriptPath), name), text);
+  }
 }
 
 async function readText(path: string): Promise<string> {

@@ -18,9 +18,18 @@ export interface CodeBlock {
   readonly heading: string;
 }
 
+/** What stands between a heading and the next one. */
+export interface PagePart {
+  /** Undefined before the first heading. */
+  readonly heading: Heading | undefined;
+  /** Its words and its code, on one line, without marks. */
+  readonly text: string;
+}
+
 /** A page that was read. */
 export interface Page {
   readonly headings: readonly Heading[];
+  readonly parts: readonly PagePart[];
   readonly codeBlocks: readonly CodeBlock[];
   /** The targets of its links and pictures, in their order, as they are written. */
   readonly links: readonly string[];
@@ -48,6 +57,7 @@ export function readPage(text: string): Page {
     });
   return {
     headings,
+    parts: partsOf(tokens, headings),
     codeBlocks: codeBlocksOf(tokens),
     links: targets.map(({ target }) => target),
     render: (link) => {
@@ -73,6 +83,40 @@ function nameHeadings(tokens: readonly Token[]): Heading[] {
     token.attrSet('id', anchor);
     return [{ level: Number(token.tag.slice(1)), text, anchor }];
   });
+}
+
+function partsOf(tokens: readonly Token[], headings: readonly Heading[]): PagePart[] {
+  const parts: { readonly heading: Heading | undefined; readonly texts: string[] }[] = [
+    { heading: undefined, texts: [] },
+  ];
+  const left = headings.values();
+  for (const [index, { type, content, children }] of tokens.entries()) {
+    if (type === 'heading_open') parts.push({ heading: left.next().value, texts: [] });
+    if (type === 'fence' || type === 'code_block') parts.at(-1)?.texts.push(content);
+    if (type !== 'inline' || tokens[index - 1]?.type === 'heading_open') continue;
+    parts.at(-1)?.texts.push((children ?? []).map(wordsOf).join(''));
+  }
+  return parts
+    .map(({ heading, texts }) => ({
+      heading,
+      text: texts.join(' ').replaceAll(/\s+/g, ' ').trim(),
+    }))
+    .filter(({ heading, text }) => heading !== undefined || text !== '');
+}
+
+/** What a reader sees of a part of a line; of a picture, what is said instead of it. */
+function wordsOf({ type, content }: Token): string {
+  switch (type) {
+    case 'text':
+    case 'code_inline':
+    case 'image':
+      return content;
+    case 'softbreak':
+    case 'hardbreak':
+      return ' ';
+    default:
+      return '';
+  }
 }
 
 function codeBlocksOf(tokens: readonly Token[]): CodeBlock[] {

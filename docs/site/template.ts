@@ -14,7 +14,10 @@ export interface SitePage {
 /** The style sheet of all pages, from the root of the site. */
 export const stylePath = 'style.css';
 
-/** A page as a document: it asks for nothing but the style sheet, and the pictures that it shows. */
+/** The script of all pages, from the root of the site: what it needs besides is beside it. */
+export const scriptPath = 'search/search-box.js';
+
+/** A page as a document: it asks for nothing but the style sheet, the search, and the pictures that it shows. */
 export function documentOf(page: SitePage, sections: readonly Section[], contents: string): string {
   const to = (path: string): string => relative(dirname(page.path), path);
   return `<!doctype html>
@@ -26,6 +29,7 @@ export function documentOf(page: SitePage, sections: readonly Section[], content
 <title>${escaped(page.title)} · clustersync</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${to(stylePath)}">
+<script src="${to(scriptPath)}" defer></script>
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>

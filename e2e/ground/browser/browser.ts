@@ -11,6 +11,8 @@ export interface Viewing {
   readonly width?: number;
   readonly height?: number;
   readonly colorScheme?: 'light' | 'dark';
+  /** Whether pages may run scripts; they may by default. */
+  readonly hasScripts?: boolean;
 }
 
 const script = fileURLToPath(new URL('chromium-binary.sh', import.meta.url));
@@ -44,10 +46,16 @@ export class TestBrowser implements AsyncDisposable {
   }
 
   /** A new page that nothing is remembered in. */
-  async open({ width = 1280, height = 860, colorScheme = 'light' }: Viewing = {}) {
+  async open({
+    width = 1280,
+    height = 860,
+    colorScheme = 'light',
+    hasScripts = true,
+  }: Viewing = {}) {
     const context = await this.#browser.newContext({
       viewport: { width, height },
       colorScheme,
+      javaScriptEnabled: hasScripts,
       reducedMotion: 'reduce',
     });
     return new WatchedPage(context, await context.newPage());
@@ -82,8 +90,8 @@ export class WatchedPage implements AsyncDisposable {
   }
 
   /** Keeps a picture of it with the test artefacts. */
-  async keepPicture(name: string, { isWhole = false } = {}): Promise<void> {
-    const folder = join(artifacts, 'dashboard');
+  async keepPicture(name: string, { isWhole = false, of = 'dashboard' } = {}): Promise<void> {
+    const folder = join(artifacts, of);
     await mkdir(folder, { recursive: true });
     await this.page.screenshot({ path: join(folder, `${name}.png`), fullPage: isWhole });
   }
