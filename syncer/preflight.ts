@@ -102,7 +102,11 @@ export async function checkPrivilegesFor(
   );
 }
 
-function checkVersion(option: string, { version, host }: Topology): void {
+/** @throws SyncError ServerVersionNotSupported for a server that is older than what is synced. */
+export function checkVersion(
+  option: string,
+  { version, host }: Pick<Topology, 'version' | 'host'>,
+): void {
   if (majorVersion(version) < oldestMajorVersion) {
     throw new SyncError(
       'ServerVersionNotSupported',

@@ -147,13 +147,13 @@ describe('contract 4.1: indexes that support the shard keys of collections that 
     await source().createIndexes([{ key: { k: 1 } }]);
     await using syncer = await pair.syncing(byK);
     await source().createIndexes([{ key: { email: 1 }, unique: true, name: 'by email' }]);
-    assert.match(await failureOf(syncer), /by email of shop\.items/);
+    assert.match(await failureOf(syncer), /^IncompatibleUniqueIndex: .*by email of shop\.items/);
   });
 
   it('an array in a field of the shard key stops the sync, and is named', async () => {
     await source().createIndexes([{ key: { k: 1 } }]);
     await using syncer = await pair.syncing(byK);
     await source().insertOne({ _id: 'array', k: [1, 2] });
-    assert.match(await failureOf(syncer), /shop\.items.*array/);
+    assert.match(await failureOf(syncer), /^InvalidShardKeyValue: .*shop\.items.*array/);
   });
 });
