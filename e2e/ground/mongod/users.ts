@@ -5,8 +5,8 @@ import { defaultDeadlineMs } from '../default-deadline.ts';
 export const testPassword = 'p@ss/w:rd%';
 
 /**
- * The built-in roles that the documentation asks for the syncer's user, by side of the sync. Reversing needs
- * `reversing` on both sides.
+ * The built-in roles that the guide asks for the syncer's user, by side of the sync. A sync that can be reversed needs
+ * `sourceWithWriteBlocking` on both sides.
  */
 export const syncerRoles = {
   source: ['backup', 'clusterMonitor', 'readAnyDatabase'],
@@ -18,21 +18,6 @@ export const syncerRoles = {
     'clusterManager',
     'readWriteAnyDatabase',
     'restore',
-  ],
-  destinationWithWriteBlocking: [
-    'clusterManager',
-    'clusterMonitor',
-    'readWriteAnyDatabase',
-    'restore',
-  ],
-  reversing: [
-    'backup',
-    'clusterMonitor',
-    'readAnyDatabase',
-    'clusterManager',
-    'readWriteAnyDatabase',
-    'restore',
-    'dbAdminAnyDatabase',
   ],
 } as const;
 

@@ -14,7 +14,7 @@ interface Said {
 }
 
 describe('the commands to a running tool', () => {
-  const pair = useClusterPair({ syncerRoles: 'reversing' });
+  const pair = useClusterPair();
   let syncer: SyncerProcess;
 
   before(async () => {

@@ -12,6 +12,7 @@ import {
   type DocumentedCommand,
 } from '../../ground/documented-shell.ts';
 import { createGuardedFolder, type GuardedFolder } from '../../ground/guarded-folder.ts';
+import { syncerRoles } from '../../ground/mongod/users.ts';
 import { until } from '../../ground/until.ts';
 import { useClusterPair } from '../syncer/cluster-pair.ts';
 import { defaultDeadlineMs } from '../../ground/default-deadline.ts';
@@ -32,7 +33,8 @@ echo "npm $*" >>npm-calls
 `;
 
 describe('the guide without Kubernetes, each command as it stands there', () => {
-  const pair = useClusterPair();
+  // The roles that the guide asks for where writes are not blocked, and no others.
+  const pair = useClusterPair({ roles: { source: 'source', destination: 'destination' } });
   let folder: GuardedFolder;
 
   before(async () => {
@@ -113,6 +115,23 @@ describe('the guide without Kubernetes, each command as it stands there', () => 
     for (const command of await onFreePorts(commands)) await carryOut(command);
     assert.equal(await readFile(join(folder.path, 'npm-calls'), 'utf8'), 'npm ci\nnpm run build\n');
     await pair.assertEqual();
+  });
+
+  it('names the roles that the users of these tests have', async () => {
+    const text = await readFile(guide, 'utf8');
+    const rolesOf = (cell = ''): string[] =>
+      [...cell.matchAll(/`(\w+)`/g)].map(([, role = '']) => role).toSorted();
+    const named = (['source', 'destination'] as const).map((side) => {
+      const [, plain, blocking] = (new RegExp(`^\\| ${side} .*$`, 'm').exec(text)?.[0] ?? '')
+        .split('|')
+        .slice(1);
+      return [rolesOf(plain), blocking?.trim() === 'the same' ? 'the same' : rolesOf(blocking)];
+    });
+    const { source, sourceWithWriteBlocking, destination } = syncerRoles;
+    assert.deepEqual(named, [
+      [source.toSorted(), sourceWithWriteBlocking.toSorted()],
+      [destination.toSorted(), 'the same'],
+    ]);
   });
 
   it('would notice another output', () => {

@@ -17,7 +17,10 @@ const docs = new URL('../../../docs/', import.meta.url);
 const namespace = 'default';
 
 describe('the guide on Kubernetes, each command as it stands there', () => {
-  const pair = useClusterPair();
+  // The roles that the guide asks for where writes are blocked, as in its example, and no others.
+  const pair = useClusterPair({
+    roles: { source: 'sourceWithWriteBlocking', destination: 'destination' },
+  });
   let ground: OperatorGround;
   let operator: RunningOperator;
   let folder = '';

@@ -1,6 +1,7 @@
 import { MongoClient, type Document } from 'mongodb';
 import { assertEqualClusters, type CompareOptions } from '../../ground/compare.ts';
 import { databaseNames, emptyCluster } from '../../ground/mongod/empty-cluster.ts';
+import type { SyncerRoles } from '../../ground/mongod/users.ts';
 import {
   startReplicaSet,
   type ReplicaSet,
@@ -35,13 +36,23 @@ export interface ClusterPair {
   assertEqual(options?: CompareOptions): Promise<void>;
 }
 
+/** How both are started, and with which roles of the user `syncer`, where they differ. */
+export interface ClusterPairOptions extends Omit<ReplicaSetOptions, 'members' | 'syncerRoles'> {
+  readonly roles?: Readonly<Record<'source' | 'destination', SyncerRoles>>;
+}
+
 /** Gives the tests of a suite a pair of replica sets: to be called in `describe`, used in hooks and tests. */
-export function useClusterPair(options: Omit<ReplicaSetOptions, 'members'> = {}): ClusterPair {
+export function useClusterPair({ roles, ...options }: ClusterPairOptions = {}): ClusterPair {
   let sides: Readonly<Record<'source' | 'destination', Side>> | undefined;
   before(async () => {
     const [source, destination] = await Promise.all(
       (['source', 'destination'] as const).map(async (name) => {
-        const set = await startReplicaSet({ members: 1, name, ...options });
+        const set = await startReplicaSet({
+          members: 1,
+          name,
+          ...options,
+          ...(roles && { syncerRoles: roles[name] }),
+        });
         return { set, client: new MongoClient(set.uri('admin')) };
       }),
     );
