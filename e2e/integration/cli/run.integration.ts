@@ -7,8 +7,6 @@ import { namespacesOf, useClusterPair } from '../syncer/cluster-pair.ts';
 
 const connections = ['run', '--source-file', '{source}', '--destination-file', '{destination}'];
 
-/** Long enough for a machine that is busy with other things. */
-
 /** The commands that the README shows, as words. */
 async function documentedCommands(): Promise<readonly (readonly string[])[]> {
   const readme = await readFile(new URL('../../../README.md', import.meta.url), 'utf8');
