@@ -123,12 +123,19 @@ describe('clustersync run, where something is in the way', () => {
     assert.equal(await internal.collection('sync').countDocuments(), 0);
   });
 
-  it('tells in a dry run what is in the way', async () => {
+  it('tells in a dry run what is in the way, or forbidden, and how much would be moved', async () => {
     await using cli = await run(['--dry-run']);
     assert.equal((await cli.end()).exitCode, 2);
     assert.match(
       await cli.output(),
       /^This migration cannot begin: the destination has data already: shop\.orders\nDrop the namespaces/,
     );
+    const forbidden = ['--reversible', '--enable-user-write-blocking', '--build-indexes', 'never'];
+    await using other = await run(['--dry-run', ...forbidden, '--output', 'json']);
+    assert.equal((await other.end()).exitCode, 2);
+    const found = JSON.parse(await other.output()) as Record<string, unknown>;
+    assert.equal(found['canStart'], false);
+    assert.equal(found['error'], 'NeverWithReversible');
+    assert.equal(found['documents'], 1);
   });
 });

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { CliProcess } from '../../ground/cli-process.ts';
+import { documentedCommands } from '../../ground/documented-shell.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { VerifierProcess } from '../../ground/verifier-process.ts';
 import { forward, useClusterPair } from '../syncer/cluster-pair.ts';
@@ -15,6 +17,7 @@ interface Said {
 
 describe('the commands to a running tool', () => {
   const pair = useClusterPair();
+  const toldCommands: string[] = [];
   let syncer: SyncerProcess;
 
   before(async () => {
@@ -27,6 +30,7 @@ describe('the commands to a running tool', () => {
   });
 
   async function say(args: readonly string[], options: { terminal?: boolean } = {}): Promise<Said> {
+    toldCommands.push(args.filter((word) => !word.startsWith('http')).join(' '));
     await using cli = await CliProcess.start(args, {
       files: { token: apiToken },
       hasTerminal: options.terminal === true,
@@ -111,5 +115,17 @@ describe('the commands to a running tool', () => {
     const { output } = await say(['report', '--url', verifier.url, '--output', 'json']);
     const report = JSON.parse(output) as { mismatches: unknown[]; mismatchCount: number };
     assert.equal(report.mismatches.length, report.mismatchCount);
+  });
+
+  it('are those of docs/command-line.md', async () => {
+    const page = await readFile(new URL('../../../docs/command-line.md', import.meta.url), 'utf8');
+    for (const { command } of documentedCommands(
+      page,
+      'Commands to syncers and verifiers that run',
+    )) {
+      const words = command.replace(/^npx clustersync /, '').split(' ');
+      const told = toldCommands.filter((line) => words.every((word) => line.includes(word)));
+      assert.ok(told.length > 0, command);
+    }
   });
 });

@@ -129,7 +129,10 @@ describe('the page of the dashboard, in Chromium', () => {
     source.details.set(key, busyDetail);
     await using watched = await open(`#/syncs/${key}`);
     const { page } = watched;
-    source.change(key, { copiedBytes: 123_456_789_012, totalBytes: 234_567_890_123, percent: 52 });
+    source.change(key, {
+      ...{ copiedBytes: 123_456_789_012, totalBytes: 234_567_890_123, percent: 52 },
+      lagSeconds: 77,
+    });
     await page.getByText('52 % of 235 GB').waitFor();
     const answer = await fetch(`http://127.0.0.1:${server.port}/api/v1/syncs/${key}`);
     const report = (await answer.json()) as SyncReport;
@@ -151,6 +154,16 @@ describe('the page of the dashboard, in Chromium', () => {
       ]),
     );
     assert.equal(await page.getByText('no answer within 5000 ms').count(), 1);
+    // The charts say in words, too, where they have come to.
+    assert.equal(report.row.lagSeconds, 77);
+    await page.getByRole('img', { name: 'Lag: 1 min 17 s now, at most ' }).waitFor();
+    await page.getByRole('img', { name: 'Bytes copied: 123 GB now, at most ' }).waitFor();
+    assert.deepEqual(
+      await page.locator('.events > li > .plain').allInnerTexts(),
+      report.events?.map(({ reason }) => reason),
+    );
+    assert.equal(await page.locator('.warnings > li').count(), report.warnings.length);
+    assert.match(await page.locator('.step-current').innerText(), /^Initial copy/);
     assert.equal(await page.getByText('131 of 230 copied').count(), 1);
     assert.equal(await page.getByText('Building indexes: 12 of 41').count(), 1);
     assert.equal(await page.locator('.collections > li').count(), 12);

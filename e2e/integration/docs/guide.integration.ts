@@ -132,6 +132,12 @@ describe('the guide without Kubernetes, each command as it stands there', () => 
       [source.toSorted(), sourceWithWriteBlocking.toSorted()],
       [destination.toSorted(), 'the same'],
     ]);
+    // The command below the table.
+    const [, created = ''] = /^ +roles: \[(.*)\],$/m.exec(text) ?? [];
+    assert.deepEqual(
+      created.split(', ').map((role) => role.replaceAll("'", '')),
+      destination,
+    );
   });
 
   it('would notice another output', () => {
