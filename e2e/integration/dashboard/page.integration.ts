@@ -159,7 +159,7 @@ describe('the page of the dashboard, in Chromium', () => {
     await page.getByRole('img', { name: 'Lag: 1 min 17 s now, at most ' }).waitFor();
     await page.getByRole('img', { name: 'Bytes copied: 123 GB now, at most ' }).waitFor();
     assert.deepEqual(
-      await page.locator('.events > li > .plain').allInnerTexts(),
+      await page.getByRole('region', { name: 'Events' }).locator('.plain').allInnerTexts(),
       report.events?.map(({ reason }) => reason),
     );
     assert.equal(await page.locator('.warnings > li').count(), report.warnings.length);
