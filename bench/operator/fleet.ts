@@ -6,7 +6,7 @@ import {
 } from '../../e2e/integration/operator/custom-resources.ts';
 import { LoopbackAddresses } from '../../e2e/integration/operator/loopback-addresses.ts';
 import { runPod } from '../../e2e/integration/operator/played-pod.ts';
-import { ApiServer } from '../../e2e/ground/kubernetes/api-server.ts';
+import { ApiServer, type AuditedWrite } from '../../e2e/ground/kubernetes/api-server.ts';
 import { startReplicaSet } from '../../e2e/ground/mongod/replica-set.ts';
 import { SyncTools, type ToolCommand } from '../../e2e/ground/sync-tool/sync-tools.ts';
 import { until } from '../../e2e/ground/until.ts';
@@ -30,10 +30,14 @@ const perNamespace = 100;
 const parallel = 8;
 const deadlineMs = 600_000;
 
+/** As whom the operator writes: the bench is another. */
+const operatorUser = 'first';
+
 /** Many ClusterSyncs on a real API server, each with a stand-in for its syncer, and pods that are played. */
 export class Fleet implements AsyncDisposable {
   readonly kubeconfig: string;
   readonly #stack: AsyncDisposableStack;
+  readonly #server: ApiServer;
   readonly #client: KubeClient;
   readonly #tools: SyncTools;
   readonly #addresses: readonly string[];
@@ -42,6 +46,7 @@ export class Fleet implements AsyncDisposable {
 
   private constructor(parts: {
     readonly stack: AsyncDisposableStack;
+    readonly server: ApiServer;
     readonly client: KubeClient;
     readonly kubeconfig: string;
     readonly tools: SyncTools;
@@ -50,6 +55,7 @@ export class Fleet implements AsyncDisposable {
     readonly sets: Informer<StatefulSet>;
   }) {
     this.#stack = parts.stack;
+    this.#server = parts.server;
     this.#client = parts.client;
     this.kubeconfig = parts.kubeconfig;
     this.#tools = parts.tools;
@@ -85,8 +91,17 @@ export class Fleet implements AsyncDisposable {
     });
     await Promise.all([syncs.synced(signal), sets.synced(signal)]);
     await makeSyncs(client, count, source.uri('syncer'));
-    const kubeconfig = server.config().exportConfig();
-    return new Fleet({ stack: stack.move(), client, kubeconfig, tools, addresses, syncs, sets });
+    const kubeconfig = server.config(server.port, operatorUser).exportConfig();
+    return new Fleet({
+      stack: stack.move(),
+      server,
+      client,
+      kubeconfig,
+      tools,
+      addresses,
+      syncs,
+      sets,
+    });
   }
 
   /** How many ClusterSyncs there are. */
@@ -141,6 +156,14 @@ export class Fleet implements AsyncDisposable {
     return this.#tools.commands.find(
       (each) => each.address === address && each.name === name && each.atMs >= sinceMs,
     )?.atMs;
+  }
+
+  /** What the operator has written between two moments: milliseconds since 1970. */
+  async operatorWrites(fromMs: number, toMs: number): Promise<AuditedWrite[]> {
+    const writes = await this.#server.auditedWrites();
+    return writes.filter(
+      ({ user, receivedMs }) => user === operatorUser && receivedMs >= fromMs && receivedMs < toMs,
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

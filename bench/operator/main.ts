@@ -10,7 +10,7 @@ import { machineText, writeResults } from '../results.ts';
 import { cpuSecondsOf, peakMebibytesOf } from '../process-usage.ts';
 import { Fleet } from './fleet.ts';
 import { tableOf, type OperatorFigures } from './report.ts';
-import { requestsBetween, requestsIn, valueIn } from './requests.ts';
+import { kindsOf, requestsBetween, requestsIn, valueIn } from './requests.ts';
 
 const { values } = parseArgs({
   options: {
@@ -111,14 +111,16 @@ async function measure(what: string): Promise<OperatorFigures['steady']> {
   const before = await operator.metrics();
   const cpuBefore = await cpuSecondsOf(operator.pid);
   const pollsBefore = fleet.polls;
-  const startMs = performance.now();
+  const startMs = Date.now();
   await sleep(seconds * 1_000);
-  const elapsed = (performance.now() - startMs) / 1_000;
+  const endMs = Date.now();
+  const elapsed = (endMs - startMs) / 1_000;
   const after = await operator.metrics();
   const cpuSeconds = (await cpuSecondsOf(operator.pid)) - cpuBefore;
   const result = {
     seconds: elapsed,
     requests: requestsBetween(requestsIn(before), requestsIn(after)),
+    writes: kindsOf(await fleet.operatorWrites(startMs, endMs)),
     polls: fleet.polls - pollsBefore,
     cpuShare: cpuSeconds / elapsed,
   };

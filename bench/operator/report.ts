@@ -7,6 +7,8 @@ interface Span {
   readonly seconds: number;
   /** To the API server, by method. */
   readonly requests: Requests;
+  /** What was written there, by kind. */
+  readonly writes: Readonly<Record<string, number>>;
   /** Progress calls to the tools. */
   readonly polls: number;
   /** CPU seconds of the operator in each second. */
@@ -50,6 +52,7 @@ export function tableOf(figures: OperatorFigures): string {
     ['the same with the storing, p50', milliseconds(wholes, 0.5), ''],
     ['the same with the storing, p99', milliseconds(wholes, 0.99), ''],
     ['active: writes a second, for 100', ((writesPerSecond / count) * 100).toFixed(2), '1'],
+    ['active: what is written', kindsText(steady.writes), ''],
     ['active: reads a second', (readsOf(steady.requests) / steady.seconds).toFixed(2), ''],
     ['active: progress calls a second', (steady.polls / steady.seconds).toFixed(0), ''],
     ['active: CPU of the operator', `${(steady.cpuShare * 100).toFixed(0)} %`, ''],
@@ -58,6 +61,7 @@ export function tableOf(figures: OperatorFigures): string {
       String(writesOf(idle.requests) + readsOf(idle.requests)),
       '0',
     ],
+    ['idle: what is written', kindsText(idle.writes), ''],
     ['idle: progress calls a second', (idle.polls / idle.seconds).toFixed(0), ''],
     ['idle: CPU of the operator', `${(idle.cpuShare * 100).toFixed(0)} %`, ''],
     ['memory, at the end', `${residentMebibytes.toFixed()} MiB`, ''],
@@ -69,6 +73,11 @@ export function tableOf(figures: OperatorFigures): string {
 /** All but the renewals of the lease, which are the only PUTs. */
 function writesOf(requests: Requests): number {
   return ['POST', 'PATCH', 'DELETE'].reduce((sum, method) => sum + (requests[method] ?? 0), 0);
+}
+
+function kindsText(writes: Span['writes']): string {
+  const texts = Object.entries(writes).map(([kind, count]) => `${kind}: ${count}`);
+  return texts.length === 0 ? 'nothing' : texts.join(', ');
 }
 
 function readsOf(requests: Requests): number {

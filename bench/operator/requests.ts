@@ -1,3 +1,5 @@
+import type { AuditedWrite } from '../../e2e/ground/kubernetes/api-server.ts';
+
 /** Requests to the API server, by method. */
 export type Requests = Readonly<Record<string, number>>;
 
@@ -17,6 +19,17 @@ export function requestsBetween(before: Requests, after: Requests): Requests {
   return Object.fromEntries(
     Object.entries(after).map(([method, count]) => [method, count - (before[method] ?? 0)]),
   );
+}
+
+/** How many writes there were of each kind, such as `patch clustersyncs/status`, without the renewals of the lease. */
+export function kindsOf(writes: readonly AuditedWrite[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { verb, resource, subresource } of writes) {
+    if (verb === 'update' && resource === 'leases') continue;
+    const kind = `${verb} ${resource}${subresource === '' ? '' : `/${subresource}`}`;
+    counts[kind] = (counts[kind] ?? 0) + 1;
+  }
+  return counts;
 }
 
 /** The value of a metric without labels. */

@@ -24,6 +24,8 @@ export interface AuditedWrite {
   readonly user: string;
   readonly verb: string;
   readonly resource: string;
+  /** Of the resource: `status`, for example; empty for the resource itself. */
+  readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
   /** Milliseconds since 1970. */
@@ -262,11 +264,11 @@ function auditedWrite(line: string): AuditedWrite {
     readonly objectRef: Readonly<Record<string, string>>;
     readonly requestReceivedTimestamp: string;
   };
-  const { resource = '', namespace = '', name = '' } = event.objectRef;
+  const { resource = '', subresource = '', namespace = '', name = '' } = event.objectRef;
   return {
     user: event.user.username,
     verb: event.verb,
-    ...{ resource, namespace, name },
+    ...{ resource, subresource, namespace, name },
     receivedMs: Date.parse(event.requestReceivedTimestamp),
   };
 }
