@@ -70,11 +70,14 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
    */
   async write(object: T, status: S, signal: AbortSignal): Promise<WriteResult> {
     this.#latest?.note(object, status);
-    if (isDeepStrictEqual(object.status, status)) return { kind: 'unchanged' };
+    const key = objectKey(object.metadata);
+    if (isDeepStrictEqual(object.status, status)) {
+      this.#pace.settle(key);
+      return { kind: 'unchanged' };
+    }
     const { name, namespace, uid, resourceVersion: seenVersion } = object.metadata;
     const former = this.#writtenOver(object);
     const resourceVersion = former?.version ?? seenVersion;
-    const key = objectKey(object.metadata);
     if (!this.#isUrgent(object.status, status)) {
       const forMs = this.#pace.waitMs(key, this.#written.get(key)?.atMs);
       if (forMs > 0) return { kind: 'deferred', forMs };
@@ -93,6 +96,7 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
       if (isNotFound(error)) return { kind: 'gone' };
       throw error;
     }
+    this.#pace.settle(key);
     this.#written.set(key, {
       ...{ uid, version },
       formerVersions: [...(former?.formerVersions ?? []), resourceVersion].slice(

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Clock } from '../kube/clock.ts';
 
 /** Figures of one object are not written more often than this. */
@@ -11,17 +10,23 @@ const movingMs = 150_000;
 
 /**
  * How often the figures of objects are written: the more of them move, the less often each, so that the API server has
- * less than one write a second, or than one for each hundred objects that move.
+ * less than one write a second, or than one for each hundred objects that move. They take turns: that holds from the first
+ * second, also where all of them have just been written together.
  */
 export class WritePace {
   readonly #clock: Clock;
-  readonly #startMs: number;
   /** When the figures of a key were seen to move last, oldest first. */
   readonly #moving = new Map<string, number>();
+  /** The numbers of those that wait, in the order in which they began to. */
+  readonly #turns = new Map<string, number>();
+  #lastTurn = 0;
+  /** Whose turn it is, and all before it: grows with time. */
+  #served = 1;
+  #servedAtMs: number;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#startMs = clock.monotonicMs();
+    this.#servedAtMs = clock.monotonicMs();
   }
 
   /**
@@ -31,16 +36,40 @@ export class WritePace {
   waitMs(key: string, writtenMs: number | undefined): number {
     const nowMs = this.#clock.monotonicMs();
     this.#note(key, nowMs);
-    const intervalMs = Math.max(shortestMs, sharedMs * Math.min(this.#moving.size, sharing));
-    const sinceMs = writtenMs ?? this.#startMs;
-    // What was written together is not so the next time; a few objects have no reason to wait for each other.
-    const share = spreadOf(key, sinceMs) + (writtenMs === undefined ? 0 : 0.5);
-    const ownMs = intervalMs === shortestMs ? shortestMs : Math.max(shortestMs, intervalMs * share);
-    return Math.max(0, ownMs - (nowMs - sinceMs));
+    this.#serve(nowMs);
+    const turnInMs = (this.#turnOf(key) - this.#served) * this.#turnMs();
+    const ownMs = writtenMs === undefined ? 0 : writtenMs + shortestMs - nowMs;
+    return Math.max(0, turnInMs, ownMs);
+  }
+
+  /** Nothing of the key waits any more: it was written, for whatever reason, or is as it was. Its next turn is a new one. */
+  settle(key: string): void {
+    this.#turns.delete(key);
   }
 
   forget(key: string): void {
+    this.#turns.delete(key);
     this.#moving.delete(key);
+  }
+
+  #turnOf(key: string): number {
+    const turn = this.#turns.get(key) ?? this.#lastTurn + 1;
+    this.#turns.set(key, turn);
+    this.#lastTurn = Math.max(this.#lastTurn, turn);
+    return turn;
+  }
+
+  /** The time from one turn to the next. Turns that were given up pass, too. */
+  #turnMs(): number {
+    const waiting = Math.max(this.#moving.size, this.#lastTurn - this.#served);
+    return sharedMs / Math.max(1, waiting / sharing);
+  }
+
+  #serve(nowMs: number): void {
+    const passed = (nowMs - this.#servedAtMs) / this.#turnMs();
+    // Time in which nobody has waited is not saved up.
+    this.#served = Math.min(this.#lastTurn + 1, this.#served + passed);
+    this.#servedAtMs = nowMs;
   }
 
   #note(key: string, nowMs: number): void {
@@ -51,10 +80,4 @@ export class WritePace {
       this.#moving.delete(each);
     }
   }
-}
-
-/** Between 0 and 1: any, but the same for the same writing. */
-function spreadOf(key: string, sinceMs: number): number {
-  const hash = createHash('sha1').update(`${key} ${sinceMs}`).digest();
-  return hash.readUInt32BE() / 2 ** 32;
 }
