@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
 import { decide, type Decision, type World } from './decide.ts';
+import { isUrgent } from './status.ts';
 import {
   answers,
   changed,
@@ -102,6 +103,12 @@ describe('the pods of a ClusterSync', () => {
       assert.ok(later.requeueAfterMs >= 600_000, 'nobody is asked for anything');
       assert.deepEqual(decide(clusterSync(committedSpec, status), world).status, status);
     }
+  });
+
+  it('are shown to be gone at once: a write that waits would be one of a sync at rest', () => {
+    const { former, next } = twice(runningWorld(committed));
+    assert.notDeepEqual(next.status, former);
+    assert.equal(isUrgent(former, next.status), true);
   });
 
   it('come back when the status has been lost, and go again', () => {

@@ -103,6 +103,7 @@ function outline(status: ClusterSyncStatus | undefined): unknown {
   return [
     status?.observedGeneration,
     status?.phase,
+    status?.readyInstances,
     status?.conditions?.map(({ type, status: value, reason }) => [type, value, reason]).sort(),
     status?.source,
     status?.direction,
