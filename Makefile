@@ -40,6 +40,10 @@ lint: prerequisites node_modules/.installed ## Check style, types and formatting
 	@$(npm) typecheck
 	@$(npm) format:check
 
+.PHONY: record-crds
+record-crds: ## Record the schemas of crds/ as those that later ones must be compatible with
+	@for name in clustersyncs syncverifications; do grep -v '^#' crds/$$name.yaml >crds/recorded/$$name.yaml; done
+
 .PHONY: docs
 docs: prerequisites node_modules/.installed ## Build the documentation as a site, in dist/site
 	@node_modules/.bin/node docs/site/main.ts
