@@ -21,6 +21,7 @@ export class TcpProxy implements AsyncDisposable {
   #state: 'open' | 'frozen' | 'refusing' = 'open';
   #strandsAt: (bytes: Buffer) => boolean = () => false;
   #accepted = 0;
+  #delayMs = 0;
 
   private constructor(targetPort: number, affects?: (firstBytes: Buffer) => boolean) {
     this.#affects = affects;
@@ -105,6 +106,11 @@ export class TcpProxy implements AsyncDisposable {
     }
   }
 
+  /** Lets whatever the target says arrive late, until it is called with 0. */
+  slow(delayMs: number): void {
+    this.#delayMs = delayMs;
+  }
+
   /** Works again. What was frozen is let through. */
   heal(): void {
     this.#state = 'open';
@@ -154,7 +160,10 @@ export class TcpProxy implements AsyncDisposable {
         client.unshift(chunk);
       } else target.write(chunk);
     });
-    target.on('data', (chunk) => client.write(chunk));
+    target.on('data', (chunk) => {
+      if (this.#delayMs === 0) client.write(chunk);
+      else setTimeout(() => client.write(chunk), this.#delayMs);
+    });
     for (const socket of [client, target]) {
       socket.on('error', end);
       socket.on('close', end);

@@ -21,7 +21,7 @@ export interface LeaderElectorOptions {
   readonly leaseDurationMs?: number;
   /** A leader that could not renew for this time gives up; shorter than the lease. 10 s by default. */
   readonly renewDeadlineMs?: number;
-  /** Time between two tries; a request takes less. 2 s by default. */
+  /** Time between two tries. 2 s by default. */
   readonly retryPeriodMs?: number;
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -189,19 +189,18 @@ export class LeaderElector {
   /** One try to get or to renew the lease. Rejects only with the signal's reason. */
   async #tryToHold(signal: AbortSignal): Promise<boolean> {
     const { client, namespace, name, logger } = this.#options;
-    const call = { signal, deadlineMs: this.#retryPeriodMs * 0.9 };
     const startMs = this.#clock.monotonicMs();
     try {
       // Renewing needs no reading: the version that was written last guards against a change by others.
       if (!this.#isHeld || this.#observed === undefined) {
-        this.#observe(await client.find(leases, { namespace, name }, call));
+        this.#observe(await client.find(leases, { namespace, name }, this.#call(signal)));
       }
       const former = this.#observed?.lease;
       if (former && this.#isAnothers(former)) return false;
       const wanted = this.#leaseAfter(former);
       const written = former
-        ? await client.replace(leases, wanted, call)
-        : await client.create(leases, wanted, call);
+        ? await client.replace(leases, wanted, this.#call(signal))
+        : await client.create(leases, wanted, this.#call(signal));
       this.#observed = { lease: written, observedMs: this.#clock.monotonicMs() };
       this.#renewedMs = startMs;
       this.#answeredMs = this.#observed.observedMs;
@@ -210,27 +209,36 @@ export class LeaderElector {
     } catch (error) {
       signal.throwIfAborted();
       if (isConflict(error) || isAlreadyExists(error)) {
-        await this.#observeAgain(call);
+        await this.#observeAgain(signal);
       } else {
         logger.warn({ lease: name, reason: messageOf(error) }, 'the lease could not be updated');
         // It may have been written in spite of the error: the version is to be read before the next try.
-        if (this.#isHeld) await this.#observeAgain(call);
+        if (this.#isHeld) await this.#observeAgain(signal);
       }
       return false;
     }
   }
 
-  async #observeAgain(call: {
-    readonly signal: AbortSignal;
-    readonly deadlineMs: number;
-  }): Promise<void> {
+  async #observeAgain(signal: AbortSignal): Promise<void> {
     const { client, namespace, name } = this.#options;
     try {
-      this.#observe(await client.find(leases, { namespace, name }, call));
+      this.#observe(await client.find(leases, { namespace, name }, this.#call(signal)));
     } catch {
-      call.signal.throwIfAborted();
+      signal.throwIfAborted();
       // The next try tells: what was observed before still counts.
     }
+  }
+
+  /**
+   * How long a request is waited for. An API server that is slow is no reason to give up leading; where the connection is
+   * dead, there is to be time for another one.
+   */
+  #call(signal: AbortSignal): { readonly signal: AbortSignal; readonly deadlineMs: number } {
+    const leftMs = this.#isHeld
+      ? this.#renewedMs + this.#renewDeadlineMs - this.#clock.monotonicMs()
+      : this.#renewDeadlineMs;
+    const deadlineMs = Math.max(leftMs / 2, Math.min(leftMs, this.#retryPeriodMs), 1);
+    return { signal, deadlineMs };
   }
 
   #observe(lease: Lease | undefined): void {

@@ -26,9 +26,9 @@ class Candidate {
   isLeading = false;
   lost: LeadershipLostError | undefined;
 
-  constructor(client: KubeClient, name: string, identity: string) {
+  constructor(client: KubeClient, name: string, identity: string, itsTimes = times) {
     this.elector = new LeaderElector({
-      ...times,
+      ...itsTimes,
       client,
       namespace,
       name,
@@ -91,8 +91,13 @@ describe('LeaderElector, on a real API server', () => {
     await proxy[Symbol.asyncDispose]();
   });
 
-  function candidate(through: KubeClient, name: string, identity: string): Candidate {
-    const created = new Candidate(through, name, identity);
+  function candidate(
+    through: KubeClient,
+    name: string,
+    identity: string,
+    itsTimes = times,
+  ): Candidate {
+    const created = new Candidate(through, name, identity, itsTimes);
     candidates.push(created);
     return created;
   }
@@ -155,6 +160,24 @@ describe('LeaderElector, on a real API server', () => {
     await new Promise((resolve) => setTimeout(resolve, times.leaseDurationMs));
     assert.equal(first.isLeading, true);
     assert.equal(first.lost, undefined);
+  });
+
+  it('keeps leadership when each answer of the API server takes longer than the time between two tries', async () => {
+    const first = candidate(proxied, 'slow', 'first', {
+      leaseDurationMs: 6_000,
+      renewDeadlineMs: 4_000,
+      retryPeriodMs: 300,
+    });
+    await until('first leads', () => first.isLeading);
+    proxy.slow(700);
+    const renewals = new Set<string | null | undefined>();
+    await until('it is renewed again and again', async () => {
+      assert.equal(first.lost, undefined);
+      const lease = await client.get(leases, { namespace, name: 'slow' }, { signal });
+      renewals.add(lease.spec?.renewTime);
+      return renewals.size > 5;
+    });
+    proxy.slow(0);
   });
 
   it('loses leadership when somebody else takes the lease', async () => {
