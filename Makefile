@@ -48,6 +48,16 @@ record-crds: ## Record the schemas of crds/ as those that later ones must be com
 docs: prerequisites node_modules/.installed ## Build the documentation as a site, in dist/site
 	@node_modules/.bin/node docs/site/main.ts
 
+# With --omit=dev, npm would leave out what tools of the development need, too: ajv and yaml, for example.
+.PHONY: sbom
+sbom: prerequisites ## Write the bill of materials of what is shipped, dist/sbom.json (CycloneDX)
+	@mkdir -p dist
+	@folder="$$(mktemp -d)"; trap 'rm -rf "$$folder"' EXIT; mkdir "$$folder/clustersync"; \
+	  cp package.json package-lock.json "$$folder/clustersync"; cd "$$folder/clustersync"; \
+	  npm pkg delete devDependencies scripts; \
+	  npm install --package-lock-only --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null; \
+	  npm sbom --package-lock-only --sbom-format=cyclonedx --loglevel=error >"$(CURDIR)/dist/sbom.json"
+
 ##@ Tests
 
 .PHONY: test
