@@ -72,7 +72,7 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
     this.#latest?.note(object, status);
     const key = objectKey(object.metadata);
     if (isDeepStrictEqual(object.status, status)) {
-      this.#pace.settle(key);
+      this.#pace.pass(key);
       return { kind: 'unchanged' };
     }
     const { name, namespace, uid, resourceVersion: seenVersion } = object.metadata;

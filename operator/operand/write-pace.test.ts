@@ -13,12 +13,16 @@ class Objects {
     this.#pace = new WritePace({ ...systemClock, monotonicMs: () => this.#nowMs });
   }
 
-  /** Lets the figures of the first `moving` of them move for some time. */
-  move(moving: number, forMs: number): void {
+  /**
+   * Lets the figures of the first `moving` of them move for some time.
+   * @param isBack - whether the figures are those that were written, of an object at a second.
+   */
+  move(moving: number, forMs: number, isBack = (_index: number, _second: number) => false): void {
     for (const endMs = this.#nowMs + forMs; this.#nowMs < endMs; this.#nowMs += 1_000) {
       for (let index = 0; index < moving; index++) {
         const key = String(index);
-        if (this.#pace.waitMs(key, this.#written.get(key)) === 0) this.#write(key);
+        if (isBack(index, this.#nowMs / 1_000)) this.#pace.pass(key);
+        else if (this.#pace.waitMs(key, this.#written.get(key)) === 0) this.#write(key);
       }
     }
   }
@@ -75,6 +79,15 @@ describe('WritePace', () => {
     });
   }
 
+  it('lets figures be written that go to and fro', () => {
+    const objects = new Objects();
+    objects.writeAll(100);
+    objects.move(100, 600_000, (index, second) => (index + second) % 4 === 0);
+    const written = new Set(objects.writes.map(({ key }) => key));
+    assert.equal(written.size, 100);
+    assert.ok(objects.writes.length > 300, String(objects.writes.length));
+  });
+
   it('leaves no object out', () => {
     const objects = new Objects();
     objects.move(400, 600_000);
@@ -107,10 +120,9 @@ describe('WritePace', () => {
     let nowMs = 0;
     const pace = new WritePace({ ...systemClock, monotonicMs: () => nowMs });
     const keys = Array.from({ length: 50 }, (_, index) => String(index));
-    for (const key of keys) {
-      pace.waitMs(key, 0);
-      pace.settle(key);
-    }
+    for (const key of keys) pace.waitMs(key, 0);
+    nowMs = 300_000;
+    for (const key of keys) pace.pass(key);
     nowMs = 600_000;
     const due = keys.filter((key) => pace.waitMs(key, 0) === 0);
     assert.equal(due.length, 1);

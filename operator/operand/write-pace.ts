@@ -42,9 +42,18 @@ export class WritePace {
     return Math.max(0, turnInMs, ownMs);
   }
 
-  /** Nothing of the key waits any more: it was written, for whatever reason, or is as it was. Its next turn is a new one. */
+  /** The object was written, for whatever reason: its next turn is a new one. */
   settle(key: string): void {
     this.#turns.delete(key);
+  }
+
+  /**
+   * The object is as it was written: if its turn has come, that is over, and not saved up. One that is still to come is
+   * kept: figures that go to and fro are to be written, too.
+   */
+  pass(key: string): void {
+    this.#serve(this.#clock.monotonicMs());
+    if ((this.#turns.get(key) ?? 0) <= this.#served) this.#turns.delete(key);
   }
 
   forget(key: string): void {
