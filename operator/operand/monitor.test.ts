@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { createLogger } from '../../service/logger.ts';
+import { FakeClock } from '../kube/testing/fake-clock.ts';
+import type { ApiTarget } from './http-api.ts';
+import { OperandMonitor, type MonitorTarget } from './monitor.ts';
+
+interface Progress {
+  readonly asked: number;
+}
+
+const targetAt = (baseUrl: string): MonitorTarget => ({
+  ...{ process: baseUrl, baseUrl, token: 'token' },
+  trust: undefined,
+});
+
+/** Processes that answer how often they were asked; one never answers. */
+class Processes {
+  readonly asked = new Map<string, number>();
+  readonly changed: string[] = [];
+  readonly clock = new FakeClock();
+  readonly monitor: OperandMonitor<Progress, 'pause'>;
+
+  constructor() {
+    this.monitor = new OperandMonitor<Progress, 'pause'>({
+      api: {
+        askProgress: async (target, signal) => await this.#answer(target, signal),
+        sendCommand: async () => await Promise.resolve({ kind: 'taken' }),
+        intervalMs: () => 1_000,
+      },
+      onChange: (key) => this.changed.push(key),
+      logger: createLogger('test', 'fatal'),
+      clock: this.clock,
+    });
+  }
+
+  watch(key: string, baseUrl: string): void {
+    this.monitor.watch(key, new Map([['one', targetAt(baseUrl)]]));
+  }
+
+  async #answer({ baseUrl }: ApiTarget, signal: AbortSignal) {
+    const asked = (this.asked.get(baseUrl) ?? 0) + 1;
+    this.asked.set(baseUrl, asked);
+    if (baseUrl === 'silent') {
+      await new Promise((_, reject) => {
+        signal.addEventListener('abort', () => {
+          reject(signal.reason as Error);
+        });
+      });
+    }
+    return { kind: 'progress', progress: { asked } } as const;
+  }
+}
+
+describe('OperandMonitor', () => {
+  it('asks the others in their rhythm, and sends them commands, while one does not answer', async () => {
+    const processes = new Processes();
+    const { monitor, clock, asked, changed } = processes;
+    processes.watch('shop/slow', 'silent');
+    processes.watch('shop/orders', 'quick');
+    await clock.advance(10_500);
+    assert.deepEqual(
+      [...asked],
+      [
+        ['silent', 1],
+        ['quick', 11],
+      ],
+    );
+    assert.deepEqual([...new Set(changed)], ['shop/orders']);
+    monitor.send('shop/slow', 'one', { name: 'pause', body: {} });
+    monitor.send('shop/orders', 'one', { name: 'pause', body: {} });
+    await clock.advance(0);
+    for (const key of ['shop/slow', 'shop/orders']) {
+      assert.equal(monitor.observations(key).get('one')?.command?.kind, 'taken');
+    }
+    await monitor[Symbol.asyncDispose]();
+    assert.equal(clock.pendingTimers, 0);
+  });
+
+  it('asks all of many processes, each less often, so that all together are asked 200 times a second', async () => {
+    const processes = new Processes();
+    for (let index = 0; index < 400; index++) processes.watch(`shop/${index}`, String(index));
+    await processes.clock.advance(10_000);
+    const counts = [...processes.asked.values()];
+    assert.equal(counts.length, 400);
+    const total = counts.reduce((sum, count) => sum + count, 0);
+    assert.ok(total >= 2_000 && total <= 2_800, String(total));
+    assert.ok(Math.min(...counts) >= 5);
+    await processes.monitor[Symbol.asyncDispose]();
+  });
+});
