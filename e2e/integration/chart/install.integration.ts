@@ -223,6 +223,29 @@ describe('the chart, on a real API server', () => {
     }
   });
 
+  it('lets those who may edit a namespace make ClusterSyncs there, and those who may view it look', async () => {
+    await install({ watchNamespaces: [] });
+    const resource = 'clustersyncs.clustersync.dev';
+    for (const [role, mayCreate] of [
+      ['view', false],
+      ['edit', true],
+      ['admin', true],
+    ] as const) {
+      // Kubernetes' controller manager would add these to the role.
+      const label = `--selector=rbac.authorization.k8s.io/aggregate-to-${role}=true,app.kubernetes.io/instance=${releaseName}`;
+      const names = (await kubectl(['get', 'clusterroles', label, '--output=name'])).trim();
+      for (const name of names.split('\n')) {
+        const [, clusterRole = ''] = name.split('/');
+        const account = `--serviceaccount=${releaseNamespace}:${role}`;
+        const binding = [`${role}-${clusterRole}`, `--clusterrole=${clusterRole}`, account];
+        await kubectl(['create', 'rolebinding', ...binding, '--namespace=one']);
+      }
+      assert.equal(await mayI('list', resource, 'one', role), true, role);
+      assert.equal(await mayI('create', resource, 'one', role), mayCreate, role);
+      assert.equal(await mayI('create', resource, 'two', role), false, role);
+    }
+  });
+
   it('lets it do so in the watched namespaces alone, where there are such', async () => {
     const watchNamespaces = ['one'];
     await install({ watchNamespaces, crds: { enabled: false } }, { release: 'narrow' });
