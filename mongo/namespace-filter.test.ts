@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
-import { NamespaceFilter, type NamespaceFilterEntries } from './namespace-filter.ts';
+import fc from 'fast-check';
+import {
+  NamespaceFilter,
+  type NamespaceFilterEntries,
+  type NamespaceFilterEntry,
+} from './namespace-filter.ts';
 
 /** Stands in for the server's regular expressions where these are the same as JavaScript's. */
 const matches = async (
@@ -61,4 +66,43 @@ describe('NamespaceFilter', () => {
       for (const text of left) assert.equal(await filter.selects(split(text)), false, text);
     });
   }
+
+  // Few of them, so that entries and namespaces meet.
+  const name = fc.constantFrom('a', 'b', 'ab', 'admin', 'local', 'config', 'system.views', 'A');
+  const pattern = fc.constantFrom<{ pattern: string; options?: string }>(
+    { pattern: 'a' },
+    { pattern: '^b$' },
+    { pattern: 'A', options: 'i' },
+  );
+  const entry: fc.Arbitrary<NamespaceFilterEntry> = fc.oneof(
+    fc.record({ database: name }),
+    fc.record({ databaseRegex: pattern }),
+    fc.record({ database: name, collections: fc.array(name, { minLength: 1, maxLength: 3 }) }),
+    fc.record({ databaseRegex: pattern, collectionsRegex: pattern }),
+  );
+  const entries = fc.array(entry, { maxLength: 4 });
+  const namespace = fc.record({ db: name, coll: name });
+
+  it('selects what is included and not excluded, whatever the order, and nothing of the server', async () => {
+    const selects = async (given: NamespaceFilterEntries, one: { db: string; coll: string }) =>
+      await new NamespaceFilter(given, matches).selects(one);
+    await fc.assert(
+      fc.asyncProperty(entries, entries, namespace, async (included, excluded, one) => {
+        const selected = await selects(
+          { includeNamespaces: included, excludeNamespaces: excluded },
+          one,
+        );
+        const isIncluded = await selects({ includeNamespaces: included }, one);
+        assert.equal(
+          selected,
+          isIncluded && !(await selects({ includeNamespaces: excluded }, one)),
+        );
+        const reversed = { includeNamespaces: included.toReversed() };
+        assert.equal(await selects(reversed, one), isIncluded);
+        const isServers = ['admin', 'local', 'config'].includes(one.db);
+        if (isServers || one.coll.startsWith('system.')) assert.equal(selected, false);
+        if (!isServers && isIncluded) assert.ok(included.length > 0);
+      }),
+    );
+  });
 });
