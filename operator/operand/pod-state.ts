@@ -79,7 +79,8 @@ function crashing(name: string, container: ContainerStatus | undefined): Trouble
   const restarts = container?.restartCount ?? 0;
   return {
     reason: 'PodCrashLooping',
-    message: `the container of the pod ${name} ended ${restarts} times${lastEnd(container)}`,
+    // How often is not said: the event of it would be another one each time.
+    message: `the container of the pod ${name} ends again and again${lastEnd(container)}`,
     level: restarts >= crashesUntilStalled ? 'stalled' : 'warning',
   };
 }

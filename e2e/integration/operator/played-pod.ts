@@ -42,3 +42,27 @@ export async function runPod(
   };
   await client.patch(pods, { namespace, name }, { status }, { signal, subresource: 'status' });
 }
+
+/** Lets the container of a pod have ended so many times, and wait to be started again, as far as the API shows it. */
+export async function crashPod(
+  client: KubeClient,
+  set: StatefulSet,
+  restartCount: number,
+): Promise<void> {
+  const { namespace = '' } = set.metadata;
+  const [container] = set.spec?.template.spec?.containers ?? [];
+  assert.ok(container);
+  const { name } = container;
+  const status = {
+    conditions: [{ type: 'Ready', status: 'False' }],
+    containerStatuses: [
+      {
+        ...{ name, image: '', imageID: '', ready: false, restartCount },
+        state: { waiting: { reason: 'CrashLoopBackOff' } },
+        lastState: { terminated: { exitCode: 137, reason: 'OOMKilled' } },
+      },
+    ],
+  };
+  const pod = { namespace, name: `${set.metadata.name}-0` };
+  await client.patch(pods, pod, { status }, { signal, subresource: 'status' });
+}
