@@ -1,8 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
 
-/** How much may be added to what lives on before V8 collects garbage again, in per cent of that. */
-const growthPercent = 300;
-
 /** Leaves it to V8. */
 const ownGrowthPercent = 0;
 
@@ -10,8 +7,12 @@ const ownGrowthPercent = 0;
  * Runs work while V8 collects garbage more rarely. Documents that are read are memory outside V8's heap, and because of that V8
  * (Node 24) collects every 20 MB, going through all that the program has loaded: a quarter of the CPU time of a copy
  * (decision 0016). Only one such work at a time.
+ * @param growthPercent - how much may be added to what lives on before V8 collects garbage again, in per cent of that.
  */
-export async function collectingRarely(run: () => Promise<void>): Promise<void> {
+export async function collectingRarely(
+  growthPercent: number,
+  run: () => Promise<void>,
+): Promise<void> {
   setGrowth(growthPercent);
   try {
     await run();

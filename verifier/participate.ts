@@ -21,6 +21,9 @@ import { workOff, type WorkerContext } from './work/worker.ts';
 const heartbeatMs = 3_000;
 const pollMs = 500;
 
+/** How much garbage may be added before it is collected, in per cent of what lives on: decision 32. */
+const growthPercent = 200;
+
 /** What a process of a verification works with. */
 export interface ParticipantContext extends RetryContext {
   readonly source: ClusterClient;
@@ -165,7 +168,7 @@ class Participant {
             wakeup.wake();
           },
         };
-        await collectingRarely(async () => {
+        await collectingRarely(growthPercent, async () => {
           await workOff(work);
         });
       }

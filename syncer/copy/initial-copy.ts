@@ -14,6 +14,9 @@ import { collectingRarely } from '../../service/rare-collection.ts';
 const smallBytes = 256 * 1024;
 const smallTogether = 64;
 
+/** How much garbage may be added before it is collected, in per cent of what lives on: decision 16. */
+const growthPercent = 300;
+
 interface CopyTask {
   readonly collection: TrackedCollection;
   readonly partition: Partition | 'all';
@@ -54,7 +57,7 @@ export async function copyCollections(context: SyncContext): Promise<void> {
     const { namespace } = collection;
     logger.debug({ namespace: namespaceText(namespace), bytes }, 'partition copied');
   };
-  await collectingRarely(async () => {
+  await collectingRarely(growthPercent, async () => {
     await forEachConcurrently(large, tuning.copyWorkers, copyLarge);
   });
   for (let first = 0; first < small.length; first += smallTogether) {

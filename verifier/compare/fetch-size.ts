@@ -2,7 +2,7 @@
  * How many bytes a batch should have: each worker holds three. Smaller ones cost more CPU time than they save memory: a command
  * takes the program as long as comparing half a megabyte does.
  */
-const wantedBytes = 2 * 1024 * 1024;
+const wantedBytes = 1.5 * 1024 * 1024;
 
 /** Documents of the first batch, whose size nobody knows. A server ends a batch at 16 MiB anyhow. */
 const firstFetch = 16;
@@ -16,7 +16,7 @@ export interface Fetches {
   readonly add: (list: { readonly count: number; readonly bytes: number }) => void;
 }
 
-/** How many documents to ask for at once: as many as make a batch of about two megabytes, going by those that have come. */
+/** How many documents to ask for at once: as many as make a batch of about one and a half megabytes, going by those that have come. */
 export class FetchSize implements Fetches {
   #documents = 0;
   #bytes = 0;
