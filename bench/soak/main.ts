@@ -73,13 +73,20 @@ const sampling = (async () => {
     console.log(JSON.stringify({ lives, ...sample }));
   }
 })();
+const over = new AbortController();
 const collecting = (async () => {
-  while (performance.now() < endMs) {
+  // Also for the last of them: each waits until nothing is left of the one before it.
+  while (!over.signal.aborted) {
     await collectGarbage(ground);
     await sleep(500);
   }
 })();
-await Promise.all([...living, sampling, collecting]);
+try {
+  await Promise.all([...living, sampling]);
+} finally {
+  over.abort();
+  await collecting;
+}
 console.log(`${lives} ClusterSyncs have come and gone`);
 const grown = growthOf(samples);
 for (const line of grown) console.log(line);
