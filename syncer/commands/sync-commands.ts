@@ -71,11 +71,7 @@ export class SyncCommands {
 
   /** POST /pause. Resolves when the work has stopped and the sync is PAUSED. @throws SyncError InvalidStateTransition. */
   async pause(body: unknown): Promise<void> {
-    requireNoParameters('pause', body);
-    await this.#oneByOne.run(async () => {
-      await this.#refresh();
-      this.#require('pause');
-      await this.#requireOwnership();
+    await this.#carryOut('pause', body, async () => {
       const { work, failure } = this.#ground;
       await work()?.pause();
       await this.#ground.workEnded();
@@ -95,11 +91,7 @@ export class SyncCommands {
 
   /** POST /resume. Resolves when the sync is RUNNING. @throws SyncError InvalidStateTransition. */
   async resume(body: unknown): Promise<void> {
-    requireNoParameters('resume', body);
-    await this.#oneByOne.run(async () => {
-      await this.#refresh();
-      this.#require('resume');
-      await this.#requireOwnership();
+    await this.#carryOut('resume', body, async () => {
       await this.#transition(async () => {
         await this.#live.setPaused(false);
       });
@@ -110,11 +102,7 @@ export class SyncCommands {
 
   /** POST /commit. Resolves when the sync is COMMITTING. @throws SyncError CannotCommitYet, InvalidStateTransition. */
   async commit(body: unknown): Promise<void> {
-    requireNoParameters('commit', body);
-    const work = await this.#oneByOne.run(async () => {
-      await this.#refresh();
-      this.#require('commit');
-      await this.#requireOwnership();
+    const work = await this.#carryOut('commit', body, async () => {
       await this.#transition(async () => {
         await this.#live.receive('commit', { state: 'COMMITTING' });
       });
@@ -131,11 +119,7 @@ export class SyncCommands {
 
   /** POST /reverse. Resolves when the sync is RUNNING in the other direction. @throws SyncError for whatever forbids it. */
   async reverse(body: unknown): Promise<void> {
-    requireNoParameters('reverse', body);
-    await this.#oneByOne.run(async () => {
-      await this.#refresh();
-      this.#require('reverse');
-      await this.#requireOwnership();
+    await this.#carryOut('reverse', body, async () => {
       const { storeOn, ...parts } = this.#ground.startParts();
       const storeOnSource = storeOn(this.#live.current.source.name);
       await naming(async () => {
@@ -146,6 +130,21 @@ export class SyncCommands {
       });
       this.#ground.logger.info({ blocked: blockedClusters(this.#live.current) }, 'reversing');
       this.#ground.beginWork();
+    });
+  }
+
+  /** Acts when the command's turn has come, if it is taken then. */
+  async #carryOut<T>(
+    command: Exclude<Command, 'start'>,
+    body: unknown,
+    act: () => Promise<T>,
+  ): Promise<T> {
+    requireNoParameters(command, body);
+    return await this.#oneByOne.run(async () => {
+      await this.#refresh();
+      this.#require(command);
+      await this.#requireOwnership();
+      return await act();
     });
   }
 
