@@ -8,8 +8,9 @@ import type { KubeObject, Resource } from '../../../operator/kube/resource.ts';
 import { until } from '../../ground/until.ts';
 import { render } from '../chart/helm.ts';
 import { argoHealth, kstatusOf } from './health.ts';
-import { OperatorGround, RunningOperator, type Place } from './operator-ground.ts';
+import type { OperatorGround, Place } from './operator-ground.ts';
 import { applying, committed, copying, idle, StandIn } from './stand-in.ts';
+import { useOperatorGround } from './use-operator-ground.ts';
 
 const signal = new AbortController().signal;
 const name = 'shop';
@@ -19,16 +20,8 @@ const checked = { phase: 'idle', error: null, verificationStatus: counts };
 
 describe('the examples for GitOps', () => {
   let ground: OperatorGround;
-  let operator: RunningOperator;
-
-  before(async () => {
-    ground = await OperatorGround.start();
-    operator = new RunningOperator(ground.kubeconfig);
-  });
-
-  after(async () => {
-    await operator[Symbol.asyncDispose]();
-    await ground[Symbol.asyncDispose]();
+  useOperatorGround((started) => {
+    ground = started;
   });
 
   async function newPlace(): Promise<Place> {

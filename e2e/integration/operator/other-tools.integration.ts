@@ -2,22 +2,15 @@ import assert from 'node:assert/strict';
 import { findCondition } from '../../../operator/kube/conditions.ts';
 import type { DialectName } from '../../ground/sync-tool/dialects.ts';
 import { SyncTools } from '../../ground/sync-tool/sync-tools.ts';
-import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
+import { outlook, type OperatorGround } from './operator-ground.ts';
+import { useOperatorGround } from './use-operator-ground.ts';
 
 const image = 'example.dev/other-tool:1';
 
 describe('the operator with another sync tool, on a real API server', () => {
   let ground: OperatorGround;
-  let operator: RunningOperator;
-
-  before(async () => {
-    ground = await OperatorGround.start();
-    operator = new RunningOperator(ground.kubeconfig);
-  });
-
-  after(async () => {
-    await operator[Symbol.asyncDispose]();
-    await ground[Symbol.asyncDispose]();
+  useOperatorGround((started) => {
+    ground = started;
   });
 
   async function syncWith(dialect: DialectName, spec: object = {}) {

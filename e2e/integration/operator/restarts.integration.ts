@@ -2,23 +2,18 @@ import assert from 'node:assert/strict';
 import { events, pods, statefulSets } from '../../../operator/kube/builtin-resources.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
 import { until } from '../../ground/until.ts';
-import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
+import { outlook, type OperatorGround } from './operator-ground.ts';
 import { crashPod } from './played-pod.ts';
 import { applying, StandIn } from './stand-in.ts';
+import { useOperatorGround } from './use-operator-ground.ts';
 
 const signal = new AbortController().signal;
 const ends = 12;
 
 describe('a syncer that ends again and again, on a real API server', () => {
   let ground: OperatorGround;
-  let operator: RunningOperator;
-  before(async () => {
-    ground = await OperatorGround.start();
-    operator = new RunningOperator(ground.kubeconfig);
-  });
-  after(async () => {
-    await operator[Symbol.asyncDispose]();
-    await ground[Symbol.asyncDispose]();
+  useOperatorGround((started) => {
+    ground = started;
   });
 
   it('is left to Kubernetes: nothing is begun anew, and the sync goes on each time', async () => {
