@@ -55,6 +55,7 @@ describe('isTransient', () => {
     ['another error of the driver', new MongoDriverError('x'), false],
     ['a cluster that cannot be reached', new SyncError('ClusterUnreachable', 'x'), true],
     ['a snapshot that is not there', serverError(246), true],
+    ['a lock that a no-op did not get', serverError(107), true],
     ['a duplicate key', serverError(11000), false],
     [
       'a login refused by a member that has just been started',

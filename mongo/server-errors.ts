@@ -44,10 +44,11 @@ export const serverCode = {
 /**
  * Errors that pass: no primary, a primary stepping down, shutdown, a lost connection, an index build (12586, 12587), which
  * goes on when the process that asked for it has died, and in the way of which are `collMod`, `convertToCapped` and renames;
- * a snapshot that a server does not have, or not any more, as a collection was made or renamed just now (239, 246).
+ * a snapshot that a server does not have, or not any more, as a collection was made or renamed just now (239, 246); a lock of
+ * the whole server, which a no-op waits for one millisecond only (107, seen on 6.0.5).
  */
 const transientCodes = new Set<number>([
-  6, 7, 18, 24, 63, 64, 89, 91, 112, 133, 134, 189, 239, 246, 262, 317, 358, 384, 9001, 10058,
+  6, 7, 18, 24, 63, 64, 89, 91, 107, 112, 133, 134, 189, 239, 246, 262, 317, 358, 384, 9001, 10058,
   10107, 11600, 11602, 12586, 12587, 13435, 13436,
 ]);
 
