@@ -1,11 +1,12 @@
 import { connectCluster, type ClusterClient } from '../mongo/cluster-client.ts';
 import { latestWriteTime } from '../mongo/cluster-time.ts';
 import { namedError } from '../mongo/named-error.ts';
-import { readTopology } from '../mongo/topology.ts';
+import { readTopology, type Topology } from '../mongo/topology.ts';
 import type { SyncError } from '../service/errors.ts';
 import type { Logger } from '../service/logger.ts';
 import { backoffMs, sleep } from '../service/sleep.ts';
 import type { ClusterName } from './api/start-body.ts';
+import { blockedText, withBlocked } from './commit/write-blocking.ts';
 import type { Clusters, Topologies } from './clusters.ts';
 import type { SyncMonitor } from './monitor.ts';
 import type { SyncRecord } from './state/records.ts';
@@ -21,17 +22,36 @@ export interface StoredState {
 /**
  * Connects to both clusters, and reads what is stored of a sync between them. While it is being reversed it may be on
  * both: the one with more reversals counts. To be repeated until it succeeds.
+ * @throws SyncError for a cluster that cannot be reached. Where the other one holds a sync that keeps users from writing, it
+ *   says so.
  */
 export async function readStoredState(
   clusters: Clusters,
   storeOn: (cluster: ClusterName) => SyncStore,
   signal: AbortSignal,
 ): Promise<StoredState> {
-  for (const cluster of [clusters.cluster0, clusters.cluster1])
-    await connectCluster(cluster, signal);
+  const connect = async (name: ClusterName): Promise<Topology> => {
+    await connectCluster(clusters[name], signal);
+    return await readTopology(clusters[name], signal);
+  };
+  const blockedBySyncOn = async (name: ClusterName): Promise<string | undefined> => {
+    const { clusterId } = await connect(name);
+    const record = await storeOn(name).readSync();
+    const isItsOwn =
+      record?.destination.name === name && record.destination.clusterId === clusterId;
+    return isItsOwn ? blockedText(record) : undefined;
+  };
+  const reach = async (name: ClusterName, other: ClusterName): Promise<Topology> => {
+    try {
+      return await connect(name);
+    } catch (error) {
+      const blocked = await blockedBySyncOn(other).catch(() => undefined);
+      throw withBlocked(namedError(error), blocked);
+    }
+  };
   const topologies = {
-    cluster0: await readTopology(clusters.cluster0, signal),
-    cluster1: await readTopology(clusters.cluster1, signal),
+    cluster0: await reach('cluster0', 'cluster1'),
+    cluster1: await reach('cluster1', 'cluster0'),
   };
   const records = await Promise.all(
     (['cluster1', 'cluster0'] as const).map(async (name) => {

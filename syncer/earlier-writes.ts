@@ -7,7 +7,10 @@ import type { SyncContext } from './sync-context.ts';
 
 const pollMs = 50;
 
-type WaitContext = Pick<SyncContext, 'destination' | 'destinationShards' | 'signal' | 'logger'>;
+type WaitContext = Pick<
+  SyncContext,
+  'destination' | 'destinationShards' | 'signal' | 'logger' | 'monitor'
+>;
 
 /**
  * Waits until the destination has ended what earlier work of this instance had asked of it, and has seen the end of the
@@ -31,14 +34,16 @@ export async function awaitEarlierWrites(context: WaitContext): Promise<void> {
 }
 
 async function untilNone(
-  { signal, logger }: WaitContext,
+  { signal, logger, monitor }: WaitContext,
   what: 'connections' | 'operations',
   count: () => Promise<number>,
 ): Promise<void> {
+  using trouble = monitor.troubles.watch('earlier writes', 'waiting');
   for (let isFirst = true; ; isFirst = false) {
     const waitedFor = await count();
     if (waitedFor === 0) return;
     if (isFirst) logger.info({ [what]: waitedFor }, 'waiting for earlier writes');
+    trouble.set(`the destination has not ended ${waitedFor} ${what} of before`);
     await sleep(pollMs, signal);
   }
 }

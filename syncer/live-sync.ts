@@ -1,7 +1,14 @@
 import { SyncError } from '../service/errors.ts';
 import { instancesWithoutCommand, stateOf } from './coordination/instances.ts';
 import type { GroupCommand, SyncRecord, SyncView } from './state/records.ts';
+import type { LeaseStore } from './state/lease-store.ts';
 import type { SyncStore } from './state/store.ts';
+
+/** Where a record is kept. */
+export type RecordStore = Pick<
+  SyncStore,
+  'readSync' | 'updateSync' | 'addWarning' | 'setPaused' | 'receiveCommand'
+> & { readonly lease: Pick<LeaseStore, 'read'> };
 
 /** Attempts to give a command beside another instance that is given it, too. */
 const maxAttempts = 5;
@@ -9,7 +16,7 @@ const maxAttempts = 5;
 /** The record of a sync: read at any time, changed in the store first. */
 export class LiveSync {
   readonly #id: string;
-  readonly #storeOf: (record: SyncRecord) => SyncStore;
+  readonly #storeOf: (record: SyncRecord) => RecordStore;
   #stored: SyncRecord | undefined;
   /** Goes up with every change: what was read before it is older. */
   #version = 0;
@@ -19,7 +26,7 @@ export class LiveSync {
    * @param id - of this instance.
    * @param storeOf - the store that holds a record.
    */
-  constructor(id: string, storeOf: (record: SyncRecord) => SyncStore) {
+  constructor(id: string, storeOf: (record: SyncRecord) => RecordStore) {
     this.#id = id;
     this.#storeOf = storeOf;
   }
@@ -89,32 +96,50 @@ export class LiveSync {
   }
 
   /**
-   * Records that this instance has been given a command.
+   * Gives what records that this instance has been given a command, which may be repeated where it failed.
    * @param change - what the first instance that is given it changes.
    * @throws SyncError SupersededByOtherInstance where something else has changed the sync.
    */
-  async receive(command: GroupCommand, change: Partial<SyncRecord>): Promise<void> {
-    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const { stored } = this;
-      const isFirst = stored.received[stored.instances.indexOf(this.#id)] === stored.commandCount;
-      const first = { ...change, command, formerState: stored.state };
-      const isReceived = await this.#store.receiveCommand(stored, isFirst ? first : undefined);
-      await this.refresh();
-      if (isReceived) return;
-    }
-    throw new SyncError('SupersededByOtherInstance', 'the sync is given other commands elsewhere');
+  receiving(command: GroupCommand, change: Partial<SyncRecord>): () => Promise<void> {
+    const before = this.#receivedCount;
+    let isReceived = false;
+    return async () => {
+      for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+        const { stored } = this;
+        if (this.#receivedCount !== before) {
+          if (isReceived) return;
+          // By another process of this name.
+          break;
+        }
+        const isFirst = before === stored.commandCount;
+        const first = { ...change, command, formerState: stored.state };
+        // Where the answer is lost it may be.
+        isReceived = true;
+        isReceived = await this.#store.receiveCommand(stored, isFirst ? first : undefined);
+        await this.refresh();
+        if (isReceived) return;
+      }
+      throw new SyncError(
+        'SupersededByOtherInstance',
+        'the sync is given other commands elsewhere',
+      );
+    };
   }
 
   /**
-   * Reads what is stored.
+   * Reads what is stored, again where this process has changed it meanwhile.
    * @throws SyncError SupersededByOtherInstance where nothing is.
    */
   async refresh(): Promise<void> {
-    const version = this.#version;
-    const stored = await this.#find(this.stored);
-    if (this.isShared) this.#coordinator = await this.#store.lease.read();
-    if (!stored) throw new SyncError('SupersededByOtherInstance', 'the stored state is gone');
-    if (version === this.#version) this.#stored = stored;
+    for (;;) {
+      const version = this.#version;
+      const stored = await this.#find(this.stored);
+      if (this.isShared) this.#coordinator = await this.#store.lease.read();
+      if (!stored) throw new SyncError('SupersededByOtherInstance', 'the stored state is gone');
+      if (version !== this.#version) continue;
+      this.#stored = stored;
+      return;
+    }
   }
 
   /**
@@ -141,7 +166,11 @@ export class LiveSync {
     return isMoved && moved.reversals > known.reversals ? moved : stored;
   }
 
-  get #store(): SyncStore {
+  get #receivedCount(): number | undefined {
+    return this.stored.received[this.stored.instances.indexOf(this.#id)];
+  }
+
+  get #store(): RecordStore {
     return this.#storeOf(this.stored);
   }
 }

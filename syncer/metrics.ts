@@ -1,6 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { SyncState } from './commands/transitions.ts';
 import type { SyncMonitor } from './monitor.ts';
+import { catchUpOf, lagOf } from './outlook/lag.ts';
 import type { Phase, SyncView } from './state/records.ts';
 
 const prefix = 'clustersync_syncer_';
@@ -38,6 +39,8 @@ export class WorkCounters {
 export interface StateSource {
   /** Undefined in IDLE. */
   readonly record: () => SyncView | undefined;
+  /** True while the sync is worked on. */
+  readonly isWorking: () => boolean;
   /** True when the sync has stopped for good. */
   readonly hasFailed: () => boolean;
 }
@@ -64,7 +67,7 @@ const phases: Readonly<Record<Phase, true>> = {
 /** Adds the metrics that are read off a sync at each scrape. What is not known has no sample. */
 export function registerStateMetrics(
   monitor: SyncMonitor,
-  { record, hasFailed }: StateSource,
+  { record, isWorking, hasFailed }: StateSource,
 ): void {
   const registers = [monitor.registry];
   const gauge = (name: string, help: string, read: () => number | null): void => {
@@ -96,6 +99,12 @@ export function registerStateMetrics(
           this.set({ [label]: value }, now === value ? 1 : 0);
       },
     });
+  };
+  const ofSync = (read: (sync: SyncView) => number | null): (() => number | null) => {
+    return () => {
+      const sync = record();
+      return sync ? read(sync) : null;
+    };
   };
   oneOf(
     'state',
@@ -133,10 +142,12 @@ export function registerStateMetrics(
   gauge(
     'lag_seconds',
     'Seconds from the last change applied to the latest one of the source.',
-    () => (record()?.state === 'PAUSED' ? null : monitor.lagSeconds),
+    ofSync((sync) => lagOf(sync, monitor)),
   );
-  gauge('catch_up_seconds', 'Estimated seconds until the lag is gone.', () =>
-    record()?.phase === 'changes' ? monitor.catchUpSeconds : null,
+  gauge(
+    'catch_up_seconds',
+    'Estimated seconds until the lag is gone.',
+    ofSync((sync) => catchUpOf(sync, isWorking(), monitor)),
   );
   gauge(
     'buffered_events',

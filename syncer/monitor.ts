@@ -17,6 +17,9 @@ export interface IndexBuilding {
   readonly collectionsTotal: number;
 }
 
+/** The latest write of the source is asked for more often than this. */
+const maxQuietSeconds = 3;
+
 /** Readings of the oplog come more often than this. */
 const maxReadingAgeMs = 4_000;
 
@@ -34,14 +37,12 @@ export interface EventBatch {
 /** The figures of a running sync: what progress and /metrics show. Changed as the work goes on, never waited for. */
 export class SyncMonitor {
   readonly registry = new Registry();
-  readonly troubles = new Troubles();
+  readonly troubles: Troubles;
   readonly copyTally = new CopyTally();
   /** Change events up to here have been applied. */
   appliedTime: Timestamp | null = null;
   /** Change events up to here have been read. */
   receivedTime: Timestamp | null = null;
-  /** The source's latest write that is known of. */
-  latestTime: Timestamp | null = null;
   copiedBytes = 0;
   copiedDocuments = 0;
   eventsApplied = 0;
@@ -53,18 +54,43 @@ export class SyncMonitor {
   bufferedEvents = 0;
   bufferedBytes = 0;
 
+  readonly #now: () => number;
   readonly #counters = new WorkCounters(this.registry);
   readonly #oplog = new OplogHistory();
-  readonly #catchUp = new CatchUpEstimator();
+  readonly #catchUp: CatchUpEstimator;
   /** Those that are not applied, in the order of the stream. */
   #batches: EventBatch[] = [];
   #oplogState: OplogState | null = null;
   #oplogSecondsLeft: number | null = null;
+  #latest: { readonly time: Timestamp; readonly atMs: number } | null = null;
 
-  /** Seconds between the last applied event and the source's latest one; null before anything is known. */
+  /** @param now - the monotonic clock, in milliseconds. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+    this.troubles = new Troubles(now);
+    this.#catchUp = new CatchUpEstimator(now);
+  }
+
+  /** The source's latest write that is known of. */
+  get latestTime(): Timestamp | null {
+    return this.#latest?.time ?? null;
+  }
+
+  set latestTime(time: Timestamp | null) {
+    this.#latest = time && { time, atMs: this.#now() };
+  }
+
+  /**
+   * Seconds between the last applied event and the source's latest one; null before anything is applied. A source that has
+   * not been heard of for some seconds is taken to write all the time.
+   */
   get lagSeconds(): number | null {
-    if (this.appliedTime === null || this.latestTime === null) return null;
-    return secondsBetween(this.appliedTime, this.latestTime);
+    if (this.appliedTime === null) return null;
+    if (this.#latest === null)
+      return Math.max(0, Math.floor(Date.now() / 1000) - this.appliedTime.t);
+    const quietSeconds = Math.floor((this.#now() - this.#latest.atMs) / 1000);
+    const lagSeconds = secondsBetween(this.appliedTime, this.#latest.time);
+    return quietSeconds > maxQuietSeconds ? lagSeconds + quietSeconds : lagSeconds;
   }
 
   /** Seconds until everything is applied, at the present rates; null when that is not known or comes no nearer. */
@@ -77,7 +103,7 @@ export class SyncMonitor {
   get oplogSecondsLeft(): number | null {
     const { latest } = this.#oplog;
     if (this.#oplogSecondsLeft === null || latest === undefined) return null;
-    const ageSeconds = Math.floor((performance.now() - latest.atMs) / 1000);
+    const ageSeconds = Math.floor((this.#now() - latest.atMs) / 1000);
     return Math.max(0, this.#oplogSecondsLeft - ageSeconds);
   }
 
@@ -117,15 +143,16 @@ export class SyncMonitor {
 
   /** Looks at how far changes have been applied. To be called every second while they are. */
   sampleCatchUp(): void {
-    if (this.appliedTime === null || this.latestTime === null) return;
+    const { appliedTime, latestTime } = this;
+    if (appliedTime === null || latestTime === null) return;
     const { latest } = this.#oplog;
-    const atMs = performance.now();
+    const atMs = this.#now();
     // After the process was stopped for a while: what was written meanwhile would count as written just now.
     if (latest !== undefined && atMs - latest.atMs > maxReadingAgeMs) return;
     const onScale = (time: Timestamp): number =>
       latest === undefined ? time.t : (this.#oplog.bytesAt(time) ?? 0);
-    const written = latest?.writtenBytes ?? this.latestTime.t;
-    let from = onScale(this.appliedTime);
+    const written = latest?.writtenBytes ?? latestTime.t;
+    let from = onScale(appliedTime);
     let applied = from;
     for (const { time, events, finished } of this.#batches) {
       const to = onScale(time);

@@ -1,5 +1,6 @@
 import { neededOplog, oplogWarning } from './outlook/oplog-outlook.ts';
 import type { SyncMonitor } from './monitor.ts';
+import { catchUpOf, lagOf } from './outlook/lag.ts';
 import { blockedText } from './commit/write-blocking.ts';
 import type { Phase, SyncView } from './state/records.ts';
 
@@ -86,7 +87,7 @@ export function syncProgress(record: SyncView, source: ProgressSource): object {
       syncerID: source.syncerId,
       coordinatorID: source.coordinatorId,
       totalEventsApplied: monitor.eventsApplied,
-      estimatedSecondsToCatchUp: catchUpOf(record, source),
+      estimatedSecondsToCatchUp: catchUpOf(record, source.isWorking, monitor),
       estimatedOplogTimeRemainingSeconds: needsOplog(record) ? monitor.oplogSecondsLeft : null,
       indexBuilding: monitor.indexBuilding,
       warnings: [
@@ -119,26 +120,6 @@ function stateWarnings(
   const needed = neededOplog(record, appliedTime);
   const oplog = needed && oplogWarning(oplogState, needed);
   return [blockedText(record), oplog].filter((warning) => warning !== undefined);
-}
-
-/** Only while changes are being applied is it known how fast that goes. */
-function catchUpOf(
-  { state, phase }: SyncView,
-  { isWorking, monitor }: ProgressSource,
-): number | null {
-  return isWorking && phase === 'changes' && state !== 'PAUSED' ? monitor.catchUpSeconds : null;
-}
-
-function lagOf({ state }: SyncView, { lagSeconds }: ProgressSource['monitor']): number | null {
-  switch (state) {
-    case 'RUNNING':
-    case 'COMMITTING':
-      return lagSeconds ?? 0;
-    case 'PAUSED':
-      return null;
-    case 'COMMITTED':
-      return 0;
-  }
 }
 
 /** A committed sync needs no oplog any more, but for a reversal. */

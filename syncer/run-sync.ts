@@ -7,7 +7,7 @@ import { followChanges } from './changes/follow-changes.ts';
 import type { StreamStart } from './changes/change-reader.ts';
 import { settleIndexes } from './commit/settle-indexes.ts';
 import { settleShardKeys } from './commit/settle-shard-keys.ts';
-import { restoreCharacteristics } from './commit/restore.ts';
+import { restoreBeforeUsers, restoreBesideUsers } from './commit/restore.ts';
 import { setWriteBlocking } from './commit/write-blocking.ts';
 import { commandWaitsFor, workWaitsFor } from './coordination/instances.ts';
 import { copyCollection, copyCollections, finishCopy } from './copy/initial-copy.ts';
@@ -39,8 +39,10 @@ export async function runSync(
   const { logger, monitor, source, coordination } = context;
   let { resumeToken, isCopied } = instance;
   monitor.appliedTime = instance.appliedTime ?? live.current.startTime;
-  for (;;) {
-    const { phase, state } = live.current;
+  for (let isFirst = true; ; isFirst = false) {
+    const { state, phase: stored } = live.current;
+    // Others may have been given the reversal by then. For this instance other work begins when it is.
+    const phase = stored === 'handover' && !isFirst ? 'done' : stored;
     logger.info({ phase, state }, 'phase');
     /** Ends the phase, unless another instance has. */
     const advance = async (change: Partial<SyncRecord>): Promise<void> => {
@@ -97,6 +99,8 @@ export async function runSync(
             await advance({ phase: 'restoring' });
           },
         });
+        // Of another cluster than the one that matters now.
+        monitor.forgetOplog();
         break;
       }
       case 'restoring':
@@ -176,23 +180,24 @@ async function loosen(context: SyncContext, live: LiveSync): Promise<void> {
 }
 
 async function restore(context: SyncContext, live: LiveSync): Promise<void> {
-  await retryingWrites(context, 'restore', async () => {
-    await settleShardKeys(context);
-  });
-  if (!live.current.canWrite) {
+  // From that time on users may have changed what stands under a name.
+  if (live.current.writableTime === null) {
     await retryingWrites(context, 'restore', async () => {
+      await settleShardKeys(context);
       await dropKeptForCommands(context);
     });
     await settleIndexes(context);
-  }
-  await restoreCharacteristics(context, {
-    beforeWritable: async () => {
+    await restoreBeforeUsers(context);
+    await retryingWrites(context, 'restore', async () => {
       await fixWritableTime(context, live);
-    },
-    onWritable: async () => {
-      await live.update({ canWrite: true });
-    },
-  });
+    });
+  }
+  if (!live.current.canWrite) {
+    await retryingWrites(context, 'restore', async () => {
+      await letUsersWrite(context, live);
+    });
+  }
+  await restoreBesideUsers(context);
 }
 
 /** What the source kept for a command at the commit's time is dropped there, unseen: nobody would drop it on the destination. */
@@ -252,15 +257,24 @@ export async function fixCommitTime(context: SyncContext, live: LiveSync): Promi
 }
 
 /**
- * Fixes the time from which on a reversal takes changes of the destination (see reversedState). May be repeated: the
- * first time that was stored stays. On a sharded cluster it is that of the shard whose clock is ahead: when a second no-op is
- * written, those of all are beyond it, and so is what users write there.
+ * Fixes the time before which no user of the destination wrote there, and from which on a reversal takes its changes (see
+ * reversedState). May be repeated: the first time that was stored stays. On a sharded cluster it is that of the shard whose
+ * clock is ahead: when a second no-op is written, those of all are beyond it, and so is what users write there.
  */
 async function fixWritableTime(context: SyncContext, live: LiveSync): Promise<void> {
-  if (!live.current.options.reversible || live.current.writableTime !== null) return;
+  if (live.current.writableTime !== null) return;
   const writableTime = await writeNoop(context.destination, 'writable', context.signal);
   await writeNoop(context.destination, 'writable', context.signal);
   await live.update({ writableTime }, { writableTime: null });
+}
+
+/** May be repeated. */
+async function letUsersWrite(context: SyncContext, live: LiveSync): Promise<void> {
+  context.requireLease();
+  if (context.options.enableUserWriteBlocking)
+    await setWriteBlocking(context.destination, false, context.signal);
+  await live.update({ canWrite: true });
+  context.logger.info('users may write to the destination');
 }
 
 function streamStart(

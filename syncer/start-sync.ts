@@ -100,8 +100,6 @@ async function joinSync(parts: StartParts, options: StartOptions): Promise<boole
   if (!isMember || stateOf(stored, id) !== 'IDLE') return false;
   requireSameOptions(options, stored);
   live.adopt(stored);
-  await parts.persisting(async () => {
-    await live.receive('start', {});
-  });
+  await parts.persisting(live.receiving('start', {}));
   return true;
 }

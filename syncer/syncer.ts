@@ -6,7 +6,7 @@ import type { ClusterName, StartOptions } from './api/start-body.ts';
 import { readStoredState, recall, untilBooted } from './boot.ts';
 import { createClusters, type Clusters, type Topologies } from './clusters.ts';
 import { SyncCommands } from './commands/sync-commands.ts';
-import { blockedClusters, blockedText } from './commit/write-blocking.ts';
+import { blockedClusters, blockedText, withBlocked } from './commit/write-blocking.ts';
 import { requireMember } from './coordination/instances.ts';
 import { LiveSync } from './live-sync.ts';
 import { registerStateMetrics } from './metrics.ts';
@@ -55,6 +55,7 @@ export class Syncer {
     });
     registerStateMetrics(this.monitor, {
       record: () => this.#live.record,
+      isWorking: () => this.#work?.isUnderWay ?? false,
       hasFailed: () => this.#failure !== undefined,
     });
   }
@@ -168,13 +169,20 @@ export class Syncer {
   async #fail(error: SyncError): Promise<void> {
     const { name } = error;
     const blocked = blockedText(this.#live.current);
-    const description = blocked === undefined ? error.message : `${error.message}; ${blocked}`;
     this.monitor.addError(error);
-    this.#failure = new SyncError(name, description, { cause: error });
+    const failure = withBlocked(error, blocked);
+    this.#failure = failure;
     this.#logger.error({ error: name, err: error, blocked }, 'the sync has stopped');
     if (name === 'SupersededByOtherInstance') return;
     await this.#live
-      .update({ failure: { instance: this.#options.id, name, description, at: new Date() } })
+      .update({
+        failure: {
+          instance: this.#options.id,
+          name,
+          description: failure.message,
+          at: new Date(),
+        },
+      })
       .catch((storeError: unknown) => {
         this.#logger.warn({ err: storeError }, 'the failure could not be stored');
       });

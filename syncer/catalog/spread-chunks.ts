@@ -52,7 +52,7 @@ export async function spreadChunks(
   const placed: Record<string, number> = {};
   for (const { shard } of await readChunks(context, namespace))
     placed[shard] = (placed[shard] ?? 0) + 1;
-  logger.info({ namespace, key: shardKeyDocument(key), chunks: placed }, 'sharded');
+  logger.debug({ namespace, key: shardKeyDocument(key), chunks: placed }, 'sharded');
 }
 
 /** Where to split: values of the shard key in order, in the types that the source has. */

@@ -72,11 +72,8 @@ export class SyncCommands {
   /** POST /pause. Resolves when the work has stopped and the sync is PAUSED. @throws SyncError InvalidStateTransition. */
   async pause(body: unknown): Promise<void> {
     await this.#carryOut('pause', body, async () => {
-      const { work, failure } = this.#ground;
-      await work()?.pause();
-      await this.#ground.workEnded();
-      const failed = failure();
-      if (failed) throw failed;
+      await this.#ground.work()?.pause();
+      await this.#untilWorkEnded();
       try {
         await this.#transition(async () => {
           await this.#live.setPaused(true);
@@ -103,9 +100,7 @@ export class SyncCommands {
   /** POST /commit. Resolves when the sync is COMMITTING. @throws SyncError CannotCommitYet, InvalidStateTransition. */
   async commit(body: unknown): Promise<void> {
     const work = await this.#carryOut('commit', body, async () => {
-      await this.#transition(async () => {
-        await this.#live.receive('commit', { state: 'COMMITTING' });
-      });
+      await this.#transition(this.#live.receiving('commit', { state: 'COMMITTING' }));
       const { lagSeconds } = this.#ground.monitor;
       this.#ground.logger.info(
         { lagSeconds, blocked: blockedClusters(this.#live.current) },
@@ -120,14 +115,16 @@ export class SyncCommands {
   /** POST /reverse. Resolves when the sync is RUNNING in the other direction. @throws SyncError for whatever forbids it. */
   async reverse(body: unknown): Promise<void> {
     await this.#carryOut('reverse', body, async () => {
+      // An instance may see the commit end before its own work has.
+      await this.#untilWorkEnded();
       const { storeOn, ...parts } = this.#ground.startParts();
       const storeOnSource = storeOn(this.#live.current.source.name);
       await naming(async () => {
         await checkReverse({ ...parts, record: this.#live.stored, storeOnSource });
       });
-      await this.#transition(async () => {
-        await this.#live.receive('reverse', { state: 'RUNNING', phase: 'handover' });
-      });
+      await this.#transition(
+        this.#live.receiving('reverse', { state: 'RUNNING', phase: 'handover' }),
+      );
       this.#ground.logger.info({ blocked: blockedClusters(this.#live.current) }, 'reversing');
       this.#ground.beginWork();
     });
@@ -160,6 +157,14 @@ export class SyncCommands {
       isReversible: record?.options.reversible ?? false,
       failure: failure(),
     });
+  }
+
+  /** @throws SyncError where the work has failed. */
+  async #untilWorkEnded(): Promise<void> {
+    const { workEnded, failure } = this.#ground;
+    await workEnded();
+    const failed = failure();
+    if (failed) throw failed;
   }
 
   /** Finds out, before anything is changed, whether the store can be reached and is still this process's. */

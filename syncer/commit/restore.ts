@@ -19,25 +19,15 @@ import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { planIndexes, planIndexesOfShards, planOptions, type IndexStep } from './restore-plan.ts';
 import { settleShardKeyIndex, supportShardKey } from '../catalog/shard-collection.ts';
-import { setWriteBlocking } from './write-blocking.ts';
 
 /**
- * Gives every collection of the destination its true characteristics, once all changes of the commit are applied.
- * Users may write there as soon as no duplicate can get past an index that is going to be unique: `beforeWritable` is
- * called before they can, and `onWritable` then. May be repeated from any point.
- *
- * What users do to the catalog from then on counts: a collection that they have renamed is looked up by its UUID, one
- * that they have dropped is left alone, and so is one of the same name that they have made.
+ * Gives every collection of the destination what has to come before users write to it, once all changes of the commit are
+ * applied: no duplicate gets past an index that is going to be unique then. May be repeated until users may write, and not
+ * after that: it takes what has the name of a collection for that collection.
  * @throws SyncError UniqueIndexViolation with examples, when documents of the source break a unique index; IndexBuildRefused
- * when the destination will not build another.
+ * when the destination will not build one.
  */
-export async function restoreCharacteristics(
-  context: SyncContext,
-  steps: {
-    readonly beforeWritable: () => Promise<void>;
-    readonly onWritable: () => Promise<void>;
-  },
-): Promise<void> {
+export async function restoreBeforeUsers(context: SyncContext): Promise<void> {
   await forEachCollection(context, async (collection) => {
     const target = { namespace: collection.namespace };
     await convertOptions(context, collection);
@@ -45,14 +35,17 @@ export async function restoreCharacteristics(
       if (isBeforeWritable(step)) await runStepBeforeUsers(context, target, step);
     }
   });
-  await retryingWrites(context, 'restore', async () => {
-    await steps.beforeWritable();
-    context.requireLease();
-    if (context.options.enableUserWriteBlocking)
-      await setWriteBlocking(context.destination, false, context.signal);
-    await steps.onWritable();
-  });
-  context.logger.info('users may write to the destination');
+}
+
+/**
+ * Gives every collection of the destination the rest of its true characteristics, while users write there. May be repeated
+ * from any point.
+ *
+ * What users do to the catalog counts: a collection that they have renamed is looked up by its UUID, one that they have
+ * dropped is left alone, and so is one of the same name that they have made.
+ * @throws SyncError as restoreBeforeUsers does.
+ */
+export async function restoreBesideUsers(context: SyncContext): Promise<void> {
   let indexes = 0;
   await forEachCollection(context, async (collection) => {
     await whereItIs(context, collection, async (target, present) => {

@@ -1,6 +1,7 @@
 import { writeNoop } from '../../mongo/cluster-time.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { runCommand } from '../../mongo/run-command.ts';
+import { SyncError } from '../../service/errors.ts';
 import type { ClusterName } from '../api/start-body.ts';
 import type { SyncView } from '../state/records.ts';
 
@@ -35,4 +36,10 @@ export function blockedText(record: Parameters<typeof blockedClusters>[0]): stri
   return names.length === 0
     ? undefined
     : `writes of ordinary users are blocked on ${names.join(' and ')}`;
+}
+
+/** The same error, which says beside it where ordinary users cannot write. */
+export function withBlocked(error: SyncError, blocked: string | undefined): SyncError {
+  if (blocked === undefined) return error;
+  return new SyncError(error.name, `${error.message}; ${blocked}`, { cause: error });
 }

@@ -1,15 +1,22 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { CatchUpEstimator } from './catch-up.ts';
+import { CatchUpEstimator, type CatchUpSample } from './catch-up.ts';
+
+let nowMs = 0;
+
+function add(estimator: CatchUpEstimator, sample: CatchUpSample): void {
+  nowMs = sample.atMs;
+  estimator.add(sample);
+}
 
 /** Samples every second of a source and a sync that go at steady rates. */
 function sampled(
   seconds: number,
   { backlog, written, applied }: { backlog: number; written: number; applied: number },
 ): CatchUpEstimator {
-  const estimator = new CatchUpEstimator();
+  const estimator = new CatchUpEstimator(() => nowMs);
   for (let second = 0; second <= seconds; second++)
-    estimator.add({
+    add(estimator, {
       atMs: second * 1000,
       written: backlog + written * second,
       applied: applied * second,
@@ -57,7 +64,7 @@ describe('CatchUpEstimator', () => {
   it('goes by the last fifteen seconds', () => {
     const estimator = sampled(60, { backlog: 10_000, written: 0, applied: 100 });
     for (let second = 61; second <= 76; second++)
-      estimator.add({ atMs: second * 1000, written: 10_000, applied: 6_000 + 10 * (second - 60) });
+      add(estimator, { atMs: second * 1000, written: 10_000, applied: 6_000 + 10 * (second - 60) });
     assert.equal(estimator.seconds, (10_000 - 6_160) / 10);
   });
 
@@ -65,7 +72,7 @@ describe('CatchUpEstimator', () => {
     const estimator = sampled(20, { backlog: 0, written: 10, applied: 10 });
     for (let second = 21; second <= 24; second++) {
       assert.equal(estimator.seconds, second <= 21 ? 0 : null);
-      estimator.add({ atMs: second * 1000, written: 1_200, applied: 200 + 50 * (second - 20) });
+      add(estimator, { atMs: second * 1000, written: 1_200, applied: 200 + 50 * (second - 20) });
     }
     assert.equal(estimator.seconds, 16);
   });
@@ -73,12 +80,15 @@ describe('CatchUpEstimator', () => {
   it('begins anew after a time without samples, and when one goes back', () => {
     const estimator = sampled(10, { backlog: 1_000, written: 0, applied: 10 });
     assert.notEqual(estimator.seconds, null);
-    estimator.add({ atMs: 16_000, written: 5_000, applied: 110 });
+    add(estimator, { atMs: 16_000, written: 5_000, applied: 110 });
     assert.equal(estimator.seconds, null);
     for (let second = 17; second <= 20; second++)
-      estimator.add({ atMs: second * 1000, written: 5_000, applied: 110 + 10 * (second - 16) });
+      add(estimator, { atMs: second * 1000, written: 5_000, applied: 110 + 10 * (second - 16) });
     assert.equal(estimator.seconds, 485);
-    estimator.add({ atMs: 21_000, written: 4_000, applied: 100 });
+    nowMs += 6_000;
+    assert.equal(estimator.seconds, null, 'nothing was heard since');
+    nowMs -= 6_000;
+    add(estimator, { atMs: 21_000, written: 4_000, applied: 100 });
     assert.equal(estimator.seconds, null);
   });
 });

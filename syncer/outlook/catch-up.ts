@@ -19,7 +19,13 @@ const maxSeconds = 365 * 24 * 3600;
 
 /** Estimates how long it takes until the sync has caught up with the source. */
 export class CatchUpEstimator {
+  readonly #now: () => number;
   #samples: CatchUpSample[] = [];
+
+  /** @param now - the monotonic clock, in milliseconds. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
 
   add(sample: CatchUpSample): void {
     const last = this.#samples.at(-1);
@@ -40,7 +46,7 @@ export class CatchUpEstimator {
   /** Null while it is not known, and while the sync does not come nearer. */
   get seconds(): number | null {
     const last = this.#samples.at(-1);
-    if (last === undefined) return null;
+    if (last === undefined || this.#now() - last.atMs > maxGapMs) return null;
     const remaining = remainingAt(last);
     if (remaining <= 0) return 0;
     const most = this.#samples.reduce((one, other) =>

@@ -47,7 +47,7 @@ async function dropInstead(
 ): Promise<void> {
   if (codeOf(error) === undefined || isTransient(error)) throw error;
   await dropIndexOf(context, collection, name);
-  context.logger.info(
+  context.logger.debug(
     { namespace: namespaceText(collection.namespace), index: name, reason: messageOf(error) },
     'index is left to the commit',
   );

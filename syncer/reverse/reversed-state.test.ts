@@ -31,6 +31,7 @@ const committed = {
   phase: 'done',
   startTime: oldTime,
   catalogTimes: [{ db: 'shop', time: oldTime }],
+  catalogEvent: '8200000064',
   commitTime: oldTime,
   writableTime,
   canWrite: true,
@@ -76,6 +77,7 @@ describe('reversedState', () => {
     const found = timesIn(reversed);
     assert.ok(found.length >= 5);
     for (const time of found) assert.deepEqual(time, writableTime);
+    assert.equal(reversed.record.catalogEvent, null);
   });
 
   it('is not made of a sync without a writable time, or with a collection that is not there', () => {

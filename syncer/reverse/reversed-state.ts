@@ -52,6 +52,7 @@ export function reversedState(
       commitTime: null,
       canWrite: false,
       catalogTimes: [],
+      catalogEvent: null,
       estimatedTotalBytes: 0,
     },
     collections: collections.map((collection) => reversedCollection(collection, writableTime)),

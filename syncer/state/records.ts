@@ -65,8 +65,8 @@ export interface SyncRecord {
   /** Every change up to here belongs to the commit. Null until commit is received. */
   readonly commitTime: Timestamp | null;
   /**
-   * Cluster time of the destination after the last change of the commit, and before any user could write there. Null until
-   * then, and always in a sync that is not reversible.
+   * Cluster time of the destination when all was done there that comes before users write to it, and before any of them
+   * could. Null until then.
    */
   readonly writableTime: Timestamp | null;
   /** True once the commit has let users write to the destination. */

@@ -7,6 +7,7 @@ import {
 } from '../../../mongo/cluster-client.ts';
 import { runCommand } from '../../../mongo/run-command.ts';
 import { createLogger } from '../../../service/logger.ts';
+import { SyncMonitor } from '../../../syncer/monitor.ts';
 import { awaitEarlierWrites } from '../../../syncer/earlier-writes.ts';
 import {
   startProxiedReplicaSet,
@@ -15,6 +16,8 @@ import {
 import { useShardedCluster } from '../../ground/sharded/use-sharded-cluster.ts';
 import { until } from '../../ground/until.ts';
 import { canBeSlow, holdCommands } from './slow-commands.ts';
+
+const monitor = new SyncMonitor();
 
 describe('writes whose connections were given up', () => {
   let proxied: ProxiedReplicaSet;
@@ -42,11 +45,15 @@ describe('writes whose connections were given up', () => {
     await assert.rejects(runCommand(shop, insert, { signal, deadlineMs: 300 }));
 
     let isOver = false;
-    const waiting = awaitEarlierWrites({ destination, destinationShards: [], signal, logger }).then(
-      () => {
-        isOver = true;
-      },
-    );
+    const waiting = awaitEarlierWrites({
+      destination,
+      destinationShards: [],
+      signal,
+      logger,
+      monitor,
+    }).then(() => {
+      isOver = true;
+    });
     await until('it says that it waits', () => logged.length > 0);
     assert.match(logged.join(), /"connections":1.*waiting for earlier writes/);
     assert.equal(isOver, false);
@@ -74,7 +81,13 @@ describe('writes whose connections were given up', () => {
 
     const logged: string[] = [];
     const logger = createLogger('syncer', 'info', (line) => logged.push(line));
-    const waiting = awaitEarlierWrites({ destination, destinationShards: [], signal, logger });
+    const waiting = awaitEarlierWrites({
+      destination,
+      destinationShards: [],
+      signal,
+      logger,
+      monitor,
+    });
     await until('it says that it waits', () => logged.length > 0);
     assert.match(logged.join(), /"connections":1.*waiting for earlier writes/);
     for (const proxy of proxied.proxies) proxy.release();
@@ -99,7 +112,7 @@ describe('writes whose connections were given up', () => {
     for (const proxy of proxied.proxies) proxy.cut();
     await assert.rejects(inserting);
     const logger = createLogger('syncer', 'info', (line) => assert.fail(line));
-    await awaitEarlierWrites({ destination, destinationShards: [], signal, logger });
+    await awaitEarlierWrites({ destination, destinationShards: [], signal, logger, monitor });
   });
 });
 
@@ -148,6 +161,7 @@ describe('writes that routers still have', () => {
         destinationShards: ground.cluster.shards,
         signal,
         logger,
+        monitor,
       });
       await until('it says that it waits', () => logged.length > 0);
       assert.match(

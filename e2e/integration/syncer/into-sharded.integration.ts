@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createClusterClient } from '../../../mongo/cluster-client.ts';
 import { createLogger } from '../../../service/logger.ts';
+import { SyncMonitor } from '../../../syncer/monitor.ts';
 import { awaitEarlierWrites } from '../../../syncer/earlier-writes.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward } from './cluster-pair.ts';
@@ -266,6 +267,7 @@ describe('contract 2.4: a replica set synced into a sharded cluster', () => {
       ['_shardsvrDropCollectionParticipant'],
       1_000,
     );
+    const monitor = new SyncMonitor();
     const logged: string[] = [];
     const logger = createLogger('syncer', 'info', (line) => logged.push(line));
     const dropping = copy().drop();
@@ -273,7 +275,7 @@ describe('contract 2.4: a replica set synced into a sharded cluster', () => {
       const signal = AbortSignal.timeout(120_000);
       await until('it waits', async () => {
         const { shards: destinationShards } = pair.destination.cluster;
-        await awaitEarlierWrites({ destination, destinationShards, signal, logger });
+        await awaitEarlierWrites({ destination, destinationShards, signal, logger, monitor });
         return logged.length > 0;
       });
       assert.equal(await copy().countDocuments(), 0);

@@ -218,6 +218,23 @@ describe('contract 2.2: progress', () => {
     }
   });
 
+  it('lagTimeSeconds grows while nothing is heard of the source', async () => {
+    await pair.source.client.db('shop').collection('items').insertMany(rows(0, 100));
+    await using syncer = await pair.syncing();
+    const [member] = pair.source.set.members;
+    assert.ok(member);
+    await pair.source.set.kill(member, 'SIGSTOP');
+    try {
+      await syncer.waitFor(({ lagTimeSeconds }) => (lagTimeSeconds ?? 0) >= 5);
+      assert.equal((await syncer.progress()).estimatedSecondsToCatchUp, null);
+    } finally {
+      await pair.source.set.kill(member, 'SIGCONT');
+    }
+    await syncer.waitFor(({ lagTimeSeconds }) => (lagTimeSeconds ?? 9) <= 1);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
   it('a syncer that was stopped for a while catches up', async () => {
     const items = pair.source.client.db('shop').collection('items');
     await items.insertMany(rows(0, 100));

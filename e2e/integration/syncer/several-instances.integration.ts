@@ -5,6 +5,7 @@ import { until } from '../../ground/until.ts';
 import { forward } from './cluster-pair.ts';
 import { startInstances, type Instances } from './instances.ts';
 import { useShardedPair } from './sharded-pair.ts';
+import { slowOnShards } from './slow-commands.ts';
 
 interface Row {
   readonly _id: number | string;
@@ -193,6 +194,24 @@ describe('several instances on one sync', () => {
     await pair.assertEqual();
     const { directionMapping } = await one.progress();
     assert.match(directionMapping?.Source ?? '', /^cluster1: /);
+  });
+
+  it('reverses at once when both show the commit, though one has not ended its own work on it', async () => {
+    await using instances = await startInstances(pair);
+    await instances.start({ reversible: true, enableUserWriteBlocking: true });
+    await instances.waitFor(({ canCommit }) => canCommit);
+    const namespace = 'clustersync_internal.collections';
+    const slow = await slowOnShards(pair.destination, ['find', 'clusterFind'], 3_000, {
+      namespace,
+    });
+    await instances.send('commit');
+    await instances.waitFor(({ state }) => state === 'COMMITTED');
+    await instances.send('reverse');
+    await slow[Symbol.asyncDispose]();
+    await instances.waitFor(({ canCommit }) => canCommit);
+    await pair.destination.client.db('shop').collection<Row>('items').insertMany(rows(8_000, 50));
+    await commit(instances);
+    await pair.assertEqual();
   });
 
   it('goes on when the coordinator is killed or stopped before a change of the catalog', async () => {

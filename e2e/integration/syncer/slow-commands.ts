@@ -38,13 +38,17 @@ export async function slowOnShards(
   { cluster }: Pick<ShardedGround, 'cluster'>,
   commands: readonly string[],
   blockTimeMS: number,
-  shards: readonly string[] = cluster.shards,
+  {
+    shards = cluster.shards,
+    namespace,
+  }: { readonly shards?: readonly string[]; readonly namespace?: string } = {},
 ): Promise<Obstacle> {
   const data = {
     failCommands: commands,
     failInternalCommands: true,
     blockConnection: true,
     blockTimeMS,
+    ...(namespace !== undefined && { namespace }),
   };
   const obstacles = await Promise.all(
     shards.map(async (shard) => {

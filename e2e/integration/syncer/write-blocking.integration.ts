@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { MongoClient, type MongoServerError } from 'mongodb';
-import { commitAndWait, forward, useClusterPair, type Side } from './cluster-pair.ts';
+import { until } from '../../ground/until.ts';
+import { commitAndWait, forward, startSyncing, useClusterPair, type Side } from './cluster-pair.ts';
 import { canBeSlow, slowCommands } from './slow-commands.ts';
 
 const userWritesBlocked = 371;
@@ -104,6 +105,35 @@ describe('contract 4.1: enableUserWriteBlocking', () => {
     await slow[Symbol.asyncDispose]();
     await syncer.waitFor(({ state }) => state === 'COMMITTED');
     assert.deepEqual((await syncer.progress()).warnings, warnings('cluster0'));
+  });
+
+  it('is told of by a process that cannot reach the source', async () => {
+    const { source, destination } = pair;
+    await using syncer = await pair.syncer({ until: 'listening' });
+    await syncer.waitFor(({ state }) => state === 'IDLE');
+    await startSyncing(syncer, { enableUserWriteBlocking: true });
+    await syncer.kill();
+    const [member] = source.set.members;
+    assert.ok(member);
+    await source.set.kill(member);
+    try {
+      await syncer.restart();
+      await until('it tells of both', async () => {
+        const text = String((await syncer.getProgress()).body['error']);
+        return /^ClusterUnreachable: .*; writes of ordinary users are blocked on cluster1$/.test(
+          text,
+        );
+      });
+      assert.match(await syncer.log(), /"reason":".*are blocked on cluster1"/);
+      assert.equal(await write(destination, 'app'), 'blocked');
+    } finally {
+      await source.set.restart(member);
+      await source.set.primary();
+    }
+    await until('it is ready', async () => (await syncer.getProgress()).status === 200);
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    assert.equal(await write(destination, 'app'), 'written');
   });
 
   it('that is not permitted any more stops a commit by name; with the right again a restart goes on', async () => {

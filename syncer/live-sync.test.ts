@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import type { Topologies } from './clusters.ts';
+import { newRecord } from './commands/new-record.ts';
+import { LiveSync, type RecordStore } from './live-sync.ts';
+import type { SyncRecord } from './state/records.ts';
+
+const topology = {
+  kind: 'replicaSet',
+  setName: 'x',
+  host: 'x:1',
+  version: '6.0.5',
+  shards: [],
+} as const;
+const topologies: Topologies = {
+  cluster0: { ...topology, clusterId: 'zero' },
+  cluster1: { ...topology, clusterId: 'one' },
+};
+const options = {
+  source: 'cluster0',
+  destination: 'cluster1',
+  buildIndexes: 'beforeDataCopy',
+  enableUserWriteBlocking: true,
+  reversible: true,
+} as const;
+const running: SyncRecord = {
+  ...newRecord(options, topologies, 'syncer'),
+  phase: 'changes',
+};
+
+/** A store in memory, that answers when it is told to. */
+class Memory {
+  record: SyncRecord = running;
+  /** What answers come after. */
+  before: (call: string) => Promise<void> = async () => {
+    await Promise.resolve();
+  };
+  /** What they are lost by, when it is done. */
+  after: (call: string) => void = () => undefined;
+
+  get store(): RecordStore {
+    const call = async <T>(name: string, act: () => T): Promise<T> => {
+      await this.before(name);
+      const answer = act();
+      this.after(name);
+      return await Promise.resolve(answer);
+    };
+    return {
+      readSync: async () => {
+        const { record } = this;
+        return await call('readSync', () => record);
+      },
+      updateSync: async (change) =>
+        await call('updateSync', () => {
+          this.record = { ...this.record, ...change };
+          return true;
+        }),
+      addWarning: async (warning) => {
+        await call('addWarning', () => {
+          this.record = { ...this.record, warnings: [...this.record.warnings, warning] };
+        });
+      },
+      setPaused: async () => {
+        await call('setPaused', () => undefined);
+      },
+      receiveCommand: async ({ commandCount }, first) =>
+        await call('receiveCommand', () => {
+          const number = first ? commandCount + 1 : commandCount;
+          const { record } = this;
+          if (record.commandCount === number && record.received[0] === number) return true;
+          if (record.commandCount !== commandCount) return false;
+          this.record = { ...record, ...first, received: [number], commandCount: number };
+          return true;
+        }),
+      lease: { read: async () => await call('lease', () => null) },
+    };
+  }
+}
+
+function liveOn(memory: Memory): LiveSync {
+  const live = new LiveSync('syncer', () => memory.store);
+  live.adopt(memory.record);
+  return live;
+}
+
+describe('LiveSync', () => {
+  it('knows of a command when it is received, also where the record changes while it is read', async () => {
+    const memory = new Memory();
+    const live = liveOn(memory);
+    const held = Promise.withResolvers<undefined>();
+    let isHeld = false;
+    memory.before = async (call) => {
+      if (call !== 'readSync' || isHeld) return;
+      isHeld = true;
+      await held.promise;
+    };
+    const received = live.receiving('commit', { state: 'COMMITTING' })();
+    await live.addWarning('something');
+    held.resolve(undefined);
+    await received;
+    assert.equal(live.current.state, 'COMMITTING');
+    assert.deepEqual(live.current.warnings, ['something']);
+  });
+
+  it('gives a command once where its answer is lost, and others have read the record meanwhile', async () => {
+    for (const lost of ['receiveCommand', 'readSync']) {
+      const memory = new Memory();
+      const live = liveOn(memory);
+      const receive = live.receiving('commit', { state: 'COMMITTING' });
+      memory.after = (call) => {
+        if (call === lost) throw new Error('lost');
+      };
+      await assert.rejects(receive(), /lost/);
+      memory.after = () => undefined;
+      await live.refresh();
+      await receive();
+      const { commandCount, formerState } = memory.record;
+      assert.deepEqual({ commandCount, formerState }, { commandCount: 2, formerState: 'RUNNING' });
+    }
+  });
+
+  it('gives no command where another process of the same name is given it at the same time', async () => {
+    const memory = new Memory();
+    const other = liveOn(memory);
+    const beaten: RecordStore = {
+      ...memory.store,
+      receiveCommand: async () => {
+        await other.receiving('commit', { state: 'COMMITTING' })();
+        return false;
+      },
+    };
+    const live = new LiveSync('syncer', () => beaten);
+    live.adopt(memory.record);
+    await assert.rejects(
+      live.receiving('commit', { state: 'COMMITTING' })(),
+      /given other commands elsewhere/,
+    );
+    assert.equal(memory.record.commandCount, 2);
+  });
+});

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { Timestamp } from 'mongodb';
+import { SyncMonitor } from './monitor.ts';
+
+const now = (): number => Math.floor(Date.now() / 1000);
+const at = (t: number): Timestamp => new Timestamp({ t, i: 1 });
+
+describe('lagSeconds', () => {
+  let atMs = 5_000;
+  const clock = (): number => atMs;
+
+  it('is not known before anything is applied', () => {
+    const monitor = new SyncMonitor(clock);
+    monitor.latestTime = at(now());
+    assert.equal(monitor.lagSeconds, null);
+  });
+
+  it('is the distance to the latest write of the source, and grows while nothing is heard of that', () => {
+    const monitor = new SyncMonitor(clock);
+    monitor.appliedTime = at(100);
+    monitor.latestTime = at(107);
+    assert.equal(monitor.lagSeconds, 7);
+    atMs += 2_000;
+    assert.equal(monitor.lagSeconds, 7);
+    atMs += 58_000;
+    assert.equal(monitor.lagSeconds, 67);
+    assert.equal(monitor.catchUpSeconds, null);
+    monitor.latestTime = at(107);
+    assert.equal(monitor.lagSeconds, 7);
+  });
+
+  it('goes by the clock where no write of the source is known', () => {
+    const monitor = new SyncMonitor(clock);
+    monitor.appliedTime = at(now() - 3_600);
+    const lag = monitor.lagSeconds ?? 0;
+    assert.ok(lag >= 3_600 && lag < 3_660, String(lag));
+    monitor.appliedTime = at(now() + 3_600);
+    assert.equal(monitor.lagSeconds, 0);
+  });
+});
