@@ -15,7 +15,8 @@ const beatsPerNoop = 10;
 /** How often the source is asked whether collections were resharded. */
 const beatsPerReshardingLook = 5;
 
-const signOfLifeMs = 10_000;
+/** Several come while a process relies on one (Claim). */
+const signOfLifeMs = 5_000;
 
 /**
  * Keeps the figures of a sync fresh until its signal is aborted: the source's latest write, no-op writes there; and the

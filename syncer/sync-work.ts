@@ -124,14 +124,23 @@ export class SyncWork {
     this.#failed.promise.catch(() => undefined);
     const { context, instance } = await this.#createContext();
     monitor.beginWork({ ...instance, restarts: instance.claims - 1 });
-    await retrying(context, 'state', async () => {
+    const begun = retrying(context, 'state', async () => {
       await awaitWritesBefore(context);
+    }).then(() => {
+      this.#context = context;
     });
-    this.#context = context;
+    const work = async (): Promise<void> => {
+      await begun;
+      await runSync(context, live, instance, () => this.#isPausing);
+    };
+    const watch = async (): Promise<void> => {
+      await begun;
+      await context.coordination.watch(context.signal);
+    };
     const parts = [
-      runSync(context, live, instance, () => this.#isPausing),
+      work(),
+      watch(),
       keepPulse(context, live).then(async () => await this.#failed.promise),
-      context.coordination.watch(context.signal),
       this.#failed.promise,
     ];
     try {
@@ -174,6 +183,7 @@ export class SyncWork {
       catalog,
       coordination,
       requireLease,
+      requireClaim: store.claim.require,
       filter: filterOf(startOptions),
       options: startOptions,
       tuning: { ...options, copyWorkers },
@@ -194,7 +204,7 @@ export class SyncWork {
     contextOf: () => SyncContext,
   ): Coordination {
     const { live, options } = this.#parts;
-    if (!live.isShared) return new Alone();
+    if (!live.isShared) return new Alone(store.claim.require);
     return new Group({
       ...working,
       live,

@@ -8,7 +8,8 @@ import { codeOf, isTransient } from '../../mongo/server-errors.ts';
 import { SyncError } from '../../service/errors.ts';
 import { checkDuplicateIds } from '../copy/check-duplicate-ids.ts';
 import { deleteDocuments } from '../copy/delete-documents.ts';
-import { insertDocuments, throwWriteErrors, writeOptions } from '../copy/insert-documents.ts';
+import { insertDocuments } from '../copy/insert-documents.ts';
+import { runDocumentWrite, throwWriteErrors } from '../copy/run-document-write.ts';
 import { dropRefusingIndexes } from '../catalog/loosen-indexes.ts';
 import { isScattered } from '../catalog/scattered.ts';
 import type { TrackedCollection } from '../state/records.ts';
@@ -252,11 +253,9 @@ export async function putScattered(
 }
 
 async function runWrite(
-  { destination, signal }: SyncContext,
+  context: SyncContext,
   { db }: Namespace,
   command: Document,
 ): Promise<Document> {
-  return await destination.decoded
-    .db(db)
-    .command({ ...command, writeConcern: { w: 'majority' } }, writeOptions(signal));
+  return await runDocumentWrite(context, db, { ...command, writeConcern: { w: 'majority' } });
 }

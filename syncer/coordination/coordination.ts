@@ -23,7 +23,7 @@ export interface StreamPlace {
 /** How the instances of a sync work together. */
 export interface Coordination {
   readonly share: Share;
-  /** Throws LeaseLost where this instance is not the coordinator, or may not be any more. */
+  /** Throws where this instance may not change the catalog of the destination: LeaseLost where another one coordinates. */
   readonly requireLease: () => void;
   /** Does work of a phase, or waits until the coordinator has: resolves when the phase is over. */
   lead(work: LedWork): Promise<void>;
@@ -41,7 +41,12 @@ export interface Coordination {
 export class Alone implements Coordination {
   readonly share = { index: 0, count: 1 };
 
-  readonly requireLease = (): void => undefined;
+  readonly requireLease: () => void;
+
+  /** @param requireClaim - throws where another process may work as the instance. */
+  constructor(requireClaim: () => void) {
+    this.requireLease = requireClaim;
+  }
 
   async lead({ run }: LedWork): Promise<void> {
     await run();

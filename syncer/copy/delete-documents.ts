@@ -5,14 +5,14 @@ import { isScattered } from '../catalog/scattered.ts';
 import { placedQuery, type DocumentKey } from '../changes/document-key.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
-import { throwWriteErrors, writeOptions } from './insert-documents.ts';
+import { runDocumentWrite, throwWriteErrors, type WriteContext } from './run-document-write.ts';
 
 /**
  * Deletes the documents that change events name, acknowledged by a majority: those of a sharded source by their shard keys
  * too. An update of a shard key can show as an insert with the new one, and then a delete with the old one.
  */
 export async function deleteByKeys(
-  context: Pick<SyncContext, 'destination' | 'sourceShards' | 'signal'>,
+  context: WriteContext & Pick<SyncContext, 'sourceShards'>,
   collection: Pick<TrackedCollection, 'namespace' | 'options' | 'shardKey'>,
   keys: readonly DocumentKey[],
 ): Promise<void> {
@@ -35,7 +35,7 @@ export async function deleteByKeys(
 
 /** Deletes documents of a collection of the destination by their ids, acknowledged by a majority. */
 export async function deleteDocuments(
-  context: Pick<SyncContext, 'destination' | 'signal'>,
+  context: WriteContext,
   collection: Pick<TrackedCollection, 'namespace' | 'options' | 'shardKey'>,
   ids: readonly RawElement[],
 ): Promise<void> {
@@ -44,7 +44,7 @@ export async function deleteDocuments(
 }
 
 async function runDelete(
-  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
+  context: WriteContext,
   { db, coll }: Namespace,
   statements: readonly RawDocument[],
 ): Promise<void> {
@@ -55,7 +55,7 @@ async function runDelete(
     writeConcern: { w: 'majority' },
     deletes: documentSequence('deletes', statements),
   };
-  const answer = await destination.decoded.db(db).command(command, writeOptions(signal));
+  const answer = await runDocumentWrite(context, db, command);
   throwWriteErrors(answer, () => false);
 }
 

@@ -1,10 +1,4 @@
-import {
-  MongoServerError,
-  type Abortable,
-  type Document,
-  type RunCommandOptions,
-  type WriteConcernSettings,
-} from 'mongodb';
+import type { Document, WriteConcernSettings } from 'mongodb';
 import { documentSequence } from '../../mongo/document-sequence.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import {
@@ -21,6 +15,7 @@ import { findZeroTimestamps, hasZeroTimestamp } from '../../mongo/literal-docume
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { dropRefusingIndexes } from '../catalog/loosen-indexes.ts';
 import type { SyncContext } from '../sync-context.ts';
+import { runDocumentWrite, throwWriteErrors, type WriteContext } from './run-document-write.ts';
 
 /** Documents to insert, as the driver sends them. */
 interface Insert {
@@ -31,7 +26,7 @@ interface Insert {
   readonly document: (index: number) => RawDocument | undefined;
 }
 
-type InsertContext = Pick<SyncContext, 'destination' | 'signal' | 'logger' | 'options'>;
+type InsertContext = WriteContext & Pick<SyncContext, 'logger' | 'options'>;
 
 /**
  * Inserts documents as bytes, past validation, acknowledged by a majority. A document whose `_id` is there already is
@@ -109,29 +104,26 @@ async function insertOnce(
   insert: Insert,
   writeConcern: WriteConcernSettings,
 ): Promise<RawElement[]> {
-  const { destination, signal } = context;
   const { db, coll } = namespace;
   const { documents, altered } = insert;
-  const answer = await destination.decoded
-    .db(db)
-    .command(
-      { insert: coll, ordered: false, bypassDocumentValidation: true, writeConcern, documents },
-      writeOptions(signal),
-    );
+  const answer = await runDocumentWrite(context, db, {
+    insert: coll,
+    ordered: false,
+    bypassDocumentValidation: true,
+    writeConcern,
+    documents,
+  });
   const there = await findRefused(context, namespace, insert, answer);
   throwWriteErrors(answer, (error) => isIdTaken(error) || there.has(Number(error['index'])));
   if (altered.length === 0) return takenIds(insert, answer);
   // The server has put its own time into these.
-  const repaired = await destination.decoded.db(db).command(
-    {
-      update: coll,
-      ordered: false,
-      bypassDocumentValidation: true,
-      writeConcern,
-      updates: documentSequence('updates', altered.map(repairStatement)),
-    },
-    writeOptions(signal),
-  );
+  const repaired = await runDocumentWrite(context, db, {
+    update: coll,
+    ordered: false,
+    bypassDocumentValidation: true,
+    writeConcern,
+    updates: documentSequence('updates', altered.map(repairStatement)),
+  });
   throwWriteErrors(repaired, () => false);
   return takenIds(insert, answer);
 }
@@ -151,23 +143,6 @@ function repairStatement(document: RawDocument): RawDocument {
     .end()
     .literalReplacement('u', document)
     .finish();
-}
-
-/** For write commands: their answers quote ids and keys, which are not UTF-8 at times. */
-export function writeOptions(signal: AbortSignal): RunCommandOptions & Abortable {
-  return { signal, enableUtf8Validation: false };
-}
-
-/** Throws what a write command reports in an answer that is `ok`, except for write errors that are expected. */
-export function throwWriteErrors(
-  answer: Document,
-  isExpected: (writeError: Document) => boolean,
-): void {
-  const writeErrors = (answer['writeErrors'] ?? []) as Document[];
-  const unexpected = writeErrors.find((writeError) => !isExpected(writeError));
-  if (unexpected) throw new MongoServerError(unexpected);
-  const concern = answer['writeConcernError'] as Document | undefined;
-  if (concern) throw new MongoServerError(concern);
 }
 
 function isIdTaken({ code, keyPattern }: Document): boolean {

@@ -1,9 +1,18 @@
-import { Binary, UUID, type Collection, type Db, type Document, type Timestamp } from 'mongodb';
+import {
+  Binary,
+  UUID,
+  type Collection,
+  type Db,
+  type Document,
+  type Timestamp,
+  type UpdateOptions,
+} from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { namespaceText, syncDatabase, type Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
 import { decodeSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
+import { Claim } from './claim.ts';
 import {
   boundOf,
   bytesOf,
@@ -53,10 +62,12 @@ const collectionNames = ['sync', 'instances', 'collections', 'views', 'partition
 
 /**
  * The state of a sync that survives its processes: the database `clustersync_internal` on the destination.
- * Every write is acknowledged by a majority before the promise resolves.
+ * Every write but the sign of life is acknowledged by a majority before the promise resolves.
  */
 export class SyncStore {
   readonly lease: LeaseStore;
+  /** Of this process on its instance. */
+  readonly claim = new Claim();
   readonly #sync: Collection<Stored<string>>;
   readonly #instances: Collection<Stored<string>>;
   readonly #collections: Collection<Stored<UUID>>;
@@ -180,14 +191,17 @@ export class SyncStore {
 
   /** Takes this instance over: whichever process held it before can save nothing any more. */
   async claimInstance(): Promise<InstanceRecord> {
-    const claimed = await this.#instances.findOneAndUpdate(
-      { _id: this.#instanceId },
-      {
-        $set: { incarnation: this.#incarnation, heartbeatAt: new Date() },
-        $setOnInsert: { ...nothingDone },
-        $inc: { claims: 1 },
-      },
-      { upsert: true, returnDocument: 'after' },
+    const claimed = await this.claim.confirmedBy(
+      async () =>
+        await this.#instances.findOneAndUpdate(
+          { _id: this.#instanceId },
+          {
+            $set: { incarnation: this.#incarnation, heartbeatAt: new Date() },
+            $setOnInsert: { ...nothingDone },
+            $inc: { claims: 1 },
+          },
+          { upsert: true, returnDocument: 'after' },
+        ),
     );
     return withoutId(claimed ?? {}) as unknown as InstanceRecord;
   }
@@ -215,22 +229,30 @@ export class SyncStore {
     await this.#instances.updateMany({}, { $set: { ...nothingDone } });
   }
 
-  /** Says that this instance lives. @throws SyncError SupersededByOtherInstance. */
+  /**
+   * Says that this instance lives, to the primary alone: members that are far behind must not make it seem dead.
+   * @throws SyncError SupersededByOtherInstance.
+   */
   async heartbeat(): Promise<void> {
-    await this.#updateInstance({});
+    await this.#updateInstance({}, { writeConcern: { w: 1 } });
   }
 
-  async #updateInstance(update: { $set?: Document; $inc?: Document }): Promise<void> {
-    const result = await this.#instances.updateOne(
-      { _id: this.#instanceId, incarnation: this.#incarnation },
-      { ...update, $set: { ...update.$set, heartbeatAt: new Date() } },
-    );
-    if (result.matchedCount === 0) {
+  async #updateInstance(
+    update: { $set?: Document; $inc?: Document },
+    options: UpdateOptions = {},
+  ): Promise<void> {
+    await this.claim.confirmedBy(async () => {
+      const result = await this.#instances.updateOne(
+        { _id: this.#instanceId, incarnation: this.#incarnation },
+        { ...update, $set: { ...update.$set, heartbeatAt: new Date() } },
+        options,
+      );
+      if (result.matchedCount > 0) return;
       throw new SyncError(
         'SupersededByOtherInstance',
         `another process runs as --id ${this.#instanceId}`,
       );
-    }
+    });
   }
 
   async readCollections(): Promise<TrackedCollection[]> {

@@ -26,6 +26,7 @@ describe('documents that are copied again', () => {
       const context = {
         destination,
         signal: AbortSignal.timeout(60_000),
+        requireClaim: () => undefined,
         logger: createLogger('syncer', 'fatal'),
         options: parseStartBody(forward),
       };
