@@ -47,13 +47,27 @@ export async function completeEvent(
   const uuid = new UUID(valueBytes(collection).slice(5, 21));
   const document = await readDocument(context, uuid, id);
   if (document === undefined) return undefined;
-  return new RawWriter(document.length + key.length + 256)
-    .string('operationType', operation === 'insert' ? 'insert' : 'replace')
-    .value('collectionUUID', collection)
-    .value('documentKey', key)
-    .document('fullDocument', document)
-    .finish();
+  return withDocument(event, operation === 'insert' ? 'insert' : 'replace', document);
 }
+
+/** An event that puts a document, with all else that an abbreviated one has: its resume token, its time. */
+export function withDocument(
+  event: RawDocument,
+  operation: 'insert' | 'replace',
+  document: RawDocument,
+): RawDocument {
+  const writer = new RawWriter(event.length + document.length + 64);
+  for (const element of elementsOf(event))
+    if (!isReplaced.has(element.name)) writer.value(element.name, element);
+  return writer.string('operationType', operation).document('fullDocument', document).finish();
+}
+
+/** What an abbreviated event has no more, or gets anew. */
+const isReplaced: ReadonlySet<string> = new Set([
+  'operationType',
+  'fullDocument',
+  'rawUpdateDescription',
+]);
 
 interface MissingContent {
   readonly operation: string;

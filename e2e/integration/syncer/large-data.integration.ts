@@ -96,6 +96,21 @@ describe('change events that no server can send', () => {
     assert.match(await syncer.log(), /"isAbbreviated":true/);
   });
 
+  it('an event above 16 MiB directly before a change of the catalog', async () => {
+    const db = pair.source.client.db('data');
+    await db.collection<Row>('rows').insertOne({ _id: 0 });
+    await using syncer = await pair.syncing();
+    // The first one is read by itself, the second together with what is after it.
+    await syncer.kill('SIGSTOP');
+    for (const letter of ['i', 'j'])
+      await insertOfSize(db, letter.repeat(20 * 1024), maxDocumentBytes - 6 * 1024);
+    await db.collection('rows').rename('renamed');
+    await syncer.kill('SIGCONT');
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+    assert.match(await syncer.log(), /"isAbbreviated":true/);
+  });
+
   // At 7 MB the server says so. At 3.5 MB the event fits, but not beside a resume token in an answer: it closes the connection.
   for (const idBytes of [7e6, 3.5e6]) {
     it(`an event that is too large even in short, by an _id of ${idBytes / 1e6} MB, stops the sync under its name`, async () => {

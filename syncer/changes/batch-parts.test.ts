@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { BSON, Timestamp, UUID } from 'mongodb';
+import { partsOf } from './batch-parts.ts';
+import { withDocument } from './large-events.ts';
+
+const time = new Timestamp({ t: 1_700_000_000, i: 7 });
+
+const eventOf = (number: number, fields: object): Uint8Array =>
+  BSON.serialize({
+    _id: { _data: `token ${number}` },
+    clusterTime: time,
+    ns: { db: 'shop', coll: 'items' },
+    collectionUUID: new UUID(),
+    ...fields,
+  });
+
+const insertOf = (number: number): Uint8Array => {
+  const _id = number;
+  return eventOf(number, {
+    operationType: 'insert',
+    documentKey: { _id },
+    fullDocument: { _id, n: 1 },
+  });
+};
+
+const partsSeen = (events: readonly Uint8Array[]): unknown[] => {
+  const bytes = events.reduce((sum, { length }) => sum + length, 0);
+  const parts = partsOf({ events, bytes, token: BSON.serialize({ _data: 'last' }) });
+  assert.equal(
+    parts.reduce((sum, part) => sum + part.bytes, 0),
+    bytes,
+  );
+  return parts.map(({ changes, catalogEvent, token }) => [
+    changes.map(({ event }) => event.change.kind).join(),
+    catalogEvent?.event.operation,
+    BSON.deserialize(token)['_data'],
+  ]);
+};
+
+describe('partsOf', () => {
+  it('takes a batch apart at the changes of the catalog, each part with the token of its last event', () => {
+    const drop = eventOf(3, { operationType: 'drop' });
+    assert.deepEqual(partsSeen([insertOf(1), insertOf(2), drop, drop, insertOf(4)]), [
+      ['insert,insert', undefined, 'token 2'],
+      ['', 'drop', 'token 3'],
+      ['', 'drop', 'token 3'],
+      ['insert', undefined, 'last'],
+    ]);
+    assert.deepEqual(partsSeen([]), [['', undefined, 'last']]);
+  });
+
+  it('takes an event apart that has got its document again', () => {
+    const update = eventOf(1, { operationType: 'update', documentKey: { _id: 1 } });
+    const whole = withDocument(update, 'replace', BSON.serialize({ _id: 1, n: 2 }));
+    const rename = eventOf(2, { operationType: 'rename', to: { db: 'shop', coll: 'renamed' } });
+    assert.deepEqual(partsSeen([whole, rename]), [
+      ['replace', undefined, 'token 1'],
+      ['', 'rename', 'token 2'],
+      ['', undefined, 'last'],
+    ]);
+    const { operationType, fullDocument, clusterTime } = BSON.deserialize(whole);
+    assert.deepEqual(
+      [operationType, fullDocument, clusterTime],
+      ['replace', { _id: 1, n: 2 }, time],
+    );
+  });
+});
