@@ -1,3 +1,4 @@
+import type { Timestamp } from 'mongodb';
 import { SyncError } from '../service/errors.ts';
 import { instancesWithoutCommand, stateOf } from './coordination/instances.ts';
 import type { GroupCommand, SyncRecord, SyncView } from './state/records.ts';
@@ -20,7 +21,12 @@ export class LiveSync {
   #stored: SyncRecord | undefined;
   /** Goes up with every change: what was read before it is older. */
   #version = 0;
+  /** How often the store has been asked, and the latest question that was answered. */
+  #asked = 0;
+  #answered = 0;
   #coordinator: string | null = null;
+  /** True from before it is stored that this instance has been given a commit. */
+  #isGivenCommit = false;
 
   /**
    * @param id - of this instance.
@@ -104,6 +110,7 @@ export class LiveSync {
     const before = this.#receivedCount;
     let isReceived = false;
     return async () => {
+      this.#isGivenCommit = command === 'commit';
       for (let attempt = 1; attempt <= maxAttempts; attempt++) {
         const { stored } = this;
         if (this.#receivedCount !== before) {
@@ -127,17 +134,35 @@ export class LiveSync {
   }
 
   /**
+   * The time of the commit. Null where there is none that is not later than all that was read of the source before the call:
+   * it is taken only when it is stored that it is about to be, and that is not until every instance has been given the commit.
+   * `awaited` where it may be earlier, and is about to be known.
+   */
+  async findCommitTime(): Promise<Timestamp | 'awaited' | null> {
+    const { commitTime: known } = this.stored;
+    if (known !== null) return known;
+    if (!this.#isGivenCommit && this.record?.state !== 'COMMITTING') return null;
+    await this.refresh();
+    const { commitTime, isFixingCommitTime } = this.stored;
+    if (commitTime !== null) return commitTime;
+    return isFixingCommitTime ? 'awaited' : null;
+  }
+
+  /**
    * Reads what is stored, again where this process has changed it meanwhile.
    * @throws SyncError SupersededByOtherInstance where nothing is.
    */
   async refresh(): Promise<void> {
     for (;;) {
       const version = this.#version;
+      const number = ++this.#asked;
       const stored = await this.#find(this.stored);
       if (this.isShared) this.#coordinator = await this.#store.lease.read();
       if (!stored) throw new SyncError('SupersededByOtherInstance', 'the stored state is gone');
       if (version !== this.#version) continue;
-      this.#stored = stored;
+      // What was asked for later may have been answered before.
+      if (number > this.#answered) this.#stored = stored;
+      this.#answered = Math.max(this.#answered, number);
       return;
     }
   }

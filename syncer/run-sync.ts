@@ -1,4 +1,4 @@
-import { Timestamp } from 'mongodb';
+import type { Timestamp } from 'mongodb';
 import { isAtMost, majorityTime, writeNoop } from '../mongo/cluster-time.ts';
 import { buildCatalog } from './catalog/build-catalog.ts';
 import { createCollection } from './catalog/create-collections.ts';
@@ -6,6 +6,7 @@ import { dropNamespace } from './catalog/destination-catalog.ts';
 import { followChanges } from './changes/follow-changes.ts';
 import type { StreamStart } from './changes/change-reader.ts';
 import { settleIndexes } from './commit/settle-indexes.ts';
+import { awaitCommitTime } from './commit/commit-time.ts';
 import { settleShardKeys } from './commit/settle-shard-keys.ts';
 import { restoreBeforeUsers, restoreBesideUsers } from './commit/restore.ts';
 import { setWriteBlocking } from './commit/write-blocking.ts';
@@ -21,9 +22,6 @@ import { loosenCollections } from './reverse/loosen.ts';
 import type { LiveSync } from './live-sync.ts';
 import type { InstanceRecord, SyncRecord } from './state/records.ts';
 import type { SyncContext } from './sync-context.ts';
-
-/** Earlier than every change: what is to end at the next batch ends there. */
-const longAgo = new Timestamp({ t: 0, i: 0 });
 
 /**
  * Takes a sync from the phase that is stored to its end. It resolves when the sync is committed, or when its direction
@@ -81,9 +79,10 @@ export async function runSync(
           if (state === 'COMMITTING') await fixCommitTime(context, live);
           await finishCollections(context);
         }
-        await followChanges(context, streamStart(resumeToken, live.current.startTime), () =>
-          isPausing() ? longAgo : live.current.commitTime,
-        );
+        await followChanges(context, streamStart(resumeToken, live.current.startTime), {
+          isPausing,
+          commitTime: async (signal) => await awaitCommitTime(context, live, signal),
+        });
         if (isPausing()) return;
         const { commitTime } = live.current;
         await coordination.lead({
@@ -251,6 +250,9 @@ export async function fixCommitTime(context: SyncContext, live: LiveSync): Promi
     context.requireLease();
     if (live.current.options.enableUserWriteBlocking)
       await setWriteBlocking(context.source, true, context.signal);
+    // The time is later than what any instance has applied: what they read from here on waits for it (see awaitCommitTime).
+    const committing = { state: 'COMMITTING', commitTime: null } as const;
+    await live.update({ isFixingCommitTime: true }, committing);
     const commitTime = await writeNoop(context.source, 'commit', context.signal);
     await live.update({ commitTime }, { commitTime: null });
   });

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { BSON, Timestamp, UUID } from 'mongodb';
-import { partsOf } from './batch-parts.ts';
+import { changesBefore, partsOf } from './batch-parts.ts';
 import { withDocument } from './large-events.ts';
 
 const time = new Timestamp({ t: 1_700_000_000, i: 7 });
 
-const eventOf = (number: number, fields: object): Uint8Array =>
+const eventOf = (number: number, fields: object, clusterTime = time): Uint8Array =>
   BSON.serialize({
     _id: { _data: `token ${number}` },
-    clusterTime: time,
+    clusterTime,
     ns: { db: 'shop', coll: 'items' },
     collectionUUID: new UUID(),
     ...fields,
@@ -33,7 +33,7 @@ const partsSeen = (events: readonly Uint8Array[]): unknown[] => {
   return parts.map(({ changes, catalogEvent, token }) => [
     changes.map(({ event }) => event.change.kind).join(),
     catalogEvent?.event.operation,
-    BSON.deserialize(token)['_data'],
+    String(BSON.deserialize(token)['_data']),
   ]);
 };
 
@@ -64,4 +64,23 @@ describe('partsOf', () => {
       ['replace', { _id: 1, n: 2 }, time],
     );
   });
+});
+
+describe('changesBefore', () => {
+  const at = (i: number): Timestamp => new Timestamp({ t: 1_700_000_000, i });
+  const drops = [1, 3, 3, 5].map((i) => eventOf(i, { operationType: 'drop' }, at(i)));
+  const batch = { events: drops, bytes: 1000, token: BSON.serialize({ _data: 'last' }) };
+
+  for (const [i, count] of [
+    [1, 0],
+    [2, 1],
+    [3, 1],
+    [4, 3],
+    [5, 3],
+    [6, 4],
+  ] as const) {
+    it(`leaves ${count} events before ${i}`, () => {
+      assert.deepEqual(changesBefore(batch, at(i)), { ...batch, events: drops.slice(0, count) });
+    });
+  }
 });

@@ -1,5 +1,8 @@
+import type { Timestamp } from 'mongodb';
+import { isAtMost } from '../../mongo/cluster-time.ts';
 import { ElementPicker } from '../../mongo/element-scan.ts';
 import { valueBytes, type RawDocument } from '../../mongo/raw-bson.ts';
+import { decodeElement } from '../../mongo/raw-value.ts';
 import { parseChangeEvent, type CatalogEvent, type DocumentEvent } from './change-event.ts';
 import type { ChangeBatch } from './change-reader.ts';
 
@@ -20,6 +23,7 @@ export interface BatchPart {
 }
 
 const tokenField = new ElementPicker(['_id']);
+const timeField = new ElementPicker(['clusterTime']);
 
 /** Takes a batch of the change stream apart at the changes of the catalog. The last part has the token of the batch. */
 export function partsOf({ events, bytes, token }: ChangeBatch): BatchPart[] {
@@ -50,6 +54,18 @@ export function partsOf({ events, bytes, token }: ChangeBatch): BatchPart[] {
   }
   parts.push({ changes, catalogEvent: undefined, bytes: restBytes, token });
   return parts;
+}
+
+/** A batch without the events that are not before a time. Events come in the order of their times. */
+export function changesBefore(batch: ChangeBatch, time: Timestamp): ChangeBatch {
+  const last = batch.events.findLastIndex((event) => !isAtMost(time, timeOf(event)));
+  return { ...batch, events: batch.events.slice(0, last + 1) };
+}
+
+function timeOf(event: RawDocument): Timestamp {
+  const { clusterTime } = timeField.pick(event);
+  if (clusterTime === undefined) throw new Error('a change event without a cluster time');
+  return decodeElement(clusterTime) as Timestamp;
 }
 
 /** A copy, as the rest of the event is not kept with it. */

@@ -6,7 +6,7 @@ import { retryingWrites } from '../earlier-writes.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { applyCatalogEvent } from './apply-catalog-event.ts';
 import { ChangeApplier } from './apply-changes.ts';
-import { partsOf, type BatchPart } from './batch-parts.ts';
+import { changesBefore, partsOf, type BatchPart } from './batch-parts.ts';
 import { sizeOfChange, type CatalogEvent } from './change-event.ts';
 import { ChangeLanes, type OpenPosition, type StreamPosition } from './change-lanes.ts';
 import { readChanges, type StreamStart } from './change-reader.ts';
@@ -22,9 +22,17 @@ const maxBufferedBytes = 48 * 1024 * 1024;
 const maxLaneChanges = 2_000;
 const maxLaneBytes = 4 * 1024 * 1024;
 
+/** What ends the applying of changes. */
+export interface ChangesEnd {
+  /** True when they are to end as soon as what was applied can be stored. */
+  readonly isPausing: () => boolean;
+  /** The cluster time that they end before; null where all that was read before the call is earlier than it will be. */
+  readonly commitTime: (signal: AbortSignal) => Promise<Timestamp | null>;
+}
+
 /**
- * Applies the source's change events from `start` on, until the cluster time that `until` gives has been reached (null:
- * not known yet). What was applied is stored as it goes; the last checkpoint covers that time.
+ * Applies the source's change events from `start` on: all before the commit time, and none later. What was applied is
+ * stored as it goes; the last checkpoint covers that time.
  *
  * Batches of the stream are fetched, taken apart into lanes and applied at the same time. What holds it together:
  * - changes of one document are in one lane, and a lane keeps their order (ChangeRouter, ChangeLanes);
@@ -34,14 +42,15 @@ const maxLaneBytes = 4 * 1024 * 1024;
  * - everything may be applied again from an older token (ChangeApplier).
  *
  * The operations of a transaction have one cluster time and follow each other in the stream. They go to their lanes like
- * others: during the sync a reader of the destination may see a part of them. After the commit none does: it ends at a
- * batch whose token is not earlier than the commit time, which is the time of a write of its own, so that a transaction
- * is wholly before it and applied, or wholly after it and not.
+ * others: during the sync a reader of the destination may see a part of them. After the commit none does: whether the
+ * events of a batch are before it is asked after the batch has been read, and before any of them is applied. So those
+ * applied without knowing are all before it; where it is known, those that are not are left out. A transaction is wholly
+ * on one side, whatever batches it comes in.
  */
 export async function followChanges(
   context: SyncContext,
   start: StreamStart,
-  until: () => Timestamp | null,
+  { isPausing, commitTime }: ChangesEnd,
 ): Promise<void> {
   const failed = new AbortController();
   const signal = AbortSignal.any([context.signal, failed.signal]);
@@ -57,16 +66,17 @@ export async function followChanges(
       // The next batch is fetched while this one is applied.
       fetched = batches.next();
       fetched.catch(() => undefined);
-      const parts = partsOf(batch);
+      const end = await commitTime(signal);
+      const isEnd = end !== null && isAtMost(end, resumeTokenTime(batch.token));
+      const parts = partsOf(isEnd ? changesBefore(batch, end) : batch);
       for (const part of parts) {
         const position = await follower.take(part);
-        const end = until();
-        const isEnd = end !== null && isAtMost(end, position.time);
         const matchNow = part.catalogEvent ? changesOfShare(context) : match;
         const isOutdated = !isDeepStrictEqual(matchNow, match);
         const isLast = part === parts.at(-1);
-        if (isEnd || isOutdated || (isLast && parts.length > 1)) await follower.finish(position);
-        if (isEnd) return;
+        const isDone = isPausing() || (isEnd && isLast);
+        if (isDone || isOutdated || (isLast && parts.length > 1)) await follower.finish(position);
+        if (isDone) return;
         if (!isOutdated) continue;
         // From here on this instance applies others: what has been read goes by what was before.
         match = matchNow;

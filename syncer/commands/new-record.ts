@@ -32,6 +32,7 @@ export function newRecord(options: StartOptions, topologies: Topologies, id: str
     catalogTimes: [],
     estimatedTotalBytes: null,
     commitTime: null,
+    isFixingCommitTime: false,
     writableTime: null,
     canWrite: false,
     failure: null,

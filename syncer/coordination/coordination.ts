@@ -29,7 +29,7 @@ export interface Coordination {
   lead(work: LedWork): Promise<void>;
   /**
    * Applies a change of the catalog, or waits until the coordinator has: it does so when all instances have come to it. What
-   * it made of the catalog is known then. A change that is later than the commit is left out.
+   * it made of the catalog is known then. A change that is not before the commit is left out.
    * @param place - of the change. This instance has applied all before it, and stored that.
    */
   meet(place: StreamPlace, apply: () => Promise<void>): Promise<void>;

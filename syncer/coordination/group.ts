@@ -77,7 +77,7 @@ export class Group implements Coordination {
       const { catalogEvent, commitTime } = assembly.sync;
       if (catalogEvent !== null && catalogEvent >= place) return undefined;
       // Others may not come to it any more.
-      if (commitTime !== null && !isAtMost(time, commitTime)) return undefined;
+      if (commitTime !== null && isAtMost(commitTime, time)) return undefined;
       const reason = workWaitsFor(
         assembly,
         'come to a change of the catalog',

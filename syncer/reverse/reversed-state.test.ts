@@ -33,6 +33,7 @@ const committed = {
   catalogTimes: [{ db: 'shop', time: oldTime }],
   catalogEvent: '8200000064',
   commitTime: oldTime,
+  isFixingCommitTime: true,
   writableTime,
   canWrite: true,
 } as const;

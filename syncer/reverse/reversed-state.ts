@@ -50,6 +50,7 @@ export function reversedState(
       startTime: writableTime,
       writableTime: null,
       commitTime: null,
+      isFixingCommitTime: false,
       canWrite: false,
       catalogTimes: [],
       catalogEvent: null,

@@ -62,8 +62,10 @@ export interface SyncRecord {
   /** When the catalog of each database was read; a database that is not named was not there. */
   readonly catalogTimes: readonly CatalogTime[];
   readonly estimatedTotalBytes: number | null;
-  /** Every change up to here belongs to the commit. Null until commit is received. */
+  /** Every change before it belongs to the commit, and no other. Null until every instance has been given the commit. */
   readonly commitTime: Timestamp | null;
+  /** True from before that time is taken: what an instance reads of the source from then on waits for it. */
+  readonly isFixingCommitTime: boolean;
   /**
    * Cluster time of the destination when all was done there that comes before users write to it, and before any of them
    * could. Null until then.

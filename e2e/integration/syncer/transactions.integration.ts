@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
 import { Long, MongoClient, type ClientSession, type Collection, type Document } from 'mongodb';
-import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
-import { canBeSlow, holdCommands } from './slow-commands.ts';
+import { until } from '../../ground/until.ts';
+import { commitAndWait, forward, namespacesOf, useClusterPair } from './cluster-pair.ts';
+import { canBeSlow, holdCommands, slowCommands } from './slow-commands.ts';
 
 interface Account {
   readonly _id: number;
   readonly balance?: number;
+  readonly filler?: string;
 }
+
+const filler = 'f'.repeat(1_000_000);
 
 describe('transactions and retried writes of the source', () => {
   // Every transaction takes several entries of the oplog.
@@ -107,6 +111,78 @@ describe('transactions and retried writes of the source', () => {
     const unfinished = { balance: { $exists: false }, _id: { $gt: 0 } };
     for (const copies of [left(pair.destination.client), right(pair.destination.client)])
       assert.equal(await copies.countDocuments(unfinished), 0);
+  });
+
+  /** Runs a transaction on the source that creates a collection and writes to it and another one. */
+  const createAndWrite = async (_id: number): Promise<void> => {
+    await pair.source.client.withSession(async (session) => {
+      await session.withTransaction(async () => {
+        const bank = pair.source.client.db('bank');
+        await bank.createCollection('created', { session });
+        await bank.collection<Account>('created').insertOne({ _id }, { session });
+        await left().insertOne({ _id }, { session });
+      });
+    });
+  };
+
+  it('committed after the time of the commit, and read together with what is before it: not on the destination', async () => {
+    await left().insertOne({ _id: 0 });
+    await using syncer = await pair.syncing();
+    await using held = await holdCommands(pair.source, 'getMore');
+    await held.reached(1);
+    await left().insertOne({ _id: 1 });
+    await syncer.commit();
+    await createAndWrite(2);
+    await held[Symbol.asyncDispose]();
+    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    assert.deepEqual(await namespacesOf(pair.destination), ['bank.left']);
+    assert.deepEqual(await idsOf(pair.destination.client, 'left'), [0, 1]);
+  });
+
+  it('committed after the time of the commit, and larger than one fetch: not on the destination', async () => {
+    await left().insertOne({ _id: 0 });
+    await right().insertOne({ _id: 0 });
+    await using syncer = await pair.syncing();
+    await using held = await holdCommands(pair.source, 'getMore');
+    await held.reached(1);
+    await syncer.commit();
+    await pair.source.client.withSession(async (session) => {
+      await session.withTransaction(async () => {
+        for (const accounts of [left(), right()]) {
+          const documents = Array.from({ length: 10 }, (_, n) => ({ _id: n + 1, filler }));
+          await accounts.insertMany(documents, { session });
+        }
+      });
+    });
+    await held[Symbol.asyncDispose]();
+    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    assert.deepEqual(await idsOf(pair.destination.client, 'left'), [0]);
+    assert.deepEqual(await idsOf(pair.destination.client, 'right'), [0]);
+  });
+
+  it('committed while the time of the commit is being stored: not on the destination', async () => {
+    await left().insertOne({ _id: 0 });
+    await using syncer = await pair.syncing();
+    // Whatever of it is applied before the time is known comes to its end after that.
+    await using held = await holdCommands(pair.destination, 'insert', 'bank.left');
+    await using slow = await slowCommands(
+      pair.destination,
+      ['update'],
+      1_000,
+      'clustersync_internal.sync',
+    );
+    const oplog = pair.source.client.db('local').collection('oplog.rs');
+    const notes = (): Promise<number> => oplog.countDocuments({ 'o.clustersync': 'commit' });
+    const before = await notes();
+    const committed = syncer.commit();
+    await until('the no-op of the commit', async () => (await notes()) > before);
+    await createAndWrite(1);
+    await committed;
+    await slow[Symbol.asyncDispose]();
+    await held[Symbol.asyncDispose]();
+    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    assert.deepEqual(await namespacesOf(pair.destination), ['bank.left']);
+    assert.deepEqual(await idsOf(pair.destination.client, 'left'), [0]);
   });
 
   it('writes that are sent twice are applied once', async () => {
