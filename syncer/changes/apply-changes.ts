@@ -116,6 +116,7 @@ async function applyInOrder(
       context,
       collection.namespace,
       inserts.map(({ document }) => document),
+      { isInOrder: true },
     );
     inserts = [];
   };

@@ -3,21 +3,24 @@ import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { anyOf } from '../copy/check-duplicate-ids.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
-import { idsOf, type DocumentChange } from './change-event.ts';
-import { groupsOf } from './id-groups.ts';
+import { groupsOf, type Identified } from './id-groups.ts';
 
 /**
- * Those of some changes whose `_id` no document of the destination has, in groups that can be read together. An `_id` that is
+ * Those of some changes or documents whose `_id` no document of the destination has, in groups that can be read together. An `_id` that is
  * there in other bytes, as 1.0 for 1, is taken for missing.
  */
-export async function* findMissing<T extends DocumentChange>(
+export async function* findMissing<T extends Identified>(
   context: Pick<SyncContext, 'destination' | 'signal'>,
   { namespace: { db, coll } }: Pick<TrackedCollection, 'namespace'>,
   changes: readonly T[],
 ): AsyncGenerator<readonly T[]> {
   const { destination, signal } = context;
   for (const group of groupsOf(changes)) {
-    const find = { find: coll, filter: anyOf(idsOf(group)), projection: { _id: 1 } };
+    const find = {
+      find: coll,
+      filter: anyOf(group.map(({ key }) => key.id)),
+      projection: { _id: 1 },
+    };
     const there = new Set<string>();
     await using cursor = await RawCursor.open(destination.raw, db, find, { signal });
     for await (const { documents } of cursor.batches())

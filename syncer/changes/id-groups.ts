@@ -1,13 +1,16 @@
-import type { DocumentChange } from './change-event.ts';
+import type { RawElement } from '../../mongo/raw-bson.ts';
+
+/** What is known by the `_id` of a document. */
+export interface Identified {
+  readonly key: { readonly id: RawElement };
+}
 
 /** Ids that are looked up together: so many, or so many bytes. */
 const maxIds = 500;
 const maxIdBytes = 8 * 1024 * 1024;
 
-/** Changes in groups whose ids fit into one query. */
-export function* groupsOf<T extends DocumentChange>(
-  changes: readonly T[],
-): Generator<readonly T[]> {
+/** Changes or documents in groups whose ids fit into one query. */
+export function* groupsOf<T extends Identified>(changes: readonly T[]): Generator<readonly T[]> {
   let group: T[] = [];
   let bytes = 0;
   for (const change of changes) {

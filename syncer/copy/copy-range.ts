@@ -126,7 +126,8 @@ async function copyOnce(
 ): Promise<number> {
   const batchSize = documentsPerFetch(collection);
   // The order of a capped collection is kept by one insert at a time.
-  const inFlight = new InFlight(isTrue(collection.options['capped']) ? 1 : insertsInFlight);
+  const isCapped = isTrue(collection.options['capped']);
+  const inFlight = new InFlight(isCapped ? 1 : insertsInFlight);
   let bytes = 0;
   try {
     for (const bounds of boundsOf(range)) {
@@ -149,7 +150,10 @@ async function copyOnce(
           // shard key that a document has had.
           if (mayBeThere && !isOnShards && isScattered(collection))
             await deleteDocuments(context, collection, batch.documents.map(idElement));
-          const sums = await insertBatch(context, collection.namespace, batch, concern);
+          const sums = await insertBatch(context, collection.namespace, batch, {
+            writeConcern: concern,
+            isInOrder: isCapped,
+          });
           context.monitor.addCopied(sums.count, sums.totalBytes);
           context.monitor.copyTally.addCopied(collection.uuid, sums.totalBytes);
           bytes += sums.totalBytes;

@@ -1,4 +1,4 @@
-import type { Document, WriteConcernSettings } from 'mongodb';
+import { MongoServerError, type Document, type WriteConcernSettings } from 'mongodb';
 import { documentSequence } from '../../mongo/document-sequence.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import {
@@ -14,6 +14,7 @@ import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { findZeroTimestamps, hasZeroTimestamp } from '../../mongo/literal-documents.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { dropRefusingIndexes } from '../catalog/loosen-indexes.ts';
+import { findMissing } from '../changes/find-missing.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { runDocumentWrite, throwWriteErrors, type WriteContext } from './run-document-write.ts';
 
@@ -22,29 +23,41 @@ interface Insert {
   readonly documents: object;
   /** Those among them that the server alters. */
   readonly altered: readonly RawDocument[];
-  /** One of them, by its number. */
-  readonly document: (index: number) => RawDocument | undefined;
+  /** They, one by one. */
+  readonly list: () => readonly RawDocument[];
+}
+
+/** How documents are inserted. */
+export interface InsertSettings {
+  readonly writeConcern: WriteConcernSettings;
+  /** They have to stand in this order: those of a capped collection. */
+  readonly isInOrder: boolean;
 }
 
 type InsertContext = WriteContext & Pick<SyncContext, 'logger' | 'options'>;
 
 /**
  * Inserts documents as bytes, past validation, acknowledged by a majority. A document whose `_id` is there already is
- * left as it is there: it comes from an earlier attempt, and change events bring it up to date. On one server an
- * unordered insert still keeps the order.
+ * left as it is there: it comes from an earlier attempt, and change events bring it up to date. An index that refuses one
+ * gives way, and is left to the commit.
  * @returns the ids of those that were left out.
  */
 export async function insertDocuments(
   context: InsertContext,
   namespace: Namespace,
   documents: readonly RawDocument[],
+  { isInOrder = false }: Partial<Pick<InsertSettings, 'isInOrder'>> = {},
 ): Promise<RawElement[]> {
-  const insert = {
+  const settings = { writeConcern: { w: 'majority' }, isInOrder } as const;
+  return await insertAll(context, namespace, insertOf(documents), settings);
+}
+
+function insertOf(documents: readonly RawDocument[]): Insert {
+  return {
     documents: documentSequence('documents', documents),
     altered: documents.filter(hasZeroTimestamp),
-    document: (index: number) => documents[index],
+    list: () => documents,
   };
-  return await insertAll(context, namespace, insert, { w: 'majority' });
 }
 
 /** What a fetch has brought. */
@@ -63,16 +76,16 @@ export async function insertBatch(
   context: InsertContext,
   namespace: Namespace,
   batch: RawBatch,
-  writeConcern: WriteConcernSettings,
+  settings: InsertSettings,
 ): Promise<InsertedBatch> {
   const { found, ...sums } = findZeroTimestamps(batch.array);
   const value = { type: bsonType.array, name: 'documents', bytes: batch.array, offset: 0 };
   const insert = {
     documents: new RawValue('documents', { ...value, length: batch.array.length }),
     altered: found,
-    document: (index: number) => batch.documents[index],
+    list: () => batch.documents,
   };
-  const taken = await insertAll(context, namespace, insert, writeConcern);
+  const taken = await insertAll(context, namespace, insert, settings);
   return { ...sums, taken };
 }
 
@@ -80,8 +93,9 @@ async function insertAll(
   context: InsertContext,
   namespace: Namespace,
   insert: Insert,
-  writeConcern: WriteConcernSettings,
+  { writeConcern, isInOrder }: InsertSettings,
 ): Promise<RawElement[]> {
+  if (isInOrder) return await insertInOrder(context, namespace, insert, writeConcern);
   try {
     return await insertOnce(context, namespace, insert, writeConcern);
   } catch (error) {
@@ -104,19 +118,84 @@ async function insertOnce(
   insert: Insert,
   writeConcern: WriteConcernSettings,
 ): Promise<RawElement[]> {
-  const { db, coll } = namespace;
-  const { documents, altered } = insert;
-  const answer = await runDocumentWrite(context, db, {
-    insert: coll,
-    ordered: false,
-    bypassDocumentValidation: true,
-    writeConcern,
-    documents,
-  });
+  const answer = await runInsert(context, namespace, insert, { writeConcern, isInOrder: false });
   const there = await findRefused(context, namespace, insert, answer);
   throwWriteErrors(answer, (error) => isIdTaken(error) || there.has(Number(error['index'])));
-  if (altered.length === 0) return takenIds(insert, answer);
-  // The server has put its own time into these.
+  await repair(context, namespace, insert, writeConcern);
+  return takenIds(insert, answer);
+}
+
+/**
+ * Inserts one after the other: what an index refuses is inserted once that is dropped, and before those after it. (On one
+ * server an unordered insert keeps the order, too, but goes on behind what is refused.)
+ */
+async function insertInOrder(
+  context: InsertContext,
+  namespace: Namespace,
+  insert: Insert,
+  writeConcern: WriteConcernSettings,
+): Promise<RawElement[]> {
+  const taken: RawElement[] = [];
+  let isLoosened = false;
+  let rest = insert;
+  for (;;) {
+    const answer = await runInsert(context, namespace, rest, { writeConcern, isInOrder: true });
+    throwWriteErrors(answer, () => true);
+    const [refused] = (answer['writeErrors'] ?? []) as Document[];
+    if (refused === undefined) break;
+    const index = Number(refused['index']);
+    const there = await findRefused(context, namespace, rest, answer);
+    if (isIdTaken(refused) || there.has(index)) {
+      taken.push(...takenIds(rest, answer));
+      const after = rest.list().slice(index + 1);
+      // Where the copy is repeated, most of them are there: they are not tried one by one.
+      const missing = await findMissingDocuments(context, namespace, after);
+      taken.push(...after.filter((document) => !missing.has(document)).map(idElement));
+      if (missing.size === 0) break;
+      rest = insertOf([...missing]);
+      continue;
+    }
+    const error = new MongoServerError(refused);
+    if (isLoosened || isTransient(error)) throw error;
+    await dropRefusingIndexes(context, namespace);
+    isLoosened = true;
+    rest = insertOf(rest.list().slice(index));
+  }
+  await repair(context, namespace, insert, writeConcern);
+  return taken;
+}
+
+/** Those of some documents whose `_id` is not there, in their order. */
+async function findMissingDocuments(
+  context: InsertContext,
+  namespace: Namespace,
+  documents: readonly RawDocument[],
+): Promise<Set<RawDocument>> {
+  const keyed = documents.map((document) => ({ document, key: { id: idElement(document) } }));
+  const missing = new Set<RawDocument>();
+  for await (const group of findMissing(context, { namespace }, keyed))
+    for (const { document } of group) missing.add(document);
+  return missing;
+}
+
+async function runInsert(
+  context: InsertContext,
+  { db, coll }: Namespace,
+  { documents }: Insert,
+  { writeConcern, isInOrder }: InsertSettings,
+): Promise<Document> {
+  const settings = { ordered: isInOrder, bypassDocumentValidation: true, writeConcern };
+  return await runDocumentWrite(context, db, { insert: coll, ...settings, documents });
+}
+
+/** Puts those anew into which the server has put its own time. */
+async function repair(
+  context: InsertContext,
+  { db, coll }: Namespace,
+  { altered }: Insert,
+  writeConcern: WriteConcernSettings,
+): Promise<void> {
+  if (altered.length === 0) return;
   const repaired = await runDocumentWrite(context, db, {
     update: coll,
     ordered: false,
@@ -125,12 +204,11 @@ async function insertOnce(
     updates: documentSequence('updates', altered.map(repairStatement)),
   });
   throwWriteErrors(repaired, () => false);
-  return takenIds(insert, answer);
 }
 
 function takenIds(insert: Insert, answer: Document): RawElement[] {
   return ((answer['writeErrors'] ?? []) as Document[]).flatMap(({ index }) => {
-    const document = insert.document(Number(index));
+    const document = insert.list()[Number(index)];
     return document === undefined ? [] : [idElement(document)];
   });
 }
@@ -164,7 +242,7 @@ async function findRefused(
   const there = new Set<number>();
   for (const error of (answer['writeErrors'] ?? []) as Document[]) {
     const index = Number(error['index']);
-    const document = isIdTaken(error) ? undefined : insert.document(index);
+    const document = isIdTaken(error) ? undefined : insert.list()[index];
     if (document === undefined) continue;
     const filter = { _id: new RawValue('_id', idElement(document)) };
     const find = { find: coll, filter, projection: { _id: 1 }, limit: 1 };

@@ -157,6 +157,18 @@ const cases: Readonly<Record<string, ReadingCase>> = {
       await db.command({ createIndexes: name, indexes: [{ key: { a: 1, b: 1 }, name: 'a, b' }] });
     },
   },
+  'an index on a capped collection, which does not take what one of several documents was at first':
+    {
+      before: async (db, name) => {
+        await db.command({ create: name, capped: true, size: 100_000 });
+      },
+      change: async (db, name) => {
+        const arrays = { a: [1, 2], b: [1, 2] };
+        await db.collection(name).insertMany([{ n: 1 }, { n: 2, ...arrays }, { n: 3 }]);
+        await db.collection(name).updateOne({ n: 2 }, { $set: { a: 1, b: 1 } });
+        await db.command({ createIndexes: name, indexes: [{ key: { a: 1, b: 1 }, name: 'a, b' }] });
+      },
+    },
   'documents changed, removed and put again': {
     before: async (db, name) => {
       await fill(db, name);

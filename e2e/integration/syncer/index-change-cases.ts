@@ -154,6 +154,17 @@ export const indexChanges: Readonly<Record<string, CatalogChange>> = {
       });
     },
   },
+  'a document of a capped collection that an index refuses, after it was dropped': {
+    before: async (db) => {
+      await db.command({ create: 'a', capped: true, size: 100_000 });
+      await fill(db, 'a');
+      await createIndexes(db, 'a', { key: { x: 1, y: 1 }, name: 'compound' });
+    },
+    change: async (db) => {
+      await dropIndexes(db, 'a', 'compound');
+      await db.collection('a').updateOne({ n: 2 }, { $set: { x: [1, 2], y: [1, 2] } });
+    },
+  },
   'indexes of every kind: created, dropped, and created again': {
     before: async (db) => {
       for (const coll of ['some', 'all', 'dropped']) await fill(db, coll);

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { BSON } from 'mongodb';
-import { createClusterClient } from '../../../mongo/cluster-client.ts';
+import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-client.ts';
+import { decodeElement } from '../../../mongo/raw-value.ts';
 import { createLogger } from '../../../service/logger.ts';
 import { parseStartBody } from '../../../syncer/api/start-body.ts';
 import { insertDocuments } from '../../../syncer/copy/insert-documents.ts';
+import type { ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { forward, useClusterPair } from './cluster-pair.ts';
 import { idsOfEveryType } from './every-id.ts';
 
@@ -18,18 +20,8 @@ describe('documents that are copied again', () => {
       const { client, set } = pair.destination;
       await client.db('shop').dropDatabase();
       const items = await client.db('shop').createCollection('items', options);
-      await using destination = createClusterClient({
-        uri: set.uri('syncer'),
-        option: 'cluster1',
-        appName: 'clustersync syncer syncer',
-      });
-      const context = {
-        destination,
-        signal: AbortSignal.timeout(60_000),
-        requireClaim: () => undefined,
-        logger: createLogger('syncer', 'fatal'),
-        options: parseStartBody(forward),
-      };
+      await using destination = clientOf(set);
+      const context = contextOf(destination);
       const insert = async (value: number): Promise<void> => {
         const documents = idsOfEveryType().map((_id) => BSON.serialize({ _id, value }));
         await insertDocuments(context, { db: 'shop', coll: 'items' }, documents);
@@ -41,4 +33,50 @@ describe('documents that are copied again', () => {
       assert.equal(await items.countDocuments({}), count);
     });
   }
+
+  it('are in their order in a capped collection, where some are there and an index refuses others', async () => {
+    const { client, set } = pair.destination;
+    await client.db('shop').dropDatabase();
+    const items = await client.db('shop').createCollection('items', { capped: true, size: 1e6 });
+    await items.createIndexes([{ key: { n: 1 } }, { key: { a: 1, b: 1 } }]);
+    await using destination = clientOf(set);
+    const context = contextOf(destination);
+    const insert = async (last: number): Promise<unknown[]> => {
+      const documents = Array.from({ length: last + 1 }, (_, n) =>
+        // Two that no index of both fields takes.
+        BSON.serialize({ _id: n, n, ...(n === 5 || n === 8 ? { a: [1, 2], b: [1, 2] } : {}) }),
+      );
+      const taken = await insertDocuments(context, { db: 'shop', coll: 'items' }, documents, {
+        isInOrder: true,
+      });
+      return taken.map(decodeElement).map(Number);
+    };
+    assert.deepEqual(await insert(2), []);
+    assert.deepEqual(await insert(10), [0, 1, 2]);
+    const numbers = (await items.find().toArray()).map(({ _id }) => Number(_id));
+    assert.deepEqual(
+      numbers,
+      Array.from({ length: 11 }, (_, n) => n),
+    );
+    assert.deepEqual(Object.keys(await items.indexInformation()), ['_id_', 'n_1']);
+    assert.deepEqual(await insert(10), numbers);
+  });
 });
+
+function clientOf(set: ReplicaSet): ClusterClient {
+  return createClusterClient({
+    uri: set.uri('syncer'),
+    option: 'cluster1',
+    appName: 'clustersync syncer syncer',
+  });
+}
+
+function contextOf(destination: ClusterClient): Parameters<typeof insertDocuments>[0] {
+  return {
+    destination,
+    signal: AbortSignal.timeout(60_000),
+    requireClaim: () => undefined,
+    logger: createLogger('syncer', 'fatal'),
+    options: parseStartBody(forward),
+  };
+}
