@@ -4,7 +4,7 @@ import { decodeIndexSpec } from '../../mongo/specification.ts';
 import { canRefuse } from './loosen-indexes.ts';
 
 describe('canRefuse', () => {
-  const cases: [object, boolean][] = [
+  const cases: [key: object, expected: boolean, options?: object][] = [
     [{ _id: 1 }, false],
     [{ a: 1 }, false],
     [{ a: -1 }, false],
@@ -13,10 +13,21 @@ describe('canRefuse', () => {
     [{ a: 'hashed' }, true],
     [{ a: '2dsphere' }, true],
     [{ _fts: 'text', _ftsx: 1 }, true],
+    [{ 'list.0': 1 }, true],
+    [{ 'list.10.a': 1 }, true],
+    [{ 'list.0.$**': 1 }, true],
+    [{ 'list.a0': 1 }, false],
+    [{ '0.a': 1 }, false],
+    [{ a: 1 }, true, { collation: { locale: 'sv' } }],
+    [{ '$**': 1 }, true, { collation: { locale: 'sv' } }],
+    [{ _id: 1 }, false, { collation: { locale: 'sv' } }],
+    [{ a: 1 }, true, { v: 1 }],
+    [{ _id: 1 }, false, { v: 1 }],
   ];
-  for (const [key, expected] of cases) {
-    it(`${JSON.stringify(key)}: ${expected}`, () => {
-      const spec = decodeIndexSpec(BSON.serialize({ name: '_id' in key ? '_id_' : 'x', key }));
+  for (const [key, expected, options = {}] of cases) {
+    it(`${JSON.stringify({ key, ...options })}: ${expected}`, () => {
+      const name = '_id' in key ? '_id_' : 'x';
+      const spec = decodeIndexSpec(BSON.serialize({ v: 2, name, key, ...options }));
       assert.equal(canRefuse(spec), expected);
     });
   }

@@ -6,14 +6,22 @@ import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { dropUnlessNeeded } from './destination-catalog.ts';
 
+/** A number behind the first part of a path: in an array it can be an element's place, or the name of a field of one. */
+const numericPart = /\.\d+(\.|$)/;
+
 /**
  * True for indexes that can refuse a document: two arrays in one compound key, an array in a hashed key, what is no
- * place in a geo key, an unknown language in a text key.
+ * place in a geo key, an unknown language in a text key, an array whose elements have fields that are named by a number in
+ * the key's path, a symbol under a collation, a Decimal128 in an index of version 1.
  */
 export function canRefuse(spec: IndexSpec): boolean {
+  if (isIdIndex(spec)) return false;
   const fields = spec.key.elements();
   return (
-    !isIdIndex(spec) && (fields.length > 1 || fields.some(({ type }) => type === bsonType.string))
+    fields.length > 1 ||
+    fields.some(({ type, name }) => type === bsonType.string || numericPart.test(name)) ||
+    spec['collation'] !== undefined ||
+    Number(spec['v']) < 2
   );
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Db, Document } from 'mongodb';
+import { BSONSymbol, Decimal128, type Db, type Document } from 'mongodb';
 import { fill, withIndexes, type CatalogChange } from './catalog-change-cases.ts';
 
 const createIndexes = async (db: Db, coll: string, ...indexes: Document[]): Promise<void> => {
@@ -141,12 +141,25 @@ export const indexChanges: Readonly<Record<string, CatalogChange>> = {
           { key: { x: 1, y: 1 }, name: 'compound' },
           { key: { place: '2dsphere' }, name: 'geo' },
           { key: { h: 'hashed' }, name: 'hashed' },
+          { key: { 'list.0': 1 }, name: 'numeric' },
+          { key: { c: 1 }, name: 'collated', collation: { locale: 'sv' } },
+          { key: { d: 1 }, name: 'of version 1', v: 1 },
         ],
       });
+      await db.command({ create: 'collated', collation: { locale: 'sv' } });
+      await fill(db, 'collated');
+      await createIndexes(db, 'collated', { key: { c: 1 }, name: 'own' });
     },
     change: async (db) => {
       await db.command({ dropIndexes: 'a', index: '*' });
-      await db.collection('a').insertOne({ x: [1], y: [2], place: 'nowhere', h: [1] });
+      await db.collection('a').insertMany([
+        { x: [1], y: [2], place: 'nowhere', h: [1] },
+        { list: [{ '0': 1 }] },
+        { c: new BSONSymbol('c') },
+        { d: Decimal128.fromString('1.10') },
+      ]);
+      await dropIndexes(db, 'collated', 'own');
+      await db.collection('collated').insertOne({ c: new BSONSymbol('c') });
       await db.collection('a').deleteOne({ place: 'nowhere' });
       await db.command({
         createIndexes: 'a',
