@@ -13,6 +13,7 @@ import { messageOf, SyncError } from '../service/errors.ts';
 
 /** Codes of the server that are used by name. Source: src/mongo/base/error_codes.yml of the server. */
 export const serverCode = {
+  graphContainsCycle: 5,
   unauthorized: 13,
   authenticationFailed: 18,
   namespaceNotFound: 26,
@@ -28,8 +29,11 @@ export const serverCode = {
   indexKeySpecsConflict: 86,
   conflictingOperationInProgress: 117,
   cappedPositionLost: 136,
+  viewDepthLimitExceeded: 165,
   commandNotSupportedOnView: 166,
+  optionNotSupportedOnView: 167,
   queryPlanKilled: 175,
+  viewPipelineMaxSizeExceeded: 195,
   snapshotUnavailable: 246,
   changeStreamFatalError: 280,
   changeStreamHistoryLost: 286,

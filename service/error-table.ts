@@ -247,6 +247,12 @@ export const errorTable = {
     action:
       'Correct on both sides what the description names, then restart the program: the commit goes on.',
   },
+  ViewRefused: {
+    ...fatal,
+    reason: 'ViewRefused',
+    action:
+      'Correct on the destination what the description names, or drop the view from the source, then restart the program: the sync goes on.',
+  },
   InvalidShardKeyValue: {
     ...fatal,
     reason: 'InvalidShardKeyValue',

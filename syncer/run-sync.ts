@@ -8,6 +8,7 @@ import type { StreamStart } from './changes/change-reader.ts';
 import { settleIndexes } from './commit/settle-indexes.ts';
 import { awaitCommitTime } from './commit/commit-time.ts';
 import { settleShardKeys } from './commit/settle-shard-keys.ts';
+import { settleViews } from './commit/settle-views.ts';
 import { restoreBeforeUsers, restoreBesideUsers } from './commit/restore.ts';
 import { setWriteBlocking } from './commit/write-blocking.ts';
 import { commandWaitsFor, workWaitsFor } from './coordination/instances.ts';
@@ -184,6 +185,7 @@ async function restore(context: SyncContext, live: LiveSync): Promise<void> {
     await retryingWrites(context, 'restore', async () => {
       await settleShardKeys(context);
       await dropKeptForCommands(context);
+      await settleViews(context, commitTimeOf(live));
     });
     await settleIndexes(context);
     await restoreBeforeUsers(context);
@@ -197,6 +199,11 @@ async function restore(context: SyncContext, live: LiveSync): Promise<void> {
     });
   }
   await restoreBesideUsers(context);
+}
+
+function commitTimeOf({ current: { commitTime } }: LiveSync): Timestamp {
+  if (commitTime === null) throw new Error('a commit without its time');
+  return commitTime;
 }
 
 /** What the source kept for a command at the commit's time is dropped there, unseen: nobody would drop it on the destination. */

@@ -17,7 +17,7 @@ import { SyncError } from '../../service/errors.ts';
 import type { CatalogTime, SyncRecord, TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { createCollections, dropNamespaces } from './create-collections.ts';
-import { createView } from './destination-catalog.ts';
+import { createView } from './destination-views.ts';
 import { readShardKeys, wantedShardKey } from './wanted-shard-key.ts';
 
 /** Collections that are read together, and how many of their commands are under way. */

@@ -53,21 +53,6 @@ function oldIdIndex(indexes: readonly IndexSpec[]): { readonly idIndex?: IndexSp
   return idIndex === undefined ? {} : { idIndex };
 }
 
-/** Creates a view on the destination, replacing one that differs. */
-export async function createView(
-  context: Destination,
-  namespace: Namespace,
-  options: Document,
-): Promise<void> {
-  try {
-    await runCreate(context, namespace, options);
-  } catch (error) {
-    if (codeOf(error) !== serverCode.namespaceExists) throw error;
-    await dropNamespace(context, namespace);
-    await runCreate(context, namespace, options);
-  }
-}
-
 /** Changes the destination's catalog, acknowledged by a majority. It takes as long as it takes. */
 async function runChange(
   { destination, signal, requireLease }: Changing,
@@ -80,7 +65,8 @@ async function runChange(
   await runCommand(destination.decoded.db(db), command, { signal, deadlineMs: 'none' });
 }
 
-async function runCreate(
+/** Creates a collection or view of these options. */
+export async function runCreate(
   context: Destination,
   { db, coll }: Namespace,
   options: Document,

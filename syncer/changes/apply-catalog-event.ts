@@ -86,7 +86,7 @@ async function applyCreate(context: SyncContext, event: CatalogEvent, uuid: UUID
   if (isTemporary(event.namespace, options) || !(await context.filter.selects(event.namespace)))
     return;
   // Dropped again before what stands there now was read or came: the events of this one are to be passed over.
-  if (isTakenSince(context, event, event.namespace)) return;
+  if (await isTakenSince(context, event, event.namespace)) return;
   const { namespace } = event;
   const tracked: TrackedCollection = {
     uuid,
@@ -165,7 +165,7 @@ async function applyRename(
     await dropTracked(context, tracked);
     return;
   }
-  if (isTakenSince(context, event, to)) {
+  if (await isTakenSince(context, event, to)) {
     // It was dropped meanwhile, or has yet another name: it is taken up again by that event, then.
     await dropTracked(context, tracked);
     return;
@@ -195,17 +195,25 @@ async function applyRename(
 
 /**
  * True where something stands under a name that an event gives to a collection: on the source nothing stood there then,
- * so that it came later. The catalog was read after the event, or events are repeated.
+ * so that it came later. The catalog was read after the event, or events are repeated. A view that stood there before is
+ * dropped: not all drops of views are told of (see settleViews).
  * @throws SyncError InternalError when it stood there before; ChangeNotSupported when a sharded source has moved it.
  */
-function isTakenSince(
-  { catalog, sourceShards }: SyncContext,
+async function isTakenSince(
+  context: SyncContext,
   event: CatalogEvent,
   name: Namespace,
-): boolean {
-  const since = catalog.collectionAt(name)?.namedBy ?? catalog.view(name)?.specifiedBy;
+): Promise<boolean> {
+  const { catalog, sourceShards } = context;
+  const view = catalog.view(name);
+  const since = catalog.collectionAt(name)?.namedBy ?? view?.specifiedBy;
   if (since === undefined) return false;
   if (isAtMost(event.time, since)) return true;
+  if (view) {
+    await dropNamespace(context, name);
+    await catalog.removeView(name);
+    return false;
+  }
   // Its collections are made again on another shard, and their documents do not show.
   if (event.operation === 'create' && sourceShards.length > 0) {
     throw new SyncError(
@@ -265,7 +273,7 @@ async function adopt(
     return tracked;
   });
   // Gone by now, or with yet another name.
-  if (!read || isTakenSince(context, event, to)) return;
+  if (!read || (await isTakenSince(context, event, to))) return;
   const tracked = { ...read, namespace: to, namedAt: event.time, replacedUuid };
   await context.catalog.put(tracked);
   const created = await createCollection(context, tracked);

@@ -1,16 +1,26 @@
 import { isAtMost } from '../../mongo/cluster-time.ts';
-import { listNamespaces } from '../../mongo/catalog.ts';
+import { listNamed, type NamespaceInfo } from '../../mongo/catalog.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { SyncError } from '../../service/errors.ts';
 import { timeSeriesError } from '../catalog/build-catalog.ts';
-import { createView, dropNamespace, modifyCollection } from '../catalog/destination-catalog.ts';
+import { dropNamespace } from '../catalog/destination-catalog.ts';
+import {
+  createView,
+  isRefusedForOthers,
+  isViewRefused,
+  modifyView,
+} from '../catalog/destination-views.ts';
 import type { SyncContext } from '../sync-context.ts';
 import type { CatalogEvent } from './change-event.ts';
 
 /**
  * Applies the creation, change or drop of a view: the events without a collection's UUID.
+ *
+ * The destination may refuse one that is applied over a later catalog: other views of the source stand there that came
+ * after it. It is left out, and what the source has at the commit is put then (settleViews).
  * @throws SyncError TimeSeriesNotSupported: a time-series collection shows as a view on its buckets. Once it is dropped on
- * the source, its events are passed over.
+ * the source, its events are passed over. ViewRefused where the destination refuses it in itself, until it is dropped on
+ * the source.
  */
 export async function applyViewEvent(context: SyncContext, event: CatalogEvent): Promise<void> {
   const { namespace, operation, description, time } = event;
@@ -20,13 +30,16 @@ export async function applyViewEvent(context: SyncContext, event: CatalogEvent):
   switch (operation) {
     case 'create': {
       if (description['viewOn'] === `system.buckets.${namespace.coll}`) {
-        if (await isTimeSeries(context, namespace)) throw timeSeriesError(namespace);
+        if ((await findNow(context, namespace))?.kind === 'timeseries')
+          throw timeSeriesError(namespace);
         // It is gone by now, so that there is nothing to lose.
         return;
       }
       // A collection stands there in the catalog, which is later: the view is gone again by then.
       if (context.catalog.collectionAt(namespace)) return;
-      await createView(context, namespace, description);
+      await unlessLeftOut(context, namespace, async () => {
+        await createView(context, namespace, description);
+      });
       await context.catalog.putView({
         namespace,
         options: description,
@@ -37,7 +50,9 @@ export async function applyViewEvent(context: SyncContext, event: CatalogEvent):
     }
     case 'modify':
       if (!view) return;
-      await modifyCollection(context, namespace, description);
+      await unlessLeftOut(context, namespace, async () => {
+        await modifyView(context, namespace, description);
+      });
       await context.catalog.putView({
         ...view,
         options: { ...view.options, ...description },
@@ -58,10 +73,27 @@ export async function applyViewEvent(context: SyncContext, event: CatalogEvent):
   }
 }
 
-async function isTimeSeries(
+/** Puts a view, unless the destination refuses it for a reason that may pass with later events. */
+async function unlessLeftOut(
+  context: SyncContext,
+  namespace: Namespace,
+  put: () => Promise<void>,
+): Promise<void> {
+  try {
+    await put();
+  } catch (error) {
+    if (!isViewRefused(error)) throw error;
+    if (!isRefusedForOthers(error) && (await findNow(context, namespace))?.kind === 'view')
+      throw error;
+    context.logger.debug({ reason: error.message }, 'view is left to the commit');
+  }
+}
+
+/** What the source has at a name by now. */
+async function findNow(
   { source, signal }: SyncContext,
   { db, coll }: Namespace,
-): Promise<boolean> {
-  const [now] = await listNamespaces(source, db, signal, { name: coll });
-  return now?.kind === 'timeseries';
+): Promise<NamespaceInfo | undefined> {
+  const [now] = await listNamed(source, db, [coll], signal);
+  return now;
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Db } from 'mongodb';
+import type { Db, Document } from 'mongodb';
 import { findDifferences, type Difference } from '../../ground/compare.ts';
 import { fill, withIndexes } from './catalog-change-cases.ts';
 import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
@@ -13,6 +13,14 @@ interface ReadingCase {
 
 const createView = async (db: Db, view: string): Promise<void> => {
   await db.command({ create: view, viewOn: 'rows', pipeline: [{ $match: { n: 1 } }] });
+};
+
+const viewOn = async (db: Db, view: string, on: string, options: Document = {}): Promise<void> => {
+  await db.command({ create: view, viewOn: on, pipeline: [], ...options });
+};
+
+const putOn = async (db: Db, view: string, on: string): Promise<void> => {
+  await db.command({ collMod: view, viewOn: on, pipeline: [] });
 };
 
 const withOne = async (db: Db, name: string): Promise<void> => {
@@ -35,6 +43,32 @@ const cases: Readonly<Record<string, ReadingCase>> = {
       await db.dropCollection(name);
       await createView(db, name);
       await db.command({ collMod: name, viewOn: 'others', pipeline: [] });
+    },
+  },
+  'a view that was dropped before another came that would make a circle with it': {
+    change: async (db, name) => {
+      await viewOn(db, `${name}_a`, `${name}_b`);
+      await db.dropCollection(`${name}_a`);
+      await viewOn(db, `${name}_b`, `${name}_a`);
+    },
+  },
+  'a view that was dropped before what it is on became a view of another collation': {
+    change: async (db, name) => {
+      await viewOn(db, `${name}_a`, `${name}_b`);
+      await db.dropCollection(`${name}_a`);
+      await viewOn(db, `${name}_b`, 'rows', { collation: { locale: 'fr' } });
+    },
+  },
+  'views that were on each other, one after the other': {
+    before: async (db, name) => {
+      for (const view of ['a', 'b', 'c']) await viewOn(db, `${name}_${view}`, 'rows');
+    },
+    change: async (db, name) => {
+      await putOn(db, `${name}_b`, 'others');
+      await putOn(db, `${name}_a`, `${name}_b`);
+      await putOn(db, `${name}_b`, `${name}_c`);
+      await putOn(db, `${name}_a`, 'rows');
+      await putOn(db, `${name}_c`, `${name}_a`);
     },
   },
   'a view, and a collection in its place': {
