@@ -5,6 +5,12 @@ import { decodeIndexSpec, encodeSpec } from './specification.ts';
 
 describe('replicatedIndex', () => {
   const base = { v: new Int32(2), key: { a: new Int32(1) }, name: 'a_1' };
+  const compoundWildcard = {
+    v: new Int32(2),
+    key: { a: new Int32(1), 'b.$**': new Int32(1) },
+    name: 'a_1_b.$**_1',
+    wildcardProjection: { 'b.c': new Int32(0), _id: new Int32(1) },
+  };
   const cases: [string, object, object][] = [
     ['an ordinary index', base, base],
     ['unique', { ...base, unique: true }, base],
@@ -32,6 +38,8 @@ describe('replicatedIndex', () => {
         storageEngine: {},
       },
     ],
+    ['compound wildcard (7.0)', compoundWildcard, compoundWildcard],
+    ['compound wildcard (7.0), hidden', { ...compoundWildcard, hidden: true }, compoundWildcard],
     ['_id', { v: 2, key: { _id: 1 }, name: '_id_' }, { v: 2, key: { _id: 1 }, name: '_id_' }],
     [
       'clustered',

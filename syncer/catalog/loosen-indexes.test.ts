@@ -10,6 +10,7 @@ describe('canRefuse', () => {
     [{ a: -1 }, false],
     [{ '$**': 1 }, false],
     [{ a: 1, b: 1 }, true],
+    [{ a: 1, 'b.$**': 1 }, true],
     [{ a: 'hashed' }, true],
     [{ a: '2dsphere' }, true],
     [{ _fts: 'text', _ftsx: 1 }, true],

@@ -14,6 +14,11 @@ describe('planIndexes', () => {
   const cases: [string, object, object[]][] = [
     ['an ordinary index', {}, []],
     [
+      'a compound wildcard index (7.0)',
+      { key: { a: 1, 'b.$**': 1 }, wildcardProjection: { 'b.c': 0, _id: 1 } },
+      [],
+    ],
+    [
       'a unique index',
       { unique: true },
       [
