@@ -96,6 +96,10 @@ export async function runSync(
                 appliedTime !== null && commitTime !== null && isAtMost(commitTime, appliedTime),
             ),
           run: async () => {
+            // As long as the source is needed anyway.
+            await retryingWrites(context, 'commit', async () => {
+              await settleViews(context, commitTimeOf(live));
+            });
             await advance({ phase: 'restoring' });
           },
         });
@@ -185,7 +189,6 @@ async function restore(context: SyncContext, live: LiveSync): Promise<void> {
     await retryingWrites(context, 'restore', async () => {
       await settleShardKeys(context);
       await dropKeptForCommands(context);
-      await settleViews(context, commitTimeOf(live));
     });
     await settleIndexes(context);
     await restoreBeforeUsers(context);
