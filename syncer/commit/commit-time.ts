@@ -18,7 +18,8 @@ export async function awaitCommitTime(
   signal: AbortSignal,
 ): Promise<Timestamp | null> {
   for (;;) {
-    const commitTime = await retrying(context, 'commit', async () => await live.findCommitTime());
+    const working = { ...context, signal };
+    const commitTime = await retrying(working, 'commit', async () => await live.findCommitTime());
     if (commitTime !== 'awaited') return commitTime;
     await sleep(waitMs, signal);
   }

@@ -152,12 +152,14 @@ export const indexChanges: Readonly<Record<string, CatalogChange>> = {
     },
     change: async (db) => {
       await db.command({ dropIndexes: 'a', index: '*' });
-      await db.collection('a').insertMany([
-        { x: [1], y: [2], place: 'nowhere', h: [1] },
-        { list: [{ '0': 1 }] },
-        { c: new BSONSymbol('c') },
-        { d: Decimal128.fromString('1.10') },
-      ]);
+      await db
+        .collection('a')
+        .insertMany([
+          { x: [1], y: [2], place: 'nowhere', h: [1] },
+          { list: [{ '0': 1 }] },
+          { c: new BSONSymbol('c') },
+          { d: Decimal128.fromString('1.10') },
+        ]);
       await dropIndexes(db, 'collated', 'own');
       await db.collection('collated').insertOne({ c: new BSONSymbol('c') });
       await db.collection('a').deleteOne({ place: 'nowhere' });
