@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Timestamp } from 'mongodb';
 import type { Topologies } from './clusters.ts';
 import { newRecord } from './commands/new-record.ts';
 import { LiveSync, type RecordStore } from './live-sync.ts';
@@ -99,6 +100,36 @@ describe('LiveSync', () => {
     await received;
     assert.equal(live.current.state, 'COMMITTING');
     assert.deepEqual(live.current.warnings, ['something']);
+  });
+
+  it('keeps what it has read last, whatever is answered first', async () => {
+    const memory = new Memory();
+    const live = liveOn(memory);
+    const held = Promise.withResolvers<undefined>();
+    let isHeld = false;
+    memory.before = async (call) => {
+      if (call !== 'readSync' || isHeld) return;
+      isHeld = true;
+      await held.promise;
+    };
+    const early = live.refresh();
+    memory.record = { ...memory.record, phase: 'restoring' };
+    await live.refresh();
+    held.resolve(undefined);
+    await early;
+    assert.equal(live.current.phase, 'restoring');
+  });
+
+  it('knows a commit time, or that it is about to be, from when it is given the commit', async () => {
+    const memory = new Memory();
+    const live = liveOn(memory);
+    memory.record = { ...memory.record, isFixingCommitTime: true };
+    assert.equal(await live.findCommitTime(), null, 'not given: it is not asked for');
+    await live.receiving('commit', { state: 'COMMITTING' })();
+    assert.equal(await live.findCommitTime(), 'awaited');
+    const commitTime = new Timestamp({ t: 5, i: 1 });
+    memory.record = { ...memory.record, commitTime };
+    assert.deepEqual(await live.findCommitTime(), commitTime);
   });
 
   it('gives a command once where its answer is lost, and others have read the record meanwhile', async () => {
