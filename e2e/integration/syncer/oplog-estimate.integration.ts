@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../../ground/until.ts';
+import { useClusterPair } from './cluster-pair.ts';
+
+const megabyte = 1024 * 1024;
+const oplogMegabytes = 32;
+/** The server (6.0.5) truncates an oplog by so much at a time. */
+const stepMegabytes = 16;
+/** One reading of the oplog in two seconds, whole seconds, and a checkpoint in one. */
+const toleranceSeconds = 5;
+
+describe('estimatedOplogTimeRemainingSeconds', () => {
+  const pair = useClusterPair({ oplogSizeMB: oplogMegabytes, args: ['--syncdelay', '1'] });
+
+  it('of a paused sync comes true, and a warning is there all the time before', async () => {
+    const items = pair.source.client.db('shop').collection('items');
+    await items.insertOne({});
+    await using syncer = await pair.syncing();
+    assert.equal((await syncer.post('pause', {})).status, 200);
+    const startedAt = performance.now();
+    const secondsNow = (): number => (performance.now() - startedAt) / 1000;
+    const stop = new AbortController();
+    let written = 0;
+    const writing = (async () => {
+      while (!stop.signal.aborted) {
+        await items.insertOne({ text: 'x'.repeat(150_000) });
+        written += 150_000;
+        await sleep(100, undefined, { signal: stop.signal }).catch(() => undefined);
+      }
+    })();
+    const samples: { readonly at: number; readonly left: number; readonly isWarned: boolean }[] =
+      [];
+    let lostAt = 0;
+    try {
+      await syncer.waitFor(({ estimatedOplogTimeRemainingSeconds: left, warnings }) => {
+        if (left === null) return false;
+        lostAt = secondsNow();
+        if (left === 0) return true;
+        const isWarned = warnings?.some((text) =>
+          text.startsWith('the oplog of cluster0 runs short'),
+        );
+        samples.push({ at: secondsNow(), left, isWarned: isWarned ?? false });
+        return false;
+      });
+    } finally {
+      stop.abort();
+      await writing;
+    }
+    const stepSeconds = (stepMegabytes * megabyte * lostAt) / written;
+    for (const { at, left, isWarned } of samples) {
+      const truth = lostAt - at;
+      const text = `${left} s estimated, ${truth} s in truth, truncated every ${stepSeconds} s`;
+      assert.ok(left <= truth + toleranceSeconds, text);
+      assert.ok(truth <= left + stepSeconds + toleranceSeconds, text);
+      assert.ok(isWarned, text);
+    }
+    assert.ok(new Set(samples.map(({ left }) => left)).size > 3, 'it is seen to fall');
+    assert.equal((await syncer.post('resume', {})).status, 200);
+    await until('the failure', async () =>
+      String((await syncer.getProgress()).body['error']).startsWith('OplogRolledOver: '),
+    );
+  });
+});
