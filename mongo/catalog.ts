@@ -3,7 +3,7 @@ import { messageOf, SyncError } from '../service/errors.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import { runCommand } from './run-command.ts';
 import { isInternalDatabase, isSystemCollection, type Namespace } from './namespace.ts';
-import { elementsOf, stringValue, valueBytes, type RawDocument } from './raw-bson.ts';
+import { elementsOf, isOddString, stringValue, valueBytes, type RawDocument } from './raw-bson.ts';
 import { decodeElement } from './raw-value.ts';
 import { RawCursor } from './raw-cursor.ts';
 import { codeOf, isCursorLost, serverCode } from './server-errors.ts';
@@ -32,10 +32,16 @@ export interface TimeSeriesInfo {
   readonly namespace: Namespace;
 }
 
+/** A collection or view whose name is not UTF-8: what it is called here is only like it, and leads nowhere. */
+export interface OddlyNamedInfo {
+  readonly kind: 'oddlyNamed';
+  readonly namespace: Namespace;
+}
+
 /** Entries of a listing for each round trip: a longer one is taken apart piece by piece, with other work in between. */
 const listingBatch = 100;
 
-export type NamespaceInfo = CollectionInfo | ViewInfo | TimeSeriesInfo;
+export type NamespaceInfo = CollectionInfo | ViewInfo | TimeSeriesInfo | OddlyNamedInfo;
 
 /** Names of all databases that hold user data, in alphabetical order. */
 export async function listUserDatabases(
@@ -90,6 +96,7 @@ async function list<T>(
 
 function namespaceInfo(db: string, entry: RawDocument): NamespaceInfo {
   let coll = '';
+  let isOddlyNamed = false;
   let type = '';
   let options: Document = {};
   let uuid: UUID | undefined;
@@ -97,6 +104,7 @@ function namespaceInfo(db: string, entry: RawDocument): NamespaceInfo {
     switch (element.name) {
       case 'name':
         coll = stringValue(element);
+        isOddlyNamed = isOddString(element);
         break;
       case 'type':
         type = stringValue(element);
@@ -111,6 +119,7 @@ function namespaceInfo(db: string, entry: RawDocument): NamespaceInfo {
     }
   }
   const namespace = { db, coll };
+  if (isOddlyNamed) return { kind: 'oddlyNamed', namespace };
   if (type === 'view') return { kind: 'view', namespace, options };
   if (type === 'timeseries') return { kind: 'timeseries', namespace };
   if (uuid === undefined) throw new Error(`listCollections shows ${coll} without a UUID`);
@@ -166,15 +175,18 @@ export async function findInDatabase(
 /**
  * All finished indexes of a collection, `_id` included; undefined when no collection is there. An index that is
  * being built is left out: a change event tells when it is finished.
+ * @throws SyncError NameNotSupported for an index whose name is not UTF-8.
  */
 export async function listIndexes(
   cluster: ClusterClient,
-  { db, coll }: Namespace,
+  namespace: Namespace,
   signal: AbortSignal,
 ): Promise<IndexSpec[] | undefined> {
   try {
-    const command = { listIndexes: coll, includeBuildUUIDs: true };
-    return await list(cluster, db, command, signal, finishedIndex);
+    const command = { listIndexes: namespace.coll, includeBuildUUIDs: true };
+    return await list(cluster, namespace.db, command, signal, (entry) =>
+      finishedIndex(entry, namespace),
+    );
   } catch (error) {
     if (isNoCollection(error)) return undefined;
     throw error;
@@ -188,9 +200,9 @@ export function isNoCollection(error: unknown): boolean {
 }
 
 /** The specification of an index: of one that is being built it is a field of its own, beside a `buildUUID`. */
-function finishedIndex(entry: RawDocument): IndexSpec[] {
+function finishedIndex(entry: RawDocument, namespace: Namespace): IndexSpec[] {
   const elements = elementsOf(entry);
   if (elements.some(({ name }) => name === 'buildUUID')) return [];
   const spec = elements.find(({ name }) => name === 'spec');
-  return [decodeIndexSpec(spec === undefined ? entry : valueBytes(spec))];
+  return [decodeIndexSpec(spec === undefined ? entry : valueBytes(spec), namespace)];
 }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { BSON } from 'mongodb';
 
 /** BSON type bytes used here. Source: bsonspec.org. */
@@ -103,6 +104,11 @@ export function forEachDocument(
 export function stringValue(element: RawElement): string {
   // int32 length, the text, a zero byte
   return utf8(element.bytes, element.offset + 4, element.length - 5);
+}
+
+/** True for a string value that no JavaScript string can hold. The server takes any bytes (6.0.5). */
+export function isOddString({ type, bytes, offset, length }: RawElement): boolean {
+  return type === bsonType.string && !isUtf8(bytes.subarray(offset + 4, offset + length - 1));
 }
 
 /** The `_id` element of a raw document. Every stored document has one, mostly as its first element. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { BSON, Int32 } from 'mongodb';
-import { elementsOf, RawWriter, type RawDocument } from './raw-bson.ts';
+import { bsonType, elementsOf, RawWriter, type RawDocument } from './raw-bson.ts';
 import { RawValue } from './raw-value.ts';
 import { decodeIndexSpec, decodeSpec, encodeSpec, isSameSpec } from './specification.ts';
 
@@ -65,6 +65,19 @@ describe('specifications', () => {
       partialFilterExpression: { a: { $gt: /^x/i }, $and: [{ 3: 1, 2: { 1: [1] } }] },
     });
     assert.equal(hex(encodeSpec(decodeIndexSpec(spec))), hex(spec));
+  });
+
+  it('keep strings that are not UTF-8 as bytes, and take no name that is none', () => {
+    const text = Buffer.from([2, 0, 0, 0, 0xff, 0]);
+    const odd = { type: bsonType.string, bytes: text, offset: 0, length: text.length };
+    const key = BSON.serialize({ a: 1 });
+    const spec = new RawWriter().document('key', key).string('name', 'a').value('x', odd).finish();
+    assert.equal(hex(encodeSpec(decodeIndexSpec(spec))), hex(spec));
+    const named = new RawWriter().document('key', key).value('name', odd).finish();
+    assert.throws(() => decodeIndexSpec(named, { db: 'shop', coll: 'items' }), {
+      name: 'NameNotSupported',
+      message: 'not UTF-8 is the name of the index \u{fffd} of shop.items',
+    });
   });
 
   it('do not hold the bytes that they were read from', () => {

@@ -1,5 +1,14 @@
 import { BSON, type Document } from 'mongodb';
-import { bsonType, elementsOf, valueBytes, type RawDocument, type RawElement } from './raw-bson.ts';
+import { SyncError } from '../service/errors.ts';
+import { namespaceText, type Namespace } from './namespace.ts';
+import {
+  bsonType,
+  elementsOf,
+  isOddString,
+  valueBytes,
+  type RawDocument,
+  type RawElement,
+} from './raw-bson.ts';
 import { decodeElement, RawValue } from './raw-value.ts';
 
 /** The specification of an index as listIndexes shows it: `v`, `key`, `name` and its options. */
@@ -10,13 +19,15 @@ export interface IndexSpec extends Document {
 
 /**
  * Reads options of a collection or an index. The fields right at the top are decoded, with their BSON types; documents and
- * arrays in them (keys, validators, pipelines, ...) stay bytes, so that another server gets them exactly as they were.
+ * arrays in them (keys, validators, pipelines, ...) stay bytes, so that another server gets them exactly as they were, and
+ * so do strings that are not UTF-8.
  */
 export function decodeSpec(bytes: RawDocument): Document {
   const spec: Document = {};
   for (const element of elementsOf(bytes)) {
     const isNested = element.type === bsonType.document || element.type === bsonType.array;
-    spec[element.name] = isNested ? ownValue(element) : decodeElement(element);
+    spec[element.name] =
+      isNested || isOddString(element) ? ownValue(element) : decodeElement(element);
   }
   return spec;
 }
@@ -27,12 +38,25 @@ function ownValue(element: RawElement): RawValue {
   return new RawValue(element.name, { ...element, bytes, offset: 0, length: bytes.length });
 }
 
-/** Reads the specification of an index. */
-export function decodeIndexSpec(bytes: RawDocument): IndexSpec {
+/**
+ * Reads the specification of an index.
+ * @param namespace - of its collection, for the error.
+ * @throws SyncError NameNotSupported for a name that is not UTF-8.
+ */
+export function decodeIndexSpec(bytes: RawDocument, namespace?: Namespace): IndexSpec {
   const spec = decodeSpec(bytes);
-  const { key } = spec as { key?: unknown };
+  const { key, name } = spec as { key?: unknown; name?: unknown };
   if (!(key instanceof RawValue)) throw new Error('the specification of an index without a key');
+  if (name instanceof RawValue) {
+    const of = namespace ? ` of ${namespaceText(namespace)}` : '';
+    throw oddNameError(`the index ${String(name.decode())}${of}`);
+  }
   return { ...spec, name: String(spec['name']), key };
+}
+
+/** The error for names that are not UTF-8. @param what - has them. */
+export function oddNameError(what: string): SyncError {
+  return new SyncError('NameNotSupported', `not UTF-8 is the name of ${what}`);
 }
 
 /** The bytes of options, or of an index's specification. */

@@ -104,6 +104,11 @@ export const errorTable = {
     ...configuration,
     action: 'Exclude the time-series collections that the description names.',
   },
+  NameNotSupported: {
+    ...configuration,
+    action:
+      'Exclude what the description names, or give it another name: no tool that takes names as text can reach it.',
+  },
   InvalidNamespaceFilter: {
     ...configuration,
     action: 'Correct the filter entry that the description names.',

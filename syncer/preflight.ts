@@ -4,6 +4,7 @@ import { runCommand } from '../mongo/run-command.ts';
 import { listNamespaces, listUserDatabases, type NamespaceInfo } from '../mongo/catalog.ts';
 import type { NamespaceFilter } from '../mongo/namespace-filter.ts';
 import { namespaceText } from '../mongo/namespace.ts';
+import { oddNameError } from '../mongo/specification.ts';
 import { codeOf } from '../mongo/server-errors.ts';
 import { majorVersion, type Topology } from '../mongo/topology.ts';
 import { messageOf, SyncError } from '../service/errors.ts';
@@ -54,6 +55,8 @@ export async function checkClusters(subject: PreflightSubject): Promise<void> {
       `the source has time-series collections: ${namesOf(timeSeries)}`,
     );
   }
+  const oddlyNamed = selected.filter(({ kind }) => kind === 'oddlyNamed');
+  if (oddlyNamed.length > 0) throw oddNameError(namesOf(oddlyNamed));
   if (options.sharding) await checkSharding(source, options.sharding, selected, signal);
   const occupied = await selectedNamespaces(destination, subject);
   if (occupied.length > 0) {

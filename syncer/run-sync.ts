@@ -5,6 +5,7 @@ import { createCollection } from './catalog/create-collections.ts';
 import { dropNamespace } from './catalog/destination-catalog.ts';
 import { followChanges } from './changes/follow-changes.ts';
 import type { StreamStart } from './changes/change-reader.ts';
+import { refuseOddNames } from './commit/refuse-odd-names.ts';
 import { settleIndexes } from './commit/settle-indexes.ts';
 import { awaitCommitTime } from './commit/commit-time.ts';
 import { settleShardKeys } from './commit/settle-shard-keys.ts';
@@ -98,6 +99,7 @@ export async function runSync(
           run: async () => {
             // As long as the source is needed anyway.
             await retryingWrites(context, 'commit', async () => {
+              await refuseOddNames(context);
               await settleViews(context, commitTimeOf(live));
             });
             await advance({ phase: 'restoring' });

@@ -70,7 +70,7 @@ async function readEntry(db: Db, collection: string, info: Fields): Promise<Cata
 async function unevenIndexes(db: Db, collection: string): Promise<ReadonlySet<unknown>> {
   const rows: Document[] = await db
     .collection(collection)
-    .aggregate([{ $indexStats: {} }])
+    .aggregate([{ $indexStats: {} }], { enableUtf8Validation: false })
     .toArray();
   const shards = new Set(rows.map(({ shard }) => String(shard)));
   const names = rows.map(({ name }) => String(name));
@@ -95,7 +95,11 @@ async function list(db: Db, command: Document): Promise<readonly Buffer[]> {
 
 function fieldsOf(document: Buffer | undefined): Fields {
   if (document === undefined) return new Map();
-  const decoded = BSON.deserialize(document, { promoteValues: false, bsonRegExp: true });
+  const decoded = BSON.deserialize(document, {
+    promoteValues: false,
+    bsonRegExp: true,
+    validation: { utf8: false },
+  });
   const fields = new Map<string, Field>();
   for (const element of BSON.onDemand.parseToElements(document)) {
     const [, nameOffset, nameLength, offset, length] = element;
@@ -119,6 +123,8 @@ function canonicalText(fields: Fields): string {
 }
 
 function valueText(value: unknown, bytes: Buffer): string {
+  // Not UTF-8, perhaps: the text does not show it.
+  if (typeof value === 'string' && value.includes('\u{fffd}')) return bytes.toString('hex');
   const isNumber =
     value instanceof BSON.Int32 || value instanceof BSON.Long || value instanceof BSON.Double;
   const text = EJSON.stringify(value, { relaxed: isNumber });

@@ -12,6 +12,7 @@ import { runCommand } from '../../mongo/run-command.ts';
 import { latestWriteTime, majorityTime } from '../../mongo/cluster-time.ts';
 import { underOnePrimary } from '../../mongo/one-primary.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { oddNameError } from '../../mongo/specification.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { CatalogTime, SyncRecord, TrackedCollection } from '../state/records.ts';
@@ -103,6 +104,8 @@ async function trackDatabase(
       case 'timeseries':
         // Preflight refused these: it was created since then.
         throw timeSeriesError(info.namespace);
+      case 'oddlyNamed':
+        throw oddNameError(namespaceText(info.namespace));
     }
   }
   const tracked: TrackedCollection[] = [];
@@ -140,10 +143,11 @@ export async function trackCollections(
   );
   await forEachConcurrently(infos, readSideBySide, async (info) => {
     const { namespace, uuid, options } = info;
-    const [indexes, statistics] = await Promise.all([
-      listIndexes(source, namespace, signal),
-      statisticsOf(source, namespace, signal),
-    ]);
+    const reading = statisticsOf(source, namespace, signal);
+    // An index whose name is not UTF-8 is in both: here it has a name.
+    reading.catch(() => undefined);
+    const indexes = await listIndexes(source, namespace, signal);
+    const statistics = await reading;
     if (!indexes || !statistics) return;
     found.push({
       uuid,

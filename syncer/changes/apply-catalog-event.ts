@@ -3,31 +3,35 @@ import { findCollection } from '../../mongo/catalog.ts';
 import { isAtMost, majorityTime } from '../../mongo/cluster-time.ts';
 import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { underOnePrimary } from '../../mongo/one-primary.ts';
-import { arrayDocuments } from '../../mongo/raw-bson.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
-import { shardKeyFrom, shardKeyIndexName } from '../../mongo/shard-key.ts';
-import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
+import { shardKeyFrom } from '../../mongo/shard-key.ts';
+import { decodeIndexSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
 import { trackCollections } from '../catalog/build-catalog.ts';
 import { requestedShardKey } from '../api/sharding-options.ts';
 import { wantedShardKey } from '../catalog/wanted-shard-key.ts';
 import { createCollection } from '../catalog/create-collections.ts';
-import { checkUniqueIndexes } from '../catalog/shard-key-conflicts.ts';
-import { dropIndexOf, shardCollection } from '../catalog/shard-collection.ts';
-import { createIndexes, dropNamespace, renameCollection } from '../catalog/destination-catalog.ts';
+import { shardCollection } from '../catalog/shard-collection.ts';
+import { dropNamespace, renameCollection } from '../catalog/destination-catalog.ts';
 import { copyCollection } from '../copy/initial-copy.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
+import { applyCreateIndexes, applyDropIndexes } from './apply-index-event.ts';
 import { applyModify } from './apply-modify.ts';
 import type { CatalogEvent } from './change-event.ts';
 import { applyViewEvent } from './apply-view-event.ts';
+import { isOfOddName } from './odd-names.ts';
 
 /**
  * Applies a change of the source's catalog to the destination. All changes before it have been applied. May be
  * repeated, over any later state of the catalog: what the state has in it already is left out.
- * @throws SyncError ChangeNotSupported for a change that cannot be followed.
+ * @throws SyncError ChangeNotSupported for a change that cannot be followed; NameNotSupported.
  */
 export async function applyCatalogEvent(context: SyncContext, event: CatalogEvent): Promise<void> {
+  if (!(await isOfOddName(context, event))) await apply(context, event);
+}
+
+async function apply(context: SyncContext, event: CatalogEvent): Promise<void> {
   if (event.operation === 'dropDatabase') {
     await applyDropDatabase(context, event);
     return;
@@ -295,38 +299,4 @@ async function applyDropDatabase(
     await dropNamespace(context, view.namespace);
     await context.catalog.removeView(view.namespace);
   }
-}
-
-async function applyCreateIndexes(
-  context: SyncContext,
-  event: CatalogEvent,
-  tracked: TrackedCollection,
-): Promise<void> {
-  const created = indexesOf(event).filter(({ name }) => name !== shardKeyIndexName);
-  if (tracked.shardKey) checkUniqueIndexes(tracked.namespace, created, tracked.shardKey);
-  const names = new Set(created.map(({ name }) => name));
-  await createIndexes(context, tracked.namespace, created);
-  const indexes = [...tracked.indexes.filter(({ name }) => !names.has(name)), ...created];
-  await context.catalog.put({ ...tracked, indexes, specifiedAt: event.time });
-}
-
-async function applyDropIndexes(
-  context: SyncContext,
-  event: CatalogEvent,
-  tracked: TrackedCollection,
-): Promise<void> {
-  const names = new Set(indexesOf(event).map(({ name }) => name));
-  // The one of the sync that is reversed: the destination may need its own.
-  if (!tracked.indexes.some(({ name }) => name === shardKeyIndexName))
-    names.delete(shardKeyIndexName);
-  for (const name of names) await dropIndexOf(context, tracked, name);
-  const indexes = tracked.indexes.filter(({ name }) => !names.has(name));
-  await context.catalog.put({ ...tracked, indexes, specifiedAt: event.time });
-}
-
-function indexesOf({ description }: CatalogEvent): IndexSpec[] {
-  const indexes: unknown = description['indexes'];
-  return indexes instanceof RawValue
-    ? arrayDocuments({ bytes: indexes.bytes, offset: 0 }).map(decodeIndexSpec)
-    : [];
 }

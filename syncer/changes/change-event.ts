@@ -60,6 +60,8 @@ export interface CatalogEvent {
   readonly uuid: UUID | undefined;
   /** Where a rename leads. */
   readonly to: Namespace | undefined;
+  /** True where the name that a creation or a rename gives is not UTF-8: what it is called here is only like it. */
+  readonly givesOddName: boolean;
   /** What the event says of the operation (options, indexes, ...), as decodeSpec reads it. */
   readonly description: Document;
 }
@@ -115,20 +117,31 @@ export function parseChangeEvent(event: RawDocument): ChangeEvent {
 
 function parseCatalogEvent(event: RawDocument): CatalogEvent {
   const decoded = decodeSpec(event);
-  const namespace = (value: unknown): Namespace => {
-    const { db = '', coll = '' } = decodedFields(value) as { db?: string; coll?: string };
-    return { db, coll };
-  };
   const uuid = decoded['collectionUUID'] as UUID | undefined;
   return {
     type: 'catalog',
     operation: String(decoded['operationType']),
     time: decoded['clusterTime'] as Timestamp,
-    namespace: namespace(decoded['ns']),
+    namespace: namespaceOf(decoded['ns']),
     uuid: uuid === undefined ? undefined : new UUID(uuid.buffer),
-    to: decoded['to'] === undefined ? undefined : namespace(decoded['to']),
+    to: decoded['to'] === undefined ? undefined : namespaceOf(decoded['to']),
+    givesOddName: isOdd(decoded['to'] ?? decoded['ns']),
     description: decodedFields(decoded['operationDescription']),
   };
+}
+
+function namespaceOf(value: unknown): Namespace {
+  const { db, coll } = decodedFields(value) as Readonly<Record<string, unknown>>;
+  return { db: textOf(db), coll: textOf(coll) };
+}
+
+function isOdd(namespace: unknown): boolean {
+  return Object.values(decodedFields(namespace)).some((name) => name instanceof RawValue);
+}
+
+function textOf(name: unknown): string {
+  const text = name instanceof RawValue ? name.decode() : name;
+  return typeof text === 'string' ? text : '';
 }
 
 function decodedFields(value: unknown): Document {

@@ -52,7 +52,7 @@ export function metadataDifferences(
 }
 
 function optionsOf({ info }: NamespaceState): Document {
-  return info.kind === 'timeseries' ? {} : info.options;
+  return info.kind === 'collection' || info.kind === 'view' ? info.options : {};
 }
 
 function optionDifference(

@@ -7,6 +7,7 @@ import {
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { isKeptForCommand, isTrue } from '../../mongo/replicated-form.ts';
+import { oddNameError } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
 
 /** What each side has under one name. */
@@ -90,6 +91,7 @@ async function selected(
         `${namespaceText(info.namespace)} is a time-series collection, which cannot be compared`,
       );
     }
+    if (info.kind === 'oddlyNamed') throw oddNameError(namespaceText(info.namespace));
     infos.push(info);
   }
   return infos;

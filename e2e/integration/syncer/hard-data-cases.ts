@@ -12,23 +12,22 @@ import {
   type Db,
   type Document,
 } from 'mongodb';
-import { elementsOf } from '../../../mongo/raw-bson.ts';
-import { RawValue } from '../../../mongo/raw-value.ts';
 import type { Row } from './every-id.ts';
 import type { RawFields } from './raw-documents.ts';
-import { deleteRaw, insertRaw, raw, RawDate, RawText, updateRaw } from './raw-documents.ts';
+import {
+  deleteRaw,
+  insertRaw,
+  raw,
+  RawDate,
+  RawText,
+  rawValue,
+  updateRaw,
+} from './raw-documents.ts';
 
 /** When it is written: before the sync, during the copy, or while change events are applied. */
 export type Phase = 0 | 1 | 2;
 
 export type HardCase = (db: Db, phase: Phase) => Promise<unknown>;
-
-/** A document to be sent in a command as it is. */
-function command(name: string, value: RawFields): RawValue {
-  const [element] = elementsOf(raw([name, value]).bytes);
-  if (element === undefined) throw new Error('an empty document');
-  return new RawValue(name, element);
-}
 
 const set = (fields: RawFields): RawFields => raw(['$set', fields]);
 
@@ -121,7 +120,7 @@ export const hardCases: Readonly<Record<string, HardCase>> = {
       [phase, document],
       [`${phase}`, plain],
     ] as const) {
-      const pipeline = [{ $replaceWith: { $literal: command('$literal', one) } }];
+      const pipeline = [{ $replaceWith: { $literal: rawValue('$literal', one) } }];
       const u = { q: { _id: id }, u: pipeline, upsert: true };
       await db.command({ update: 'rows', updates: [u] });
     }
@@ -137,18 +136,18 @@ export const hardCases: Readonly<Record<string, HardCase>> = {
     const name = `c${phase}`;
     const fields = raw(['2', 1], ['1', -1], ['b', 1], ['0', 1]);
     const validator = raw(['2', raw(['$gte', 0])], ['1', raw(['$type', 'number'])]);
-    await db.command({ create: name, validator: command('validator', validator) });
-    const key = command('key', fields);
-    const filter = command('partialFilterExpression', validator);
+    await db.command({ create: name, validator: rawValue('validator', validator) });
+    const key = rawValue('key', fields);
+    const filter = rawValue('partialFilterExpression', validator);
     await db.command({
       createIndexes: name,
       indexes: [{ key, name: 'odd', unique: true, partialFilterExpression: filter }],
     });
     const project = raw(['$project', raw(['2', 1], ['1', raw(['$literal', fields])])]);
-    const $project = command('$project', raw(['2', 1], ['1', raw(['$literal', project])]));
+    const $project = rawValue('$project', raw(['2', 1], ['1', raw(['$literal', project])]));
     await db.command({ create: `v${phase}`, viewOn: name, pipeline: [{ $project }] });
     if (phase === 0) return;
-    await db.command({ collMod: `c${phase - 1}`, validator: command('validator', fields) });
+    await db.command({ collMod: `c${phase - 1}`, validator: rawValue('validator', fields) });
     await db.command({ collMod: `v${phase - 1}`, viewOn: name, pipeline: [{ $project }] });
   },
   'every other option of a collection': async (db, phase) => {

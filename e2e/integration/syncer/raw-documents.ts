@@ -1,5 +1,7 @@
 import { BSON, type Db, type Document } from 'mongodb';
 import { documentSequence } from '../../../mongo/document-sequence.ts';
+import { elementsOf } from '../../../mongo/raw-bson.ts';
+import { RawValue } from '../../../mongo/raw-value.ts';
 
 /** A document as bytes: for what a driver cannot hold, such as duplicate fields or text that is not UTF-8. */
 export class RawFields {
@@ -55,6 +57,13 @@ function typeAndBytes(value: unknown): readonly [type: number, bytes: Buffer] {
   }
   const document = Buffer.from(BSON.serialize({ v: value }));
   return [document[4] ?? 0, document.subarray(7, -1)];
+}
+
+/** A value to be sent in a command as it is, under this name. */
+export function rawValue(name: string, value: RawFields | RawText): RawValue {
+  const [element] = elementsOf(raw([name, value]).bytes);
+  if (element === undefined) throw new Error('an empty document');
+  return new RawValue(name, element);
 }
 
 /** Inserts documents as they are. */
