@@ -20,6 +20,7 @@ import { applyCreateIndexes, applyDropIndexes } from './apply-index-event.ts';
 import { applyModify } from './apply-modify.ts';
 import type { CatalogEvent } from './change-event.ts';
 import { applyViewEvent } from './apply-view-event.ts';
+import { fateOf } from './event-fate.ts';
 import { isOfOddName } from './odd-names.ts';
 
 /**
@@ -28,7 +29,27 @@ import { isOfOddName } from './odd-names.ts';
  * @throws SyncError ChangeNotSupported for a change that cannot be followed; NameNotSupported.
  */
 export async function applyCatalogEvent(context: SyncContext, event: CatalogEvent): Promise<void> {
-  if (!(await isOfOddName(context, event))) await apply(context, event);
+  switch (fateOf(event.operation)) {
+    case 'applied':
+      if (!(await isOfOddName(context, event))) await apply(context, event);
+      return;
+    case 'passedOver':
+      return;
+    case 'refused':
+      await refuse(context, event);
+  }
+}
+
+async function refuse(
+  { catalog, filter }: SyncContext,
+  { operation, namespace, uuid }: CatalogEvent,
+): Promise<void> {
+  const tracked = uuid && catalog.collection(uuid.toHexString(false));
+  if (!tracked && !(await filter.selects(namespace))) return;
+  throw new SyncError(
+    'ChangeNotSupported',
+    `${operation} of ${namespaceText(namespace)} on the source cannot be followed`,
+  );
 }
 
 async function apply(context: SyncContext, event: CatalogEvent): Promise<void> {
@@ -62,13 +83,6 @@ async function apply(context: SyncContext, event: CatalogEvent): Promise<void> {
       return;
     case 'shardCollection':
       if (tracked?.shardKey === null) await applyShardCollection(context, event, tracked);
-      return;
-    default:
-      if (!tracked && !(await context.filter.selects(event.namespace))) return;
-      throw new SyncError(
-        'ChangeNotSupported',
-        `${event.operation} of ${namespaceText(event.namespace)} on the source cannot be followed`,
-      );
   }
 }
 

@@ -168,6 +168,8 @@ async function openStream(
   const everyDatabaseNamed = databases?.every((database) => database !== undefined) ?? false;
   const match: Document = {
     'ns.db': everyDatabaseNamed ? { $in: databases } : { $nin: [syncDatabase, verifierDatabase] },
+    // Newer servers may tell of the end of each transaction, which would hold up the others.
+    ns: { $exists: true },
   };
   const pipeline = [{ $changeStream: changeStream }, { $match: match }, ...stages];
   return await RawCursor.open(
