@@ -74,6 +74,11 @@ export const hardCases: Readonly<Record<string, HardCase>> = {
   'ids that are documents with a regular expression': ids((n) =>
     raw(['r', new BSONRegExp(`^x${n}`, 'ix')]),
   ),
+  'ids that are references to documents': ids((n) =>
+    n % 2 === 0
+      ? raw(['$ref', 'rows'], ['$id', n])
+      : raw(['$ref', 'rows'], ['$id', n], ['$db', 'x'], ['more', 1]),
+  ),
   'ids of 100 KiB': ids((n) => `${'long'.repeat(25_000)}${n}`),
   'ids at the ends of the order, and that are no numbers': async (db, phase) => {
     const odd = [new MinKey(), new Double(NaN), new Double(-0), null, zeroTime, new MaxKey()];
