@@ -104,7 +104,7 @@ async function applyCreate(context: SyncContext, event: CatalogEvent, uuid: UUID
   if (isTemporary(event.namespace, options) || !(await context.filter.selects(event.namespace)))
     return;
   // Dropped again before what stands there now was read or came: the events of this one are to be passed over.
-  if (await isTakenSince(context, event, event.namespace)) return;
+  if (!(await makeRoom(context, event, event.namespace))) return;
   const { namespace } = event;
   const tracked: TrackedCollection = {
     uuid,
@@ -183,7 +183,7 @@ async function applyRename(
     await dropTracked(context, tracked);
     return;
   }
-  if (await isTakenSince(context, event, to)) {
+  if (!(await makeRoom(context, event, to))) {
     // It was dropped meanwhile, or has yet another name: it is taken up again by that event, then.
     await dropTracked(context, tracked);
     return;
@@ -212,12 +212,12 @@ async function applyRename(
 }
 
 /**
- * True where something stands under a name that an event gives to a collection: on the source nothing stood there then,
- * so that it came later. The catalog was read after the event, or events are repeated. A view that stood there before is
- * dropped: not all drops of views are told of (see settleViews).
- * @throws SyncError InternalError when it stood there before; ChangeNotSupported when a sharded source has moved it.
+ * Makes sure that nothing stands under a name that an event gives to a collection: on the source nothing stood there then. A
+ * view that stood there before is dropped: not all drops of views are told of (see settleViews).
+ * @returns false where something stands there that came later: the catalog was read after the event, or events are repeated.
+ * @throws SyncError InternalError when a collection stood there before; ChangeNotSupported when a sharded source has moved it.
  */
-async function isTakenSince(
+async function makeRoom(
   context: SyncContext,
   event: CatalogEvent,
   name: Namespace,
@@ -225,12 +225,12 @@ async function isTakenSince(
   const { catalog, sourceShards } = context;
   const view = catalog.view(name);
   const since = catalog.collectionAt(name)?.namedBy ?? view?.specifiedBy;
-  if (since === undefined) return false;
-  if (isAtMost(event.time, since)) return true;
+  if (since === undefined) return true;
+  if (isAtMost(event.time, since)) return false;
   if (view) {
     await dropNamespace(context, name);
     await catalog.removeView(name);
-    return false;
+    return true;
   }
   // Its collections are made again on another shard, and their documents do not show.
   if (event.operation === 'create' && sourceShards.length > 0) {
@@ -291,7 +291,7 @@ async function adopt(
     return tracked;
   });
   // Gone by now, or with yet another name.
-  if (!read || (await isTakenSince(context, event, to))) return;
+  if (!read || !(await makeRoom(context, event, to))) return;
   const tracked = { ...read, namespace: to, namedAt: event.time, replacedUuid };
   await context.catalog.put(tracked);
   const created = await createCollection(context, tracked);
