@@ -110,10 +110,7 @@ function fieldsOf(document: Buffer | undefined): Fields {
   return fields;
 }
 
-/**
- * Equal for documents with the same fields, in whatever order, with equal values. A number right at the top (a size, a
- * version, a time to live) counts by its value alone; everything deeper (keys, filters, validators) by its bytes.
- */
+/** Equal for documents with the same fields, in whatever order at the top, with values of the same types and bytes. */
 function canonicalText(fields: Fields): string {
   const texts = [...fields]
     .filter(([name]) => name !== 'uuid' && name !== 'ns')
@@ -125,11 +122,9 @@ function canonicalText(fields: Fields): string {
 function valueText(value: unknown, bytes: Buffer): string {
   // Not UTF-8, perhaps: the text does not show it.
   if (typeof value === 'string' && value.includes('\u{fffd}')) return bytes.toString('hex');
-  const isNumber =
-    value instanceof BSON.Int32 || value instanceof BSON.Long || value instanceof BSON.Double;
-  const text = EJSON.stringify(value, { relaxed: isNumber });
+  const text = EJSON.stringify(value, { relaxed: false });
   // The text shows no order of fields that are named by numbers.
-  return typeof value === 'object' && value !== null && !isNumber
+  return typeof value === 'object' && value !== null
     ? `${text} #${createHash('sha256').update(bytes).digest('hex').slice(0, 8)}`
     : text;
 }
