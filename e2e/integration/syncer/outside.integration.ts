@@ -123,6 +123,9 @@ describe('a sync seen from outside', () => {
     const committed = await syncer.progress();
     assert.equal(committed.estimatedSecondsToCatchUp, null);
     assert.equal(committed.estimatedOplogTimeRemainingSeconds, null);
+    const endMetrics = await metricsOf(syncer);
+    assert.equal(endMetrics.get('clustersync_syncer_lag_seconds'), 0);
+    assert.equal(endMetrics.has('clustersync_syncer_catch_up_seconds'), false);
     await pair.assertEqual();
     assertStory(await logOf(syncer), events);
   });
