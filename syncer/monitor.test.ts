@@ -38,3 +38,36 @@ describe('lagSeconds', () => {
     assert.equal(monitor.lagSeconds, 0);
   });
 });
+
+describe('oplogSecondsLeft', () => {
+  it('goes down with the time since the oplog was read, to 0 only when it is read to be lost', () => {
+    let atMs = 0;
+    const monitor = new SyncMonitor(() => atMs);
+    const read = (first: number): void => {
+      const seconds = atMs / 1000;
+      const bytes = 100 * seconds;
+      monitor.addOplogReading(
+        {
+          atMs,
+          first: at(first),
+          latest: at(1_000 + seconds),
+          sizeBytes: bytes,
+          maxBytes: 4_000,
+          writtenBytes: bytes,
+          minRetentionHours: 0,
+        },
+        at(1_000),
+      );
+    };
+    read(1_000);
+    atMs = 20_000;
+    read(1_000);
+    assert.equal(monitor.oplogSecondsLeft, 20);
+    atMs = 25_000;
+    assert.equal(monitor.oplogSecondsLeft, 15);
+    atMs = 60_000;
+    assert.equal(monitor.oplogSecondsLeft, 1);
+    read(1_030);
+    assert.equal(monitor.oplogSecondsLeft, 0);
+  });
+});

@@ -104,7 +104,8 @@ export class SyncMonitor {
     const { latest } = this.#oplog;
     if (this.#oplogSecondsLeft === null || latest === undefined) return null;
     const ageSeconds = Math.floor((this.#now() - latest.atMs) / 1000);
-    return Math.max(0, this.#oplogSecondsLeft - ageSeconds);
+    // Only a reading says that it is lost: a full oplog is truncated by and by.
+    return this.#oplogSecondsLeft === 0 ? 0 : Math.max(1, this.#oplogSecondsLeft - ageSeconds);
   }
 
   /** Seconds from the oldest to the latest entry of that oplog; null when that is not known. */
