@@ -1,30 +1,11 @@
 import assert from 'node:assert/strict';
 import { Timestamp } from 'mongodb';
-import type { Topologies } from './clusters.ts';
-import { newRecord } from './commands/new-record.ts';
 import { LiveSync, type RecordStore } from './live-sync.ts';
 import type { SyncRecord } from './state/records.ts';
+import { reversibleSync } from './testing/reversible-sync.ts';
 
-const topology = {
-  kind: 'replicaSet',
-  setName: 'x',
-  host: 'x:1',
-  version: '6.0.5',
-  shards: [],
-} as const;
-const topologies: Topologies = {
-  cluster0: { ...topology, clusterId: 'zero' },
-  cluster1: { ...topology, clusterId: 'one' },
-};
-const options = {
-  source: 'cluster0',
-  destination: 'cluster1',
-  buildIndexes: 'beforeDataCopy',
-  enableUserWriteBlocking: true,
-  reversible: true,
-} as const;
 const running: SyncRecord = {
-  ...newRecord(options, topologies, 'syncer'),
+  ...reversibleSync(),
   phase: 'changes',
 };
 
@@ -83,20 +64,28 @@ function liveOn(memory: Memory): LiveSync {
   return live;
 }
 
+/** Holds the next reading of the record, until what it returns is called. */
+function holdNextRead(memory: Memory): () => void {
+  const held = Promise.withResolvers<undefined>();
+  let isHeld = false;
+  memory.before = async (call) => {
+    if (call !== 'readSync' || isHeld) return;
+    isHeld = true;
+    await held.promise;
+  };
+  return () => {
+    held.resolve(undefined);
+  };
+}
+
 describe('LiveSync', () => {
   it('knows of a command when it is received, also where the record changes while it is read', async () => {
     const memory = new Memory();
     const live = liveOn(memory);
-    const held = Promise.withResolvers<undefined>();
-    let isHeld = false;
-    memory.before = async (call) => {
-      if (call !== 'readSync' || isHeld) return;
-      isHeld = true;
-      await held.promise;
-    };
+    const release = holdNextRead(memory);
     const received = live.receiving('commit', { state: 'COMMITTING' })();
     await live.addWarning('something');
-    held.resolve(undefined);
+    release();
     await received;
     assert.equal(live.current.state, 'COMMITTING');
     assert.deepEqual(live.current.warnings, ['something']);
@@ -105,17 +94,11 @@ describe('LiveSync', () => {
   it('keeps what it has read last, whatever is answered first', async () => {
     const memory = new Memory();
     const live = liveOn(memory);
-    const held = Promise.withResolvers<undefined>();
-    let isHeld = false;
-    memory.before = async (call) => {
-      if (call !== 'readSync' || isHeld) return;
-      isHeld = true;
-      await held.promise;
-    };
+    const release = holdNextRead(memory);
     const early = live.refresh();
     memory.record = { ...memory.record, phase: 'restoring' };
     await live.refresh();
-    held.resolve(undefined);
+    release();
     await early;
     assert.equal(live.current.phase, 'restoring');
   });

@@ -86,21 +86,20 @@ export async function runSync(
           commitTime: async (signal) => await awaitCommitTime(context, live, signal),
         });
         if (isPausing()) return;
-        const { commitTime } = live.current;
+        const commitTime = commitTimeOf(live);
         await coordination.lead({
           phase,
           waitsFor: (assembly) =>
             workWaitsFor(
               assembly,
               'applied the changes up to the commit',
-              ({ appliedTime }) =>
-                appliedTime !== null && commitTime !== null && isAtMost(commitTime, appliedTime),
+              ({ appliedTime }) => appliedTime !== null && isAtMost(commitTime, appliedTime),
             ),
           run: async () => {
             // As long as the source is needed anyway.
             await retryingWrites(context, 'commit', async () => {
               await refuseOddNames(context);
-              await settleViews(context, commitTimeOf(live));
+              await settleViews(context, commitTime);
             });
             await advance({ phase: 'restoring' });
           },

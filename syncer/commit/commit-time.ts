@@ -17,8 +17,8 @@ export async function awaitCommitTime(
   live: LiveSync,
   signal: AbortSignal,
 ): Promise<Timestamp | null> {
+  const working = { ...context, signal };
   for (;;) {
-    const working = { ...context, signal };
     const commitTime = await retrying(working, 'commit', async () => await live.findCommitTime());
     if (commitTime !== 'awaited') return commitTime;
     await sleep(waitMs, signal);

@@ -1,4 +1,5 @@
 import type { LeaseStore } from '../state/lease-store.ts';
+import { millisecondsBetween, momentNow, type Moment } from '../state/two-clocks.ts';
 
 /** How long a coordinator is one after its last word. */
 const leaseMs = 15_000;
@@ -21,22 +22,22 @@ export class LeaseLost extends Error {
 
 /**
  * The right to coordinate: one instance has it at a time. It has it for a time by the server's clock, and relies on it for a
- * shorter one by two clocks of its own: one that goes on while the process is stopped, one while the machine is.
+ * shorter one by two clocks of its own.
  */
 export class Lease {
   readonly #store: Pick<LeaseStore, 'take' | 'renew'>;
   readonly #isPreferred: boolean;
-  readonly #now: () => readonly number[];
-  readonly #begunAt: readonly number[];
-  #triedAt: readonly number[] | undefined;
+  readonly #now: () => Moment;
+  readonly #begunAt: Moment;
+  #triedAt: Moment | undefined;
   /** When it was asked for that was granted last; undefined where it is another's. */
-  #grantedAt: readonly number[] | undefined;
+  #grantedAt: Moment | undefined;
   #term = 0;
 
   constructor(
     store: Pick<LeaseStore, 'take' | 'renew'>,
     isPreferred: boolean,
-    now: () => readonly number[] = () => [performance.now(), Date.now()],
+    now: () => Moment = momentNow,
   ) {
     this.#store = store;
     this.#isPreferred = isPreferred;
@@ -77,7 +78,7 @@ export class Lease {
     return this.#grantedAt ? renewEveryMs : renewEveryMs / 6;
   }
 
-  #since(times: readonly number[]): number {
-    return Math.max(...this.#now().map((now, clock) => now - (times[clock] ?? 0)));
+  #since(moment: Moment): number {
+    return millisecondsBetween(moment, this.#now());
   }
 }

@@ -1,32 +1,13 @@
 import assert from 'node:assert/strict';
 import { Timestamp, UUID } from 'mongodb';
-import { newRecord } from '../commands/new-record.ts';
-import type { Topologies } from '../clusters.ts';
 import type { TrackedCollection, TrackedView } from '../state/records.ts';
+import { reversibleSync } from '../testing/reversible-sync.ts';
 import { reversedState } from './reversed-state.ts';
 
 const oldTime = new Timestamp({ t: 100, i: 1 });
 const writableTime = new Timestamp({ t: 50, i: 7 });
-const topology = {
-  kind: 'replicaSet',
-  setName: 'x',
-  host: 'x:1',
-  version: '6.0.5',
-  shards: [],
-} as const;
-const topologies: Topologies = {
-  cluster0: { ...topology, clusterId: 'zero' },
-  cluster1: { ...topology, clusterId: 'one' },
-};
-const options = {
-  source: 'cluster0',
-  destination: 'cluster1',
-  buildIndexes: 'beforeDataCopy',
-  enableUserWriteBlocking: true,
-  reversible: true,
-} as const;
 const committed = {
-  ...newRecord(options, topologies, 'syncer'),
+  ...reversibleSync(),
   state: 'COMMITTED',
   phase: 'done',
   startTime: oldTime,

@@ -1,4 +1,5 @@
 import { SyncError } from '../../service/errors.ts';
+import { millisecondsBetween, momentNow, type Moment } from './two-clocks.ts';
 
 /**
  * How long a process relies on the store's word that the instance is its own. One that takes the instance over waits for
@@ -7,15 +8,15 @@ import { SyncError } from '../../service/errors.ts';
 const reliableMs = 20_000;
 
 /**
- * The right of a process to work as its instance. It relies on it for a time after the store has confirmed it, by two clocks:
- * one that goes on while the process is stopped, one while the machine is. So a process that was frozen does not send what it
+ * The right of a process to work as its instance. It relies on it for a time after the store has confirmed it, by two clocks.
+ * So a process that was frozen does not send what it
  * had in hand over what another one has written in its place since.
  */
 export class Claim {
-  readonly #now: () => readonly number[];
-  #confirmedAt: readonly number[] | undefined;
+  readonly #now: () => Moment;
+  #confirmedAt: Moment | undefined;
 
-  constructor(now: () => readonly number[] = () => [performance.now(), Date.now()]) {
+  constructor(now: () => Moment = momentNow) {
     this.#now = now;
   }
 
@@ -29,9 +30,8 @@ export class Claim {
 
   /** @throws SyncError ClusterUnreachable where the store has not confirmed it for too long: it passes, or the instance is another's. */
   readonly require = (): void => {
-    const times = this.#confirmedAt;
-    const sinceMs = times?.map((time, clock) => (this.#now()[clock] ?? 0) - time);
-    if (sinceMs && Math.max(...sinceMs) < reliableMs) return;
+    const at = this.#confirmedAt;
+    if (at !== undefined && millisecondsBetween(at, this.#now()) < reliableMs) return;
     throw new SyncError(
       'ClusterUnreachable',
       'the destination has not confirmed lately that no other process works as this instance',

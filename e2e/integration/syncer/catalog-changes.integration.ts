@@ -4,6 +4,7 @@ import { findDifferences, type Difference } from '../../ground/compare.ts';
 import { collectionChanges, fill, type CatalogChange } from './catalog-change-cases.ts';
 import {
   commitAndWait,
+  restartAndCommit,
   forward,
   namespacesOf,
   useClusterPair,
@@ -168,10 +169,7 @@ describe('changes of the catalog', () => {
       const admin = pair.destination.client.db('admin');
       await admin.command({ grantRolesToUser: 'syncer', roles: [role] });
       try {
-        await syncer.kill('SIGTERM');
-        await syncer.restart();
-        await syncer.waitFor(({ canCommit }) => canCommit);
-        await commitAndWait(syncer);
+        await restartAndCommit(syncer);
         await pair.assertEqual();
       } finally {
         await admin.command({ revokeRolesFromUser: 'syncer', roles: [role] });

@@ -149,3 +149,11 @@ export async function commitAndWait(syncer: SyncerProcess): Promise<void> {
   await syncer.commit();
   await syncer.waitFor(({ state }) => state === 'COMMITTED');
 }
+
+/** Ends a syncer that a test has stopped by an error, and lets the next process go on until the commit is completed. */
+export async function restartAndCommit(syncer: SyncerProcess): Promise<void> {
+  await syncer.kill('SIGTERM');
+  await syncer.restart();
+  await syncer.waitFor(({ canCommit }) => canCommit);
+  await commitAndWait(syncer);
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../ground/until.ts';
 import { useClusterPair } from './cluster-pair.ts';
+import { writeSteadily } from './steady-writes.ts';
 
 const megabyte = 1024 * 1024;
 const oplogMegabytes = 32;
@@ -20,15 +20,7 @@ describe('estimatedOplogTimeRemainingSeconds', () => {
     assert.equal((await syncer.post('pause', {})).status, 200);
     const startedAt = performance.now();
     const secondsNow = (): number => (performance.now() - startedAt) / 1000;
-    const stop = new AbortController();
-    let written = 0;
-    const writing = (async () => {
-      while (!stop.signal.aborted) {
-        await items.insertOne({ text: 'x'.repeat(150_000) });
-        written += 150_000;
-        await sleep(100, undefined, { signal: stop.signal }).catch(() => undefined);
-      }
-    })();
+    const writes = writeSteadily(items, 150_000);
     const samples: { readonly at: number; readonly left: number; readonly isWarned: boolean }[] =
       [];
     let lostAt = 0;
@@ -44,10 +36,9 @@ describe('estimatedOplogTimeRemainingSeconds', () => {
         return false;
       });
     } finally {
-      stop.abort();
-      await writing;
+      await writes.stop();
     }
-    const stepSeconds = (stepMegabytes * megabyte * lostAt) / written;
+    const stepSeconds = (stepMegabytes * megabyte * lostAt) / writes.writtenBytes;
     for (const { at, left, isWarned } of samples) {
       const truth = lostAt - at;
       const text = `${left} s estimated, ${truth} s in truth, truncated every ${stepSeconds} s`;

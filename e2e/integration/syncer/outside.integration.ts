@@ -5,6 +5,7 @@ import type { Db, Document } from 'mongodb';
 import type { SyncerProcess, SyncerProgress } from '../../ground/syncer-process.ts';
 import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
 import { canBeSlow, holdCommands, slowCommands } from './slow-commands.ts';
+import { writeSteadily } from './steady-writes.ts';
 import { withUser } from './source-user.ts';
 import { until } from '../../ground/until.ts';
 
@@ -138,13 +139,7 @@ describe('a sync seen from outside', () => {
     const isShort = ({ warnings }: SyncerProgress): boolean =>
       warnings?.some((warning) => warning.startsWith('the oplog of cluster0 runs short')) ?? false;
     // Some 50 KB/s, of which 16 MiB hold less than an hour, and 990 MiB more.
-    const stop = new AbortController();
-    const writing = (async () => {
-      while (!stop.signal.aborted) {
-        await shop.collection('c').insertOne({ text: 'x'.repeat(5_000) });
-        await sleep(100, undefined, { signal: stop.signal }).catch(() => undefined);
-      }
-    })();
+    const writes = writeSteadily(shop.collection('c'), 5_000);
     try {
       const short = await syncer.waitFor(isShort);
       const seconds = short.estimatedOplogTimeRemainingSeconds ?? NaN;
@@ -162,8 +157,7 @@ describe('a sync seen from outside', () => {
       assert.deepEqual(longer.warnings, []);
       await syncer.post('resume', {});
     } finally {
-      stop.abort();
-      await writing;
+      await writes.stop();
     }
     const log = await logOf(syncer);
     assert.equal(log.filter(({ msg }) => msg === 'warning').length, 1);

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { until } from '../../ground/until.ts';
-import { commitAndWait, forward, namespacesOf, optionsOf, useClusterPair } from './cluster-pair.ts';
+import {
+  commitAndWait,
+  restartAndCommit,
+  forward,
+  namespacesOf,
+  optionsOf,
+  useClusterPair,
+} from './cluster-pair.ts';
 import { canBeSlow, slowCommands } from './slow-commands.ts';
 
 const timeseries = { timeField: 'at', metaField: 'of' } as const;
@@ -61,10 +68,7 @@ describe('time-series collections', () => {
       /TimeSeriesNotSupported.*data\.measured/,
     );
     await db.dropCollection('measured');
-    await syncer.kill('SIGTERM');
-    await syncer.restart();
-    await syncer.waitFor(({ canCommit }) => canCommit);
-    await commitAndWait(syncer);
+    await restartAndCommit(syncer);
     await pair.assertEqual();
   });
 
@@ -81,10 +85,7 @@ describe('time-series collections', () => {
     );
     await db.dropCollection('measured');
     await db.command({ create: 'measured', viewOn: 'rows', pipeline: [] });
-    await syncer.kill('SIGTERM');
-    await syncer.restart();
-    await syncer.waitFor(({ canCommit }) => canCommit);
-    await commitAndWait(syncer);
+    await restartAndCommit(syncer);
     assert.ok(await optionsOf(pair.destination, 'data', 'measured'));
     await pair.assertEqual();
   });

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { MongoClient, type Db } from 'mongodb';
-import { commitAndWait, namespacesOf, useClusterPair, type Side } from './cluster-pair.ts';
+import {
+  commitAndWait,
+  restartAndCommit,
+  namespacesOf,
+  useClusterPair,
+  type Side,
+} from './cluster-pair.ts';
 import { fill } from './catalog-change-cases.ts';
 import { canBeSlow, slowCommands } from './slow-commands.ts';
 
@@ -110,10 +116,7 @@ describe('views that the destination refuses', () => {
         /ViewRefused: the destination refuses the view data\.newer: /,
       );
       await db.dropCollection('newer');
-      await syncer.kill('SIGTERM');
-      await syncer.restart();
-      await syncer.waitFor(({ canCommit }) => canCommit);
-      await commitAndWait(syncer);
+      await restartAndCommit(syncer);
       await pair.assertEqual();
     } finally {
       await admin.command({ configureFailPoint: 'failCommand', mode: 'off' });

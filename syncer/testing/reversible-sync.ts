@@ -1,0 +1,28 @@
+import type { StartOptions } from '../api/start-body.ts';
+import type { Topologies } from '../clusters.ts';
+import { newRecord } from '../commands/new-record.ts';
+import type { SyncRecord } from '../state/records.ts';
+
+const topology = {
+  kind: 'replicaSet',
+  setName: 'x',
+  host: 'x:1',
+  version: '6.0.5',
+  shards: [],
+} as const;
+const topologies: Topologies = {
+  cluster0: { ...topology, clusterId: 'zero' },
+  cluster1: { ...topology, clusterId: 'one' },
+};
+const options: StartOptions = {
+  source: 'cluster0',
+  destination: 'cluster1',
+  buildIndexes: 'beforeDataCopy',
+  enableUserWriteBlocking: true,
+  reversible: true,
+};
+
+/** The record of a sync of two replica sets that can be reversed, from cluster0 to cluster1, that begins now. */
+export function reversibleSync(): SyncRecord {
+  return newRecord(options, topologies, 'syncer');
+}
