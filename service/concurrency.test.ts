@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { setImmediate } from 'node:timers/promises';
-import { forEachConcurrently } from './concurrency.ts';
+import { forEachAsGiven, forEachConcurrently } from './concurrency.ts';
 
 describe('forEachConcurrently', () => {
   it('runs every item once, never more than the limit at a time', async () => {
@@ -39,5 +39,111 @@ describe('forEachConcurrently', () => {
     };
     await assert.rejects(forEachConcurrently([0, 1, 2, 3, 4], 2, run), /one/);
     assert.deepEqual(ended, [0]);
+  });
+});
+
+describe('forEachAsGiven', () => {
+  it('works on every item once, in order, never on more than the limit at a time', async () => {
+    const turns = fc.nat(3);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ before: turns, taking: turns })),
+        fc.integer({ min: 1, max: 5 }),
+        async (items, limit) => {
+          const begun: number[] = [];
+          let [running, ended] = [0, 0];
+          const result = await forEachAsGiven<number, string>(
+            async (give) => {
+              for (const [index, { before }] of items.entries()) {
+                for (let turn = 0; turn < before; turn++) await setImmediate();
+                give(index);
+              }
+              return 'all given';
+            },
+            limit,
+            async (index) => {
+              begun.push(index);
+              running += 1;
+              assert.ok(running <= limit);
+              for (let turn = 0; turn < (items[index]?.taking ?? 0); turn++) await setImmediate();
+              running -= 1;
+              ended += 1;
+            },
+          );
+          assert.equal(result, 'all given');
+          assert.deepEqual(begun, [...items.keys()]);
+          assert.equal(ended, items.length);
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+
+  it('begins an item at once where there is room, and otherwise when another has ended', async () => {
+    const begun: number[] = [];
+    const first = Promise.withResolvers<undefined>();
+    await forEachAsGiven<number, undefined>(
+      async (give) => {
+        give(0);
+        give(1);
+        assert.deepEqual(begun, [0]);
+        first.resolve(undefined);
+        await setImmediate();
+        assert.deepEqual(begun, [0, 1]);
+        return undefined;
+      },
+      1,
+      async (item) => {
+        begun.push(item);
+        await first.promise;
+      },
+    );
+  });
+
+  it('takes no more after a failed item, begins none that wait, and throws the failure when those under way have ended', async () => {
+    const ended: number[] = [];
+    let isRefused = false;
+    const work = forEachAsGiven<number, undefined>(
+      async (give) => {
+        for (const item of [0, 1, 2, 3]) give(item);
+        await setImmediate();
+        await setImmediate();
+        try {
+          give(4);
+        } catch (error) {
+          isRefused = true;
+          throw error;
+        }
+        return undefined;
+      },
+      2,
+      async (item) => {
+        await setImmediate();
+        if (item === 1) throw new Error('one');
+        for (let turn = 0; turn < 3; turn++) await setImmediate();
+        ended.push(item);
+      },
+    );
+    await assert.rejects(work, /one/);
+    assert.ok(isRefused);
+    assert.deepEqual(ended, [0]);
+  });
+
+  it('throws the failure of what gives the items, when those under way have ended', async () => {
+    const ended: number[] = [];
+    const work = forEachAsGiven<number, undefined>(
+      async (give) => {
+        for (const item of [0, 1, 2]) give(item);
+        await setImmediate();
+        throw new Error('no more to read');
+      },
+      2,
+      async (item) => {
+        for (let turn = 0; turn < 3; turn++) await setImmediate();
+        ended.push(item);
+      },
+    );
+    await assert.rejects(work, /no more to read/);
+    assert.deepEqual(ended, [0, 1]);
   });
 });

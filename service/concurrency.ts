@@ -23,3 +23,48 @@ export async function forEachConcurrently<T>(
   const rejected = results.find((result) => result.status === 'rejected');
   if (rejected) throw rejected.reason;
 }
+
+/**
+ * As `forEachConcurrently`, of items that `produce` gives one after the other while earlier ones are worked on. There is no
+ * bound to those that wait. After a failure no more can be given: that throws it.
+ * @returns what `produce` returns, when all work has ended.
+ */
+export async function forEachAsGiven<T, R>(
+  produce: (give: (item: T) => void) => Promise<R>,
+  limit: number,
+  run: (item: T) => Promise<void>,
+): Promise<R> {
+  const waiting: (() => Promise<void>)[] = [];
+  const running = new Set<Promise<void>>();
+  let failure: { readonly error: unknown } | undefined;
+  const fail = (error: unknown): void => {
+    failure ??= { error };
+  };
+  const begin = (): void => {
+    while (running.size < limit && !failure) {
+      const next = waiting.shift();
+      if (!next) return;
+      const task = next()
+        .catch(fail)
+        .finally(() => {
+          running.delete(task);
+          begin();
+        });
+      running.add(task);
+    }
+  };
+  const produced = await Promise.allSettled([
+    produce((item) => {
+      if (failure) throw failure.error;
+      waiting.push(async () => {
+        await run(item);
+      });
+      begin();
+    }),
+  ]);
+  const [result] = produced;
+  if (result.status === 'rejected') fail(result.reason);
+  while (running.size > 0) await Promise.race(running);
+  if (result.status === 'rejected' || failure) throw failure?.error;
+  return result.value;
+}

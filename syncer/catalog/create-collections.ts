@@ -2,7 +2,7 @@ import type { UUID } from 'mongodb';
 import { listNamespaces } from '../../mongo/catalog.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { acknowledgedTogether } from '../../mongo/one-primary.ts';
-import { forEachConcurrently } from '../../service/concurrency.ts';
+import { forEachAsGiven, forEachConcurrently } from '../../service/concurrency.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import {
@@ -33,34 +33,39 @@ export async function createCollection(
 }
 
 /**
- * Creates tracked collections, many at a time, and their indexes where `withIndexes` is set: as `createCollection`, but
- * with one wait for a majority, and their UUIDs are listed together. May be repeated where nobody else creates
- * collections under these names.
+ * Creates collections while `read` gives them, many at a time, and their indexes where `withIndexes` is set: as
+ * `createCollection`, but with one wait for a majority, and their UUIDs are listed together. May be repeated where nobody
+ * else creates collections under these names.
+ * @param read - puts collections into the catalog, then gives each of them to be created.
+ * @returns what `read` returns.
  * @throws SyncError ClusterUnreachable when the primary has changed meanwhile.
  */
-export async function createCollections(
+export async function createCollections<R>(
   context: SyncContext,
-  tracked: readonly TrackedCollection[],
+  read: (create: (tracked: TrackedCollection) => void) => Promise<R>,
   { withIndexes }: { readonly withIndexes: boolean },
-): Promise<TrackedCollection[]> {
-  const { destination, signal } = context;
+): Promise<R> {
+  const { catalog, destination, signal } = context;
   return await acknowledgedTogether(destination, signal, async (concern) => {
-    await forEachConcurrently(tracked, catalogSideBySide, async (collection) => {
+    const result = await forEachAsGiven(read, catalogSideBySide, async (collection) => {
       await createUnlessThere(context, collection, concern);
       if (withIndexes)
         await createIndexes(context, collection.namespace, collection.indexes, concern);
     });
+    const created = catalog.collections();
     // One after the other: each takes locks of its whole database.
-    for (const collection of tracked) await shardCollection(context, collection);
+    for (const collection of created) await shardCollection(context, collection);
     const uuids = new Map<string, UUID>();
-    for (const db of new Set(tracked.map(({ namespace }) => namespace.db)))
+    for (const db of new Set(created.map(({ namespace }) => namespace.db)))
       for (const info of await listNamespaces(destination, db, signal))
         if (info.kind === 'collection') uuids.set(namespaceText(info.namespace), info.uuid);
-    return tracked.map((collection) => {
+    const placed = created.map((collection) => {
       const destinationUuid = uuids.get(namespaceText(collection.namespace));
       if (!destinationUuid) throw notThere(collection.namespace);
       return { ...collection, destinationUuid };
     });
+    await catalog.put(...placed);
+    return result;
   });
 }
 

@@ -7,7 +7,7 @@ import { RawValue } from '../../mongo/raw-value.ts';
 import { shardKeyFrom } from '../../mongo/shard-key.ts';
 import { decodeIndexSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
-import { trackCollections } from '../catalog/build-catalog.ts';
+import { trackCollections } from '../catalog/read-catalog.ts';
 import { requestedShardKey } from '../api/sharding-options.ts';
 import { wantedShardKey } from '../catalog/wanted-shard-key.ts';
 import { createCollection } from '../catalog/create-collections.ts';

@@ -2,7 +2,7 @@ import { isAtMost } from '../../mongo/cluster-time.ts';
 import { listNamed, type NamespaceInfo } from '../../mongo/catalog.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { SyncError } from '../../service/errors.ts';
-import { timeSeriesError } from '../catalog/build-catalog.ts';
+import { timeSeriesError } from '../catalog/read-catalog.ts';
 import { dropNamespace } from '../catalog/destination-catalog.ts';
 import {
   createView,

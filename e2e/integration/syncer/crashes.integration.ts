@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
-import { forward, useClusterPair } from './cluster-pair.ts';
+import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
 import { canBeSlow, holdCommands, slowCommands } from './slow-commands.ts';
 
 /** A moment at which the syncer is killed. */
@@ -110,6 +110,48 @@ describe('state: the syncer is killed, started again, and goes on', () => {
         await pair.assertEqual();
       });
     }
+  }
+
+  const interruptions: Readonly<
+    Record<string, { interrupt: (syncer: SyncerProcess) => Promise<unknown>; inLog: RegExp }>
+  > = {
+    'the process is killed': {
+      interrupt: async (syncer) => {
+        await syncer.kill('SIGKILL');
+        await syncer.restart();
+      },
+      inLog: /"restarts":1/,
+    },
+    'the source elects its primary anew': {
+      interrupt: async () => await pair.source.set.stepDown(),
+      inLog: /"work":"catalog".*the primary changed/,
+    },
+  };
+  for (const [what, { interrupt, inLog: seen }] of Object.entries(interruptions)) {
+    it(`what was created while the rest was still read is made anew when ${what}`, async () => {
+      const { source, destination } = pair;
+      for (const name of ['a', 'b']) await source.client.db(name).collection('rows').insertOne({});
+      const rows = { db: source.client.db('a'), made: destination.client.db('a') };
+      await rows.db.command({ createIndexes: 'rows', indexes: [{ key: { n: 1 }, name: 'n' }] });
+      await using syncer = await pair.syncer();
+      {
+        await using held = await holdCommands(source, 'listIndexes', 'b.rows');
+        await syncer.start(forward);
+        await held.reached(1);
+        await until('an index on the destination', async () => {
+          const made = await rows.made.listCollections({ name: 'rows' }).toArray();
+          return made.length > 0 && (await rows.made.collection('rows').indexExists('n'));
+        });
+        await interrupt(syncer);
+        await rows.db.dropCollection('rows');
+        await rows.db.command({ create: 'rows', capped: true, size: 4096 });
+        await rows.db.collection('rows').insertOne({ n: 1 });
+      }
+      await syncer.waitFor(({ canCommit }) => canCommit);
+      await commitAndWait(syncer);
+      assert.match(await syncer.log(), seen);
+      await pair.assertEqual();
+    });
   }
 
   it('an index build that has outlived its process is waited for, where it is in the way', async () => {
