@@ -92,7 +92,7 @@ export async function copyTogether(
   await retrying(context, 'copy', async (attempt) => {
     if (attempt > 0) await awaitEarlierWrites(context);
     await acknowledgedTogether(destination, signal, async (concern) => {
-      await forEachConcurrently(collections, tuning.copyWorkers * 2, async (collection) => {
+      await forEachConcurrently(collections, tuning.copyWorkers, async (collection) => {
         const settings = { concern, isRepeated: attempt > 0 };
         const copied = await copyRange(context, collection, 'all', settings);
         bytes += copied;

@@ -14,6 +14,9 @@ import { collectingRarely } from '../../service/rare-collection.ts';
 const smallBytes = 256 * 1024;
 const smallTogether = 64;
 
+/** One group is copied while another waits for a majority, and is recorded. */
+const groupsSideBySide = 2;
+
 /** How much garbage may be added before it is collected, in per cent of what lives on: decision 16. */
 const growthPercent = 300;
 
@@ -60,10 +63,11 @@ export async function copyCollections(context: SyncContext): Promise<void> {
   await collectingRarely(growthPercent, async () => {
     await forEachConcurrently(large, tuning.copyWorkers, copyLarge);
   });
-  for (let first = 0; first < small.length; first += smallTogether) {
-    const group = small.slice(first, first + smallTogether).map(({ collection }) => collection);
-    await complete(context, group, await copyTogether(context, group));
-  }
+  const copyGroup = async (group: readonly CopyTask[]): Promise<void> => {
+    const collections = group.map(({ collection }) => collection);
+    await complete(context, collections, await copyTogether(context, collections));
+  };
+  await forEachConcurrently(groupsOf(small), groupsSideBySide, copyGroup);
 }
 
 /** Ends the copy, when all instances have copied their parts: builds the indexes where they come after the documents. */
@@ -117,6 +121,11 @@ function tasksOf(
   })) ?? [{ collection, partition: 'all', bytes: sizeBytes }];
   const own = tasks.filter(({ partition }) => isCopiedBy(share, collection, partition));
   return collection.shardKey === null ? own : farApart(own);
+}
+
+function* groupsOf(small: readonly CopyTask[]): Generator<readonly CopyTask[]> {
+  for (let first = 0; first < small.length; first += smallTogether)
+    yield small.slice(first, first + smallTogether);
 }
 
 async function buildAllIndexes(context: SyncContext): Promise<void> {
