@@ -11,7 +11,7 @@ import { awaitCommitTime } from './commit/commit-time.ts';
 import { settleShardKeys } from './commit/settle-shard-keys.ts';
 import { settleViews } from './commit/settle-views.ts';
 import { restoreBeforeUsers, restoreBesideUsers } from './commit/restore.ts';
-import { setWriteBlocking } from './commit/write-blocking.ts';
+import { beginWriteBlocking, setWriteBlocking } from './commit/write-blocking.ts';
 import { commandWaitsFor, workWaitsFor } from './coordination/instances.ts';
 import { copyCollection, copyCollections, finishCopy } from './copy/initial-copy.ts';
 import { planCopy } from './copy/plan-copy.ts';
@@ -58,7 +58,7 @@ export async function runSync(
           phase,
           waitsFor: commandWaitsFor,
           run: async () => {
-            await advance({ ...(await prepare(context, live)), phase: 'copy' });
+            await advance({ ...(await prepare(context)), phase: 'copy' });
           },
         });
         monitor.copiedBytes = 0;
@@ -157,19 +157,16 @@ export async function runSync(
 }
 
 /** Makes the destination ready for the copy. Gives what is to be stored of that. */
-async function prepare(context: SyncContext, live: LiveSync): Promise<Partial<SyncRecord>> {
+async function prepare(context: SyncContext): Promise<Partial<SyncRecord>> {
   const { monitor, source, signal } = context;
   monitor.appliedTime = await retrying(
     context,
     'catalog',
     async () => await majorityTime(source, signal),
   );
-  if (live.current.options.enableUserWriteBlocking) {
-    await retrying(context, 'write blocking', async () => {
-      context.requireLease();
-      await setWriteBlocking(context.destination, true, signal);
-    });
-  }
+  await retrying(context, 'write blocking', async () => {
+    await beginWriteBlocking(context);
+  });
   const catalog = await retryingWrites(context, 'catalog', async () => await buildCatalog(context));
   await planCopy(context);
   return catalog;

@@ -1,9 +1,15 @@
 import { writeNoop } from '../../mongo/cluster-time.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { readConfig } from '../../mongo/config-database.ts';
 import { runCommand } from '../../mongo/run-command.ts';
+import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { ClusterName } from '../api/start-body.ts';
 import type { SyncView } from '../state/records.ts';
+import type { SyncContext } from '../sync-context.ts';
+
+/** `userWriteBlockMode` of serverStatus when ordinary users cannot write. */
+const blockedMode = 2;
 
 /**
  * Lets ordinary users write to a cluster, or not. Users with the action bypassWriteBlockingMode always may.
@@ -18,6 +24,50 @@ export async function setWriteBlocking(
   // for good, until something is written there.
   await writeNoop(cluster, 'write blocking', signal);
   await runCommand(cluster.admin, { setUserWriteBlockMode: 1, global: isBlocked }, { signal });
+}
+
+/**
+ * Whether ordinary users are kept from writing to a cluster. A router does not tell; the config server keeps it beside the
+ * shards (6.0.5).
+ */
+export async function isWriteBlocked(
+  cluster: ClusterClient,
+  { isSharded }: { readonly isSharded: boolean },
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (isSharded) {
+    const blocks = { find: 'user_writes_critical_sections', filter: { blockUserWrites: true } };
+    return (await readConfig(cluster, blocks, signal)).length > 0;
+  }
+  const status = await runCommand(cluster.admin, { serverStatus: 1, repl: 1 }, { signal });
+  const { userWriteBlockMode } = status['repl'] as { userWriteBlockMode?: unknown };
+  return Number(userWriteBlockMode) === blockedMode;
+}
+
+/** Blocks ordinary users on the destination where a sync asks for it; otherwise warns where something else has. */
+export async function beginWriteBlocking(
+  context: Pick<
+    SyncContext,
+    'destination' | 'destinationShards' | 'options' | 'requireLease' | 'signal' | 'warn'
+  >,
+): Promise<void> {
+  const { destination, destinationShards, options, requireLease, signal, warn } = context;
+  if (options.enableUserWriteBlocking) {
+    requireLease();
+    await setWriteBlocking(destination, true, signal);
+    return;
+  }
+  const isSharded = destinationShards.length > 0;
+  try {
+    if (!(await isWriteBlocked(destination, { isSharded }, signal))) return;
+  } catch (error) {
+    // Without write blocking a sync does not ask for the right to look.
+    if (codeOf(error) === serverCode.unauthorized) return;
+    throw error;
+  }
+  await warn(
+    `writes of ordinary users were blocked on ${options.destination} before this sync, and it leaves them so, after its commit too: { setUserWriteBlockMode: 1, global: false } lets them write`,
+  );
 }
 
 /** Where ordinary users cannot write because of a sync, as far as its record says: a cluster is never blocked before that. */

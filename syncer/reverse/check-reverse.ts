@@ -1,19 +1,14 @@
 import type { Timestamp } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
-import { readConfig } from '../../mongo/config-database.ts';
-import { runCommand } from '../../mongo/run-command.ts';
 import { hasHistorySince } from '../../mongo/history.ts';
-import type { Topology } from '../../mongo/topology.ts';
 import { SyncError } from '../../service/errors.ts';
 import { checkBalancer } from '../check-sharding.ts';
 import type { Clusters, Topologies } from '../clusters.ts';
+import { isWriteBlocked } from '../commit/write-blocking.ts';
 import { checkPrivilegesFor } from '../preflight.ts';
 import type { SyncRecord } from '../state/records.ts';
 import type { SyncStore } from '../state/store.ts';
 import { requireReplaceable } from './hand-over.ts';
-
-/** `userWriteBlockMode` of serverStatus when ordinary users cannot write. */
-const blockedMode = 2;
 
 /** What a reversal looks at. */
 export interface ReverseSubject {
@@ -34,14 +29,13 @@ export async function checkReverse(subject: ReverseSubject): Promise<void> {
   const { options, writableTime } = record;
   const source = clusters[options.source];
   const destination = clusters[options.destination];
-  const topology = topologies[options.source];
-  await checkPrivilegesFor(options, source, destination, signal, {
-    isSharded: topology.kind === 'sharded',
-  });
+  const isSharded = topologies[options.source].kind === 'sharded';
+  await checkPrivilegesFor(options, source, destination, signal, { isSharded });
   requireReplaceable(await storeOnSource.readSync(), record);
   for (const name of [options.source, options.destination])
     await checkBalancer(clusters[name], name, topologies[name], signal);
-  if (!(await isBlocked(source, topology, signal))) {
+  // A cluster that was unblocked since the commit may have been written to, and what would be carried back may not fit.
+  if (!(await isWriteBlocked(source, { isSharded }, signal))) {
     throw new SyncError(
       'WritesNotBlocked',
       `ordinary users can write to ${options.source}: it may have changed since the commit`,
@@ -49,24 +43,6 @@ export async function checkReverse(subject: ReverseSubject): Promise<void> {
   }
   if (writableTime === null) throw new Error('a committed sync without its writable time');
   await requireReach(destination, options.destination, writableTime, signal);
-}
-
-/**
- * Whether ordinary users are kept from writing: a cluster that was unblocked since the commit may have been written to, and
- * what would be carried back may not fit. A router does not tell; the config server keeps it beside the shards (6.0.5).
- */
-async function isBlocked(
-  cluster: ClusterClient,
-  { kind }: Topology,
-  signal: AbortSignal,
-): Promise<boolean> {
-  if (kind === 'sharded') {
-    const blocks = { find: 'user_writes_critical_sections', filter: { blockUserWrites: true } };
-    return (await readConfig(cluster, blocks, signal)).length > 0;
-  }
-  const status = await runCommand(cluster.admin, { serverStatus: 1, repl: 1 }, { signal });
-  const { userWriteBlockMode } = status['repl'] as { userWriteBlockMode?: unknown };
-  return Number(userWriteBlockMode) === blockedMode;
 }
 
 async function requireReach(

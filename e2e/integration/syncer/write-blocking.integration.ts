@@ -177,6 +177,23 @@ describe('contract 4.1: enableUserWriteBlocking', () => {
     assert.equal(await write(destination, 'app'), 'written');
   });
 
+  it('is told of where something else has blocked users, and left as it is, where it is off', async () => {
+    const { destination } = pair;
+    const admin = destination.client.db('admin');
+    await admin.command({ setUserWriteBlockMode: 1, global: true });
+    try {
+      await using syncer = await pair.syncing();
+      const told = 'writes of ordinary users were blocked on cluster1 before this sync';
+      const { warnings } = await syncer.progress();
+      assert.equal(warnings?.filter((warning) => warning.startsWith(told)).length, 1);
+      await commitAndWait(syncer);
+      assert.equal(await write(destination, 'app'), 'blocked');
+    } finally {
+      await admin.command({ setUserWriteBlockMode: 1, global: false });
+    }
+    assert.equal(await write(destination, 'app'), 'written');
+  });
+
   it('blocks nobody when start is refused', async () => {
     await pair.destination.client.db('shop').collection('there').insertOne({});
     await using syncer = await pair.syncer();
