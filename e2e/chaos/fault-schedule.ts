@@ -44,6 +44,14 @@ export interface FaultSchedule {
   readonly sync: readonly ScheduledFault[];
   /** From the first commit request on. */
   readonly commit: readonly ScheduledFault[];
+  /** When pause is given, and how long after it is taken resume is. */
+  readonly pauses: readonly ScheduledPause[];
+}
+
+/** A pause and its time, from the start of the sync on; a later one if one before it lasts so long. */
+export interface ScheduledPause {
+  readonly atMs: number;
+  readonly forMs: number;
 }
 
 /** `short`: all in a few seconds; `long`: faults of up to a minute. */
@@ -71,7 +79,17 @@ export function drawSchedule(seed: number, length: ScheduleLength): FaultSchedul
     writingMs,
     sync: draw(1 + random.below(faults), writingMs),
     commit: draw(random.below(3), 600),
+    pauses: drawPauses(seed, writingMs),
   };
+}
+
+/** They have numbers of their own, so that the faults of a seed are what they were before there were pauses. */
+function drawPauses(seed: number, writingMs: number): ScheduledPause[] {
+  const random = new SeededRandom(seed * 104_729);
+  return Array.from({ length: random.below(3) }, () => ({
+    atMs: random.below(writingMs),
+    forMs: random.below(writingMs / 4),
+  })).sort((left, right) => left.atMs - right.atMs);
 }
 
 function drawFault(random: SeededRandom, forMs: () => number): Fault {
@@ -98,17 +116,22 @@ function drawFault(random: SeededRandom, forMs: () => number): Fault {
 
 /** The schedule for a person, a line for each fault. */
 export function scheduleText(schedule: FaultSchedule): string {
-  const { buildIndexes, enableUserWriteBlocking, writingMs, sync, commit } = schedule;
+  const { buildIndexes, enableUserWriteBlocking, writingMs, sync, commit, pauses } = schedule;
   const blocking = enableUserWriteBlocking ? 'with' : 'without';
   return [
     `indexes ${buildIndexes}, ${blocking} write blocking, users write for ${writingMs} ms`,
     ...sync.map((scheduled) => `start  + ${faultText(scheduled)}`),
     ...commit.map((scheduled) => `commit + ${faultText(scheduled)}`),
+    ...pauses.map(({ atMs, forMs }) => `start  + ${timeText(atMs)}: pause, for ${forMs} ms`),
   ].join('\n');
 }
 
 function faultText({ atMs, fault }: ScheduledFault): string {
   const { kind, ...rest } = fault;
   const details = Object.entries(rest).map(([name, value]) => `${name} ${String(value)}`);
-  return `${String(atMs).padStart(5)} ms: ${[kind, ...details].join(', ')}`;
+  return `${timeText(atMs)}: ${[kind, ...details].join(', ')}`;
+}
+
+function timeText(ms: number): string {
+  return `${String(ms).padStart(5)} ms`;
 }

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { sleep } from '../../service/sleep.ts';
 import type { SyncerProcess, SyncerProgress } from '../ground/syncer-process.ts';
 
-const states = ['IDLE', 'RUNNING', 'COMMITTING', 'COMMITTED'];
+/** None goes back to one of a lower number. */
+const states: Readonly<Record<string, number>> = {
+  IDLE: 0,
+  RUNNING: 1,
+  PAUSED: 1,
+  COMMITTING: 2,
+  COMMITTED: 3,
+};
 const infos = [
   'collection copy',
   'change event application',
@@ -60,10 +67,15 @@ class ProgressWatch {
     const check = (isTrue: boolean, rule: string): void => {
       assert.ok(isTrue, `${rule}: ${JSON.stringify(last)}, then ${JSON.stringify(progress)}`);
     };
-    check(states.includes(state), 'the state has a name');
+    check(state in states, 'the state has a name');
     if (state !== 'IDLE') {
       check(infos.includes(info ?? ''), 'info is one of four texts');
-      check(Number.isInteger(lagTimeSeconds) && Number(lagTimeSeconds) >= 0, 'the lag is not less');
+      check(
+        state === 'PAUSED'
+          ? lagTimeSeconds === null
+          : Number.isInteger(lagTimeSeconds) && Number(lagTimeSeconds) >= 0,
+        'the lag is not less, and is not told while nothing is applied',
+      );
     }
     check(
       !canCommit || (state === 'RUNNING' && info === 'change event application'),
@@ -75,7 +87,7 @@ class ProgressWatch {
     );
     check(state !== 'COMMITTED' || canWrite === true, 'users may write after the commit');
     if (last === undefined) return;
-    check(states.indexOf(state) >= states.indexOf(last.state), 'the state goes forward');
+    check(Number(states[state]) >= Number(states[last.state]), 'the state goes forward');
     check(infos.indexOf(info ?? '') >= infos.indexOf(last.info ?? ''), 'the phases go forward');
     check(canWrite === true || last.canWrite !== true, 'users may go on writing');
   }

@@ -11,11 +11,7 @@ import {
   type ProxiedReplicaSet,
 } from '../ground/mongod/proxied-replica-set.ts';
 import { emptyCluster } from '../ground/mongod/empty-cluster.ts';
-import {
-  startSyncerProcess,
-  type SyncerProcess,
-  type SyncerProgress,
-} from '../ground/syncer-process.ts';
+import { startSyncerProcess, type SyncerProcess } from '../ground/syncer-process.ts';
 import { RandomWorkload } from '../ground/workload/random-workload.ts';
 import { FaultMaker } from './cause-fault.ts';
 import {
@@ -25,6 +21,7 @@ import {
   type ScheduleLength,
   type SideName,
 } from './fault-schedule.ts';
+import { giveCommand, reachProgress } from './give-command.ts';
 import { Ledger } from './ledger.ts';
 import { watchProgress } from './progress-watch.ts';
 
@@ -38,11 +35,6 @@ const writers = 2;
 const recoveryMs = 240_000;
 
 const forward = { source: 'cluster0', destination: 'cluster1' } as const;
-
-const pollMs = 40;
-
-/** The watch asks besides: what has taken long is asked for less often here, 5 % of the time after its end at most. */
-const maxPollMs = 250;
 
 const artifacts = fileURLToPath(new URL('../.artifacts/', import.meta.url));
 
@@ -146,19 +138,32 @@ export class ChaosGround implements AsyncDisposable {
       workload.run(writers, writing.signal),
       ledger.write(source, writing.signal),
       faults.cause(schedule.sync, signal),
+      pauseAndResume(run),
     ]);
     using recovering = endAfter(recoveryMs, signal);
     const recovery = recovering.signal;
-    await reach(syncer, ({ canCommit }) => canCommit, recovery);
+    await reachProgress(syncer, ({ canCommit }) => canCommit, recovery);
     await Promise.all([
-      commit(syncer, () => faults.syncerFaults, recovery),
+      giveCommand(syncer, 'commit', () => faults.syncerFaults, recovery),
       faults.cause(schedule.commit, signal),
     ]);
-    await reach(syncer, ({ state }) => state === 'COMMITTED', recovery);
+    await reachProgress(syncer, ({ state }) => state === 'COMMITTED', recovery);
     assert.ok(ledger.acknowledged > 0, 'nothing was acknowledged');
     await ledger.assertIn(destination);
     const [there, here] = [this.#sides.source.set, this.#sides.destination.set];
     await assertEqualClusters(there.uri('admin'), here.uri('admin'));
+  }
+}
+
+/** Pauses the sync, and resumes it, whatever goes wrong meanwhile. */
+async function pauseAndResume({ schedule, syncer, faults, signal }: Run): Promise<void> {
+  using lasting = endAfter(schedule.writingMs + recoveryMs, signal);
+  const startedAtMs = performance.now();
+  for (const { atMs, forMs } of schedule.pauses) {
+    await sleep(Math.max(0, startedAtMs + atMs - performance.now()), lasting.signal);
+    await giveCommand(syncer, 'pause', () => faults.syncerFaults, lasting.signal);
+    await sleep(forMs, lasting.signal);
+    await giveCommand(syncer, 'resume', () => faults.syncerFaults, lasting.signal);
   }
 }
 
@@ -177,48 +182,6 @@ function endAfter(ms: number, signal: AbortSignal): { readonly signal: AbortSign
       signal.removeEventListener('abort', end);
     },
   };
-}
-
-/** Sends commit until it was taken. What was acknowledged must hold, whatever happens to the process. */
-async function commit(
-  syncer: SyncerProcess,
-  disturbance: () => number,
-  signal: AbortSignal,
-): Promise<void> {
-  for (let isTaken = false; !isTaken;) {
-    await reach(syncer, ({ canCommit, state }) => canCommit || state !== 'RUNNING', signal);
-    const before = disturbance();
-    const answer = await syncer.post('commit', {}).catch(() => undefined);
-    if (answer?.status === 200) {
-      const { state } = await reach(syncer, () => true, signal);
-      assert.notEqual(state, 'RUNNING', 'the commit was acknowledged');
-      return;
-    }
-    isTaken = answer?.body['error'] === 'InvalidStateTransition';
-    const isDisturbed = before % 2 === 1 || disturbance() !== before;
-    if (isTaken || isDisturbed) continue;
-    assert.equal(answer?.body['error'], 'ClusterUnreachable', JSON.stringify(answer));
-  }
-}
-
-/** Waits for a progress. While the syncer does not answer, or has not read its state, it is asked again. */
-async function reach(
-  syncer: SyncerProcess,
-  isReached: (progress: SyncerProgress) => boolean,
-  signal: AbortSignal,
-): Promise<SyncerProgress> {
-  const startedAtMs = performance.now();
-  for (;;) {
-    const answer = await syncer.getProgress().catch(() => undefined);
-    if (answer?.status === 200) {
-      const progress = answer.body['progress'] as SyncerProgress;
-      if (isReached(progress)) return progress;
-    }
-    if (signal.aborted) throw new Error(`not reached in time: ${JSON.stringify(answer?.body)}`);
-    const waitedMs = performance.now() - startedAtMs;
-    const pauseMs = Math.min(maxPollMs, Math.max(pollMs, waitedMs / 20));
-    await sleep(pauseMs, signal).catch(() => undefined);
-  }
 }
 
 /** The error with the faults, the way to run the seed again, and where the syncer's log is. */
