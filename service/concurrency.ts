@@ -53,7 +53,7 @@ export async function forEachAsGiven<T, R>(
       running.add(task);
     }
   };
-  const produced = await Promise.allSettled([
+  const [produced] = await Promise.allSettled([
     produce((item) => {
       if (failure) throw failure.error;
       waiting.push(async () => {
@@ -62,9 +62,8 @@ export async function forEachAsGiven<T, R>(
       begin();
     }),
   ]);
-  const [result] = produced;
-  if (result.status === 'rejected') fail(result.reason);
+  if (produced.status === 'rejected') fail(produced.reason);
   while (running.size > 0) await Promise.race(running);
-  if (result.status === 'rejected' || failure) throw failure?.error;
-  return result.value;
+  if (produced.status === 'rejected' || failure) throw failure?.error;
+  return produced.value;
 }

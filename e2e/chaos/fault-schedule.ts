@@ -121,8 +121,8 @@ export function scheduleText(schedule: FaultSchedule): string {
   return [
     `indexes ${buildIndexes}, ${blocking} write blocking, users write for ${writingMs} ms`,
     ...sync.map((scheduled) => `start  + ${faultText(scheduled)}`),
-    ...commit.map((scheduled) => `commit + ${faultText(scheduled)}`),
     ...pauses.map(({ atMs, forMs }) => `start  + ${timeText(atMs)}: pause, for ${forMs} ms`),
+    ...commit.map((scheduled) => `commit + ${faultText(scheduled)}`),
   ].join('\n');
 }
 

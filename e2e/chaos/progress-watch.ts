@@ -67,7 +67,7 @@ class ProgressWatch {
     const check = (isTrue: boolean, rule: string): void => {
       assert.ok(isTrue, `${rule}: ${JSON.stringify(last)}, then ${JSON.stringify(progress)}`);
     };
-    check(state in states, 'the state has a name');
+    check(Object.hasOwn(states, state), 'the state has a name');
     if (state !== 'IDLE') {
       check(infos.includes(info ?? ''), 'info is one of four texts');
       check(

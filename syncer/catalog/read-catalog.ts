@@ -13,6 +13,7 @@ import { runCommand } from '../../mongo/run-command.ts';
 import { oddNameError } from '../../mongo/specification.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { SyncError } from '../../service/errors.ts';
+import { inGroupsOf } from '../../service/groups.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { readShardKeys, wantedShardKey } from './wanted-shard-key.ts';
@@ -88,8 +89,8 @@ export async function* trackListed(
   context: Reading,
   { db, infos, read }: Listing,
 ): AsyncGenerator<TrackedCollection[]> {
-  for (let first = 0; first < infos.length; first += readTogether)
-    yield await trackCollections(context, db, infos.slice(first, first + readTogether), read);
+  for (const group of inGroupsOf(infos, readTogether))
+    yield await trackCollections(context, db, group, read);
 }
 
 /**

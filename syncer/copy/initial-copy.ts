@@ -1,6 +1,7 @@
 import { namespaceText } from '../../mongo/namespace.ts';
 import { isIdIndex } from '../../mongo/replicated-form.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
+import { inGroupsOf } from '../../service/groups.ts';
 import { catalogSideBySide, createIndexes } from '../catalog/destination-catalog.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import type { Partition, TrackedCollection } from '../state/records.ts';
@@ -67,7 +68,7 @@ export async function copyCollections(context: SyncContext): Promise<void> {
     const collections = group.map(({ collection }) => collection);
     await complete(context, collections, await copyTogether(context, collections));
   };
-  await forEachConcurrently(groupsOf(small), groupsSideBySide, copyGroup);
+  await forEachConcurrently(inGroupsOf(small, smallTogether), groupsSideBySide, copyGroup);
 }
 
 /** Ends the copy, when all instances have copied their parts: builds the indexes where they come after the documents. */
@@ -121,11 +122,6 @@ function tasksOf(
   })) ?? [{ collection, partition: 'all', bytes: sizeBytes }];
   const own = tasks.filter(({ partition }) => isCopiedBy(share, collection, partition));
   return collection.shardKey === null ? own : farApart(own);
-}
-
-function* groupsOf(small: readonly CopyTask[]): Generator<readonly CopyTask[]> {
-  for (let first = 0; first < small.length; first += smallTogether)
-    yield small.slice(first, first + smallTogether);
 }
 
 async function buildAllIndexes(context: SyncContext): Promise<void> {

@@ -9,8 +9,7 @@ const reliableMs = 20_000;
 
 /**
  * The right of a process to work as its instance. It relies on it for a time after the store has confirmed it, by two clocks.
- * So a process that was frozen does not send what it
- * had in hand over what another one has written in its place since.
+ * So a process that was frozen does not send what it had in hand over what another one has written in its place since.
  */
 export class Claim {
   readonly #now: () => Moment;

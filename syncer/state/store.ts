@@ -12,6 +12,7 @@ import { namespaceText, syncDatabase, type Namespace } from '../../mongo/namespa
 import type { RawDocument } from '../../mongo/raw-bson.ts';
 import { decodeSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
+import { inGroupsOf } from '../../service/groups.ts';
 import { Claim } from './claim.ts';
 import {
   boundOf,
@@ -264,8 +265,8 @@ export class SyncStore {
   }
 
   async putCollections(collections: readonly TrackedCollection[]): Promise<void> {
-    for (let first = 0; first < collections.length; first += maxBatch) {
-      const replacements = collections.slice(first, first + maxBatch).map((collection) => ({
+    for (const group of inGroupsOf(collections, maxBatch)) {
+      const replacements = group.map((collection) => ({
         replaceOne: {
           filter: { _id: collection.uuid },
           replacement: encodeCollection(collection),

@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { AnyBulkWriteOperation, Collection, Document } from 'mongodb';
+import { inGroupsOf } from '../../service/groups.ts';
 import type { Mismatch, MismatchView } from '../compare/mismatch.ts';
 import { onStore, type MetadataStore } from './verification-store.ts';
 
 interface StoredMismatch extends Document {
   _id: string;
 }
+
+/** Mismatches written by one command. */
+const batchLength = 500;
 
 /** A pass of a run. */
 export interface PassKey {
@@ -53,16 +57,14 @@ export class MismatchStore {
   }
 
   async add(pass: PassKey, mismatches: readonly Mismatch[]): Promise<void> {
-    for (let first = 0; first < mismatches.length; first += 500) {
-      const writes = mismatches
-        .slice(first, first + 500)
-        .map((mismatch): AnyBulkWriteOperation<StoredMismatch> => ({
-          replaceOne: {
-            filter: { _id: keyOf(pass, mismatch) },
-            replacement: { ...pass, mismatch: mismatch.view },
-            upsert: true,
-          },
-        }));
+    for (const group of inGroupsOf(mismatches, batchLength)) {
+      const writes = group.map((mismatch): AnyBulkWriteOperation<StoredMismatch> => ({
+        replaceOne: {
+          filter: { _id: keyOf(pass, mismatch) },
+          replacement: { ...pass, mismatch: mismatch.view },
+          upsert: true,
+        },
+      }));
       await onStore(this.#store, async () => {
         await this.#mismatches.bulkWrite(writes, { ordered: false });
       });

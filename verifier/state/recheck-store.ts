@@ -1,5 +1,6 @@
 import type { Binary } from 'mongodb';
 import { UUID, type Collection, type Document } from 'mongodb';
+import { inGroupsOf } from '../../service/groups.ts';
 import type { Recheck } from './records.ts';
 import { insertNew } from './task-store.ts';
 import { onStore, type MetadataStore } from './verification-store.ts';
@@ -30,8 +31,8 @@ export class RecheckStore {
 
   /** Notes rechecks for a pass. */
   async add(run: string, generation: number, rechecks: readonly Recheck[]): Promise<void> {
-    for (let first = 0; first < rechecks.length; first += batchLength) {
-      const documents = rechecks.slice(first, first + batchLength).map((recheck) => ({
+    for (const group of inGroupsOf(rechecks, batchLength)) {
+      const documents = group.map((recheck) => ({
         _id: new UUID(),
         run,
         generation,

@@ -6,6 +6,7 @@ import {
   type Document,
 } from 'mongodb';
 import { serverCode } from '../../mongo/server-errors.ts';
+import { inGroupsOf } from '../../service/groups.ts';
 import type { Amount, Task, TaskWork } from './records.ts';
 import { onStore, type MetadataStore } from './verification-store.ts';
 
@@ -282,10 +283,9 @@ export class TaskStore {
   }
 
   async #insert(tasks: readonly StoredTask[]): Promise<void> {
-    for (let first = 0; first < tasks.length; first += batchLength) {
-      const part = tasks.slice(first, first + batchLength);
+    for (const group of inGroupsOf(tasks, batchLength)) {
       await onStore(this.#store, async () => {
-        await insertNew(this.#tasks, part);
+        await insertNew(this.#tasks, group);
       });
     }
   }

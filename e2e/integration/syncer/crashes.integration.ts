@@ -113,21 +113,21 @@ describe('state: the syncer is killed, started again, and goes on', () => {
   }
 
   const interruptions: Readonly<
-    Record<string, { interrupt: (syncer: SyncerProcess) => Promise<unknown>; inLog: RegExp }>
+    Record<string, { interrupt: (syncer: SyncerProcess) => Promise<unknown>; isSeenBy: RegExp }>
   > = {
     'the process is killed': {
       interrupt: async (syncer) => {
         await syncer.kill('SIGKILL');
         await syncer.restart();
       },
-      inLog: /"restarts":1/,
+      isSeenBy: /"restarts":1/,
     },
     'the source elects its primary anew': {
       interrupt: async () => await pair.source.set.stepDown(),
-      inLog: /"work":"catalog".*the primary changed/,
+      isSeenBy: /"work":"catalog".*the primary changed/,
     },
   };
-  for (const [what, { interrupt, inLog: seen }] of Object.entries(interruptions)) {
+  for (const [what, { interrupt, isSeenBy }] of Object.entries(interruptions)) {
     it(`what was created while the rest was still read is made anew when ${what}`, async () => {
       const { source, destination } = pair;
       for (const name of ['a', 'b']) await source.client.db(name).collection('rows').insertOne({});
@@ -149,7 +149,7 @@ describe('state: the syncer is killed, started again, and goes on', () => {
       }
       await syncer.waitFor(({ canCommit }) => canCommit);
       await commitAndWait(syncer);
-      assert.match(await syncer.log(), seen);
+      assert.match(await syncer.log(), isSeenBy);
       await pair.assertEqual();
     });
   }
@@ -171,8 +171,7 @@ describe('state: the syncer is killed, started again, and goes on', () => {
     await built;
     await shop.command({ dropIndexes: 'items', index: 'left_behind' });
     await syncer.waitFor(({ canCommit }) => canCommit);
-    await syncer.commit();
-    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    await commitAndWait(syncer);
     await pair.assertEqual();
   });
 
@@ -197,8 +196,7 @@ describe('state: the syncer is killed, started again, and goes on', () => {
       await items.insertOne({ n: -1 });
     }
     await syncer.waitFor(({ canCommit }) => canCommit);
-    await syncer.commit();
-    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    await commitAndWait(syncer);
     await pair.assertEqual();
   });
 
