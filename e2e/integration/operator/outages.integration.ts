@@ -170,21 +170,28 @@ describe('operators in processes of their own, on a real API server', () => {
 
   it('writes nothing any more when it was frozen in the middle of its work, and another one leads', async () => {
     const gone = await holder();
-    await using first = await start('first', { leaseDurationSeconds: 3 });
+    await using proxy = await TcpProxy.start(ground.server.port);
+    await using first = await start('first', { leaseDurationSeconds: 3, port: proxy.port });
     const before = await untilLed('the first leads', gone);
     await using second = await start('second', { leaseDurationSeconds: 3 });
     await second.untilReady();
     const from = tools.commands.length;
     // All workers are busy with new ones, each of which takes several writes: they go on with the next when it wakes up.
+    // Each answer comes late, so that the work cannot be over before it is frozen, however the machine divides its cores.
     const { namespace } = await ground.newPlace();
     const made = async (): Promise<number> =>
       (await ground.client.list(statefulSets, { namespace, signal })).items.length;
-    for (let index = 0; index < manyCount; index++) {
-      const name = `many-${index}`;
-      const spec = { ...smallestSpec, ...(await ground.newDestination(namespace, name)) };
-      const object = { metadata: { namespace, name }, spec };
-      await ground.client.create<KubeObject>(clusterSyncs, object, { signal });
-    }
+    const all = await Promise.all(
+      Array.from({ length: manyCount }, async (_, index) => {
+        const name = `many-${index}`;
+        const spec = { ...smallestSpec, ...(await ground.newDestination(namespace, name)) };
+        return { metadata: { namespace, name }, spec };
+      }),
+    );
+    proxy.slow(200);
+    await Promise.all(
+      all.map((object) => ground.client.create<KubeObject>(clusterSyncs, object, { signal })),
+    );
     await until('it is busy', async () => (await made()) > 2);
     first.kill('SIGSTOP');
     const frozenMs = Date.now();
