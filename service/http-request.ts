@@ -2,6 +2,7 @@ import { request as requestPlain, type IncomingMessage, type RequestOptions } fr
 import { request as requestSecure } from 'node:https';
 import { TLSSocket } from 'node:tls';
 import { messageOf } from './errors.ts';
+import { sendWhenConnected } from './send-when-connected.ts';
 
 /** By what a server is known that has a certificate of its own authority. */
 export interface ServerTrust {
@@ -21,6 +22,8 @@ export interface HttpRequest {
   readonly trust?: ServerTrust | undefined;
   /** A longer answer is an error. */
   readonly maxAnswerBytes: number;
+  /** Called when the connection is there: nothing is sent if it throws, and that is the error. */
+  readonly assertMaySend?: (() => void) | undefined;
 }
 
 /** An answer; whatever its status, redirections among them, which are not followed. */
@@ -37,7 +40,7 @@ export class UntrustedServerError extends Error {}
  * @throws UntrustedServerError; whatever else fails as node:http throws it.
  */
 export async function sendRequest(
-  { method, url, headers, body, trust, maxAnswerBytes }: HttpRequest,
+  { method, url, headers, body, trust, maxAnswerBytes, assertMaySend }: HttpRequest,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
   const payload = body === undefined ? undefined : Buffer.from(body);
@@ -48,7 +51,7 @@ export async function sendRequest(
     ...(trust?.authority !== undefined && { ca: trust.authority }),
     ...(trust?.serverName !== undefined && { servername: trust.serverName }),
   };
-  const answer = await exchange(new URL(url), options, payload);
+  const answer = await exchange(new URL(url), options, payload, assertMaySend);
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {
@@ -65,6 +68,7 @@ async function exchange(
   url: URL,
   options: RequestOptions,
   payload: Buffer | undefined,
+  assertMaySend: (() => void) | undefined,
 ): Promise<IncomingMessage> {
   return await new Promise((resolve, reject) => {
     const send = url.protocol === 'https:' ? requestSecure : requestPlain;
@@ -75,6 +79,6 @@ async function exchange(
         socket instanceof TLSSocket && (socket.authorizationError as Error | null) !== null;
       reject(isUntrusted ? new UntrustedServerError(messageOf(error), { cause: error }) : error);
     });
-    outgoing.end(payload);
+    sendWhenConnected(outgoing, payload, assertMaySend);
   });
 }

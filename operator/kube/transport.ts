@@ -2,10 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import { Agent, request, type RequestOptions } from 'node:https';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { messageOf } from '../../service/errors.ts';
+import { orAborted } from '../../service/or-aborted.ts';
+import { sendWhenConnected } from '../../service/send-when-connected.ts';
 import { Deadline } from './deadline.ts';
 import { errorOfStatus, KubeError } from './kube-error.ts';
 import type { KubeMetrics } from './metrics.ts';
-import { orAborted } from '../../service/or-aborted.ts';
 
 /** Time that a request to the API server may take unless it says otherwise. */
 export const defaultDeadlineMs = 10_000;
@@ -55,7 +56,7 @@ export class KubeTransport implements Disposable {
   });
 
   /**
-   * @param mayWrite - whether a request may be sent now that is no GET.
+   * @param mayWrite - asked when a request that is no GET is about to be sent, on a connection that is there.
    * @throws TypeError when the configuration names no cluster, or one that is not reached by HTTPS.
    */
   constructor(config: KubeConfig, metrics: KubeMetrics, mayWrite: () => boolean) {
@@ -196,16 +197,14 @@ async function exchange(
   signal: AbortSignal,
   assertMaySend: () => void,
 ): Promise<IncomingMessage> {
-  const attempt = async (): Promise<IncomingMessage> => {
-    assertMaySend();
-    return await new Promise((resolve, reject) => {
+  const attempt = async (): Promise<IncomingMessage> =>
+    await new Promise((resolve, reject) => {
       const outgoing = request({ ...options, signal }, resolve);
       outgoing.on('error', (error) => {
         reject(new ExchangeError(outgoing.reusedSocket, error));
       });
-      outgoing.end(payload);
+      sendWhenConnected(outgoing, payload, assertMaySend);
     });
-  };
   try {
     return await attempt();
   } catch (error) {

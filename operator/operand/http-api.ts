@@ -23,6 +23,8 @@ export interface ApiRequest {
   readonly path: string;
   readonly body?: object;
   readonly deadlineMs: number;
+  /** Called when the connection is there: nothing is sent if it throws. */
+  readonly assertMaySend?: () => void;
 }
 
 /** What came back: `body` is undefined where it is no JSON. */
@@ -62,7 +64,7 @@ export function apiTargetAt(
 /** Calls an operand. Rejects only with the signal's reason; whatever else goes wrong is an answer. */
 export async function callApi(
   { baseUrl, token, trust }: ApiTarget,
-  { method, path, body, deadlineMs }: ApiRequest,
+  { method, path, body, deadlineMs, assertMaySend }: ApiRequest,
   signal: AbortSignal,
 ): Promise<ApiAnswer> {
   using deadline = new Deadline(signal, deadlineMs);
@@ -76,6 +78,7 @@ export async function callApi(
         body: body && JSON.stringify(body),
         trust,
         maxAnswerBytes,
+        assertMaySend,
       },
       deadline.signal,
     );

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { messageOf } from '../../service/errors.ts';
 import { createLogger } from '../../service/logger.ts';
 import { FakeClock } from '../kube/testing/fake-clock.ts';
 import type { ApiTarget } from './http-api.ts';
@@ -18,17 +19,35 @@ class Processes {
   readonly asked = new Map<string, number>();
   readonly changed: string[] = [];
   readonly clock = new FakeClock();
+  readonly sent: string[] = [];
+  mayCommand = true;
+  /** What a command waits for before it is sent. */
+  connected: Promise<void> = Promise.resolve();
   readonly monitor: OperandMonitor<Progress, 'pause'>;
 
   constructor() {
     this.monitor = new OperandMonitor<Progress, 'pause'>({
       api: {
         askProgress: async (target, signal) => await this.#answer(target, signal),
-        sendCommand: async () => await Promise.resolve({ kind: 'taken' }),
+        sendCommand: async ({ baseUrl }, { name }, { assertMaySend }) => {
+          await this.connected;
+          try {
+            assertMaySend();
+          } catch (error) {
+            const description = messageOf(error);
+            return {
+              kind: 'refused',
+              error: { name: 'SyncerUnreachable', description, isLasting: false },
+            };
+          }
+          this.sent.push(`${name} to ${baseUrl}`);
+          return { kind: 'taken' };
+        },
         intervalMs: () => 1_000,
       },
       onChange: (key) => this.changed.push(key),
       logger: createLogger('test', 'fatal'),
+      mayCommand: () => this.mayCommand,
       clock: this.clock,
     });
   }
@@ -74,6 +93,25 @@ describe('OperandMonitor', () => {
     }
     await monitor[Symbol.asyncDispose]();
     assert.equal(clock.pendingTimers, 0);
+  });
+
+  it('sends no command any more when another process may lead, not even one that waits for its connection', async () => {
+    const processes = new Processes();
+    const { monitor, clock, sent } = processes;
+    const connected = Promise.withResolvers<undefined>();
+    processes.watch('shop/orders', 'quick');
+    processes.connected = connected.promise;
+    const outcome = () => monitor.observations('shop/orders').get('one')?.command?.kind;
+    monitor.send('shop/orders', 'one', { name: 'pause', body: {} });
+    assert.equal(outcome(), 'sending');
+    processes.mayCommand = false;
+    connected.resolve(undefined);
+    await clock.advance(0);
+    assert.equal(outcome(), 'refused');
+    monitor.send('shop/orders', 'one', { name: 'pause', body: {} });
+    await clock.advance(0);
+    assert.deepEqual(sent, []);
+    await monitor[Symbol.asyncDispose]();
   });
 
   it('asks all of many processes, each less often, so that all together are asked 200 times a second', async () => {

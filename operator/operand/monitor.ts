@@ -35,7 +35,11 @@ export interface OperandApi<P, C extends string> {
   readonly sendCommand: (
     target: ApiTarget,
     command: Command<C>,
-    signal: AbortSignal,
+    how: {
+      /** Called when the connection is there: the command is not sent if it throws. */
+      readonly assertMaySend: () => void;
+      readonly signal: AbortSignal;
+    },
   ) => Promise<CommandOutcome>;
   /** Time from one answer to the next question. */
   readonly intervalMs: (answer: ProgressAnswer<P> | undefined) => number;
@@ -47,7 +51,7 @@ export interface MonitorOptions<P, C extends string> {
   /** Told the key of an object of which something new is known. */
   readonly onChange: (key: string) => void;
   readonly logger: Logger;
-  /** Asked when a command is about to be sent: it is not sent, if false. By default all are. */
+  /** Asked when a command is about to be sent, and when its connection is there: it is not sent, if false. By default all are. */
   readonly mayCommand?: () => boolean;
   readonly clock?: Clock;
 }
@@ -151,8 +155,7 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
     });
     const send = (command: Command<C>): void => {
       const former = observation.command;
-      const { mayCommand = () => true } = this.#options;
-      if (former?.kind === 'sending' || !mayCommand()) return;
+      if (former?.kind === 'sending' || !this.#mayCommand()) return;
       update({ command: { name: command.name, kind: 'sending' } });
       this.#track(signal, async () => {
         update({ command: await this.#send(target, command, former, signal) });
@@ -160,6 +163,10 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
       });
     };
     return { target, stop, send, observation: () => observation };
+  }
+
+  #mayCommand(): boolean {
+    return this.#options.mayCommand?.() ?? true;
   }
 
   #intervalMs(target: MonitorTarget, { answer, command }: Observation<P, C>): number {
@@ -201,7 +208,12 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
   ): Promise<CommandState<C>> {
     const { api, logger } = this.#options;
     const { name } = command;
-    const answer = await api.sendCommand(target, command, signal);
+    const answer = await api.sendCommand(target, command, {
+      assertMaySend: () => {
+        if (!this.#mayCommand()) throw new Error('another process may command it by now');
+      },
+      signal,
+    });
     const endedMs = this.#clock.wallMs();
     if (answer.kind === 'taken') {
       logger.info({ command: name, process: target.process }, 'command taken');

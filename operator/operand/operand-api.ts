@@ -36,10 +36,16 @@ export function operandApi<P, C extends string>(options: OperandApiOptions<P>): 
       );
       return answer.kind === 'answer' ? progressAnswer(answer.body, readProgress) : answer;
     },
-    sendCommand: async (target, { name, body }, signal) => {
+    sendCommand: async (target, { name, body }, { assertMaySend, signal }) => {
       const answer = await callApi(
         target,
-        { method: 'POST', path: `/api/v1/${name}`, body, deadlineMs: commandDeadlineMs },
+        {
+          method: 'POST',
+          path: `/api/v1/${name}`,
+          body,
+          deadlineMs: commandDeadlineMs,
+          assertMaySend,
+        },
         signal,
       );
       if (answer.kind === 'unreachable') return refused(unreachableName, answer.description);

@@ -20,9 +20,9 @@ import { KubeMetrics } from '../../../operator/kube/metrics.ts';
 import { microTime } from '../../../operator/kube/micro-time.ts';
 import { controllerReference, isControlledBy } from '../../../operator/kube/owner.ts';
 import type { KubeObject, Resource } from '../../../operator/kube/resource.ts';
-import { ApiServer } from '../../ground/kubernetes/api-server.ts';
-import { TcpProxy } from '../../ground/tcp-proxy.ts';
+import type { ApiServer } from '../../ground/kubernetes/api-server.ts';
 import { until } from '../../ground/until.ts';
+import { useApiServer } from './use-api-server.ts';
 
 interface Widget extends KubeObject {
   readonly spec?: { readonly size?: number };
@@ -97,14 +97,11 @@ const widgetDefinition = {
 describe('KubeClient, on a real API server', () => {
   const namespace = 'default';
   const signal = new AbortController().signal;
-  const registry = new Registry();
-  const metrics = new KubeMetrics(registry);
   let server: ApiServer;
   let client: KubeClient;
 
-  before(async () => {
-    server = await ApiServer.start();
-    client = new KubeClient(server.config(), metrics);
+  useApiServer(async (...made) => {
+    [server, client] = made;
     const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
     await client.raw({ method: 'POST', path: crds, body: widgetDefinition, signal });
     await until('the new resource is served', async () => {
@@ -116,11 +113,6 @@ describe('KubeClient, on a real API server', () => {
         throw error;
       }
     });
-  });
-
-  after(async () => {
-    client[Symbol.dispose]();
-    await server[Symbol.asyncDispose]();
   });
 
   it('creates, gets, replaces, patches and deletes', async () => {
@@ -264,61 +256,5 @@ describe('KubeClient, on a real API server', () => {
       lease('three-digits', new Date().toISOString()),
       /cannot unmarshal|parsing time|400/,
     );
-  });
-
-  it('gives up a request that is not answered in time, or is aborted, and counts it', async () => {
-    await using proxy = await TcpProxy.start(server.port);
-    using proxied = new KubeClient(server.config(proxy.port), metrics);
-    await proxied.list(configMaps, { namespace, signal });
-    proxy.freeze();
-    await assert.rejects(
-      proxied.list(configMaps, { namespace, signal, deadlineMs: 200 }),
-      (error) => error instanceof KubeError && error.reason === 'DeadlineExceeded',
-    );
-    const reason = new Error('enough');
-    const abort = new AbortController();
-    const asked = proxied.list(configMaps, { namespace, signal: abort.signal });
-    setImmediate(() => {
-      abort.abort(reason);
-    });
-    await assert.rejects(asked, reason);
-    proxy.refuse();
-    await assert.rejects(
-      proxied.list(configMaps, { namespace, signal }),
-      (error) => error instanceof KubeError && error.reason === 'ConnectionFailed',
-    );
-    const text = await registry.metrics();
-    const host = `127.0.0.1:${proxy.port}`;
-    assert.ok(
-      text.includes(`rest_client_requests_total{code="200",method="GET",host="${host}"} 1`),
-    );
-    assert.ok(
-      text.includes(`rest_client_requests_total{code="<error>",method="GET",host="${host}"} 3`),
-    );
-  });
-
-  it('uses a connection again, and outlives that the server has closed it', async () => {
-    await using proxy = await TcpProxy.start(server.port);
-    using proxied = new KubeClient(server.config(proxy.port), metrics);
-    for (let round = 0; round < 5; round += 1) {
-      await proxied.list(configMaps, { namespace, signal });
-      await proxied.delete(configMaps, { namespace, name: 'nobody' }, { signal });
-    }
-    assert.equal(proxy.accepted, 1);
-    proxy.cut();
-    await proxied.list(configMaps, { namespace, signal });
-    assert.equal(proxy.accepted, 2);
-  });
-
-  it('trusts no server that its configuration does not vouch for', async () => {
-    const config = server.config();
-    const cluster = config.getCurrentCluster();
-    assert.ok(cluster);
-    config.loadFromClusterAndUser(
-      { name: 'test', server: cluster.server, skipTLSVerify: false },
-      { name: 'admin', token: 'x' },
-    );
-    using stranger = new KubeClient(config, metrics);
-    await assert.rejects(stranger.list(configMaps, { namespace, signal }), /ConnectionFailed/);
   });
 });

@@ -13,6 +13,7 @@ import type { CertificateFiles } from '../../../service/served-certificate.ts';
 import { issueCertificate, type IssuedCertificate } from '../../ground/certificates.ts';
 import { CliProcess } from '../../ground/cli-process.ts';
 import { createGuardedFolder, type GuardedFolder } from '../../ground/guarded-folder.ts';
+import { TcpProxy } from '../../ground/tcp-proxy.ts';
 import { until } from '../../ground/until.ts';
 
 const { signal } = new AbortController();
@@ -25,6 +26,7 @@ describe('HTTPS', () => {
   let other: IssuedCertificate;
   let server: HttpServer;
   const log: string[] = [];
+  let notes = 0;
 
   before(async () => {
     folder = await createGuardedFolder();
@@ -50,6 +52,15 @@ describe('HTTPS', () => {
           method: 'GET',
           path: '/api/v1/progress',
           handle: () => ({ progress: {} }),
+          errorBody: genericErrorBody,
+        },
+        {
+          method: 'POST',
+          path: '/api/v1/note',
+          handle: () => {
+            notes += 1;
+            return {};
+          },
           errorBody: genericErrorBody,
         },
       ],
@@ -117,6 +128,32 @@ describe('HTTPS', () => {
         return true;
       });
     }
+  });
+
+  it('is sent nothing that may not be sent any more when the connection is there at last', async () => {
+    await using proxy = await TcpProxy.start(server.port);
+    proxy.freeze();
+    const tooLate = new Error('too late');
+    let maySend = true;
+    const sent = sendRequest(
+      {
+        method: 'POST',
+        url: `https://127.0.0.1:${proxy.port}/api/v1/note`,
+        headers: { Authorization: 'Bearer token', 'Content-Type': 'application/json' },
+        body: '{}',
+        trust: { authority: first['ca.crt'], serverName },
+        maxAnswerBytes: 1_000,
+        assertMaySend: () => {
+          if (!maySend) throw tooLate;
+        },
+      },
+      signal,
+    );
+    await until('it waits for its connection', () => proxy.connections === 1);
+    maySend = false;
+    proxy.heal();
+    await assert.rejects(sent, tooLate);
+    assert.equal(notes, 0);
   });
 
   it('takes no plain HTTP', async () => {
