@@ -8,6 +8,7 @@ import { mendedConnection } from './mended-connection.ts';
 import { askServer } from './ask-server.ts';
 import { isWorkedOn } from './own-operations.ts';
 import { RouterAddresses } from './router-addresses.ts';
+import { WriteGuard } from './write-guard.ts';
 
 /**
  * The connections to one cluster. `decoded` is an ordinary client; `raw` answers with embedded documents as bytes
@@ -19,6 +20,7 @@ export interface ClusterClient extends AsyncDisposable {
   readonly admin: Db;
   /** Of `decoded`, by which everything is written. */
   readonly lostWrites: LostWrites;
+  readonly writeGuard: WriteGuard;
   readonly routers: RouterAddresses;
   readonly formerConnections: FormerConnections;
 }
@@ -46,6 +48,7 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
   const mark = new UUID().toHexString();
   let decoded: MongoClient;
   const lostWrites = new LostWrites();
+  const writeGuard = new WriteGuard();
   const settings = {
     appName,
     driverInfo: { name: 'clustersync', platform: mark },
@@ -66,6 +69,7 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
     maxPoolSize: 256,
     // Not among the options that the driver declares.
     connectionType: mendedConnection({
+      writeGuard,
       async isWorkedOn({ address, connectionId }, signal) {
         return await isWorkedOn(askServer(decoded, address), connectionId, signal);
       },
@@ -82,6 +86,7 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
       raw,
       admin: decoded.db('admin'),
       lostWrites,
+      writeGuard,
       routers: new RouterAddresses(decoded),
       formerConnections: new FormerConnections(appName, mark),
       [Symbol.asyncDispose]: async () => {

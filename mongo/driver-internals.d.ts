@@ -34,6 +34,7 @@ declare module 'mongodb/lib/cmap/connection.js' {
   }
 
   export interface CommandOptions {
+    readonly signal?: AbortSignal;
     readonly raw?: boolean;
     /** Where the answer has documents; with `raw`, only these are left as bytes when an answer is read here. */
     readonly documentsReturnedIn?: string;
@@ -64,7 +65,7 @@ declare module 'mongodb/lib/cmap/connection.js' {
       readonly hello: Document | null;
     };
     command(
-      namespace: unknown,
+      namespace: { readonly db: string },
       command: object,
       options?: CommandOptions,
       responseType?: unknown,

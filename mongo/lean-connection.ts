@@ -1,5 +1,6 @@
 // The driver's own class for connections; it is internal, so the driver's version is pinned and
 // lean-connection.test.ts guards the shape.
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import {
   Connection,
@@ -45,8 +46,16 @@ export class LeanConnection extends Connection {
     this.socket.write(head);
     this.socket.write(large.bytes);
     this.socket.uncork();
+    // A large message takes time, and the network whatever is handed over, also from a process that was frozen meanwhile.
+    if (this.socket.writableNeedDrain) await once(this.socket, 'drain');
+    this.assertMaySend();
     // Waits until the network has taken everything.
     await super.writeCommand({ toBin: () => [tail] }, options);
+  }
+
+  /** Called before the end of a large command is sent, without which a server does nothing of it: may throw. */
+  protected assertMaySend(): void {
+    // Whatever was begun is sent.
   }
 }
 

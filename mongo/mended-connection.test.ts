@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { OpMsgRequest } from 'mongodb/lib/cmap/commands.js';
 import { mendedConnection } from './mended-connection.ts';
 import { openSocketPair } from './testing/socket-pair.ts';
+import { WriteGuard } from './write-guard.ts';
 
 describe('a connection that closes', () => {
   const cases = [
@@ -43,6 +44,7 @@ describe('a connection that closes', () => {
 
 /** A connection as a pool has it once its handshake is over. */
 class Opened extends mendedConnection({
+  writeGuard: new WriteGuard(),
   isWorkedOn: async () => await Promise.resolve(false),
   lostWrite: () => undefined,
 }) {

@@ -7,8 +7,11 @@ import type {
   WriteOptions,
 } from 'mongodb/lib/cmap/connection.js';
 import { MongoServerError, ObjectId } from 'mongodb';
+import { orAborted } from '../service/or-aborted.ts';
 import { LeanConnection } from './lean-connection.ts';
+import { syncDatabase } from './namespace.ts';
 import type { ConnectionWatch, ServerConnection } from './server-connection.ts';
+import { checkOf } from './write-guard.ts';
 
 const writes = new Set([
   'insert',
@@ -32,7 +35,7 @@ interface Unanswered {
 }
 
 /**
- * A connection of the driver (7.8) with three changes, besides the way of large values (LeanConnection).
+ * A connection of the driver (7.8) with four changes, besides the way of large values (LeanConnection).
  *
  * A command is not given up because its connection is silent for as long as the client allows, but because the server does
  * not work on it either: asked on another connection, twice, as the first time the command or its answer may be on its way.
@@ -42,6 +45,9 @@ interface Unanswered {
  * A command that is being sent when its connection is closed fails, also where the socket is closed and the connection has
  * not been told yet. The driver would wait for the network to take the rest, for ever.
  *
+ * A write of data is sent only where the client's guard lets it, when it is sent: the driver may have looked for a server,
+ * and made a connection, for half a minute since it was asked for.
+ *
  * Errors are read as objects where answers are wanted as bytes. Otherwise the driver stumbles over the topology version of
  * an error when a second one comes: a fault of the program in place of an election.
  */
@@ -49,6 +55,10 @@ class MendedConnection extends LeanConnection {
   readonly #watch: ConnectionWatch;
   readonly #address: string;
   #unanswered: Unanswered | undefined;
+  /** When it was used first, by performance.now: the server has known it before. */
+  #usedAtMs: number | undefined;
+  /** Throws where what is being sent may not be sent any more. */
+  #assertMaySend: () => void = () => undefined;
   /** Fails what is being sent. */
   #failSending: ((error: Error) => void) | undefined;
 
@@ -59,18 +69,20 @@ class MendedConnection extends LeanConnection {
   }
 
   override async command(
-    namespace: unknown,
+    namespace: { readonly db: string },
     command: object,
     options: CommandOptions = {},
     responseType?: unknown,
   ): Promise<unknown> {
     const mended = options.raw === true ? { ...options, documentsReturnedIn: 'cursor' } : options;
+    const [name = ''] = Object.keys(command);
+    const isGuarded = writes.has(name) && namespace.db !== syncDatabase;
+    await this.#guard(isGuarded, checkOf(command), options.signal);
     const unanswered = { done: new AbortController() };
     this.#unanswered = unanswered;
     try {
       return await super.command(namespace, command, mended, responseType);
     } catch (error) {
-      const [name = ''] = Object.keys(command);
       const known = this.#asServerKnowsIt;
       if (known && writes.has(name) && !(error instanceof MongoServerError))
         this.#watch.lostWrite(known);
@@ -90,10 +102,46 @@ class MendedConnection extends LeanConnection {
     const closed = Promise.withResolvers<never>();
     this.#failSending = closed.reject;
     try {
-      await Promise.race([super.writeCommand(message, options), closed.promise]);
+      await Promise.race([this.#writeChecked(message, options), closed.promise]);
     } finally {
       this.#failSending = undefined;
     }
+  }
+
+  async #writeChecked(message: Message, options: WriteOptions): Promise<void> {
+    this.assertMaySend();
+    await super.writeCommand(message, options);
+  }
+
+  protected override assertMaySend(): void {
+    try {
+      this.#assertMaySend();
+    } catch (error) {
+      // Whatever was sent is half a message: the server drops it when it sees the end of the connection.
+      this.cleanup(error instanceof Error ? error : new Error(String(error)));
+      throw error;
+    }
+  }
+
+  /**
+   * Waits until a command may be sent, and has it asked for once more whenever something of it is sent.
+   * @param check - the command's own.
+   */
+  async #guard(
+    isGuarded: boolean,
+    check: (() => void) | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const right = isGuarded ? this.#watch.writeGuard.right : undefined;
+    const connectedAtMs = (this.#usedAtMs ??= performance.now());
+    const confirmed = right?.confirm(connectedAtMs);
+    await (confirmed && signal ? orAborted(confirmed, signal) : confirmed);
+    const assertMaySend = (): void => {
+      check?.();
+      right?.require(connectedAtMs);
+    };
+    assertMaySend();
+    this.#assertMaySend = assertMaySend;
   }
 
   /** Called when nothing has been sent or received for as long as the client allows. */

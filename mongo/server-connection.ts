@@ -1,4 +1,5 @@
 import type { ObjectId } from 'mongodb';
+import type { WriteGuard } from './write-guard.ts';
 
 /** A connection to a server, as the server knows it. */
 export interface ServerConnection {
@@ -12,6 +13,7 @@ export interface ServerConnection {
 
 /** What a client's connections ask and tell. */
 export interface ConnectionWatch {
+  readonly writeGuard: WriteGuard;
   /** Whether the server works on something that came on a connection. */
   isWorkedOn(connection: ServerConnection, signal: AbortSignal): Promise<boolean>;
   /** A connection has broken, or was given up, before a write on it was answered. */

@@ -21,8 +21,6 @@ export interface SyncContext {
   readonly coordination: Coordination;
   /** Throws where this instance may not change the catalog of the destination: another one coordinates. */
   readonly requireLease: () => void;
-  /** Throws where this process may not write documents to the destination: another one may work as this instance. */
-  readonly requireClaim: () => void;
   readonly filter: NamespaceFilter;
   readonly options: StartOptions;
   readonly tuning: SyncerTuning;

@@ -169,6 +169,7 @@ export class SyncWork {
       return [await store.claimInstance(), await TrackedCatalog.load(store, requireLease)] as const;
     });
     const destination = clusters[startOptions.destination];
+    destination.writeGuard.right = store.claim;
     const copyWorkers =
       options.copyWorkers ??
       (await retrying(working, 'copy', async () => {
@@ -183,7 +184,6 @@ export class SyncWork {
       catalog,
       coordination,
       requireLease,
-      requireClaim: store.claim.require,
       filter: filterOf(startOptions),
       options: startOptions,
       tuning: { ...options, copyWorkers },

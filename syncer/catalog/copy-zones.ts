@@ -1,6 +1,7 @@
 import { readConfig } from '../../mongo/config-database.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { runCommand } from '../../mongo/run-command.ts';
+import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 /**
@@ -33,8 +34,7 @@ export async function copyZones(
       max: max as unknown,
       zone: String(tag),
     };
-    requireLease();
-    await runCommand(destination.admin, command, { signal });
+    await runCommand(destination.admin, checkedWhenSent(command, requireLease), { signal });
   }
   return mapped.length > 0;
 }

@@ -10,6 +10,7 @@ import { isIdIndex, replicatedIndex, replicatedOptions } from '../../mongo/repli
 import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { isSameSpec, type IndexSpec } from '../../mongo/specification.ts';
+import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -60,8 +61,7 @@ async function runChange(
   change: Document,
   writeConcern = majority,
 ): Promise<void> {
-  requireLease();
-  const command = { ...change, writeConcern };
+  const command = checkedWhenSent({ ...change, writeConcern }, requireLease);
   await runCommand(destination.decoded.db(db), command, { signal, deadlineMs: 'none' });
 }
 

@@ -11,6 +11,7 @@ import {
   type ShardKey,
 } from '../../mongo/shard-key.ts';
 import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
+import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { messageOf } from '../../service/errors.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -40,8 +41,8 @@ export async function shardCollection(
     // Shard keys are compared as bytes; where the collection has a collation, that has to be said.
     collation: { locale: 'simple' },
   };
-  requireLease();
-  await runCommand(destination.admin, command, { signal, deadlineMs: 'none' });
+  const checked = checkedWhenSent(command, requireLease);
+  await runCommand(destination.admin, checked, { signal, deadlineMs: 'none' });
   await spreadChunks(context, tracked, key, hasZones);
 }
 

@@ -7,6 +7,7 @@ import { RawValue } from '../../mongo/raw-value.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { shardKeyDocument, type ShardKey } from '../../mongo/shard-key.ts';
+import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { splitPoints } from '../copy/split-points.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -108,9 +109,9 @@ async function splitAt(
   namespace: string,
   middle: Document,
 ): Promise<void> {
-  requireLease();
+  const split = checkedWhenSent({ split: namespace, middle }, requireLease);
   try {
-    await runCommand(destination.admin, { split: namespace, middle }, { signal });
+    await runCommand(destination.admin, split, { signal });
   } catch (error) {
     if (codeOf(error) === undefined || isTransient(error)) throw error;
     logger.debug({ namespace, err: error }, 'not split here');
@@ -128,9 +129,11 @@ async function moveChunk(
     context,
     'chunks',
     async () => {
-      requireLease();
       const move = { moveChunk: namespace, bounds: [min, max], to, _waitForDelete: true };
-      await runCommand(destination.admin, move, { signal, deadlineMs: 'none' });
+      await runCommand(destination.admin, checkedWhenSent(move, requireLease), {
+        signal,
+        deadlineMs: 'none',
+      });
     },
     (error) => isTransient(error) || codeOf(error) === serverCode.conflictingOperationInProgress,
   );

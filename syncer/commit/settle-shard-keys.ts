@@ -2,6 +2,7 @@ import { namespaceText } from '../../mongo/namespace.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { codeOf, isTransient } from '../../mongo/server-errors.ts';
 import { shardKeyDocument, type ShardKey } from '../../mongo/shard-key.ts';
+import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { messageOf } from '../../service/errors.ts';
 import { supportShardKey } from '../catalog/shard-collection.ts';
 import { readShardKeys } from '../catalog/wanted-shard-key.ts';
@@ -43,9 +44,9 @@ async function refine(
     refineCollectionShardKey: namespaceText(namespace),
     key: shardKeyDocument(key),
   };
-  requireLease();
+  const checked = checkedWhenSent(command, requireLease);
   try {
-    await runCommand(destination.admin, command, { signal, deadlineMs: 'none' });
+    await runCommand(destination.admin, checked, { signal, deadlineMs: 'none' });
   } catch (error) {
     if (codeOf(error) === undefined || isTransient(error)) throw error;
     // Documents are where they belong by the shorter key, too. One that was made as unique asks for an index that is so.

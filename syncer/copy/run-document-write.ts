@@ -2,18 +2,14 @@ import { MongoServerError, type Document } from 'mongodb';
 import type { SyncContext } from '../sync-context.ts';
 
 /** What writing documents to the destination needs. */
-export type WriteContext = Pick<SyncContext, 'destination' | 'signal' | 'requireClaim'>;
+export type WriteContext = Pick<SyncContext, 'destination' | 'signal'>;
 
-/**
- * Sends a write of documents to the destination, and gives its answer: it quotes ids and keys, which are not UTF-8 at times.
- * @throws where another process may have taken this one's place by now.
- */
+/** Sends a write of documents to the destination, and gives its answer: it quotes ids and keys, which are not UTF-8 at times. */
 export async function runDocumentWrite(
-  { destination, signal, requireClaim }: WriteContext,
+  { destination, signal }: WriteContext,
   db: string,
   command: Document,
 ): Promise<Document> {
-  requireClaim();
   return await destination.decoded.db(db).command(command, { signal, enableUtf8Validation: false });
 }
 

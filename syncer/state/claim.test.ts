@@ -3,9 +3,21 @@ import { Claim } from './claim.ts';
 
 describe('Claim', () => {
   let clocks = [0, 0];
-  const claim = (): Claim => {
+  let asked = 0;
+  /** @param ask - what the store answers. */
+  const claim = (
+    ask: () => Promise<void> = async () => {
+      await Promise.resolve();
+    },
+  ): Claim => {
     clocks = [1_000, 5_000];
-    return new Claim(() => [...clocks]);
+    asked = 0;
+    const asking = async (): Promise<void> => {
+      asked += 1;
+      await one.confirmedBy(ask);
+    };
+    const one = new Claim(asking, () => [...clocks]);
+    return one;
   };
   const confirm = async (one: Claim): Promise<void> => {
     await one.confirmedBy(async () => {
@@ -44,5 +56,53 @@ describe('Claim', () => {
     });
     clocks = clocks.map((now) => now + 5_000);
     assert.throws(one.require, refused);
+  });
+
+  it('is asked for anew by a connection that was made since, once for all that wait', async () => {
+    const one = claim();
+    await confirm(one);
+    await one.confirm(1_000);
+    assert.equal(asked, 0);
+    clocks = clocks.map((now) => now + 10);
+    assert.throws(() => {
+      one.require(1_005);
+    }, refused);
+    await Promise.all([one.confirm(1_005), one.confirm(1_010), one.confirm(1_010)]);
+    assert.equal(asked, 1);
+    one.require(1_010);
+  });
+
+  it('is asked for once more where what is being asked was asked before the connection was made', async () => {
+    const answers = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    const one = claim(async () => {
+      await answers[asked - 1]?.promise;
+    });
+    const first = one.confirm(1_000);
+    clocks = clocks.map((now) => now + 10);
+    const second = one.confirm(1_010);
+    answers[0]?.resolve(undefined);
+    await first;
+    assert.throws(() => {
+      one.require(1_010);
+    }, refused);
+    answers[1]?.resolve(undefined);
+    await second;
+    assert.equal(asked, 2);
+  });
+
+  it('is refused with what the store says, and where its answers come too late', async () => {
+    const other = new Error('another');
+    await assert.rejects(
+      claim(async () => {
+        await Promise.reject(other);
+      }).confirm(0),
+      other,
+    );
+    const late = claim(async () => {
+      clocks = clocks.map((now) => now + 20_000);
+      await Promise.resolve();
+    });
+    await assert.rejects(late.confirm(0), refused);
+    assert.equal(asked, 2);
   });
 });

@@ -1,5 +1,6 @@
 import { SyncError } from '../../service/errors.ts';
-import { millisecondsBetween, momentNow, type Moment } from './two-clocks.ts';
+import type { WriteRight } from '../../mongo/write-guard.ts';
+import { millisecondsBetween, momentNow, monotonicMs, type Moment } from './two-clocks.ts';
 
 /**
  * How long a process relies on the store's word that the instance is its own. One that takes the instance over waits for
@@ -8,14 +9,20 @@ import { millisecondsBetween, momentNow, type Moment } from './two-clocks.ts';
 const reliableMs = 20_000;
 
 /**
- * The right of a process to work as its instance. It relies on it for a time after the store has confirmed it, by two clocks.
- * So a process that was frozen does not send what it had in hand over what another one has written in its place since.
+ * The right of a process to work as its instance. It relies on it for a time after the store has confirmed it, by two clocks,
+ * and on connections alone that were there then: whoever takes the instance over waits no longer where there are none.
+ * So a process that was frozen, or cut off, does not send what it had in hand over what another one has written in its place
+ * since.
  */
-export class Claim {
+export class Claim implements WriteRight {
+  readonly #ask: () => Promise<void>;
   readonly #now: () => Moment;
+  #asking: Promise<void> | undefined;
   #confirmedAt: Moment | undefined;
 
-  constructor(now: () => Moment = momentNow) {
+  /** @param ask - asks the store, within {@link confirmedBy}. */
+  constructor(ask: () => Promise<void>, now: () => Moment = momentNow) {
+    this.#ask = ask;
     this.#now = now;
   }
 
@@ -27,13 +34,30 @@ export class Claim {
     return answer;
   }
 
+  /** @throws SyncError SupersededByOtherInstance; ClusterUnreachable where the store does not answer in time. */
+  readonly confirm = async (connectedAtMs: number): Promise<void> => {
+    // What is being asked may have been asked for before.
+    for (let asked = 0; asked < 2 && !this.#isConfirmed(connectedAtMs); asked++) {
+      this.#asking ??= this.#ask().finally(() => {
+        this.#asking = undefined;
+      });
+      await this.#asking;
+    }
+    this.require(connectedAtMs);
+  };
+
   /** @throws SyncError ClusterUnreachable where the store has not confirmed it for too long: it passes, or the instance is another's. */
-  readonly require = (): void => {
-    const at = this.#confirmedAt;
-    if (at !== undefined && millisecondsBetween(at, this.#now()) < reliableMs) return;
+  readonly require = (connectedAtMs = 0): void => {
+    if (this.#isConfirmed(connectedAtMs)) return;
     throw new SyncError(
       'ClusterUnreachable',
       'the destination has not confirmed lately that no other process works as this instance',
     );
   };
+
+  #isConfirmed(connectedAtMs: number): boolean {
+    const at = this.#confirmedAt;
+    if (at === undefined || millisecondsBetween(at, this.#now()) >= reliableMs) return false;
+    return monotonicMs(at) >= connectedAtMs;
+  }
 }

@@ -68,7 +68,9 @@ const collectionNames = ['sync', 'instances', 'collections', 'views', 'partition
 export class SyncStore {
   readonly lease: LeaseStore;
   /** Of this process on its instance. */
-  readonly claim = new Claim();
+  readonly claim = new Claim(async () => {
+    await this.heartbeat();
+  });
   readonly #sync: Collection<Stored<string>>;
   readonly #instances: Collection<Stored<string>>;
   readonly #collections: Collection<Stored<UUID>>;

@@ -75,7 +75,6 @@ function contextOf(destination: ClusterClient): Parameters<typeof insertDocument
   return {
     destination,
     signal: AbortSignal.timeout(60_000),
-    requireClaim: () => undefined,
     logger: createLogger('syncer', 'fatal'),
     options: parseStartBody(forward),
   };

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { TcpProxy } from '../../ground/tcp-proxy.ts';
+import { until } from '../../ground/until.ts';
+import { commitAndWait, useClusterPair } from './cluster-pair.ts';
+import { canBeSlow, slowCommands } from './slow-commands.ts';
+
+const count = 12_000;
+
+describe('a syncer whose place another process has taken', () => {
+  const pair = useClusterPair({ parameters: canBeSlow });
+  beforeEach(async () => {
+    await pair.reset();
+  });
+
+  it('was frozen, and does not write what it had in hand over what the other one has written since', async () => {
+    const items = pair.source.client.db('shop').collection<{ _id: number }>('items');
+    await items.insertOne({ _id: -1 });
+    // Asked now and then whether it is there: a connection that is listened on all the time ends when the process goes on.
+    const cluster1 = pair.destination.set.uri('syncer', { serverMonitoringMode: 'poll' });
+    await using frozen = await pair.syncing({}, { cluster1 });
+    const slow = await slowCommands(pair.destination, ['insert'], 1_000, 'shop.items');
+    await items.insertMany(Array.from({ length: count }, (_, _id) => ({ _id })));
+    await frozen.waitFor(({ totalEventsApplied }) => (totalEventsApplied ?? 0) > 0);
+    await frozen.kill('SIGSTOP');
+    await slow[Symbol.asyncDispose]();
+
+    await items.deleteMany({ _id: { $gte: 0 } });
+    // It waits for half a minute: the server takes the connections of the other one for open.
+    await using next = await pair.syncer();
+    await next.waitFor(({ canCommit }) => canCommit);
+    const copies = pair.destination.client.db('shop').collection('items');
+    await next.waitFor(({ lagTimeSeconds }) => (lagTimeSeconds ?? 9) <= 1);
+    await until('all is applied', async () => (await copies.countDocuments()) === 1);
+    await frozen.kill('SIGCONT');
+    await until('the end of the one before', async () => {
+      const { body } = await frozen.getProgress();
+      return String(body['error']).startsWith('SupersededByOtherInstance');
+    });
+    await commitAndWait(next);
+    await pair.assertEqual();
+  });
+
+  it('was cut off, and does not do so either when it reaches the destination again', async () => {
+    const items = pair.source.client.db('shop').collection<{ _id: number }>('items');
+    await items.insertOne({ _id: -1 });
+    const { set } = pair.destination;
+    const uri = new URL(set.directUri('syncer', await set.primary()));
+    await using proxy = await TcpProxy.start(Number(uri.port));
+    uri.port = String(proxy.port);
+    await using cutOff = await pair.syncing({}, { cluster1: uri.href });
+    const slow = await slowCommands(pair.destination, ['insert'], 3_000, 'shop.items');
+    await items.insertMany(Array.from({ length: 3_000 }, (_, _id) => ({ _id })));
+    await slow.reached(1);
+    proxy.refuse();
+    await slow[Symbol.asyncDispose]();
+
+    await items.deleteMany({ _id: { $gte: 0 } });
+    // The server knows of the end of the connections: nothing is waited for.
+    await using next = await pair.syncer();
+    await next.waitFor(({ canCommit }) => canCommit);
+    const copies = pair.destination.client.db('shop').collection('items');
+    await until('all is applied', async () => (await copies.countDocuments()) === 1);
+    // It hears late that the instance is another's.
+    const slowStore = await slowCommands(
+      pair.destination,
+      ['update'],
+      2_000,
+      'clustersync_internal.instances',
+    );
+    proxy.heal();
+    await until('the end of the one before', async () => {
+      assert.equal(await copies.countDocuments(), 1);
+      const { body } = await cutOff.getProgress();
+      return String(body['error']).startsWith('SupersededByOtherInstance');
+    });
+    await slowStore[Symbol.asyncDispose]();
+    await commitAndWait(next);
+    await pair.assertEqual();
+  });
+});

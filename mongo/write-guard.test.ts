@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { BSON, type Document } from 'mongodb';
+import { mendedConnection } from './mended-connection.ts';
+import { elementsOf } from './raw-bson.ts';
+import { RawValue } from './raw-value.ts';
+import { openSocketPair, type SocketPair } from './testing/socket-pair.ts';
+import { checkedWhenSent, checkOf, WriteGuard } from './write-guard.ts';
+
+const refused = new Error('the right is lost');
+
+describe('WriteGuard', () => {
+  let pair: SocketPair;
+  let guard: WriteGuard;
+  /** When the connection was there, as it told when it asked; one for each time it did. */
+  let asked: number[];
+  let isMine: boolean;
+  let chunks: Buffer[];
+
+  beforeEach(async () => {
+    pair = await openSocketPair();
+    guard = new WriteGuard();
+    asked = [];
+    isMine = true;
+    chunks = [];
+    guard.right = {
+      confirm: async (connectedAtMs) => {
+        asked.push(connectedAtMs);
+        await Promise.resolve();
+        if (!isMine) throw refused;
+      },
+      require: () => {
+        if (!isMine) throw refused;
+      },
+    };
+  });
+
+  afterEach(async () => {
+    await pair[Symbol.asyncDispose]();
+  });
+
+  function open() {
+    const Guarded = mendedConnection({
+      writeGuard: guard,
+      isWorkedOn: async () => await Promise.resolve(true),
+      lostWrite: () => undefined,
+    });
+    const connection = new (class extends Guarded {
+      constructor(socket: Socket) {
+        super(socket, { hostAddress: 'a:1', id: 1, generation: 0 });
+        Object.assign(this.description, { maxWireVersion: 17 });
+      }
+    })(pair.socket);
+    return async (db: string, command: Document, signal?: AbortSignal): Promise<unknown> =>
+      await connection.command({ db }, command, signal && { signal });
+  }
+
+  /** What is sent of a command that is never answered. */
+  async function isSent(db: string, command: Document): Promise<boolean> {
+    pair.peer.on('data', (chunk: Buffer) => chunks.push(chunk));
+    const sending = open()(db, command);
+    const isOver = assert.rejects(sending);
+    const first = await Promise.race([once(pair.peer, 'data'), isOver]);
+    pair.peer.destroy();
+    await isOver;
+    return first !== undefined;
+  }
+
+  it('is asked for writes of data, with the time at which the connection was there', async () => {
+    const earliestMs = performance.now();
+    assert.ok(await isSent('shop', { insert: 'items', documents: [{}] }));
+    assert.equal(asked.length, 1);
+    assert.ok((asked[0] ?? 0) >= earliestMs && (asked[0] ?? 0) <= performance.now());
+  });
+
+  for (const [what, db, command] of [
+    ['of what is read', 'shop', { find: 'items' }],
+    [
+      'of what the tool keeps, by which the right is confirmed',
+      'clustersync_internal',
+      { update: 'instances', updates: [] },
+    ],
+  ] as const) {
+    it(`is not asked ${what}`, async () => {
+      isMine = false;
+      assert.ok(await isSent(db, command));
+      assert.deepEqual(asked, []);
+    });
+  }
+
+  it('lets nothing of a write be sent where it refuses', async () => {
+    isMine = false;
+    await assert.rejects(open()('shop', { create: 'items' }), refused);
+    assert.equal(pair.socket.bytesWritten, 0);
+  });
+
+  it('is asked once more when all is ready to be sent', async () => {
+    guard.right = {
+      confirm: async () => {
+        await Promise.resolve();
+      },
+      require: () => {
+        if (!isMine) throw refused;
+        isMine = false;
+      },
+    };
+    await assert.rejects(open()('shop', { create: 'items' }), refused);
+    assert.equal(pair.socket.bytesWritten, 0);
+    assert.ok(pair.socket.destroyed);
+  });
+
+  it('lets nothing of a command be sent that its own check refuses, when it is sent', async () => {
+    const own = new Error('the lease is lost');
+    let isHeld = true;
+    const move = checkedWhenSent({ moveChunk: 'shop.items' }, () => {
+      if (!isHeld) throw own;
+    });
+    assert.equal(checkOf({ moveChunk: 'shop.items' }), undefined);
+    const command = open();
+    isHeld = false;
+    await assert.rejects(command('admin', move), own);
+    assert.deepEqual(asked, []);
+    assert.equal(pair.socket.bytesWritten, 0);
+  });
+
+  it('is not waited for when the write is given up', async () => {
+    guard.right = {
+      confirm: () => Promise.withResolvers<never>().promise,
+      require: () => undefined,
+    };
+    const reason = new Error('given up');
+    const stop = new AbortController();
+    const sending = open()('shop', { drop: 'items' }, stop.signal);
+    stop.abort(reason);
+    await assert.rejects(sending, reason);
+  });
+
+  it('lets a large write not come to its end where the right is lost while the network takes it', async () => {
+    const documents = [{ _id: 1, text: 'x'.repeat(16_000_000) }];
+    const [element] = elementsOf(BSON.serialize({ documents }));
+    assert.ok(element);
+    const value = new RawValue('documents', element);
+    const sending = open()('shop', { insert: 'items', documents: value });
+    const isRefused = assert.rejects(sending, refused);
+    // Some of it has come; the rest waits for whoever reads it.
+    pair.peer.on('error', () => undefined);
+    pair.peer.on('data', (chunk: Buffer) => chunks.push(chunk));
+    await once(pair.peer, 'data');
+    pair.peer.pause();
+    isMine = false;
+    pair.peer.resume();
+    await isRefused;
+    await once(pair.peer, 'close');
+    const received = Buffer.concat(chunks);
+    assert.ok(received.length > 0 && received.length < received.readInt32LE(0));
+  });
+});
