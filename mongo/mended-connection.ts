@@ -9,9 +9,8 @@ import type {
 import { MongoServerError, ObjectId } from 'mongodb';
 import { orAborted } from '../service/or-aborted.ts';
 import { LeanConnection } from './lean-connection.ts';
-import { syncDatabase } from './namespace.ts';
 import type { ConnectionWatch, ServerConnection } from './server-connection.ts';
-import { checkOf } from './write-guard.ts';
+import { checkOf, type WriteRight } from './write-guard.ts';
 
 const writes = new Set([
   'insert',
@@ -45,7 +44,7 @@ interface Unanswered {
  * A command that is being sent when its connection is closed fails, also where the socket is closed and the connection has
  * not been told yet. The driver would wait for the network to take the rest, for ever.
  *
- * A write of data is sent only where the client's guard lets it, when it is sent: the driver may have looked for a server,
+ * A write is sent only where the client's guard lets it, when it is sent: the driver may have looked for a server,
  * and made a connection, for half a minute since it was asked for.
  *
  * Errors are read as objects where answers are wanted as bytes. Otherwise the driver stumbles over the topology version of
@@ -75,9 +74,10 @@ class MendedConnection extends LeanConnection {
     responseType?: unknown,
   ): Promise<unknown> {
     const mended = options.raw === true ? { ...options, documentsReturnedIn: 'cursor' } : options;
-    const [name = ''] = Object.keys(command);
-    const isGuarded = writes.has(name) && namespace.db !== syncDatabase;
-    await this.#guard(isGuarded, checkOf(command), options.signal);
+    const [[name, target] = ['']] = Object.entries(command);
+    const { right } = this.#watch.writeGuard;
+    const isNeeded = writes.has(name) && right?.isNeededFor({ db: namespace.db, name, target });
+    await this.#guard(isNeeded ? right : undefined, checkOf(command), options.signal);
     const unanswered = { done: new AbortController() };
     this.#unanswered = unanswered;
     try {
@@ -125,14 +125,14 @@ class MendedConnection extends LeanConnection {
 
   /**
    * Waits until a command may be sent, and has it asked for once more whenever something of it is sent.
+   * @param right - that it needs.
    * @param check - the command's own.
    */
   async #guard(
-    isGuarded: boolean,
+    right: WriteRight | undefined,
     check: (() => void) | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const right = isGuarded ? this.#watch.writeGuard.right : undefined;
     const connectedAtMs = (this.#usedAtMs ??= performance.now());
     const confirmed = right?.confirm(connectedAtMs);
     await (confirmed && signal ? orAborted(confirmed, signal) : confirmed);

@@ -1,5 +1,16 @@
-/** The right to write to a cluster's data. */
+/** A command that writes. */
+export interface WriteCommand {
+  readonly db: string;
+  /** What it is called: `insert`. */
+  readonly name: string;
+  /** What it is about: with most commands the name of a collection. */
+  readonly target: unknown;
+}
+
+/** The right to write to a cluster. */
 export interface WriteRight {
+  /** Whether a write needs it. */
+  readonly isNeededFor: (command: WriteCommand) => boolean;
   /**
    * Resolves where the cluster has confirmed the right since a connection was made, and lately. Asks it, if it has not.
    * @param connectedAtMs - by performance.now.
@@ -10,7 +21,7 @@ export interface WriteRight {
 }
 
 /**
- * What every connection of a client asks before it sends a write of data: at the moment of sending, as a command may have
+ * What every connection of a client asks before it sends a write: at the moment of sending, as a command may have
  * waited for a server and a connection, or in a process that was frozen. Without a right, which is as it begins, all are sent.
  */
 export class WriteGuard {

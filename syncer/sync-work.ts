@@ -150,6 +150,7 @@ export class SyncWork {
       this.#own.abort(reason);
       this.#failed.reject(reason);
       await Promise.allSettled(parts);
+      context.destination.writeGuard.right = undefined;
       this.#context = undefined;
     }
   }

@@ -58,6 +58,22 @@ describe('Claim', () => {
     assert.throws(one.require, refused);
   });
 
+  it('is needed for all that is written but what holds the claims, and what ends a sync', () => {
+    const { isNeededFor } = claim();
+    const own = 'clustersync_internal';
+    for (const [db, name, target, isNeeded] of [
+      ['shop', 'insert', 'instances', true],
+      ['shop', 'drop', 'collections', true],
+      [own, 'update', 'collections', true],
+      [own, 'delete', 'partitions', true],
+      [own, 'insert', 'views', true],
+      [own, 'update', 'instances', false],
+      [own, 'update', 'sync', false],
+      [own, 'drop', 'collections', false],
+    ] as const)
+      assert.equal(isNeededFor({ db, name, target }), isNeeded, `${name} of ${db}.${target}`);
+  });
+
   it('is asked for anew by a connection that was made since, once for all that wait', async () => {
     const one = claim();
     await confirm(one);

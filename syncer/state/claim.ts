@@ -1,5 +1,6 @@
+import { syncDatabase } from '../../mongo/namespace.ts';
+import type { WriteCommand, WriteRight } from '../../mongo/write-guard.ts';
 import { SyncError } from '../../service/errors.ts';
-import type { WriteRight } from '../../mongo/write-guard.ts';
 import { millisecondsBetween, momentNow, monotonicMs, type Moment } from './two-clocks.ts';
 
 /**
@@ -7,6 +8,9 @@ import { millisecondsBetween, momentNow, monotonicMs, type Moment } from './two-
  * longer before it writes (maxHeldMs), unless the connections of this one have ended.
  */
 const reliableMs = 20_000;
+
+/** What is written there only where it is as expected, the claim itself among it. */
+const conditional: readonly unknown[] = ['sync', 'instances'];
 
 /**
  * The right of a process to work as its instance. It relies on it for a time after the store has confirmed it, by two clocks,
@@ -33,6 +37,10 @@ export class Claim implements WriteRight {
     this.#confirmedAt = at;
     return answer;
   }
+
+  /** True for what is written of data and of what is known of it, by whatever else but the end of a sync. */
+  readonly isNeededFor = ({ db, name, target }: WriteCommand): boolean =>
+    db !== syncDatabase || (name !== 'drop' && !conditional.includes(target));
 
   /** @throws SyncError SupersededByOtherInstance; ClusterUnreachable where the store does not answer in time. */
   readonly confirm = async (connectedAtMs: number): Promise<void> => {

@@ -40,7 +40,7 @@ describe('a write that has waited for a server and a connection', () => {
         await Promise.resolve();
         require();
       };
-      if (!isOwnCheck) cluster.writeGuard.right = { confirm, require };
+      if (!isOwnCheck) cluster.writeGuard.right = { isNeededFor: () => true, confirm, require };
       const shop = cluster.decoded.db('shop');
       for (const proxy of proxied.proxies) proxy.freeze();
       const command = { insert: 'items', documents: [{ text: 'late' }] };
