@@ -54,7 +54,7 @@ class MendedConnection extends LeanConnection {
   readonly #watch: ConnectionWatch;
   readonly #address: string;
   #unanswered: Unanswered | undefined;
-  /** When it was used first, by performance.now: the server has known it before. */
+  /** When it was used first after its login, by performance.now: the server knows it since before. */
   #usedAtMs: number | undefined;
   /** Throws where what is being sent may not be sent any more. */
   #assertMaySend: () => void = () => undefined;
@@ -133,7 +133,9 @@ class MendedConnection extends LeanConnection {
     check: (() => void) | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const connectedAtMs = (this.#usedAtMs ??= performance.now());
+    const nowMs = performance.now();
+    if (this.established) this.#usedAtMs ??= nowMs;
+    const connectedAtMs = this.#usedAtMs ?? nowMs;
     const confirmed = right?.confirm(connectedAtMs);
     await (confirmed && signal ? orAborted(confirmed, signal) : confirmed);
     const assertMaySend = (): void => {

@@ -58,9 +58,13 @@ describe('WriteGuard', () => {
         super(socket, { hostAddress: 'a:1', id: 1, generation: 0 });
         Object.assign(this.description, { maxWireVersion: 17 });
       }
+
+      async run(db: string, command: Document, signal?: AbortSignal): Promise<unknown> {
+        Object.assign(this, { established: command['hello'] === undefined });
+        return await this.command({ db }, command, signal && { signal });
+      }
     })(pair.socket);
-    return async (db: string, command: Document, signal?: AbortSignal): Promise<unknown> =>
-      await connection.command({ db }, command, signal && { signal });
+    return connection.run.bind(connection);
   }
 
   /** What is sent of a command that is never answered. */
@@ -80,6 +84,17 @@ describe('WriteGuard', () => {
     assert.deepEqual(commands, ['insert items in shop']);
     assert.equal(asked.length, 1);
     assert.ok((asked[0] ?? 0) >= earliestMs && (asked[0] ?? 0) <= performance.now());
+  });
+
+  it('is not told that the connection was there before its login, nor of a later time', async () => {
+    const run = open();
+    await Promise.allSettled([run('admin', { hello: 1 }, AbortSignal.timeout(50))]);
+    const earliestMs = performance.now();
+    isMine = false;
+    await assert.rejects(run('shop', { insert: 'items' }), refused);
+    await assert.rejects(run('shop', { insert: 'items' }), refused);
+    assert.equal(new Set(asked).size, 1);
+    assert.ok((asked[0] ?? 0) >= earliestMs);
   });
 
   it('is not asked for what is read', async () => {
