@@ -7,6 +7,7 @@ import type {
   WriteOptions,
 } from 'mongodb/lib/cmap/connection.js';
 import { MongoServerError, ObjectId } from 'mongodb';
+import { asError } from '../service/errors.ts';
 import { orAborted } from '../service/or-aborted.ts';
 import { LeanConnection } from './lean-connection.ts';
 import type { ConnectionWatch, ServerConnection } from './server-connection.ts';
@@ -118,7 +119,7 @@ class MendedConnection extends LeanConnection {
       this.#assertMaySend();
     } catch (error) {
       // Whatever was sent is half a message: the server drops it when it sees the end of the connection.
-      this.cleanup(error instanceof Error ? error : new Error(String(error)));
+      this.cleanup(asError(error));
       throw error;
     }
   }

@@ -2,6 +2,7 @@
 // that sets is internal to Node: message-reader.test.ts guards it.
 import type { Socket } from 'node:net';
 import { MongoParseError } from 'mongodb';
+import { asError } from '../service/errors.ts';
 
 /** What a socket reads into while nothing larger is expected. */
 const scratchBytes = 16 * 1024;
@@ -46,7 +47,7 @@ export function readMessages(
         reader.read(count);
         return true;
       } catch (error) {
-        fail(error instanceof Error ? error : new Error(String(error)));
+        fail(asError(error));
         return false;
       }
     },

@@ -23,6 +23,11 @@ export function toSyncError(error: unknown): SyncError {
   return new SyncError('InternalError', messageOf(error), { cause: error });
 }
 
+/** What was thrown, as an error: whatever else it was becomes its message. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
 /** The message of any thrown value, redacted. */
 export function messageOf(error: unknown): string {
   return redact(error instanceof Error ? error.message : String(error));

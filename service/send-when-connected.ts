@@ -1,5 +1,6 @@
 import type { ClientRequest } from 'node:http';
 import { TLSSocket } from 'node:tls';
+import { asError } from './errors.ts';
 
 /**
  * Sends a request that nothing was written to yet as soon as its connection is there, so that the check and the sending are
@@ -15,7 +16,7 @@ export function sendWhenConnected(
     try {
       assertMaySend();
     } catch (error) {
-      outgoing.destroy(error instanceof Error ? error : new Error(String(error)));
+      outgoing.destroy(asError(error));
       return;
     }
     outgoing.end(payload);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Long, Timestamp, type Document } from 'mongodb';
+import { asError } from '../../../../service/errors.ts';
 import {
   arrayDocuments,
   bsonType,
@@ -279,7 +280,7 @@ export class ChangeStream {
       const answer = await cluster.sendTo(part.address, encode(getMore), this.#controller.signal);
       this.#take(part, answer);
     } catch (error) {
-      this.#error ??= error instanceof Error ? error : new Error(String(error));
+      this.#error ??= asError(error);
     } finally {
       part.fetching = undefined;
     }
