@@ -28,7 +28,7 @@ describe("the operator's dashboard, with a real API server and in Chromium", () 
   before(async () => {
     browser = await TestBrowser.start();
     ground = await OperatorGround.start();
-    operator = new RunningOperator(ground.kubeconfig, { dashboard: true, dashboardToken });
+    operator = await RunningOperator.start(ground.kubeconfig, { dashboard: true, dashboardToken });
   });
 
   after(async () => {

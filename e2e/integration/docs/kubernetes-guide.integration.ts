@@ -27,7 +27,7 @@ describe('the guide on Kubernetes, each command as it stands there', () => {
 
   before(async () => {
     ground = await OperatorGround.start();
-    operator = new RunningOperator(ground.kubeconfig);
+    operator = await RunningOperator.start(ground.kubeconfig);
     folder = await mkdtemp(join(tmpdir(), 'clustersync-guide-'));
     await writeFile(join(folder, 'old.txt'), pair.source.set.uri('syncer'));
     await writeFile(join(folder, 'new.txt'), pair.destination.set.uri('syncer'));

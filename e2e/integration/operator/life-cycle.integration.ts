@@ -25,7 +25,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
   before(async () => {
     ground = await OperatorGround.start();
     ({ client } = ground);
-    operator = new RunningOperator(ground.kubeconfig);
+    operator = await RunningOperator.start(ground.kubeconfig);
   });
 
   after(async () => {
@@ -42,7 +42,6 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
   /** Waits until the operator has reconciled ClusterSyncs so often again. */
   async function passes(count: number): Promise<void> {
     const counted = async (): Promise<number> => {
-      if (operator.port === 0) return 0;
       const metrics = await (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
       const series = /^controller_runtime_reconcile_total\{controller="clustersync".*\} (\d+)$/gm;
       return [...metrics.matchAll(series)].reduce((sum, [, each]) => sum + Number(each), 0);
@@ -86,7 +85,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
 
     // Another operator finds the same.
     await operator[Symbol.asyncDispose]();
-    operator = new RunningOperator(ground.kubeconfig);
+    operator = await RunningOperator.start(ground.kubeconfig);
     await passes(2);
 
     assert.deepEqual(syncer.commandNames, []);
@@ -123,7 +122,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
     await operator[Symbol.asyncDispose]();
     await client.delete(clusterSyncs, sync.metadata, { signal });
     await client.delete(statefulSets, set.metadata, { signal });
-    operator = new RunningOperator(ground.kubeconfig);
+    operator = await RunningOperator.start(ground.kubeconfig);
     await until('it is given back', async () => (await claimsOf(namespace)).length === 0);
   });
 
@@ -188,7 +187,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
     /** An operator is killed: there is no time for anything to be put right. */
     async function replaceOperator(): Promise<void> {
       await operator[Symbol.asyncDispose]();
-      operator = new RunningOperator(ground.kubeconfig);
+      operator = await RunningOperator.start(ground.kubeconfig);
     }
 
     it('stops the applications, waits for their pods, and commits; another operator goes on from there', async () => {
@@ -327,7 +326,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
       await until('it is stopped', async () => (await sizeOf(namespace, queue)) === 0);
       await operator[Symbol.asyncDispose]();
       await client.delete(clusterSyncs, sync.metadata, { signal });
-      operator = new RunningOperator(ground.kubeconfig);
+      operator = await RunningOperator.start(ground.kubeconfig);
       await until('it has its size', async () => (await sizeOf(namespace, queue)) === 2);
       await until('nothing is held', async () => (await claimsOf(namespace)).length === 1);
       assert.deepEqual(syncer.commandNames, []);

@@ -31,15 +31,29 @@ export interface OperatorChoices {
 
 /** An operator that runs in this process. */
 export class RunningOperator implements AsyncDisposable {
-  readonly #stop = new AbortController();
+  readonly #stop: AbortController;
   readonly #ended: Promise<void>;
-  port = 0;
-  dashboardPort = 0;
+  /** Of health and metrics. */
+  readonly port: number;
+  /** Of the dashboard; absent where there is none. */
+  readonly dashboardPort: number | undefined;
 
-  constructor(
+  private constructor(
+    stop: AbortController,
+    ended: Promise<void>,
+    ports: Pick<RunningOperator, 'port' | 'dashboardPort'>,
+  ) {
+    this.#stop = stop;
+    this.#ended = ended;
+    this.port = ports.port;
+    this.dashboardPort = ports.dashboardPort;
+  }
+
+  /** Starts one. It listens when this returns; whether it leads by then is open. */
+  static async start(
     kubeconfig: string,
     { watchNamespaces, dashboard = false, dashboardToken }: OperatorChoices = {},
-  ) {
+  ): Promise<RunningOperator> {
     const options = {
       kubeconfig,
       watchNamespaces,
@@ -59,9 +73,12 @@ export class RunningOperator implements AsyncDisposable {
       config: undefined,
     } as const;
     const logger = createLogger('operator', 'fatal');
-    this.#ended = startOperator(options, logger, this.#stop.signal, (port, dashboardPort) => {
-      this.port = port;
-      this.dashboardPort = dashboardPort ?? 0;
+    const stop = new AbortController();
+    return await new Promise((resolve, reject) => {
+      const ended = startOperator(options, logger, stop.signal, (port, dashboardPort) => {
+        resolve(new RunningOperator(stop, ended, { port, dashboardPort }));
+      });
+      ended.catch(reject);
     });
   }
 

@@ -34,7 +34,7 @@ describe('the operator, on a real API server', () => {
   before(async () => {
     ground = await OperatorGround.start();
     ({ client } = ground);
-    operator = new RunningOperator(ground.kubeconfig);
+    operator = await RunningOperator.start(ground.kubeconfig);
   });
 
   after(async () => {
@@ -408,7 +408,7 @@ describe('the operator, on a real API server', () => {
     const ready = await fetch(`http://127.0.0.1:${operator.port}/readyz`);
     assert.equal(ready.status, 200);
     const { namespace } = await ground.newPlace();
-    const second = new RunningOperator(ground.kubeconfig, { watchNamespaces: namespace });
+    const second = await RunningOperator.start(ground.kubeconfig, { watchNamespaces: namespace });
     const startMs = performance.now();
     await operator[Symbol.asyncDispose]();
     assert.ok(performance.now() - startMs < 3_000, 'it stops in time');

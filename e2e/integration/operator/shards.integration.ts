@@ -23,7 +23,7 @@ describe('the operator with a sharded source, on a real API server', () => {
 
   before(async () => {
     ground = await OperatorGround.start();
-    operator = new RunningOperator(ground.kubeconfig);
+    operator = await RunningOperator.start(ground.kubeconfig);
   });
 
   after(async () => {
@@ -40,7 +40,7 @@ describe('the operator with a sharded source, on a real API server', () => {
 
   async function restartOperator(): Promise<void> {
     await operator[Symbol.asyncDispose]();
-    operator = new RunningOperator(ground.kubeconfig);
+    operator = await RunningOperator.start(ground.kubeconfig);
   }
 
   /** A sync whose two pods run, each with a tool behind it. */
@@ -322,7 +322,7 @@ describe('the operator with a sharded source, on a real API server', () => {
     await operator[Symbol.asyncDispose]();
     await source.cluster.restartRouters();
     await shardRows().insertOne({ _id: 'shard-2', host: 'shard-2/127.0.0.1:1', state: 1 });
-    operator = new RunningOperator(ground.kubeconfig);
+    operator = await RunningOperator.start(ground.kubeconfig);
     const stalled = await ground.untilSync(
       namespace,
       'the shard is noticed',

@@ -25,7 +25,7 @@ describe('the operator with a syncer that serves HTTPS', () => {
       OperatorGround.start(),
       startReplicaSet({ members: 1, syncerRoles: 'destination' }),
     ]);
-    operator = new RunningOperator(ground.kubeconfig);
+    operator = await RunningOperator.start(ground.kubeconfig);
   });
 
   after(async () => {

@@ -5,7 +5,7 @@ export function useOperatorGround(onReady: (ground: OperatorGround) => void): vo
   const running = new AsyncDisposableStack();
   before(async () => {
     const ground = running.use(await OperatorGround.start());
-    running.use(new RunningOperator(ground.kubeconfig));
+    running.use(await RunningOperator.start(ground.kubeconfig));
     onReady(ground);
   });
   after(async () => {

@@ -38,7 +38,7 @@ describe('the operator with a real verifier', () => {
       ),
     ]);
     clients = sets.map((set) => new MongoClient(set.uri('admin')));
-    operator = new RunningOperator(ground.kubeconfig);
+    operator = await RunningOperator.start(ground.kubeconfig);
   });
 
   after(async () => {
