@@ -245,18 +245,26 @@ class LocalSyncer implements SyncerProcess {
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify(requestBody),
     };
-    const response = await fetch(`${this.url}${path}`, {
-      method,
-      ...(method === 'POST' ? sent : {}),
-    });
+    let response: Response;
+    let body: Answer['body'];
+    try {
+      response = await fetch(`${this.url}${path}`, { method, ...(method === 'POST' ? sent : {}) });
+      body = (await response.json()) as Answer['body'];
+    } catch (cause) {
+      throw await this.#error(`${path} is not answered, ${this.#outcome()}`, cause);
+    }
     const { status } = response;
-    const body = (await response.json()) as Answer['body'];
     await requireDocumented('syncer', { method, path, requestBody, status, body });
     return { status, body };
   }
 
-  async #error(message: string): Promise<Error> {
-    return new Error(`${message}\n${(await this.log()).slice(-4000)}`);
+  #outcome(): string {
+    if (this.#isRunning()) return 'though the syncer runs';
+    return `as the syncer has ended: ${String(this.#child?.exitCode ?? this.#child?.signalCode)}`;
+  }
+
+  async #error(message: string, cause?: unknown): Promise<Error> {
+    return new Error(`${message}\n${(await this.log()).slice(-4000)}`, { cause });
   }
 }
 

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Db, Document } from 'mongodb';
+import type { Document } from 'mongodb';
 import type { SyncerProcess, SyncerProgress } from '../../ground/syncer-process.ts';
 import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
 import { canBeSlow, holdCommands, slowCommands } from './slow-commands.ts';
+import { workOffSteadily, type WorkedOff } from './steady-backlog.ts';
 import { writeSteadily } from './steady-writes.ts';
 import { withUser } from './source-user.ts';
 import { until } from '../../ground/until.ts';
@@ -86,38 +87,10 @@ describe('a sync seen from outside', () => {
     assert.ok((metrics.get('nodejs_eventloop_lag_p99_seconds') ?? -1) >= 0);
     await assertDocumented(syncer);
 
-    // A backlog that is worked off at a steady rate: what is estimated meanwhile against what happens then.
-    const backlog = 70;
-    {
-      await using slow = await slowCommands(pair.destination, ['create'], 150);
-      for (let isEven = false, attempt = 0; !isEven; attempt++) {
-        assert.ok(attempt < 8, 'a backlog that is spread evenly over the time of the source');
-        await syncer.waitFor(({ totalEventsApplied }) => (totalEventsApplied ?? 0) >= events);
-        await syncer.kill('SIGSTOP');
-        isEven = await createEvenly(shop, `late${attempt}`, backlog);
-        await syncer.kill('SIGCONT');
-        events += backlog;
-      }
-      const samples: { readonly atMs: number; readonly seconds: number | null }[] = [];
-      await syncer.waitFor((progress) => {
-        samples.push({ atMs: performance.now(), seconds: progress.estimatedSecondsToCatchUp });
-        return (progress.totalEventsApplied ?? 0) >= events;
-      });
-      const endMs = performance.now();
-      const known = samples.filter(({ seconds }) => seconds !== null && seconds > 0);
-      const told = samples
-        .filter((_, index) => index % 25 === 0)
-        .map(({ atMs, seconds }) => `${seconds} s with ${Math.round(endMs - atMs)} ms to go`);
-      const falls = new Set(known.map(({ seconds }) => seconds)).size >= 3;
-      assert.ok(falls, `it falls: ${told.join(', ')}`);
-      for (const { atMs, seconds } of known) {
-        const truth = (endMs - atMs) / 1000;
-        const estimate = seconds ?? NaN;
-        const text = `${estimate} s estimated, ${truth} s in truth`;
-        assert.ok(estimate <= 2 * truth + 3 && truth <= 2 * estimate + 3, text);
-      }
-      await slow[Symbol.asyncDispose]();
-    }
+    // What is estimated of a backlog against what happens then.
+    const worked = await workOffSteadily(syncer, { ...pair, source: shop }, events);
+    ({ events } = worked);
+    assertEstimatesTrue(worked);
     await syncer.waitFor(({ estimatedSecondsToCatchUp }) => estimatedSecondsToCatchUp === 0);
 
     await commitAndWait(syncer);
@@ -281,21 +254,20 @@ async function logOf(syncer: SyncerProcess): Promise<LogLine[]> {
   return lines.map((line) => JSON.parse(line) as LogLine);
 }
 
-/**
- * Creates collections, ten a second.
- * @returns whether none of them came late by a tenth of the whole time: what is left is estimated by the time it took.
- */
-async function createEvenly(db: Db, prefix: string, count: number): Promise<boolean> {
-  const everyMs = 100;
-  const startMs = performance.now();
-  let latestMs = 0;
-  for (let number = 0; number < count; number++) {
-    const dueMs = startMs + number * everyMs;
-    await sleep(Math.max(0, dueMs - performance.now()));
-    await db.createCollection(`${prefix}-${number}`);
-    latestMs = Math.max(latestMs, performance.now() - dueMs);
+/** What was estimated fell, and held. */
+function assertEstimatesTrue({ samples, endMs }: WorkedOff): void {
+  const known = samples.filter(({ seconds }) => seconds !== null && seconds > 0);
+  const told = samples
+    .filter((_, index) => index % 25 === 0)
+    .map(({ atMs, seconds }) => `${seconds} s with ${Math.round(endMs - atMs)} ms to go`);
+  const falls = new Set(known.map(({ seconds }) => seconds)).size >= 3;
+  assert.ok(falls, `it falls: ${told.join(', ')}`);
+  for (const { atMs, seconds } of known) {
+    const truth = (endMs - atMs) / 1000;
+    const estimate = seconds ?? NaN;
+    const text = `${estimate} s estimated, ${truth} s in truth`;
+    assert.ok(estimate <= 2 * truth + 3 && truth <= 2 * estimate + 3, text);
   }
-  return latestMs < (count * everyMs) / 10;
 }
 
 /** What matters of a sync is there at info, in under 100 lines; every event is there at debug, with no data. */

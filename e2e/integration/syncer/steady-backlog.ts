@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Db } from 'mongodb';
+import type { SyncerProcess } from '../../ground/syncer-process.ts';
+import { slowCommands } from './slow-commands.ts';
+import type { Side } from './cluster-pair.ts';
+
+const backlogEvents = 70;
+const createEveryMs = 100;
+const applyEachMs = 150;
+const maxAttempts = 8;
+/** Of all that was applied, from what is right at one rate. */
+const maxDeviation = 0.05;
+/** Estimates are made about once a second. */
+const maxStandstillMs = 2_500;
+
+/** An answer of progress while a backlog was worked off. */
+interface Sample {
+  readonly atMs: number;
+  readonly applied: number;
+  /** Estimated until it has caught up. */
+  readonly seconds: number | null;
+}
+
+/** How a backlog was worked off. */
+export interface WorkedOff {
+  readonly samples: readonly Sample[];
+  /** When all was applied, by performance.now. */
+  readonly endMs: number;
+  /** Applied since the start of the sync. */
+  readonly events: number;
+}
+
+/**
+ * Lets a syncer work off a backlog at a steady rate, which is what an estimate can foresee: again where the machine was not
+ * steady while it was made or worked off. Fails where it never is.
+ * @param eventsBefore - what is applied by then.
+ */
+export async function workOffSteadily(
+  syncer: SyncerProcess,
+  { source, destination }: { readonly source: Db; readonly destination: Side },
+  eventsBefore: number,
+): Promise<WorkedOff> {
+  await using slow = await slowCommands(destination, ['create'], applyEachMs);
+  const attempts: string[] = [];
+  let events = eventsBefore;
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    await syncer.kill('SIGSTOP');
+    const isMadeSteadily = await createSteadily(source, `late${attempt}`);
+    await syncer.kill('SIGCONT');
+    events += backlogEvents;
+    const samples: Sample[] = [];
+    await syncer.waitFor(({ totalEventsApplied, estimatedSecondsToCatchUp: seconds }) => {
+      samples.push({ atMs: performance.now(), applied: totalEventsApplied ?? 0, seconds });
+      return (totalEventsApplied ?? 0) >= events;
+    });
+    const endMs = performance.now();
+    const unsteadiness = unsteadinessOf(samples);
+    if (isMadeSteadily && unsteadiness === undefined) {
+      await slow[Symbol.asyncDispose]();
+      return { samples, endMs, events };
+    }
+    attempts.push(unsteadiness ?? 'made unsteadily');
+  }
+  assert.fail(`never steady: ${attempts.join('; ')}`);
+}
+
+/**
+ * Creates collections, ten a second.
+ * @returns whether none of them came late by a tenth of the whole time: what is left is estimated by the time it took.
+ */
+async function createSteadily(db: Db, prefix: string): Promise<boolean> {
+  const startMs = performance.now();
+  let latestMs = 0;
+  for (let number = 0; number < backlogEvents; number++) {
+    const dueMs = startMs + number * createEveryMs;
+    await sleep(Math.max(0, dueMs - performance.now()));
+    await db.createCollection(`${prefix}-${number}`);
+    latestMs = Math.max(latestMs, performance.now() - dueMs);
+  }
+  return latestMs < (backlogEvents * createEveryMs) / 10;
+}
+
+/** In words; undefined where events were applied at one rate, and the estimate never stood still for long. */
+function unsteadinessOf(samples: readonly Sample[]): string | undefined {
+  const [first] = samples.filter(({ applied }) => applied > (samples[0]?.applied ?? 0));
+  const last = samples.at(-1);
+  if (!first || !last) return 'applied at once';
+  let sinceMs = first.atMs;
+  let seconds = first.seconds;
+  for (const sample of samples.slice(samples.indexOf(first))) {
+    const timeShare = (sample.atMs - first.atMs) / (last.atMs - first.atMs);
+    const appliedShare = (sample.applied - first.applied) / (last.applied - first.applied);
+    if (Math.abs(timeShare - appliedShare) > maxDeviation)
+      return `${appliedShare} were applied after ${timeShare} of the time`;
+    if (sample.seconds !== seconds) sinceMs = sample.atMs;
+    seconds = sample.seconds;
+    if (seconds !== null && sample.atMs - sinceMs > maxStandstillMs)
+      return `${seconds} s were estimated for ${sample.atMs - sinceMs} ms`;
+  }
+  return undefined;
+}
