@@ -94,6 +94,12 @@ describe('startHttpServer', () => {
     assert.deepEqual([answer.status, answer.body], [200, { got: { a: 1 } }]);
   });
 
+  it('keeps a connection for longer than those wait who ask every minute', async () => {
+    const { headers } = await post('/api/v1/echo', '{}');
+    const [, seconds] = /^timeout=(\d+)$/.exec(headers.get('keep-alive') ?? '') ?? [];
+    assert.ok(Number(seconds) > 60, headers.get('keep-alive') ?? 'not kept');
+  });
+
   it('takes a body as curl sends it by default', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     assert.equal((await post('/api/v1/echo', '{ }', headers)).status, 200);

@@ -2,8 +2,16 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SyncError } from './errors.ts';
 
-/** Of every HTTP server: a slow client may not hold a connection for ever. */
-export const requestLimits = { requestTimeout: 30_000, headersTimeout: 10_000 } as const;
+/**
+ * Of every HTTP server: a slow client may not hold a connection for ever. One between two questions is kept for longer than
+ * pollers wait: a server closes it on time even where the next question has come and is not read yet, as on a busy machine
+ * (Node's own limit is 5 s).
+ */
+export const requestLimits = {
+  requestTimeout: 30_000,
+  headersTimeout: 10_000,
+  keepAliveTimeout: 75_000,
+} as const;
 
 /**
  * Lets a server listen.
