@@ -21,7 +21,7 @@ import { microTime } from '../../../operator/kube/micro-time.ts';
 import { controllerReference, isControlledBy } from '../../../operator/kube/owner.ts';
 import type { KubeObject, Resource } from '../../../operator/kube/resource.ts';
 import type { ApiServer } from '../../ground/kubernetes/api-server.ts';
-import { until } from '../../ground/until.ts';
+import { untilServed } from './until-served.ts';
 import { useApiServer } from './use-api-server.ts';
 
 interface Widget extends KubeObject {
@@ -104,15 +104,7 @@ describe('KubeClient, on a real API server', () => {
     [server, client] = made;
     const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
     await client.raw({ method: 'POST', path: crds, body: widgetDefinition, signal });
-    await until('the new resource is served', async () => {
-      try {
-        await client.list(widgets, { signal });
-        return true;
-      } catch (error) {
-        if (isNotFound(error)) return false;
-        throw error;
-      }
-    });
+    await untilServed('the new resources', async () => await client.list(widgets, { signal }));
   });
 
   it('creates, gets, replaces, patches and deletes', async () => {

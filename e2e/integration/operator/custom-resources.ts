@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import type { KubeClient } from '../../../operator/kube/client.ts';
-import { isNotFound, KubeError } from '../../../operator/kube/kube-error.ts';
-import { until } from '../../ground/until.ts';
+import { untilServed } from '../kube/until-served.ts';
 
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const signal = new AbortController().signal;
@@ -13,21 +12,8 @@ export async function installDefinitions(client: KubeClient): Promise<void> {
     const file = new URL(`../../../crds/${plural}.yaml`, import.meta.url);
     const body = parse(await readFile(file, 'utf8')) as object;
     await client.raw({ method: 'POST', path: definitions, body, signal });
-    await until(`${plural} are served`, async () => {
-      try {
-        await client.raw({
-          method: 'GET',
-          path: `/apis/clustersync.dev/v1alpha1/${plural}`,
-          signal,
-        });
-        return true;
-      } catch (error) {
-        // 429: the API server is preparing the storage of the new resource.
-        if (isNotFound(error) || (error instanceof KubeError && error.statusCode === 429))
-          return false;
-        throw error;
-      }
-    });
+    const path = `/apis/clustersync.dev/v1alpha1/${plural}`;
+    await untilServed(plural, async () => await client.raw({ method: 'GET', path, signal }));
   }
 }
 
