@@ -86,4 +86,18 @@ describe('TcpProxy', () => {
     proxy.heal();
     assert.deepEqual(await Promise.all(thawed), ['affected more', 'affected']);
   });
+
+  it('keeps the order of what arrives late and what does not any more', async () => {
+    const socket = await open();
+    assert.equal(await answer(socket, 'first,'), 'first,');
+    const heard: string[] = [];
+    socket.on('data', (bytes) => heard.push(String(bytes)));
+    proxy.slow(500);
+    socket.write('late,');
+    await until('it is held back', () => proxy.late === 1);
+    proxy.slow(0);
+    socket.write('soon');
+    await until('all of it is there', () => heard.join('').length === 'late,soon'.length);
+    assert.equal(heard.join(''), 'late,soon');
+  });
 });

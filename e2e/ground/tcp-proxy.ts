@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** One connection through the proxy. */
 interface Pair {
@@ -11,6 +12,8 @@ interface Pair {
   pending: 'cut' | 'strand' | undefined;
   /** Silent until {@link TcpProxy.release}. */
   isStranded: boolean;
+  /** How much of what the target has said is to arrive yet. */
+  late: number;
 }
 
 /** Stands between clients and a loopback port, and can be made to fail as networks do. */
@@ -62,6 +65,11 @@ export class TcpProxy implements AsyncDisposable {
   /** How many connections are stranded. */
   get stranded(): number {
     return [...this.#pairs].filter(({ isStranded }) => isStranded).length;
+  }
+
+  /** How many chunks of what the targets have said are held back by {@link slow}. */
+  get late(): number {
+    return [...this.#pairs].reduce((sum, { late }) => sum + late, 0);
   }
 
   /** Breaks all connections; new ones work. */
@@ -146,6 +154,7 @@ export class TcpProxy implements AsyncDisposable {
       isAffected: undefined,
       pending: undefined,
       isStranded: false,
+      late: 0,
     };
     this.#pairs.add(pair);
     const end = (): void => {
@@ -160,9 +169,18 @@ export class TcpProxy implements AsyncDisposable {
         client.unshift(chunk);
       } else target.write(chunk);
     });
+    let last: Promise<unknown> = Promise.resolve();
     target.on('data', (chunk) => {
-      if (this.#delayMs === 0) client.write(chunk);
-      else setTimeout(() => client.write(chunk), this.#delayMs);
+      if (this.#delayMs === 0 && pair.late === 0) {
+        client.write(chunk);
+        return;
+      }
+      // In the order in which it was said, also when the delay has changed meanwhile.
+      pair.late += 1;
+      last = Promise.all([last, sleep(this.#delayMs)]).then(() => {
+        pair.late -= 1;
+        client.write(chunk);
+      });
     });
     for (const socket of [client, target]) {
       socket.on('error', end);
