@@ -29,7 +29,7 @@ export const totalBytes = 1_000_000_000;
 /** A sync tool that goes through the states of the contract by the clock, and moves no data. */
 export class SyncTool {
   readonly #times: ToolTimes;
-  readonly #nowMs: () => number;
+  readonly #clockMs: () => number;
   readonly #bornMs: number;
   #state: 'IDLE' | 'RUNNING' | 'PAUSED' | 'COMMITTING' | 'REVERSING' = 'IDLE';
   /** When it came into this state. */
@@ -39,11 +39,17 @@ export class SyncTool {
   #isReversed = false;
   /** Nobody misses the copy, however short it is: it ends when somebody has been told of it. */
   #isCopyTold = false;
+  #skippedMs = 0;
 
   constructor(times: ToolTimes, nowMs: () => number = () => performance.now()) {
     this.#times = times;
-    this.#nowMs = nowMs;
+    this.#clockMs = nowMs;
     this.#bornMs = this.#sinceMs = nowMs();
+  }
+
+  /** Goes on as if this time had passed. */
+  skip(ms: number): void {
+    this.#skippedMs += ms;
   }
 
   /** What it answers to who asks for its progress. */
@@ -71,6 +77,10 @@ export class SyncTool {
       default:
         return undefined;
     }
+  }
+
+  #nowMs(): number {
+    return this.#clockMs() + this.#skippedMs;
   }
 
   #view(): ToolView {

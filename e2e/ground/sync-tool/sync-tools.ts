@@ -27,10 +27,11 @@ export interface ToolCommand {
 }
 
 /** What the process is told later. */
-export interface ToolRequest {
+export type ToolRequest =
   /** The address of a tool that is to know of no sync any more. */
-  readonly forget: string;
-}
+  | { readonly forget: string }
+  /** The address of a tool for which some time is to have passed. */
+  | { readonly skip: string; readonly ms: number };
 
 /** What the process says. */
 export type ToolMessage =
@@ -80,6 +81,12 @@ export class SyncTools implements AsyncDisposable {
   /** Makes the tool of an address a new one. */
   forget(address: string): void {
     const request: ToolRequest = { forget: address };
+    this.#child.send(request);
+  }
+
+  /** Lets some time have passed for the tool of an address: a test that has seen what it does lets it come to its end. */
+  skip(address: string, ms: number): void {
+    const request: ToolRequest = { skip: address, ms };
     this.#child.send(request);
   }
 

@@ -20,8 +20,9 @@ process.on('disconnect', () => {
 });
 const tools = new Map<string, SyncTool>();
 process.on('message', (message) => {
-  const { forget } = message as ToolRequest;
-  tools.delete(forget);
+  const request = message as ToolRequest;
+  if ('forget' in request) tools.delete(request.forget);
+  else toolAt(request.skip).skip(request.ms);
 });
 for (const [index, address] of setup.addresses.entries()) {
   const id = setup.ids?.[index] ?? 'old';
