@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
 import { MongoClient, type Document } from 'mongodb';
 import { createClusterClient } from '../../../mongo/cluster-client.ts';
 import { runCommand } from '../../../mongo/run-command.ts';
 import { RawCursor } from '../../../mongo/raw-cursor.ts';
 import { connectionError, isTransient } from '../../../mongo/server-errors.ts';
-import { sleep } from '../../../service/sleep.ts';
 import { until } from '../../ground/until.ts';
 import {
   startProxiedReplicaSet,
@@ -25,6 +26,7 @@ describe('a connection that breaks is an error that passes', () => {
     client = new MongoClient(proxied.set.uri('app'), {
       appName: 'clustersync syncer syncer',
       retryWrites: false,
+      monitorCommands: true,
     });
     await client.db('shop').collection('items').insertOne({});
   });
@@ -51,15 +53,22 @@ describe('a connection that breaks is an error that passes', () => {
   for (const [what, insert] of Object.entries(inserts)) {
     it(`while the answer to ${what} is awaited`, async () => {
       const side = { set: proxied.set, client: admin };
-      const slowness = await slowCommands(side, ['insert'], 600);
-      await assertPasses(async () => await insert([{}]));
-      await slowness[Symbol.asyncDispose]();
+      await using slowness = await slowCommands(side, ['insert'], 3_000);
+      const begun = async (): Promise<void> => {
+        await slowness.reached(1);
+      };
+      await assertPasses(async () => await insert([{}]), begun);
     });
 
     it(`while much of ${what} is not sent yet`, async () => {
       for (const proxy of proxied.proxies) proxy.freeze();
       const documents = Array.from({ length: 12 }, () => ({ text: 'x'.repeat(1e6) }));
-      await assertPasses(async () => await insert(documents));
+      // The driver fills what the kernel takes of it in the turn in which it says that it begins.
+      const begun = async (): Promise<void> => {
+        await once(client, 'commandStarted');
+        await setImmediate();
+      };
+      await assertPasses(async () => await insert(documents), begun);
     });
   }
 
@@ -141,12 +150,17 @@ describe('a connection that breaks is an error that passes', () => {
     );
   });
 
-  async function assertPasses(run: () => Promise<unknown>): Promise<void> {
+  /** @param begun - is called before, and resolves when the connection is to break. */
+  async function assertPasses(
+    run: () => Promise<unknown>,
+    begun: () => Promise<void>,
+  ): Promise<void> {
+    const beginning = begun();
     const failed = run().then(
       () => assert.fail('it went through'),
       (error: unknown) => error,
     );
-    await sleep(200, AbortSignal.timeout(10_000));
+    await beginning;
     for (const proxy of proxied.proxies) {
       proxy.cut();
       proxy.heal();

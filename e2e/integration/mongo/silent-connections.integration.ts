@@ -23,7 +23,8 @@ describe('a command on a connection that falls silent', () => {
       uri: proxied.set.uri('syncer'),
       option: 'cluster1',
       appName: 'clustersync syncer syncer',
-      silenceMs: 200,
+      // Longer than a server that is busy takes to let a connection log in.
+      silenceMs: 1_000,
     });
   });
   beforeEach(async () => {
@@ -33,7 +34,15 @@ describe('a command on a connection that falls silent', () => {
       .db('shop')
       .collection('items')
       .insertMany([{ a: 1 }, { a: 2 }]);
-    await run({ ping: 1 });
+    await until('it answers', async () => {
+      return await run({ ping: 1 }).then(
+        () => true,
+        (error: unknown) => {
+          if (isTransient(error)) return false;
+          throw error;
+        },
+      );
+    });
   });
   afterEach(async () => {
     await hold('off');
