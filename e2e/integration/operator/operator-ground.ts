@@ -27,6 +27,8 @@ export interface OperatorChoices {
   readonly watchNamespaces?: string;
   readonly dashboard?: boolean;
   readonly dashboardToken?: string;
+  /** Longer than a test waits by default: another one leads only because this one has released its lease. */
+  readonly leaseDurationSeconds?: number;
 }
 
 /** An operator that runs in this process. */
@@ -52,7 +54,12 @@ export class RunningOperator implements AsyncDisposable {
   /** Starts one. It listens when this returns; whether it leads by then is open. */
   static async start(
     kubeconfig: string,
-    { watchNamespaces, dashboard = false, dashboardToken }: OperatorChoices = {},
+    {
+      watchNamespaces,
+      dashboard = false,
+      dashboardToken,
+      leaseDurationSeconds = 180,
+    }: OperatorChoices = {},
   ): Promise<RunningOperator> {
     const options = {
       kubeconfig,
@@ -60,7 +67,7 @@ export class RunningOperator implements AsyncDisposable {
       operandImage: 'example.dev/clustersync:test',
       operandImagePullPolicy: 'IfNotPresent',
       leaderElect: true,
-      leaseDurationSeconds: 15,
+      leaseDurationSeconds,
       leaseName: 'operator',
       leaseNamespace: 'default',
       host: '127.0.0.1',

@@ -229,14 +229,10 @@ describe('the operator, on a real API server', () => {
     const hash = set.spec?.template.metadata?.annotations?.['clustersync.dev/secrets-hash'];
     const data = uriData('mongodb://user:right@old/');
     await client.patch(secrets, { namespace, name: 'old-uri' }, { data }, { signal });
-    await until(
-      'the pods are to be made anew',
-      async () => {
-        const now = await ground.get(statefulSets, namespace, 'orders-syncer');
-        return now?.spec?.template.metadata?.annotations?.['clustersync.dev/secrets-hash'] !== hash;
-      },
-      40_000,
-    );
+    await until('the pods are to be made anew', async () => {
+      const now = await ground.get(statefulSets, namespace, 'orders-syncer');
+      return now?.spec?.template.metadata?.annotations?.['clustersync.dev/secrets-hash'] !== hash;
+    });
     // The syncer of the new pod goes on where it was: nothing is begun again.
     syncer.progress = { progress: applying };
     await ground.runPod(set, address, { containerID: 'test://2' });
@@ -408,10 +404,12 @@ describe('the operator, on a real API server', () => {
     const ready = await fetch(`http://127.0.0.1:${operator.port}/readyz`);
     assert.equal(ready.status, 200);
     const { namespace } = await ground.newPlace();
-    const second = await RunningOperator.start(ground.kubeconfig, { watchNamespaces: namespace });
-    const startMs = performance.now();
+    // Its own lease is short, so that it looks often for the long one of the other.
+    const second = await RunningOperator.start(ground.kubeconfig, {
+      watchNamespaces: namespace,
+      leaseDurationSeconds: 15,
+    });
     await operator[Symbol.asyncDispose]();
-    assert.ok(performance.now() - startMs < 3_000, 'it stops in time');
     operator = second;
     await ground.createSync(namespace);
     await ground.untilMade(namespace, 'orders-syncer');
