@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import axe, { type AxeResults } from 'axe-core';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import { defaultDeadlineMs } from '../default-deadline.ts';
 
 /** How a page is looked at. */
 export interface Viewing {
@@ -58,6 +59,8 @@ export class TestBrowser implements AsyncDisposable {
       javaScriptEnabled: hasScripts,
       reducedMotion: 'reduce',
     });
+    context.setDefaultTimeout(defaultDeadlineMs);
+    context.setDefaultNavigationTimeout(defaultDeadlineMs);
     return new WatchedPage(context, await context.newPage());
   }
 

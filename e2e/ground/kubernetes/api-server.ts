@@ -10,10 +10,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
 import { run, type CommandOptions } from '../command.ts';
+import { defaultDeadlineMs } from '../default-deadline.ts';
 import { toolPath } from '../tool-path.ts';
 
 const folderPrefix = 'clustersync-api-server-';
-const readyDeadlineMs = 60_000;
 
 /** Administrators, so that it can be seen who has done something. */
 const users = ['admin', 'first', 'second'] as const;
@@ -210,7 +210,7 @@ export class ApiServer implements AsyncDisposable {
   }
 
   async #untilReady(): Promise<void> {
-    const deadline = AbortSignal.timeout(readyDeadlineMs);
+    const deadline = AbortSignal.timeout(defaultDeadlineMs);
     while (!(await this.#isReady(deadline))) {
       for (const [program, child] of this.#processes) {
         if (!hasEnded(child)) continue;
