@@ -79,11 +79,13 @@ export class OperatorProcess implements AsyncDisposable {
     this.#child.kill(signal);
   }
 
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
   /** Waits for its end. Its exit code; null where a signal has ended it. */
   async ended(): Promise<number | null> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) {
-      await once(this.#child, 'exit');
-    }
+    if (!this.hasEnded) await once(this.#child, 'exit');
     return this.#child.exitCode;
   }
 

@@ -13,6 +13,8 @@ const { signal } = new AbortController();
 const leaseName = 'outages';
 const count = 4;
 const manyCount = 24;
+/** Where a lease is to run out: no longer than needed, but longer than a busy machine lets a process wait. */
+const leaseDurationSeconds = 9;
 
 describe('operators in processes of their own, on a real API server', () => {
   let ground: OperatorGround;
@@ -106,7 +108,8 @@ describe('operators in processes of their own, on a real API server', () => {
 
   it('goes on when its connections break and when the API server was away, and leaves the lease at its end', async () => {
     await using proxy = await TcpProxy.start(ground.server.port);
-    await using operator = await start('first', { port: proxy.port });
+    // It is to keep its lease until the API server is there again, however long that takes to start.
+    await using operator = await start('first', { port: proxy.port, leaseDurationSeconds: 90 });
     const before = await untilLed('it leads', '');
     const from = tools.commands.length;
     proxy.cut();
@@ -135,15 +138,16 @@ describe('operators in processes of their own, on a real API server', () => {
 
   it('takes over from one that is killed in the middle of its work, and nothing is sent twice', async () => {
     const gone = await holder();
-    await using first = await start('first', { leaseDurationSeconds: 3 });
+    await using first = await start('first', { leaseDurationSeconds });
     const before = await untilLed('the first leads', gone);
-    await using second = await start('second', { leaseDurationSeconds: 3 });
+    await using second = await start('second', { leaseDurationSeconds });
     await second.untilReady();
     const from = tools.commands.length;
     await ask('Paused');
     await until('the work has begun', () => tools.commands.length > from);
     first.kill('SIGKILL');
-    await first.ended();
+    assert.equal(await first.ended(), null, 'it has not ended by itself');
+    assert.equal(await holder(), before);
     await untilLed('the second leads', before);
     await untilAll('True Paused');
     assertCommands(from, ['pause']);
@@ -154,16 +158,16 @@ describe('operators in processes of their own, on a real API server', () => {
 
   it('is alive, but not ready, while it stands by and is cut off from the API server', async () => {
     const gone = await holder();
-    await using leader = await start('first', { leaseDurationSeconds: 3 });
+    await using leader = await start('first', { leaseDurationSeconds });
     await untilLed('the other leads', gone);
     await using proxy = await TcpProxy.start(ground.server.port);
-    await using operator = await start('second', { leaseDurationSeconds: 3, port: proxy.port });
+    await using operator = await start('second', { leaseDurationSeconds, port: proxy.port });
     await operator.untilReady();
     // Nobody says anything: only what is asked and not answered tells.
     proxy.freeze();
     await until('it is not ready', async () => !(await operator.isGood('readyz')));
     assert.ok(await operator.isGood('healthz'));
-    assert.ok(await leader.isGood('readyz'));
+    await until('the other is ready', async () => await leader.isGood('readyz'));
     proxy.heal();
     await operator.untilReady();
   });
@@ -171,9 +175,9 @@ describe('operators in processes of their own, on a real API server', () => {
   it('writes nothing any more when it was frozen in the middle of its work, and another one leads', async () => {
     const gone = await holder();
     await using proxy = await TcpProxy.start(ground.server.port);
-    await using first = await start('first', { leaseDurationSeconds: 3, port: proxy.port });
+    await using first = await start('first', { leaseDurationSeconds, port: proxy.port });
     const before = await untilLed('the first leads', gone);
-    await using second = await start('second', { leaseDurationSeconds: 3 });
+    await using second = await start('second', { leaseDurationSeconds });
     await second.untilReady();
     const from = tools.commands.length;
     // All workers are busy with new ones, each of which takes several writes: they go on with the next when it wakes up.
@@ -195,6 +199,8 @@ describe('operators in processes of their own, on a real API server', () => {
     await until('it is busy', async () => (await made()) > 2);
     first.kill('SIGSTOP');
     const frozenMs = Date.now();
+    assert.equal(first.hasEnded, false);
+    assert.equal(await holder(), before);
     assert.ok((await made()) < manyCount - 8);
     await ask('Paused');
     await untilLed('the second leads', before);
