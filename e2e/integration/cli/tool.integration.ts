@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { CliProcess } from '../../ground/cli-process.ts';
 import { documentedCommands } from '../../ground/documented-shell.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
+import { until } from '../../ground/until.ts';
 import { VerifierProcess } from '../../ground/verifier-process.ts';
 import { forward, useClusterPair } from '../syncer/cluster-pair.ts';
 
@@ -61,16 +62,20 @@ describe('the commands to a running tool', () => {
       body,
     });
     assert.equal(start.status, 200);
-    for (;;) {
-      const { output, errors } = await tell('status', '--output', 'json');
-      assert.equal(errors, '');
-      const status = JSON.parse(output) as { canCommit: boolean; instances: object[] };
-      assert.equal(status.instances.length, 1);
-      if (status.canCommit) break;
-    }
+    const untilCanCommit = async (): Promise<void> => {
+      await until('it can be committed', async () => {
+        const { output, errors } = await tell('status', '--output', 'json');
+        assert.equal(errors, '');
+        const status = JSON.parse(output) as { canCommit: boolean; instances: object[] };
+        assert.equal(status.instances.length, 1);
+        return status.canCommit;
+      });
+    };
+    await untilCanCommit();
     assert.match((await tell('pause')).output, /^state +PAUSED: change event application\n/);
     assert.match((await tell('progress', '--output', 'yaml')).output, /^state: PAUSED\n/);
     assert.match((await tell('resume')).output, /^state +RUNNING/);
+    await untilCanCommit();
     const committed = await tell('commit', '--wait');
     assert.match(committed.output, /^state +COMMITTED: commit completed\n/, committed.errors);
     const watched = await tell('progress', '--watch');
