@@ -3,6 +3,7 @@ import { MongoClient } from 'mongodb';
 import type { Deployment } from '../ground/deployment.ts';
 import { whileAllSlow } from '../ground/mongod/slow-command.ts';
 import { assertOnOneShard } from '../ground/sharded/on-one-shard.ts';
+import { shopDatabase } from '../ground/shop/shop-collections.ts';
 import { startShopWriter } from '../ground/shop/shop-writer.ts';
 import { until } from '../ground/until.ts';
 import { example, hasCaughtUp, lookInto, syncName, withMigration } from './migration.ts';
@@ -23,7 +24,7 @@ describe('a sync with a pod for each shard', () => {
       const { signal } = new AbortController();
       const writer = startShopWriter(source.uri('app'), { writesPerSecond: 100, signal });
       try {
-        await whileAllSlow(servers, { command: 'create', delayMs: 4_000 }, async () => {
+        await whileAllSlow(servers, { command: 'create', delayMs: 10_000 }, async () => {
           await namespace.apply(await example('clustersync.yaml'));
           await isIn('catalog');
           await until('there is a coordinator', async () => (await coordinator(destination)) >= 0);
@@ -34,7 +35,10 @@ describe('a sync with a pod for each shard', () => {
           );
           assert.equal(await killSyncer(migration, 'pod', lost), 'catalog');
         });
-        await whileAllSlow(servers, { command: 'insert', delayMs: 2_000 }, async () => {
+        // Of these alone: the cluster itself inserts for each collection that is made before the copy.
+        const orders = `${shopDatabase}.orders`;
+        const slow = { command: 'insert', namespace: orders, delayMs: 10_000 };
+        await whileAllSlow(servers, slow, async () => {
           await isIn('copy');
           assert.equal(await killSyncer(migration, 'pod', 1), 'copy');
         });
@@ -49,7 +53,7 @@ describe('a sync with a pod for each shard', () => {
       // One of the two is away when the commit is asked for.
       await loseSyncer(migration, 1);
       await namespace.setState(syncName, 'Committed');
-      await whileAllSlow(servers, { command: '_shardsvrCollMod', delayMs: 3_000 }, async () => {
+      await whileAllSlow(servers, { command: '_shardsvrCollMod', delayMs: 10_000 }, async () => {
         await isIn('restoring');
         await loseSyncer(migration, await coordinator(destination));
         assert.equal(await phaseOf(destination), 'restoring');

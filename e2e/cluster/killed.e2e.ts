@@ -20,7 +20,7 @@ describe('a sync whose processes are killed', () => {
       const { signal } = new AbortController();
       const writer = startShopWriter(source.uri('app'), { writesPerSecond: 200, signal });
       try {
-        const slow = { command: 'insert', delayMs: 1_000 };
+        const slow = { command: 'insert', delayMs: 10_000 };
         await whileSlow(destination.uri('admin'), slow, async () => {
           await namespace.apply(await example('clustersync.yaml'));
           await until('documents are being copied', async () => await isCopying(destination));

@@ -3,6 +3,7 @@ import { findCondition } from '../../operator/kube/conditions.ts';
 import { countAndHash } from '../ground/compare.ts';
 import { testPassword } from '../ground/mongod/users.ts';
 import { operatorNamespace } from '../ground/kubernetes/operator-release.ts';
+import { until } from '../ground/until.ts';
 import {
   example,
   hasCaughtUp,
@@ -38,8 +39,10 @@ describe('a ClusterSync in trouble', () => {
       assert.equal(stalled?.reason, 'AuthenticationFailed');
       assert.equal(stuck.status?.phase, 'Stalled');
       assert.ok(!JSON.stringify(stuck).includes(wrong));
-      const events = await namespace.kubectl(['get', 'events', '--output=json']);
-      assert.ok(hasWarning(events, 'AuthenticationFailed'), events);
+      await until('there is an event', async () => {
+        const events = await namespace.kubectl(['get', 'events', '--output=json']);
+        return hasWarning(events, 'AuthenticationFailed');
+      });
 
       assert.equal(await operatorRestarts(), restartsBefore);
       assert.equal(await namespace.kubectl(['get', 'pods', restartCounts]), '0');

@@ -4,6 +4,8 @@ import { MongoClient } from 'mongodb';
 export interface SlowCommand {
   readonly command: string;
   readonly delayMs: number;
+  /** The one that it is about; any when absent. */
+  readonly namespace?: string;
 }
 
 /** Runs something while a command of a server takes longer. The server needs `enableTestCommands`. */
@@ -19,12 +21,13 @@ export async function whileSlow(
 /** Runs something while a command of some servers takes longer, also where another server of their cluster asks for it. */
 export async function whileAllSlow(
   servers: readonly MongoClient[],
-  { command, delayMs }: SlowCommand,
+  { command, delayMs, namespace }: SlowCommand,
   run: () => Promise<void>,
 ): Promise<void> {
   const data = {
     ...{ failCommands: [command], failInternalCommands: true },
     ...{ blockConnection: true, blockTimeMS: delayMs },
+    ...(namespace !== undefined && { namespace }),
   };
   const set = async (mode: object): Promise<void> => {
     for (const server of servers)
