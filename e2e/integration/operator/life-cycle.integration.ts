@@ -253,7 +253,8 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
       const commit = {
         mode: 'Automatic',
         workloads: [web],
-        deadlineSeconds: 10,
+        // It is missed on purpose: no longer than needed, but enough to see what is done before.
+        deadlineSeconds: 30,
         workloadsAfterCommit: 'ScaleBack',
       };
       await ground.createSync(namespace, { commit });
@@ -300,7 +301,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
       };
       assert.deepEqual(syncer.commandNames, []);
       await client.delete(pods, pod, { signal, gracePeriodSeconds: 0 });
-      await ground.patchSync(namespace, { commit: { attempt: '2' } });
+      await ground.patchSync(namespace, { commit: { attempt: '2', deadlineSeconds: 300 } });
       await ground.untilSync(
         namespace,
         'it is committed, and nothing is held',

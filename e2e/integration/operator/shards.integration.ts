@@ -196,14 +196,20 @@ describe('the operator with a sharded source, on a real API server', () => {
         syncer.progress = paused;
       };
     }
-    // A pod that is being replaced.
+    // A pod that is being replaced. Pods and syncs are watched apart: of the pod it is to know first.
     await ground.runPod(set, await ground.reserveAddress(), { index: 1, containerID: 'test://2' });
+    await ground.untilSync(
+      namespace,
+      'the second is missed',
+      (status) => outlook(status) !== 'True InSync',
+    );
     await ground.patchSync(namespace, { state: 'Paused' });
     await until('the first is paused', () => first.commandNames.includes('pause'));
     const some = await ground.untilSync(
       namespace,
       'it is being paused',
-      (status) => outlook(status) !== 'True InSync',
+      ({ instances = [] }) =>
+        instances.find(({ id }) => id === ids[0])?.progress?.['state'] === 'PAUSED',
     );
     assert.notEqual(outlook(some), 'True Paused');
     assert.deepEqual(second.commandNames, []);
