@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { MongoClient } from 'mongodb';
+import { defaultDeadlineMs } from '../default-deadline.ts';
+import { until } from '../until.ts';
 import { startProxiedReplicaSet, type ProxiedReplicaSet } from './proxied-replica-set.ts';
 
 describe('startProxiedReplicaSet', () => {
@@ -13,34 +15,34 @@ describe('startProxiedReplicaSet', () => {
 
   it('lets syncers feel a failure of the network, and nobody else', async () => {
     const { set } = proxied;
-    const options = {
-      serverSelectionTimeoutMS: 500,
-      connectTimeoutMS: 500,
-      heartbeatFrequencyMS: 500,
-    };
-    await using syncer = new MongoClient(set.uri('admin'), {
-      ...options,
-      appName: 'clustersync syncer one',
-    });
-    await using other = new MongoClient(set.uri('admin'), options);
-    const isReached = async (client: MongoClient): Promise<boolean> =>
+    await using syncer = new MongoClient(set.uri('admin'), { appName: 'clustersync syncer one' });
+    await using other = new MongoClient(set.uri('admin'));
+    const isReached = async (client: MongoClient, withinMs: number): Promise<boolean> =>
       await client
         .db('admin')
-        .command({ ping: 1 }, { signal: AbortSignal.timeout(1000) })
+        .command({ ping: 1 }, { signal: AbortSignal.timeout(withinMs) })
         .then(
           () => true,
           () => false,
         );
-    assert.deepEqual([await isReached(syncer), await isReached(other)], [true, true]);
+    const reach = async (client: MongoClient): Promise<void> => {
+      await until('it is reached', async () => await isReached(client, 10_000));
+    };
+    const assertFelt = async (failure: string): Promise<void> => {
+      assert.equal(await isReached(syncer, 1000), false, failure);
+      assert.equal(await isReached(other, defaultDeadlineMs), true, failure);
+    };
+    await reach(other);
     for (const fail of ['refuse', 'freeze'] as const) {
+      await reach(syncer);
       for (const proxy of proxied.proxies) proxy[fail]();
-      assert.deepEqual([await isReached(syncer), await isReached(other)], [false, true], fail);
+      await assertFelt(fail);
       for (const proxy of proxied.proxies) proxy.heal();
-      while (!(await isReached(syncer)));
     }
+    await reach(syncer);
     for (const proxy of proxied.proxies) proxy.strand();
-    assert.deepEqual([await isReached(syncer), await isReached(other)], [false, true]);
-    while (!(await isReached(syncer)));
+    await assertFelt('strand');
+    await reach(syncer);
   });
 
   it('takes back members that were killed, by their own address', async () => {
