@@ -95,6 +95,7 @@ export class VerifierProcess implements AsyncDisposable {
   }
 
   async post(command: string): Promise<unknown> {
+    await this.#ready();
     const path = `/api/v1/${command}`;
     const response = await fetch(`${this.#url}${path}`, {
       method: 'POST',
@@ -115,6 +116,7 @@ export class VerifierProcess implements AsyncDisposable {
   }
 
   async progress(): Promise<ProgressBody['progress']> {
+    await this.#ready();
     const body = await this.get('/api/v1/progress');
     if (body['progress'] === undefined) throw new Error(JSON.stringify(body));
     return body['progress'] as ProgressBody['progress'];
@@ -152,6 +154,11 @@ export class VerifierProcess implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#folder.remove();
+  }
+
+  /** Requests wait for this, and not {@link restart}, so that a test can kill it before. */
+  async #ready(): Promise<void> {
+    await until('the verifier is ready', async () => (await fetch(`${this.#url}/readyz`)).ok);
   }
 
   #spawn(

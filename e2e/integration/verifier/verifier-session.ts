@@ -26,7 +26,7 @@ export interface VerifierSession extends AsyncDisposable {
   untilComplete(): Promise<Progress>;
 }
 
-/** Starts a verifier of all user databases on a free port. */
+/** Starts a verifier of all user databases on a free port, and waits until it is ready. */
 export async function openSession(
   options: Pick<VerifierOptions, 'srcURI' | 'destURI'> & Partial<VerifierOptions>,
 ): Promise<VerifierSession> {
@@ -59,6 +59,13 @@ export async function openSession(
     logger,
   );
   const url = `http://127.0.0.1:${verifier.port}`;
+  try {
+    // Before it is connected, or knows why it cannot be, it can say nothing of the verification.
+    await until('the verifier is ready', async () => (await fetch(`${url}/readyz`)).ok);
+  } catch (error) {
+    await verifier[Symbol.asyncDispose]();
+    throw error;
+  }
   const call = async (method: 'GET' | 'POST', path: string, sent?: unknown): Promise<Answer> => {
     const body = JSON.stringify(sent);
     const posted = { headers: { 'Content-Type': 'application/json' }, body };
