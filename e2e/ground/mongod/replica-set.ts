@@ -142,10 +142,15 @@ class LocalReplicaSet implements ReplicaSet {
           force: true,
         });
       }
+    });
+    // On a busy machine the first member may step down after that.
+    await usingClient(this.uri('admin'), async (client) => {
       const users = rolesOfUsers(options.syncerRoles ?? 'sourceWithWriteBlocking').slice(1);
       for (const user of users) {
-        signal.throwIfAborted();
-        await createUser(client, ...user, this.members.length);
+        await untilAnswered(signal, async () => {
+          signal.throwIfAborted();
+          await createUser(client, ...user, this.members.length);
+        });
       }
     });
     await Promise.all(
@@ -212,13 +217,13 @@ class LocalReplicaSet implements ReplicaSet {
   async stepDown(options: WaitOptions = {}): Promise<Member> {
     const signal = waitSignal(options);
     return await usingClient(this.uri('admin'), async (client) => {
-      const before = await this.#primary(client, signal);
       const isAlone = this.members.length === 1;
-      await client
-        .db('admin')
-        .command(isAlone ? { replSetStepDown: 1, force: true } : { replSetStepDown: 10 }, {
-          signal,
-        });
+      const command = isAlone ? { replSetStepDown: 1, force: true } : { replSetStepDown: 10 };
+      const before = await untilAnswered(signal, async () => {
+        const primary = await this.#primary(client, signal);
+        await client.db('admin').command(command, { signal });
+        return primary;
+      });
       for (;;) {
         const after = await this.#primary(client, signal);
         if (isAlone || after !== before) return after;

@@ -1,4 +1,4 @@
-import type { MongoClient } from 'mongodb';
+import { MongoServerError, type MongoClient } from 'mongodb';
 import { defaultDeadlineMs } from '../default-deadline.ts';
 
 /** A password with characters that a connection string must percent-encode. */
@@ -46,18 +46,27 @@ export function credentials(user: TestUser): string {
   return `${user}:${encodeURIComponent(testPassword)}`;
 }
 
-/** Creates a user, acknowledged by so many members, which keep it when they are killed. */
+const userExists = 51003;
+
+/** Creates a user, acknowledged by so many members, which keep it when they are killed. May be called again. */
 export async function createUser(
   client: MongoClient,
   user: TestUser,
   roles: readonly string[],
   w: number,
 ): Promise<void> {
-  await client.db('admin').command({
-    createUser: user,
+  const rest = {
     pwd: testPassword,
     roles,
     mechanisms: ['SCRAM-SHA-256'],
     writeConcern: { w, j: true, wtimeout: defaultDeadlineMs },
-  });
+  };
+  const admin = client.db('admin');
+  try {
+    await admin.command({ createUser: user, ...rest });
+  } catch (error) {
+    if (!(error instanceof MongoServerError && error.code === userExists)) throw error;
+    // By a call that failed, and which not so many members may have acknowledged.
+    await admin.command({ updateUser: user, ...rest });
+  }
 }

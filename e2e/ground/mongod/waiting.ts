@@ -41,9 +41,12 @@ export async function untilAnswered<T>(signal: AbortSignal, ask: () => Promise<T
   }
 }
 
-/** Shutting down, changing its role, or just started, when it knows no users for a moment. */
+/**
+ * Shutting down, changing its role, or just started, when it knows no users for a moment; not primary, or a primary whose
+ * secondaries are not as far as it is.
+ */
 function isPassing({ code }: MongoServerError): boolean {
-  return [18, 91, 189, 11600, 11602].includes(Number(code));
+  return [18, 91, 189, 262, 10107, 11600, 11602].includes(Number(code));
 }
 
 /** Runs something with a client that has one connection. */
