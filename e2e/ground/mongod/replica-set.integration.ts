@@ -174,7 +174,7 @@ describe('startReplicaSet', () => {
         assert.ok(member);
         await set.kill(member);
         await set.restart(member);
-        assert.equal(await set.primary({ deadlineMs: 20_000 }), member);
+        assert.equal(await set.primary(), member);
       }),
     );
   });

@@ -15,7 +15,7 @@ const collections = Number(process.env['COLLECTIONS'] ?? 200);
 const indexes = 500;
 const indexesPerCollection = 50;
 
-const deadlineMs = 60_000 + collections * 200;
+const deadlineMs = 180_000 + collections * 600;
 
 /** Resident memory that a syncer stays under, whatever the number of collections. */
 const maxResidentBytes = 350 * 1024 * 1024;

@@ -14,7 +14,12 @@ const filler = 'f'.repeat(1_000_000);
 
 describe('transactions and retried writes of the source', () => {
   // Every transaction takes several entries of the oplog.
-  const parameters = { ...canBeSlow, maxNumberOfTransactionOperationsInSingleOplogEntry: 2 };
+  const parameters = {
+    ...canBeSlow,
+    maxNumberOfTransactionOperationsInSingleOplogEntry: 2,
+    // Some are open over whole phases of a sync.
+    transactionLifetimeLimitSeconds: 3600,
+  };
   const pair = useClusterPair({ parameters });
   beforeEach(async () => {
     await pair.reset();

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { ObjectId } from 'mongodb';
+import { defaultDeadlineMs } from '../../default-deadline.ts';
 import { addressInUseExitCode } from '../../mongod/server-process.ts';
 import { ClusterView } from './cluster-view.ts';
 import { RetriedWrites } from './retried-writes.ts';
@@ -10,7 +11,7 @@ import { createRouter } from './router.ts';
 import type { ClientSession } from './router-state.ts';
 import { WriteGate } from './write-gate.ts';
 
-const startDeadline = AbortSignal.timeout(30_000);
+const startDeadline = AbortSignal.timeout(defaultDeadlineMs);
 const [path = '', , firstPort] = process.argv.slice(2);
 const { config, keyFile, hosts, inner } = JSON.parse(await readFile(path, 'utf8')) as RouterFile;
 const key = (await readFile(keyFile, 'utf8')).replaceAll(/\s/g, '');
