@@ -3,7 +3,7 @@ import type { Collection } from 'mongodb';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward, useClusterPair, type Side } from './cluster-pair.ts';
-import { canBeSlow, slowCommands } from './slow-commands.ts';
+import { canBeSlow, holdCommands } from './slow-commands.ts';
 
 describe('contract 4.1: buildIndexes', () => {
   const pair = useClusterPair({ parameters: canBeSlow });
@@ -26,21 +26,13 @@ describe('contract 4.1: buildIndexes', () => {
     (await client.db('shop').collection(coll).indexes()).map(({ name }) => String(name)).sort();
 
   /** Starts a sync and tells the indexes that the destination has while the documents are copied. */
-  async function startSlowly(syncer: SyncerProcess, body: object): Promise<string[]> {
-    const slow = await slowCommands(pair.destination, ['insert'], 1500);
-    try {
-      await syncer.start({ ...forward, ...body });
-      const copies = pair.destination.client.db('shop');
-      const isThere = async (): Promise<boolean> =>
-        (await copies.listCollections({ name: 'items' }).toArray()).length > 0;
-      await until('the collection', isThere);
-      await until('the copy', async () => (await syncer.log()).includes('"phase":"copy"'));
-      const during = await names(pair.destination, 'items');
-      assert.equal((await syncer.progress()).info, 'collection copy');
-      return during;
-    } finally {
-      await slow[Symbol.asyncDispose]();
-    }
+  async function startHeld(syncer: SyncerProcess, body: object): Promise<string[]> {
+    await using held = await holdCommands(pair.destination, 'insert', 'shop.items');
+    await syncer.start({ ...forward, ...body });
+    await held.reached(1);
+    const during = await names(pair.destination, 'items');
+    assert.equal((await syncer.progress()).info, 'collection copy');
+    return during;
   }
 
   /** Indexes that the destination gets while changes are applied: on a collection of before, and on a new one. */
@@ -57,7 +49,7 @@ describe('contract 4.1: buildIndexes', () => {
   for (const body of [{}, { buildIndexes: 'beforeDataCopy' }]) {
     it(`${JSON.stringify(body)}: before the documents are copied, and those made later`, async () => {
       await using syncer = await pair.syncer();
-      assert.deepEqual(await startSlowly(syncer, body), ['_id_', 'text', 'unique']);
+      assert.deepEqual(await startHeld(syncer, body), ['_id_', 'text', 'unique']);
       await syncer.waitFor(({ canCommit }) => canCommit);
       await createMore(syncer);
       assert.deepEqual(await names(pair.destination, 'items'), ['_id_', 'm', 'text', 'unique']);
@@ -69,7 +61,7 @@ describe('contract 4.1: buildIndexes', () => {
 
   it('afterDataCopy: once the documents are copied, and those made later', async () => {
     await using syncer = await pair.syncer();
-    assert.deepEqual(await startSlowly(syncer, { buildIndexes: 'afterDataCopy' }), ['_id_']);
+    assert.deepEqual(await startHeld(syncer, { buildIndexes: 'afterDataCopy' }), ['_id_']);
     await syncer.waitFor(({ canCommit }) => canCommit);
     assert.deepEqual(await names(pair.destination, 'items'), ['_id_', 'text', 'unique']);
     await createMore(syncer);
@@ -80,7 +72,7 @@ describe('contract 4.1: buildIndexes', () => {
 
   it('never: the index on _id alone, also after commit', async () => {
     await using syncer = await pair.syncer();
-    assert.deepEqual(await startSlowly(syncer, { buildIndexes: 'never' }), ['_id_']);
+    assert.deepEqual(await startHeld(syncer, { buildIndexes: 'never' }), ['_id_']);
     await syncer.waitFor(({ canCommit }) => canCommit);
     await createMore(syncer);
     await items.db.command({ collMod: 'items', index: { name: 'unique', hidden: true } });

@@ -111,6 +111,18 @@ export async function startSyncing(syncer: SyncerProcess, body: object): Promise
   }
 }
 
+/**
+ * Lets none of what a test has written to the source before be an event of a sync that is started then: its stream begins
+ * at the latest write that a majority has, which it includes.
+ */
+export async function endPreparation({ client }: Pick<Side, 'client'>): Promise<void> {
+  await client.db('admin').command({
+    appendOplogNote: 1,
+    data: { test: 'prepared' },
+    writeConcern: { w: 'majority' },
+  });
+}
+
 /** All collections and views of the user databases, as `db.coll`, in alphabetical order. */
 export async function namespacesOf({ client }: Side): Promise<string[]> {
   const namespaces: string[] = [];

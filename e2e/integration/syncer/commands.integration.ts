@@ -4,7 +4,7 @@ import { MongoClient } from 'mongodb';
 import { sleep } from '../../../service/sleep.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { forward, useClusterPair, type Side } from './cluster-pair.ts';
-import { canBeSlow, slowCommands } from './slow-commands.ts';
+import { canBeSlow, holdCommands, type Obstacle } from './slow-commands.ts';
 
 const reversible = { ...forward, reversible: true, enableUserWriteBlocking: true } as const;
 const commands = ['start', 'pause', 'resume', 'commit', 'reverse'] as const;
@@ -13,8 +13,9 @@ type Command = (typeof commands)[number];
 /** A moment in the life of a sync: what is refused then, and the command that leads on. */
 interface Moment {
   readonly state: string;
-  /** Commands of the destination that are slow until the next moment, so that this one does not pass by. */
-  readonly slow?: readonly string[];
+  /** What is held from before the next command on, so that no moment passes by until one that releases it. */
+  readonly hold?: 'copy' | 'changes';
+  readonly isReleasing?: true;
   /** What the progress shows when the moment has come. */
   readonly info: string | null;
   /** Other errors than InvalidStateTransition. */
@@ -24,16 +25,21 @@ interface Moment {
 }
 
 const life: readonly Moment[] = [
-  { state: 'IDLE', info: null, next: 'start', slow: ['insert'] },
+  { state: 'IDLE', info: null, next: 'start', hold: 'copy' },
   {
     state: 'RUNNING',
     info: 'collection copy',
     errors: { commit: 'CannotCommitYet' },
     next: 'pause',
   },
-  { state: 'PAUSED', info: 'collection copy', next: 'resume' },
-  { state: 'RUNNING', info: 'change event application', next: 'commit', slow: ['collMod'] },
-  { state: 'COMMITTING', info: 'waiting for commit to complete', next: undefined },
+  { state: 'PAUSED', info: 'collection copy', next: 'resume', isReleasing: true },
+  { state: 'RUNNING', info: 'change event application', next: 'commit', hold: 'changes' },
+  {
+    state: 'COMMITTING',
+    info: 'waiting for commit to complete',
+    next: undefined,
+    isReleasing: true,
+  },
   { state: 'COMMITTED', info: 'commit completed', next: 'reverse' },
   { state: 'RUNNING', info: 'change event application', next: 'pause' },
   { state: 'PAUSED', info: 'change event application', next: 'resume' },
@@ -65,8 +71,9 @@ describe('commands', () => {
 
   it('each in each state: one is taken, of ten clients by one alone; the others change nothing', async () => {
     await using syncer = await pair.syncer({ options: { copyWorkers: 1 } });
-    let slow: AsyncDisposable | undefined;
-    for (const [index, { state, info, errors = {}, next, slow: slowNext }] of life.entries()) {
+    await using obstacles = new AsyncDisposableStack();
+    let held: Obstacle | undefined;
+    for (const [index, { state, info, errors = {}, next, hold, isReleasing }] of life.entries()) {
       await syncer.waitFor(
         (progress) =>
           progress.state === state &&
@@ -81,9 +88,16 @@ describe('commands', () => {
         assert.equal(body['error'], errors[command] ?? 'InvalidStateTransition', where);
         assert.equal((await syncer.progress()).state, state, where);
       }
-      if (next === undefined || next === 'pause') await slow?.[Symbol.asyncDispose]();
+      if (isReleasing) await held?.[Symbol.asyncDispose]();
       if (next === undefined) continue;
-      if (slowNext) slow = await slowCommands(pair.destination, slowNext, 400);
+      if (hold) {
+        held = obstacles.use(
+          hold === 'copy'
+            ? await holdCommands(pair.destination, 'insert', 'shop.a')
+            : await holdCommands(pair.source, 'getMore'),
+        );
+        if (hold === 'changes') await held.reached(1);
+      }
       assert.equal(
         await sendTogether(
           syncer,

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Document } from 'mongodb';
 import type { SyncerProcess, SyncerProgress } from '../../ground/syncer-process.ts';
-import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
+import { commitAndWait, endPreparation, forward, useClusterPair } from './cluster-pair.ts';
 import { canBeSlow, holdCommands, slowCommands } from './slow-commands.ts';
 import { workOffSteadily, type WorkedOff } from './steady-backlog.ts';
 import { writeSteadily } from './steady-writes.ts';
@@ -29,6 +29,7 @@ describe('a sync seen from outside', () => {
         ],
       });
     }
+    await endPreparation(pair.source);
     await using syncer = await pair.syncer({ options: { id: 'syncer', copyWorkers: 1 } });
     const startedMetrics = await metricsOf(syncer);
     assert.equal(startedMetrics.get('clustersync_syncer_state{state="IDLE"}'), 1);

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
-import { commitAndWait, forward, useClusterPair, type Side } from './cluster-pair.ts';
-import { canBeSlow, slowCommands } from './slow-commands.ts';
+import {
+  commitAndWait,
+  endPreparation,
+  forward,
+  useClusterPair,
+  type Side,
+} from './cluster-pair.ts';
+import { canBeSlow, holdCommands } from './slow-commands.ts';
 
 const success = { status: 200, body: { success: true } };
 
@@ -16,6 +22,7 @@ describe('pause and resume', () => {
       createIndexes: 'a',
       indexes: [{ key: { n: 1 }, name: 'n', unique: true }],
     });
+    await endPreparation(pair.source);
   });
 
   async function pause(syncer: SyncerProcess): Promise<void> {
@@ -32,14 +39,17 @@ describe('pause and resume', () => {
       options: { copyWorkers: 1, partitionMebibytes: 0.01 },
     });
     {
-      await using slow = await slowCommands(pair.destination, ['insert'], 150);
+      // Whichever collection comes first, a partition is copied by then.
+      await using held = await holdCommands(pair.destination, 'insert', 'shop.a', 2);
       await syncer.start({ ...forward, enableUserWriteBlocking: true });
       await until('a copied partition', async () =>
         (await syncer.log()).includes('"msg":"partition copied"'),
       );
+      await held.reached(1);
       await pause(syncer);
-      await slow[Symbol.asyncDispose]();
     }
+    // The server goes on with a write whose client is gone.
+    await until('the insert is over', async () => (await inserts(pair.destination)).length === 0);
     const info = (await syncer.progress()).info;
     assert.equal(info, 'collection copy');
     const before = await countAll(pair.destination);
@@ -143,6 +153,17 @@ async function openCursors({ client }: Side): Promise<unknown[]> {
     .aggregate([
       { $currentOp: { allUsers: true, idleCursors: true } },
       { $match: { type: 'idleCursor', appName: 'clustersync syncer syncer' } },
+    ]);
+  return await found.toArray();
+}
+
+/** What the server is inserting for the syncer. */
+async function inserts({ client }: Side): Promise<unknown[]> {
+  const found = client
+    .db('admin')
+    .aggregate([
+      { $currentOp: { allUsers: true } },
+      { $match: { op: 'insert', appName: 'clustersync syncer syncer' } },
     ]);
   return await found.toArray();
 }

@@ -1,4 +1,5 @@
 import type { Document } from 'mongodb';
+import { defaultDeadlineMs } from '../../ground/default-deadline.ts';
 import type { ShardedGround } from '../../ground/sharded/use-sharded-cluster.ts';
 import type { Side } from './cluster-pair.ts';
 
@@ -78,26 +79,33 @@ const holdingPoints = {
   getMore: 'waitAfterPinningCursorBeforeGetMoreBatch',
 } as const;
 
-/** Holds commands of everybody on a server, or those on one namespace, until the result is disposed of. */
+/**
+ * Holds commands of everybody on a server, or those on one namespace, until the result is disposed of.
+ * @param skipped - how many go on before one is held; an insert of many documents may count as several.
+ */
 export async function holdCommands(
   side: Pick<Side, 'client'>,
   command: keyof typeof holdingPoints,
   namespace?: string,
+  skipped = 0,
 ): Promise<Obstacle> {
-  return await setFailPoint(side, holdingPoints[command], namespace ? { nss: namespace } : {});
+  const data = namespace ? { nss: namespace } : {};
+  const mode = skipped > 0 ? { skip: skipped } : 'alwaysOn';
+  return await setFailPoint(side, holdingPoints[command], data, mode);
 }
 
 async function setFailPoint(
   { client }: Pick<Side, 'client'>,
   name: string,
   data: Document,
+  mode: Document | 'alwaysOn' = 'alwaysOn',
 ): Promise<Obstacle> {
   const admin = client.db('admin');
-  const answer = await admin.command({ configureFailPoint: name, mode: 'alwaysOn', data });
+  const answer = await admin.command({ configureFailPoint: name, mode, data });
   return {
     async reached(count) {
       const timesEntered = Number(answer['count']) + count;
-      await admin.command({ waitForFailPoint: name, timesEntered, maxTimeMS: 30_000 });
+      await admin.command({ waitForFailPoint: name, timesEntered, maxTimeMS: defaultDeadlineMs });
     },
     async [Symbol.asyncDispose]() {
       await admin.command({ configureFailPoint: name, mode: 'off' });

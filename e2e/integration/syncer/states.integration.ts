@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Answer, SyncerProcess } from '../../ground/syncer-process.ts';
 import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
-import { canBeSlow, slowCommands } from './slow-commands.ts';
+import { canBeSlow, holdCommands } from './slow-commands.ts';
 
 describe('contract 3 and 7: states, transitions and what is refused in them', () => {
   const pair = useClusterPair({ parameters: canBeSlow });
@@ -30,23 +30,26 @@ describe('contract 3 and 7: states, transitions and what is refused in them', ()
     assert.equal(await state(), 'IDLE');
     await refused(syncer.post('commit', {}), 'InvalidStateTransition', /state is IDLE/);
 
-    const slow = await slowCommands(pair.destination, ['insert', 'update'], 400);
-    try {
+    {
+      await using copy = await holdCommands(pair.destination, 'insert', 'shop.a');
       await syncer.start(forward);
       assert.equal(await state(), 'RUNNING');
       await refused(syncer.post('start', forward), 'InvalidStateTransition', /state is RUNNING/);
       await refused(syncer.post('commit', {}), 'CannotCommitYet', /copy/);
       assert.equal((await syncer.waitFor(() => true)).info, 'collection copy');
-    } finally {
-      await slow[Symbol.asyncDispose]();
+      await copy.reached(1);
     }
     await syncer.waitFor(({ canCommit }) => canCommit);
     await refused(syncer.post('start', forward), 'InvalidStateTransition', /state is RUNNING/);
 
-    await syncer.commit();
-    assert.equal(await state(), 'COMMITTING');
-    await refused(syncer.post('start', forward), 'InvalidStateTransition', /state is COMMITTING/);
-    await refused(syncer.post('commit', {}), 'InvalidStateTransition', /state is COMMITTING/);
+    {
+      await using changes = await holdCommands(pair.source, 'getMore');
+      await changes.reached(1);
+      await syncer.commit();
+      assert.equal(await state(), 'COMMITTING');
+      await refused(syncer.post('start', forward), 'InvalidStateTransition', /state is COMMITTING/);
+      await refused(syncer.post('commit', {}), 'InvalidStateTransition', /state is COMMITTING/);
+    }
 
     await syncer.waitFor((progress) => progress.state === 'COMMITTED');
     await refused(syncer.post('start', forward), 'InvalidStateTransition', /state is COMMITTED/);
