@@ -61,7 +61,7 @@ describe('instances of one sync that are killed in the middle of a change of the
         coordinatorID === syncerID ? instances.all : instances.all.toReversed();
       assert.ok(coordinator && other);
       {
-        await using slow = await slowOnShards(pair.destination, commands, 1_500);
+        await using slow = await slowOnShards(pair.destination, commands, 6_000);
         // On both sides of the change, in the order of the stream.
         await shop()
           .collection<Row>('items')

@@ -55,6 +55,8 @@ describe('contract 2.2: progress', () => {
     await shop.collection('b').insertMany(rows(300, 300));
     const copies = pair.destination.client.db('shop').collection('b');
     await until('the copy of all', async () => (await copies.countDocuments()) === 600);
+    // Long enough for a progress to be read before and after users may write; it takes the place of the other slowness.
+    await slowCommands(pair.destination, ['collMod'], 1_500);
     await commitAndWait(syncer);
     const samples = await recording.stop();
     await slow[Symbol.asyncDispose]();

@@ -32,7 +32,7 @@ describe('a rename on a sharded source, where one shard renames later than anoth
       };
       {
         const participant = ['_shardsvrRenameCollectionParticipant'];
-        await using slow = await slowOnShards(ground, participant, 5_000, {
+        await using slow = await slowOnShards(ground, participant, 20_000, {
           shards: ['from-0'],
         });
         const renamed = items.rename('target', { dropTarget: true });

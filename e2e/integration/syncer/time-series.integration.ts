@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { until } from '../../ground/until.ts';
 import {
   commitAndWait,
   restartAndCommit,
@@ -53,13 +52,10 @@ describe('time-series collections', () => {
     const db = pair.source.client.db('data');
     await db.collection('rows').insertOne({ n: 1 });
     await using syncer = await pair.syncer();
-    const admin = pair.destination.client.db('admin');
-    const slow = await slowCommands(pair.destination, ['update'], 2000);
+    const recording = 'clustersync_internal.sync';
+    await using slow = await slowCommands(pair.destination, ['update'], 6_000, recording);
     const started = syncer.start(forward);
-    await until('the sync being recorded', async () => {
-      const { inprog } = await admin.command({ currentOp: 1, 'command.update': 'sync' });
-      return (inprog as unknown[]).length > 0;
-    });
+    await slow.reached(1);
     await db.command({ create: 'measured', timeseries });
     await slow[Symbol.asyncDispose]();
     await started;

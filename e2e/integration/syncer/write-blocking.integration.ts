@@ -89,7 +89,7 @@ describe('contract 4.1: enableUserWriteBlocking', () => {
     });
     await using syncer = await pair.syncing({ enableUserWriteBlocking: true });
     assert.deepEqual((await syncer.progress()).warnings, warnings('cluster1'));
-    const slow = await slowCommands(pair.destination, ['collMod'], 2_000);
+    const slow = await slowCommands(pair.destination, ['collMod'], 8_000);
     await syncer.commit();
     assert.deepEqual((await syncer.progress()).warnings, warnings('cluster0', 'cluster1'));
     await syncer.kill();
