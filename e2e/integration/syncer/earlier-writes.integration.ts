@@ -97,11 +97,22 @@ describe('writes whose connections were given up', () => {
   });
 
   it('are not waited for where the server knows that their connections are gone', async () => {
+    const appName = 'clustersync syncer cut';
     await using destination = createClusterClient({
       uri: proxied.set.uri('syncer'),
       option: 'cluster1',
-      appName: 'clustersync syncer cut',
+      appName,
     });
+    await using admin = new MongoClient(proxied.set.uri('admin'));
+    const connections = async (): Promise<unknown[]> => {
+      const open = admin
+        .db('admin')
+        .aggregate([
+          { $currentOp: { allUsers: true, idleConnections: true } },
+          { $match: { appName } },
+        ]);
+      return (await open.toArray()).map(({ connectionId }) => connectionId as unknown);
+    };
     const signal = AbortSignal.timeout(120_000);
     const shop = destination.decoded.db('shop');
     const insert = { insert: 'items', documents: [{ text: 'late' }] };
@@ -109,8 +120,14 @@ describe('writes whose connections were given up', () => {
     for (const proxy of proxied.proxies) proxy.strandAt((bytes) => bytes.includes('late'));
     const inserting = runCommand(shop, insert, { signal });
     await until('it is held', () => proxied.proxies.some(({ stranded }) => stranded > 0));
+    const before = await connections();
+    assert.ok(before.length > 0);
     for (const proxy of proxied.proxies) proxy.cut();
     await assert.rejects(inserting);
+    await until('the server knows', async () => {
+      const now = new Set(await connections());
+      return !before.some((connection) => now.has(connection));
+    });
     const logger = createLogger('syncer', 'info', (line) => assert.fail(line));
     await awaitEarlierWrites({ destination, destinationShards: [], signal, logger, monitor });
   });

@@ -3,6 +3,7 @@ import { MongoClient } from 'mongodb';
 import { createClusterClient } from '../../../mongo/cluster-client.ts';
 import { setWriteBlocking } from '../../../syncer/commit/write-blocking.ts';
 import { assertEqualClusters } from '../../ground/compare.ts';
+import { defaultDeadlineMs } from '../../ground/default-deadline.ts';
 import { emptyCluster } from '../../ground/mongod/empty-cluster.ts';
 import {
   startProxiedReplicaSet,
@@ -117,6 +118,8 @@ describe('state: failovers, rollbacks and silent networks', () => {
         if (isKilled) await syncer.kill();
         await set.kill(primary);
       });
+      // Back too soon, it would be elected again, and take nothing back.
+      await set.primary();
       await set.restart(primary);
       if (isKilled) await syncer.restart();
       await assertCommitsEqual(syncer);
@@ -179,7 +182,7 @@ describe('state: failovers, rollbacks and silent networks', () => {
 
   it('a connection that saw its server step down and come back can block writes', async () => {
     const { set } = destination;
-    const signal = AbortSignal.timeout(60_000);
+    const signal = AbortSignal.timeout(defaultDeadlineMs);
     const first = await set.primary();
     await using cluster = createClusterClient({
       uri: `${set.uri('admin')}&maxPoolSize=1`,
