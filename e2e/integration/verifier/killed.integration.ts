@@ -161,7 +161,7 @@ describe('verifier, killed', () => {
       phase: string,
       isIn: (progress: Awaited<ReturnType<VerifierProcess['progress']>>) => boolean,
     ): Promise<void> => {
-      await until(phase, async () => isIn(await verifier.progress()), 60_000);
+      await until(phase, async () => isIn(await verifier.progress()));
       await verifier.kill();
       await verifier.restart();
     };
