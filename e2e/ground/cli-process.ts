@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { createGuardedFolder, type GuardedFolder } from './guarded-folder.ts';
 import { until } from './until.ts';
 import { defaultDeadlineMs } from './default-deadline.ts';
+import { hasEnded } from './has-ended.ts';
 
 const program = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.url));
 const terminalHelper = fileURLToPath(new URL('terminal.py', import.meta.url));
@@ -92,7 +93,7 @@ export class CliProcess implements AsyncDisposable {
 
   /** Waits for its end. @returns the exit code, and how long it has run. */
   async end(): Promise<{ readonly exitCode: number | null; readonly tookMs: number }> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null)
+    if (!hasEnded(this.#child))
       await once(this.#child, 'exit', { signal: AbortSignal.timeout(defaultDeadlineMs) });
     return {
       exitCode: this.#child.exitCode,

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createGuardedFolder, type GuardedFolder } from './guarded-folder.ts';
 import { until } from './until.ts';
+import { hasEnded } from './has-ended.ts';
 
 const program = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.url));
 
@@ -80,7 +81,7 @@ export class OperatorProcess implements AsyncDisposable {
   }
 
   get hasEnded(): boolean {
-    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+    return hasEnded(this.#child);
   }
 
   /** Waits for its end. Its exit code; null where a signal has ended it. */

@@ -60,7 +60,6 @@ export class TestBrowser implements AsyncDisposable {
       reducedMotion: 'reduce',
     });
     context.setDefaultTimeout(defaultDeadlineMs);
-    context.setDefaultNavigationTimeout(defaultDeadlineMs);
     return new WatchedPage(context, await context.newPage());
   }
 

@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
 import { run, type CommandOptions } from '../command.ts';
 import { defaultDeadlineMs } from '../default-deadline.ts';
+import { hasEnded } from '../has-ended.ts';
 import { toolPath } from '../tool-path.ts';
 
 const folderPrefix = 'clustersync-api-server-';
@@ -271,10 +272,6 @@ function auditedWrite(line: string): AuditedWrite {
     ...{ resource, subresource, namespace, name },
     receivedMs: Date.parse(event.requestReceivedTimestamp),
   };
-}
-
-function hasEnded(child: ChildProcess): boolean {
-  return child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
 }
 
 /** Three ports that were free a moment ago. */

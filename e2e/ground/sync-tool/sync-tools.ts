@@ -2,6 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { DialectName } from './dialects.ts';
+import { hasEnded } from '../has-ended.ts';
 
 const program = fileURLToPath(new URL('tool-process.ts', import.meta.url));
 
@@ -91,7 +92,7 @@ export class SyncTools implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    if (hasEnded(this.#child)) return;
     const ended = once(this.#child, 'exit');
     this.#child.kill('SIGKILL');
     await ended;

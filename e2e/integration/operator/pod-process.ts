@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { secrets, type StatefulSet } from '../../../operator/kube/builtin-resources.ts';
 import type { KubeClient } from '../../../operator/kube/client.ts';
 import { createGuardedFolder, type GuardedFolder } from '../../ground/guarded-folder.ts';
+import { hasEnded } from '../../ground/has-ended.ts';
 
 const program = fileURLToPath(new URL('../../../bin/clustersync.ts', import.meta.url));
 const signal = new AbortController().signal;
@@ -68,7 +69,7 @@ export class PodProcess implements AsyncDisposable {
 
   /** Ends it as Kubernetes does. */
   async end(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    if (hasEnded(this.#child)) return;
     const end = once(this.#child, 'exit');
     this.#child.kill('SIGTERM');
     await end;

@@ -41,7 +41,8 @@ export async function workOffSteadily(
   { source, destination }: { readonly source: Db; readonly destination: Side },
   eventsBefore: number,
 ): Promise<WorkedOff> {
-  await using slow = await slowCommands(destination, ['create'], applyEachMs);
+  await using obstacles = new AsyncDisposableStack();
+  obstacles.use(await slowCommands(destination, ['create'], applyEachMs));
   const attempts: string[] = [];
   let events = eventsBefore;
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -56,10 +57,7 @@ export async function workOffSteadily(
     });
     const endMs = performance.now();
     const unsteadiness = unsteadinessOf(samples);
-    if (isMadeSteadily && unsteadiness === undefined) {
-      await slow[Symbol.asyncDispose]();
-      return { samples, endMs, events };
-    }
+    if (isMadeSteadily && unsteadiness === undefined) return { samples, endMs, events };
     attempts.push(unsteadiness ?? 'made unsteadily');
   }
   assert.fail(`never steady: ${attempts.join('; ')}`);
@@ -83,7 +81,7 @@ async function createSteadily(db: Db, prefix: string): Promise<boolean> {
 
 /** In words; undefined where events were applied at one rate, and the estimate never stood still for long. */
 function unsteadinessOf(samples: readonly Sample[]): string | undefined {
-  const [first] = samples.filter(({ applied }) => applied > (samples[0]?.applied ?? 0));
+  const first = samples.find(({ applied }) => applied > (samples[0]?.applied ?? 0));
   const last = samples.at(-1);
   if (!first || !last) return 'applied at once';
   let sinceMs = first.atMs;
