@@ -64,6 +64,8 @@ export interface ShardedCluster extends AsyncDisposable {
    * too. Users of the cluster cannot log in to a shard. It is closed with the cluster.
    */
   shardClient(shard: string): MongoClient;
+  /** Clients of the mongods that route for the routers of the tests, which may do everything there; none with a mongos. */
+  innerRouterClients(): readonly MongoClient[];
   /** Kills all routers. */
   killRouters(): Promise<void>;
   /** Starts the routers again, on the same ports. */
@@ -103,6 +105,7 @@ class LocalShardedCluster implements ShardedCluster {
   readonly #folder: GuardedFolder;
   readonly #nodes = new Map<string, Node>();
   #shards: readonly string[] = [];
+  #innerRouters: readonly Node[] = [];
   #routers: readonly ServerProcess[] = [];
   #routerAddresses: readonly string[] = [];
   #routerKind: ShardedCluster['routerKind'] = 'mongos';
@@ -157,6 +160,7 @@ class LocalShardedCluster implements ShardedCluster {
         ...{ config: config.address, keyFile, hosts },
         inner: nodes.map(({ address }) => address),
       };
+      this.#innerRouters = nodes;
       const { port } = await this.#startTestRouters(file, signal);
       this.#routerAddresses = nodes.map((_, index) => `${host}:${port + index}`);
     } else {
@@ -264,6 +268,10 @@ class LocalShardedCluster implements ShardedCluster {
 
   shardClient(shard: string): MongoClient {
     return this.#shard(shard).client;
+  }
+
+  innerRouterClients(): readonly MongoClient[] {
+    return this.#innerRouters.map(({ client }) => client);
   }
 
   async killRouters(): Promise<void> {

@@ -4,6 +4,7 @@ import type { RawDocument } from '../../../../mongo/raw-bson.ts';
 import { majority, staleTries } from './cluster-view.ts';
 import { failure, isStale, succeeded, withoutServerFields } from './command-failure.ts';
 import { onShard, sum } from './document-commands.ts';
+import { refreshPlacement } from './inner-router.ts';
 import {
   argumentsOf,
   commandOf,
@@ -53,20 +54,29 @@ export const collectionCommands: CommandTable = {
   drop: {
     needs: onCollection('dropCollection'),
     isUserWrite: true,
-    async run({ cluster }, { db, signal, ...request }) {
-      const command = commandOf({ ...request, db, signal });
+    async run(state, request) {
+      const { cluster } = state;
+      const { db, signal } = request;
+      const command = commandOf(request);
       knownArguments(command, []);
       if (!(await cluster.database(db, signal))) return { ok: 1 };
       const drop = { _shardsvrDropCollection: command['drop'] as unknown };
-      return await cluster.runOnPrimary(db, drop, signal);
+      const answer = await cluster.runOnPrimary(db, drop, signal);
+      await refreshPlacement(state, [namespaceOf(request)], signal);
+      return answer;
     },
   },
   dropDatabase: {
     needs: onDatabase('dropDatabase'),
     isUserWrite: true,
-    async run({ cluster }, { db, signal }) {
+    async run(state, { db, signal }) {
+      const { cluster } = state;
       if (!(await cluster.database(db, signal))) return { ok: 1 };
+      const ofDatabase = { _id: { $gte: `${db}.`, $lt: `${db}/` } };
+      const sharded = await cluster.find('collections', ofDatabase, signal);
       await cluster.runOnPrimary(db, { _shardsvrDropDatabase: 1 }, signal);
+      const namespaces = sharded.map(({ _id }) => String(_id));
+      await refreshPlacement(state, namespaces, signal);
       return { dropped: db, ok: 1 };
     },
   },
@@ -151,13 +161,12 @@ function rawOf(answers: ReadonlyMap<string, Document>): Document {
   );
 }
 
-async function renameCollection(
-  { cluster }: RouterState,
-  request: CommandRequest,
-): Promise<Document> {
+async function renameCollection(state: RouterState, request: CommandRequest): Promise<Document> {
+  const { cluster } = state;
   const command = commandOf(request);
   const { to, dropTarget } = knownArguments(command, ['to', 'dropTarget']);
-  const { db, collection } = splitNamespace(fullNamespaceOf(request));
+  const from = fullNamespaceOf(request);
+  const { db, collection } = splitNamespace(from);
   const target = splitNamespace(String(to)).db;
   if (target !== db) {
     const source = await cluster.database(db, request.signal);
@@ -169,7 +178,9 @@ async function renameCollection(
     to: to as unknown,
     dropTarget: dropTarget === true,
   };
-  return await cluster.runOnPrimary(db, rename, request.signal);
+  const answer = await cluster.runOnPrimary(db, rename, request.signal);
+  await refreshPlacement(state, [from, String(to)], request.signal);
+  return answer;
 }
 
 async function listCollections(

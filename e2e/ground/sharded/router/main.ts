@@ -13,7 +13,12 @@ import { WriteGate } from './write-gate.ts';
 
 const startDeadline = AbortSignal.timeout(defaultDeadlineMs);
 const [path = '', , firstPort] = process.argv.slice(2);
-const { config, keyFile, hosts, inner } = JSON.parse(await readFile(path, 'utf8')) as RouterFile;
+const {
+  config,
+  keyFile,
+  hosts,
+  inner: inners,
+} = JSON.parse(await readFile(path, 'utf8')) as RouterFile;
 const key = (await readFile(keyFile, 'utf8')).replaceAll(/\s/g, '');
 const cluster = new ClusterView({ config, key });
 const gate = new WriteGate(await isBlocked());
@@ -24,9 +29,9 @@ process.on('uncaughtException', (error) => {
   process.exit('code' in error && error.code === 'EADDRINUSE' ? addressInUseExitCode : 1);
 });
 
-for (const [index, address] of inner.entries()) {
+for (const [index, address] of inners.entries()) {
   const server = {
-    ...{ cluster, gate, inner: address, retriedWrites },
+    ...{ cluster, gate, inner: address, inners, retriedWrites },
     shardCursors: new Map(),
     streams: new Map(),
     transactions: new Map(),

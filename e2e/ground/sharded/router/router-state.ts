@@ -16,6 +16,8 @@ export interface RouterState {
   readonly retriedWrites: RetriedWrites;
   /** Address of the mongod whose router code runs reads and writes. */
   readonly inner: string;
+  /** Those of all routers of the process. */
+  readonly inners: readonly string[];
   /** Cursors on a shard itself, by id: the address of the shard. All others are cursors of the inner router. */
   readonly shardCursors: Map<string, string>;
   readonly streams: Map<string, ChangeStream>;

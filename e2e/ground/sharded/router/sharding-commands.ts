@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import { majority, type ChunkRow, type ClusterView, type CollectionRow } from './cluster-view.ts';
 import { failure, succeeded } from './command-failure.ts';
-import { readInside } from './inner-router.ts';
+import { readInside, refreshPlacement } from './inner-router.ts';
 import {
   argumentsOf,
   commandOf,
@@ -53,21 +53,27 @@ export const shardingCommands: CommandTable = {
   },
   refineCollectionShardKey: {
     needs: onNamespace('refineCollectionShardKey'),
-    async run({ cluster }, request) {
+    async run(state, request) {
       const { key } = knownArguments(commandOf(request), ['key']);
-      const { db, collection } = splitNamespace(fullNamespaceOf(request));
+      const ns = fullNamespaceOf(request);
+      const { db, collection } = splitNamespace(ns);
       const refine = { _shardsvrRefineCollectionShardKey: collection, newShardKey: key as unknown };
-      return await cluster.runOnPrimary(db, refine, request.signal);
+      const answer = await state.cluster.runOnPrimary(db, refine, request.signal);
+      await refreshPlacement(state, [ns], request.signal);
+      return answer;
     },
   },
   reshardCollection: {
     needs: onNamespace('reshardCollection'),
-    async run({ cluster }, request) {
+    async run(state, request) {
       const ns = fullNamespaceOf(request);
+      const { db } = splitNamespace(ns);
       const reshard = { _shardsvrReshardCollection: ns, ...argumentsOf(commandOf(request)) };
-      return await cluster.runOnPrimary(splitNamespace(ns).db, reshard, request.signal, {
+      const answer = await state.cluster.runOnPrimary(db, reshard, request.signal, {
         $db: 'admin',
       });
+      await refreshPlacement(state, [ns], request.signal);
+      return answer;
     },
   },
   movePrimary: {
