@@ -13,6 +13,7 @@ const shown: Readonly<Record<number, string>> = {
   6: 'an index build on a connection that had fallen silent alone',
   10: 'a change stream whose connection had fallen silent alone',
   13: 'a start on a connection that its server ended',
+  25: 'a failure of the network while it was not known whose connections were',
 };
 
 /** Runs wait more than they compute: so many go side by side, each on servers of its own. */

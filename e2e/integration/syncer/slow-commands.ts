@@ -34,6 +34,17 @@ export async function slowCommands(
   });
 }
 
+/** Makes a server refuse some commands of the syncer on one namespace, as one that shuts down does. */
+export async function failCommands(
+  side: Side,
+  commands: readonly string[],
+  namespace: string,
+): Promise<Obstacle> {
+  const shutdownInProgress = 91;
+  const data = { failCommands: commands, errorCode: shutdownInProgress, appName, namespace };
+  return await setFailPoint(side, 'failCommand', data);
+}
+
 /** Makes all shards of a cluster, or some, take longer for some commands of anybody, the cluster's own too. */
 export async function slowOnShards(
   { cluster }: Pick<ShardedGround, 'cluster'>,
