@@ -33,7 +33,7 @@ class CommandOnRouter extends RunCommandOperation {
     super(new MongoDBNamespace(db), command, {
       session,
       signal,
-      ...(isRaw && { raw: true, useBigInt64: true }),
+      ...(isRaw && { raw: true }),
       ...(readPreference && { readPreference: ReadPreference.fromString(readPreference) }),
     });
     if (router) this.server = router;

@@ -100,7 +100,6 @@ declare module 'mongodb/lib/operations/run_command.js' {
     readonly session: ClientSession;
     readonly signal: AbortSignal;
     readonly raw?: boolean;
-    readonly useBigInt64?: boolean;
   }
 
   /** What `Db.command` carries out. */

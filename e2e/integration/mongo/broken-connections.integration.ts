@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { MongoClient, type Document } from 'mongodb';
-import { createClusterClient } from '../../../mongo/cluster-client.ts';
+import { connectCluster, createClusterClient } from '../../../mongo/cluster-client.ts';
 import { runCommand } from '../../../mongo/run-command.ts';
 import { RawCursor } from '../../../mongo/raw-cursor.ts';
 import { connectionError, isTransient } from '../../../mongo/server-errors.ts';
@@ -102,6 +102,34 @@ describe('a connection that breaks is an error that passes', () => {
       assert.equal(isTransient(reason), true, String(reason));
     }
     await read();
+  });
+
+  it('where a member steps down right after the client has found it', async () => {
+    await using cluster = createClusterClient({
+      uri: proxied.set.uri('app'),
+      option: 'cluster0',
+      appName: 'clustersync syncer syncer',
+    });
+    const signal = AbortSignal.timeout(120_000);
+    const read = async (): Promise<void> => {
+      await using cursor = await RawCursor.open(cluster.raw, 'shop', { find: 'items' }, { signal });
+      await cursor.next();
+    };
+    await connectCluster(cluster, signal);
+    // Half a second after it has found a member, the driver asks it again, by what it knows of its state: from the error.
+    await admin.db('admin').command({ replSetStepDown: 1, force: true });
+    await assert.rejects(read(), (error: unknown) => {
+      assert.equal(isTransient(error), true, String(error));
+      return true;
+    });
+    await until(
+      'it is primary again',
+      async () =>
+        await read().then(
+          () => true,
+          () => false,
+        ),
+    );
   });
 
   it('while it is silent for good, and nothing else is: a command is given up, the next one goes through', async () => {

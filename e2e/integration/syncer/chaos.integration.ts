@@ -13,6 +13,7 @@ const shown: Readonly<Record<number, string>> = {
   6: 'an index build on a connection that had fallen silent alone',
   10: 'a change stream whose connection had fallen silent alone',
   13: 'a start on a connection that its server ended',
+  24: 'a member that stepped down right after it had been found',
   25: 'a failure of the network while it was not known whose connections were',
 };
 
