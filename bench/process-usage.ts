@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { sleep } from '../service/sleep.ts';
 
@@ -18,6 +19,13 @@ export async function cpuSecondsOf(pid: number | undefined): Promise<number> {
   // The second field is the name in brackets; utime and stime are fields 14 and 15.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksPerSecond;
+}
+
+/** Milliseconds that the main thread of a living process has waited for a core so far. Read at once, to be exact. */
+export function coreWaitMsOf(pid: number): number {
+  // Nanoseconds on a core, nanoseconds of waiting for one, how often it was on one (Linux, sched-stats).
+  const [, waited] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ');
+  return Number(waited) / 1e6;
 }
 
 /** The most that was resident of a process at one time; 0 when it is gone. */

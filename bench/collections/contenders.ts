@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { pid } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CopyGround } from '../copy/measure.ts';
 import { startSyncerProcess } from '../../e2e/ground/syncer-process.ts';
-import { usageOf, type Usage } from '../process-usage.ts';
+import { coreWaitMsOf, usageOf, type Usage } from '../process-usage.ts';
 import { percentile } from '../statistics.ts';
 import { database, documentBytes, documentsEach } from './load.ts';
 
@@ -21,6 +22,14 @@ export interface ProgressDelays {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
+  /** Of the slowest: while the tool or the one who asked was ready to run, and had no core. */
+  readonly maxWaitedForCore: number;
+}
+
+/** Milliseconds until one answer came, and how many of them the two programs waited for a core. */
+interface Delay {
+  readonly ms: number;
+  readonly waitedMs: number;
 }
 
 /** To ask all the time would keep the tool busy. */
@@ -72,7 +81,10 @@ function syncer(buildIndexes: 'beforeDataCopy' | 'afterDataCopy'): Contender {
       cluster1: destination.uri('syncer'),
       options: { logLevel: 'info' },
     });
-    const delays: number[] = [];
+    const delays: Delay[] = [];
+    const programs = [process.pid, pid].filter((one) => one !== undefined);
+    const waitedMs = (): number =>
+      programs.map(coreWaitMsOf).reduce((sum, waited) => sum + waited, 0);
     let seconds = 0;
     const tool = await usageOf(
       () => [process.pid],
@@ -81,9 +93,11 @@ function syncer(buildIndexes: 'beforeDataCopy' | 'afterDataCopy'): Contender {
         await process.start({ source: 'cluster0', destination: 'cluster1', buildIndexes });
         for (let isReached = false; !isReached;) {
           await sleep(askEveryMs);
+          const waitedBefore = waitedMs();
           const askedAt = performance.now();
           isReached = (await process.progress()).info === 'change event application';
-          delays.push(performance.now() - askedAt);
+          const ms = performance.now() - askedAt;
+          delays.push({ ms, waitedMs: waitedMs() - waitedBefore });
         }
         seconds = secondsSince(startedAt);
       },
@@ -92,9 +106,14 @@ function syncer(buildIndexes: 'beforeDataCopy' | 'afterDataCopy'): Contender {
   };
 }
 
-function delaysOf(delays: readonly number[]): ProgressDelays {
-  const at = (share: number): number => Math.round(percentile(delays, share));
-  return { p50: at(0.5), p99: at(0.99), max: at(1) };
+function delaysOf(delays: readonly Delay[]): ProgressDelays {
+  const all = delays.map(({ ms }) => ms);
+  const at = (share: number): number => Math.round(percentile(all, share));
+  const slowest = delays.toSorted((left, right) => right.ms - left.ms)[0];
+  return {
+    ...{ p50: at(0.5), p99: at(0.99), max: at(1) },
+    maxWaitedForCore: Math.round(slowest?.waitedMs ?? 0),
+  };
 }
 
 function secondsSince(startedAt: number): number {

@@ -29,6 +29,7 @@ export function tableOf(results: readonly CollectionsResult[]): string {
       worst(runs.map(({ progressMs }) => progressMs?.p50)),
       worst(runs.map(({ progressMs }) => progressMs?.p99)),
       worst(runs.map(({ progressMs }) => progressMs?.max)),
+      worst(runs.map(({ progressMs }) => progressMs?.maxWaitedForCore)),
     ];
   });
   const head = [
@@ -41,6 +42,7 @@ export function tableOf(results: readonly CollectionsResult[]): string {
     'progress p50 ms',
     'p99',
     'max',
+    'of it waiting for a core',
   ];
   return markdownTable(head, rows, 1);
 }
