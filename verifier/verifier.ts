@@ -10,8 +10,7 @@ import { messageOf, SyncError } from '../service/errors.ts';
 import { orAborted } from '../service/or-aborted.ts';
 import { participate, type ParticipantContext } from './participate.ts';
 import { readSummary, type Summary } from './summary.ts';
-import { planKey } from './lead/lead.ts';
-import type { NamespaceCounts } from './state/task-store.ts';
+import { namespaceReports, type NamespaceReport } from './namespace-report.ts';
 import type { MismatchPage } from './state/mismatch-store.ts';
 
 /** How long a request may wait for the metadata store. */
@@ -94,16 +93,12 @@ export class Verifier {
     });
   }
 
-  /** What the current pass, or the last one, has compared of each namespace. */
-  async namespaces(limit: number, after: string): Promise<readonly NamespaceCounts[]> {
+  /** What the current pass, or the last one, has compared of each namespace, and what was read and counted of it. */
+  async namespaces(limit: number, after: string): Promise<readonly NamespaceReport[]> {
     return await this.#request(async () => {
-      const { verifications, tasks } = this.#context.stores;
-      const record = await verifications.read();
-      if (!record?.generation) return [];
-      return await tasks.countsByNamespace(planKey(record.run, record.generation), {
-        after,
-        limit,
-      });
+      const { stores } = this.#context;
+      const record = await stores.verifications.read();
+      return record ? await namespaceReports(stores, record, { after, limit }) : [];
     });
   }
 
@@ -147,6 +142,7 @@ export class Verifier {
     try {
       await stores.tasks.createIndexes();
       await stores.rechecks.createIndexes();
+      await stores.coverages.createIndexes();
       if (clean) await stores.verifications.clean();
       await stores.verifications.openAttempt();
       const recorded = await stores.verifications.claimSubject(subject);
@@ -173,11 +169,12 @@ export class Verifier {
   }
 
   async #forgetOtherRuns(): Promise<void> {
-    const { verifications, tasks, rechecks, mismatches } = this.#context.stores;
+    const { verifications, tasks, rechecks, mismatches, coverages } = this.#context.stores;
     const runs = await verifications.runs();
     await tasks.forgetRuns(runs);
     await rechecks.forgetRuns(runs);
     await mismatches.forgetRuns(runs);
+    await coverages.forgetRuns(runs);
   }
 
   async #work(): Promise<void> {

@@ -1,5 +1,5 @@
 import type { MismatchView } from '../compare/mismatch.ts';
-import type { GenerationKind } from '../state/records.ts';
+import type { GenerationKind, Proof } from '../state/records.ts';
 import type { KindCount, NamespaceCount } from '../state/mismatch-store.ts';
 import type { Summary } from '../summary.ts';
 
@@ -29,6 +29,8 @@ export interface ProgressBody {
     };
     /** Null until the verification is complete. */
     readonly verdict: 'equal' | 'different' | null;
+    /** What the verdict `equal` rests on; null without it. */
+    readonly proof: Proof | null;
     /** Whether it knows that writes have stopped. */
     readonly writesOff: boolean;
     /** Number of the pass; 0 is the first. */
@@ -83,6 +85,7 @@ export function progressBody(summary: Summary): ProgressBody {
         recheckTasks: summary.waiting,
       },
       verdict: record?.verdict ?? null,
+      proof: record?.proof ?? null,
       writesOff: record?.writesOff ?? false,
       generation: record?.generation?.number ?? 0,
       generationKind: record?.generation?.kind ?? null,

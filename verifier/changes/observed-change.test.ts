@@ -7,12 +7,17 @@ const ns = { db: 'shop', coll: 'items' };
 
 describe('observedChange', () => {
   const table: readonly [Document, ObservedChange][] = [
-    ...['insert', 'update', 'replace', 'delete'].map(
-      (operationType): [Document, ObservedChange] => [
-        { _id: { _data: '82' }, operationType, ns, documentKey: { shard: 1, _id: 'x' } },
-        { kind: 'document', namespace: ns, id: idKey(BSON.serialize({ _id: 'x' })) },
-      ],
-    ),
+    ...(
+      [
+        ['insert', 'insert'],
+        ['update', 'update'],
+        ['replace', 'update'],
+        ['delete', 'delete'],
+      ] as const
+    ).map(([operationType, effect]): [Document, ObservedChange] => [
+      { _id: { _data: '82' }, operationType, ns, documentKey: { shard: 1, _id: 'x' } },
+      { kind: 'document', namespace: ns, id: idKey(BSON.serialize({ _id: 'x' })), effect },
+    ]),
     ...['createIndexes', 'dropIndexes', 'modify', 'refineCollectionShardKey'].map(
       (operationType): [Document, ObservedChange] => [
         { operationType, ns },

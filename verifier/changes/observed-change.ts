@@ -7,9 +7,17 @@ import {
 import type { Namespace } from '../../mongo/namespace.ts';
 import { keyOfElement, type IdKey } from '../compare/id-key.ts';
 
+/** What a change does to the number of documents: one more, one less, or the same. */
+export type DocumentEffect = 'insert' | 'delete' | 'update';
+
 /** What a change event means for a comparison. */
 export type ObservedChange =
-  | { readonly kind: 'document'; readonly namespace: Namespace; readonly id: IdKey }
+  | {
+      readonly kind: 'document';
+      readonly namespace: Namespace;
+      readonly id: IdKey;
+      readonly effect: DocumentEffect;
+    }
   | { readonly kind: 'metadata'; readonly namespace: Namespace }
   | { readonly kind: 'whole'; readonly namespaces: readonly Namespace[] }
   | { readonly kind: 'database'; readonly db: string };
@@ -34,10 +42,11 @@ export function observedChange(event: RawDocument): ObservedChange {
   const namespace = { db, coll };
   switch (operationType) {
     case 'insert':
+    case 'delete':
+      return { kind: 'document', namespace, id: idOf(documentKey), effect: operationType };
     case 'update':
     case 'replace':
-    case 'delete':
-      return { kind: 'document', namespace, id: idOf(documentKey) };
+      return { kind: 'document', namespace, id: idOf(documentKey), effect: 'update' };
     // These change no document.
     case 'createIndexes':
     case 'dropIndexes':

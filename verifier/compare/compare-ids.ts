@@ -73,7 +73,7 @@ export async function compareIds(
   await using expected = read(source, all);
   await using copies = read(destination, all.inStep);
   const left = await passEqual(expected, copies, wholeRange, take);
-  if (!left) return { found, isOverflowing, compared: amount.total };
+  if (!left) return { found, isOverflowing, compared: amount.total, read: null };
   await copies.return();
   for await (const { list } of partsOf(left.batches, left.range)) {
     const keys = new Set(list.documents.map(idKey));
@@ -88,7 +88,7 @@ export async function compareIds(
       DocumentList.of(documents.filter((copy) => !seen.has(idKey(copy)))),
     );
   }
-  return { found, isOverflowing, compared: amount.total };
+  return { found, isOverflowing, compared: amount.total, read: null };
 }
 
 /** Finds ids as the bytes that they are: the driver would put numeric field names of an embedded document in another order. */

@@ -24,29 +24,40 @@ export async function compareRange(
 ): Promise<Comparison> {
   const { source, destination, monitor } = context;
   const amount = new AmountCounter();
+  let copyCount = 0;
   const take = (list: DocumentList): void => {
     amount.add(list);
     monitor.addCompared(list);
+  };
+  const takeEqual = (list: DocumentList): void => {
+    take(list);
+    copyCount += list.count;
+  };
+  const compared = (): Comparison => {
+    const read = { source: amount.total.documents, destination: copyCount };
+    return { found, isOverflowing: false, compared: amount.total, read };
   };
   const found: DocumentDifference[] = [];
   const fetchSize = new FetchSize();
   await using expected = readRange(context, source, namespace, range, fetchSize);
   await using copies = readRange(context, destination, namespace, range, fetchSize.inStep);
-  const rest = await passEqual(expected, copies, range, take);
-  if (!rest) return { found, isOverflowing: false, compared: amount.total };
+  const rest = await passEqual(expected, copies, range, takeEqual);
+  if (!rest) return compared();
   await copies.return();
   for await (const { list, part } of partsOf(rest.batches, rest.range)) {
     const matcher = new BatchMatcher(list, { excuse, showValues: context.reportValues });
     // One more, so that equal documents come in one piece that is known to be the last.
     const likely = new FetchSize(list.count + 1);
-    for await (const batch of readRange(context, destination, namespace, part, likely))
+    for await (const batch of readRange(context, destination, namespace, part, likely)) {
       matcher.take(batch.list);
+      copyCount += batch.list.count;
+    }
     take(list);
     const differences = matcher.finish();
     found.push(...differences.found);
     if (differences.isOverflowing || found.length > maxDifferences) {
-      return { found, isOverflowing: true, compared: amount.total };
+      return { found, isOverflowing: true, compared: amount.total, read: null };
     }
   }
-  return { found, isOverflowing: false, compared: amount.total };
+  return compared();
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { BSON, Timestamp } from 'mongodb';
 import { idKey, keyOfBytes } from '../compare/id-key.ts';
 import type { ObservedChange } from '../changes/observed-change.ts';
-import type { OfSides, Position, Recheck } from '../state/records.ts';
+import type { OfSides, Position, Recheck, Tally } from '../state/records.ts';
 import { ChangeLog, type LogLimits } from './change-log.ts';
 
 const items = { db: 'shop', coll: 'items' };
@@ -20,7 +20,13 @@ function changed(...ids: unknown[]): ObservedChange[] {
     kind: 'document',
     namespace: items,
     id: idKey(BSON.serialize({ _id })),
+    effect: 'update',
   }));
+}
+
+/** The insert or delete of a document. */
+function counted(effect: 'insert' | 'delete', _id: unknown): ObservedChange {
+  return { kind: 'document', namespace: items, id: idKey(BSON.serialize({ _id })), effect };
 }
 
 function at(t: number): { token: Uint8Array; time: Timestamp } {
@@ -41,6 +47,13 @@ function logOf(limits = roomy): { log: ChangeLog; stored: string[] } {
       await Promise.resolve();
       stored.push(...rechecks.map((recheck) => `${generation}: ${text(recheck)}`));
     },
+    addTallies: async (generation: number, tallies: ReadonlyMap<string, Tally>) => {
+      await Promise.resolve();
+      for (const [name, { inserted, deleted }] of tallies) {
+        const counts = [inserted.source, inserted.destination, deleted.source, deleted.destination];
+        stored.push(`${generation}: tally ${name} ${counts.join(' ')}`);
+      }
+    },
     setPositions: async ({ source, destination }: OfSides<Position | null>) => {
       await Promise.resolve();
       stored.push(`at ${time(source)} ${time(destination)}`);
@@ -58,6 +71,27 @@ describe('ChangeLog', () => {
     await log.flush();
     assert.deepEqual(stored, ['1: database old', '1: ids items 5 5', '1: ids items 5', 'at 10 20']);
     assert.equal(log.isEmpty, true);
+  });
+
+  it('counts every insert and delete of each side, before the position that is after them', async () => {
+    const { log, stored } = logOf();
+    log.take('source', [counted('insert', 1), counted('delete', 1), counted('insert', 1)], at(10));
+    log.take('destination', [counted('delete', 1), ...changed(1)], at(20));
+    await log.flush();
+    log.take('source', [counted('insert', 1)], at(11));
+    await log.close();
+    log.take('destination', [counted('delete', 2)], at(21));
+    await log.flush();
+    assert.deepEqual(stored, [
+      '1: ids items 5',
+      '1: tally shop.items 2 0 1 1',
+      'at 10 20',
+      '1: tally shop.items 1 0 0 0',
+      'at 11 20',
+      '2: ids items 5',
+      '2: tally shop.items 0 0 0 1',
+      'at 11 21',
+    ]);
   });
 
   it('stores an id once for a pass, and again for the next', async () => {

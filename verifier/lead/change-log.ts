@@ -4,7 +4,7 @@ import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
 import { keyBytes, type IdKey } from '../compare/id-key.ts';
 import type { ObservedChange } from '../changes/observed-change.ts';
-import type { OfSides, Position, Recheck, SideName } from '../state/records.ts';
+import type { OfSides, Position, Recheck, SideName, Tally } from '../state/records.ts';
 
 /** Bounds of what is held in memory. */
 export interface LogLimits {
@@ -30,8 +30,15 @@ const defaultLimits: LogLimits = {
 export interface LogStore {
   /** Notes rechecks for a pass. */
   readonly add: (generation: number, rechecks: readonly Recheck[]) => Promise<void>;
+  /** Adds, by namespace, to what was inserted and deleted since a pass was planned. */
+  readonly addTallies: (generation: number, tallies: ReadonlyMap<string, Tally>) => Promise<void>;
   /** Notes how far the streams have been read. */
   readonly setPositions: (positions: OfSides<Position | null>) => Promise<void>;
+}
+
+interface GrowingTally extends Tally {
+  readonly inserted: Record<SideName, number>;
+  readonly deleted: Record<SideName, number>;
 }
 
 interface Waiting {
@@ -52,6 +59,7 @@ export class ChangeLog {
   readonly #positions: Record<SideName, Position | null>;
   #waiting = new Map<string, Waiting>();
   #databases = new Set<string>();
+  #tallies = new Map<string, GrowingTally>();
   #waitingIds = 0;
   #waitingLength = 0;
   #known = new Set<string>();
@@ -78,7 +86,7 @@ export class ChangeLog {
   }
 
   get isEmpty(): boolean {
-    return this.#waiting.size === 0 && this.#databases.size === 0;
+    return this.#waiting.size + this.#databases.size + this.#tallies.size === 0;
   }
 
   /** Takes the next changes of a side, after which its stream has come to a position. */
@@ -87,7 +95,7 @@ export class ChangeLog {
     changes: readonly ObservedChange[],
     { token, time }: { readonly token: RawDocument; readonly time: Timestamp },
   ): void {
-    for (const change of changes) this.#note(change);
+    for (const change of changes) this.#note(side, change);
     this.#positions[side] = { token: new Binary(Uint8Array.from(token)), time };
   }
 
@@ -117,13 +125,17 @@ export class ChangeLog {
     const rechecks = this.#takeWaiting();
     const positions = { ...this.#positions };
     const generation = this.#generation;
+    const tallies = this.#tallies;
+    this.#tallies = new Map();
     await this.#store.add(generation, rechecks);
+    await this.#store.addTallies(generation, tallies);
     await this.#store.setPositions(positions);
   }
 
-  #note(change: ObservedChange): void {
+  #note(side: SideName, change: ObservedChange): void {
     switch (change.kind) {
       case 'document':
+        this.#tally(side, change);
         this.#noteId(change.namespace, change.id);
         break;
       case 'metadata':
@@ -136,6 +148,18 @@ export class ChangeLog {
         this.#databases.add(change.db);
         break;
     }
+  }
+
+  #tally(side: SideName, { namespace, effect }: ObservedChange & { kind: 'document' }): void {
+    if (effect === 'update') return;
+    const name = namespaceText(namespace);
+    let tally = this.#tallies.get(name);
+    if (!tally) {
+      const none = (): Record<SideName, number> => ({ source: 0, destination: 0 });
+      tally = { inserted: none(), deleted: none() };
+      this.#tallies.set(name, tally);
+    }
+    tally[effect === 'insert' ? 'inserted' : 'deleted'][side] += 1;
   }
 
   #noteId(namespace: Namespace, id: IdKey): void {

@@ -1,14 +1,21 @@
 import type { Timestamp } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import type { RetryContext } from '../../mongo/retrying.ts';
+import { namespaceText } from '../../mongo/namespace.ts';
+import { SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
 import { ChangeFollower } from '../changes/change-follower.ts';
+import type { Side } from '../compare/compare-context.ts';
 import type { VerifierMonitor } from '../monitor.ts';
+import { coverageByNamespace } from '../proof/coverage.ts';
+import { prove } from '../proof/prove.ts';
 import { scopeOf, type ScopeOptions } from '../scope.ts';
 import type {
+  Coverage,
   GenerationKind,
   GenerationRecord,
   OfSides,
+  Proof,
   SideName,
   VerificationRecord,
 } from '../state/records.ts';
@@ -121,7 +128,7 @@ class Lead {
     }
     if (this.#record.generation?.kind !== 'last') await this.#followToEnd(begun, inBackground);
     await this.#over();
-    await this.#finish();
+    while (!(await this.#finish(begun))) await this.#over();
   }
 
   /** What the verification is about and where it begins: from the record, or on record from now on. */
@@ -142,6 +149,9 @@ class Lead {
       {
         add: async (number, rechecks) => {
           await stores.rechecks.add(this.#run, number, rechecks);
+        },
+        addTallies: async (number, tallies) => {
+          await stores.coverages.addTallies(this.#run, number, tallies);
         },
         setPositions: async (reached) => {
           await this.#update({ positions: reached });
@@ -238,10 +248,13 @@ class Lead {
     {
       begun,
       isOfAll = false,
+      isAgain = false,
       readAfter,
     }: {
       readonly begun: Begun;
       readonly isOfAll?: boolean;
+      /** True for a last pass that follows another one. */
+      readonly isAgain?: boolean;
       /** Undefined: what has been followed. */
       readonly readAfter?: OfSides<Timestamp>;
     },
@@ -266,7 +279,15 @@ class Lead {
     const { totals } = this.#record;
     const { generation: number, epoch } = key;
     await this.#update({
-      generation: { number, epoch, kind, readAfter: times, startedAt: new Date() },
+      generation: {
+        number,
+        epoch,
+        kind,
+        isAgain,
+        plannedTasks: count,
+        readAfter: times,
+        startedAt: new Date(),
+      },
       totals: {
         documents: totals.documents + compared.documents,
         bytes: totals.bytes + compared.bytes,
@@ -279,7 +300,7 @@ class Lead {
     await mismatches.forgetBefore(key);
   }
 
-  /** Waits until all tasks of the current pass have ended. */
+  /** Waits until all tasks of the current pass have ended, and notes what they have read. */
   async #over(): Promise<void> {
     const { generation } = this.#record;
     if (!generation) return;
@@ -287,6 +308,7 @@ class Lead {
     const { tasks } = this.#context.stores;
     await this.#until(async () => await tasks.isOver(key));
     const { failed, completed, metadataMismatch } = await tasks.counts(key);
+    await this.#recordCoverage(generation);
     const { number, kind, startedAt } = generation;
     const tookMs = Date.now() - startedAt.getTime();
     this.#context.logger.info(
@@ -295,15 +317,95 @@ class Lead {
     );
   }
 
-  /** The verdict is that of the last pass: equal only if none of its tasks found a difference. */
-  async #finish(): Promise<void> {
+  /**
+   * Notes, from what is on record, of which collections a pass has read every document.
+   * @throws SyncError CheckFailed where the tasks on record are not all that there have to be.
+   */
+  async #recordCoverage(generation: GenerationRecord): Promise<void> {
+    const { tasks, coverages } = this.#context.stores;
+    const key = planKey(this.#run, generation);
+    const { plannedTasks } = generation;
+    const found = await tasks.plannedCount(key);
+    const covered: Coverage[] = [];
+    const problems: string[] = [];
+    if (found < plannedTasks) problems.push(`${found} of its ${plannedTasks} tasks are on record`);
+    for await (const coverage of coverageByNamespace(tasks.rangeTasks(key))) {
+      const { namespace } = coverage;
+      switch (coverage.kind) {
+        case 'covered': {
+          const { ranges, read } = coverage;
+          covered.push({ namespace, generation: generation.number, ranges, read });
+          break;
+        }
+        case 'incomplete':
+          problems.push(`${namespaceText(namespace)}: ${coverage.reason}`);
+          break;
+        case 'unread':
+          // Compared as a whole in the next pass.
+          break;
+      }
+    }
+    // Another lead may have planned the next pass and forgotten these tasks meanwhile: then they prove nothing.
+    await this.#update({});
+    await coverages.add(this.#run, covered);
+    if (problems.length > 0) throw notProven(`pass ${generation.number} is not complete`, problems);
+  }
+
+  /**
+   * Gives the verdict, which is that of the last pass: different if any of its tasks found a difference, equal if each namespace is
+   * proven to be. What is not is compared again as a whole, once.
+   * @returns false where another last pass was planned.
+   * @throws SyncError CheckFailed where nothing differs, and something is not proven.
+   */
+  async #finish(begun: Begun): Promise<boolean> {
     const { generation } = this.#record;
     if (generation?.kind !== 'last') throw new Error('a verdict without a last pass');
-    const { tasks } = this.#context.stores;
-    const { failed } = await tasks.counts(planKey(this.#run, generation));
-    const verdict = failed === 0 ? 'equal' : 'different';
-    await this.#update({ status: 'complete', verdict, completedAt: new Date() });
-    this.#context.logger.info({ verdict, failed }, 'the verification is complete');
+    const { tasks, coverages, rechecks } = this.#context.stores;
+    const key = planKey(this.#run, generation);
+    const { failed } = await tasks.counts(key);
+    if (failed > 0) {
+      await this.#complete('different', null);
+      return true;
+    }
+    const { source, destination, signal, logger } = this.#context;
+    const { selects } = scopeOf(begun.scope, destination, signal);
+    const side = (name: SideName): Side => ({
+      cluster: this.#context[name],
+      isSharded: begun.starts[name].isSharded,
+      readAfter: generation.readAfter[name],
+    });
+    const { proof, doubts, counts } = await prove(
+      {
+        ...this.#context,
+        catalog: { source, destination, selects, signal },
+        sides: { source: side('source'), destination: side('destination') },
+      },
+      key,
+    );
+    await this.#update({});
+    await coverages.setCounted(this.#run, counts);
+    if (doubts.length === 0) {
+      await this.#complete('equal', proof);
+      return true;
+    }
+    const reasons = doubts.map(({ namespace, reason }) => `${namespaceText(namespace)}: ${reason}`);
+    if (generation.isAgain) throw notProven('no difference was found, but', reasons);
+    logger.warn(
+      { namespaces: reasons.slice(0, maxReasons) },
+      'comparing again what does not add up',
+    );
+    await rechecks.add(
+      this.#run,
+      generation.number + 1,
+      doubts.map(({ namespace }) => ({ kind: 'whole', namespace })),
+    );
+    await this.#plan('last', { begun, isAgain: true, readAfter: generation.readAfter });
+    return false;
+  }
+
+  async #complete(verdict: 'equal' | 'different', proof: Proof | null): Promise<void> {
+    await this.#update({ status: 'complete', verdict, proof, completedAt: new Date() });
+    this.#context.logger.info({ verdict, ...proof }, 'the verification is complete');
     this.#context.wakeup.wake();
   }
 
@@ -328,6 +430,17 @@ class Lead {
       await wakeup.since(count, pollMs, signal);
     }
   }
+}
+
+/** Reasons that an error tells of many. */
+const maxReasons = 5;
+
+function notProven(what: string, reasons: readonly string[]): SyncError {
+  const more = reasons.length > maxReasons ? `, and ${reasons.length - maxReasons} more` : '';
+  return new SyncError(
+    'CheckFailed',
+    `${what}: ${reasons.slice(0, maxReasons).join('; ')}${more}. Make sure that nothing writes to either side, then start another verification`,
+  );
 }
 
 /** The tasks of a pass. */

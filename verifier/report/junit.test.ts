@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { MismatchView } from '../compare/mismatch.ts';
-import type { NamespaceCounts } from '../state/task-store.ts';
+import type { NamespaceReport } from '../namespace-report.ts';
 import { formatJunit } from './junit.ts';
 import type { ReportHead } from './report.ts';
 
@@ -9,6 +9,7 @@ const head: ReportHead = {
   attempt: 0,
   status: 'complete',
   verdict: 'different',
+  proof: null,
   error: null,
   generation: 1,
   startedAt: null,
@@ -21,9 +22,9 @@ const head: ReportHead = {
 
 const nothing = { documents: 0, bytes: 0 };
 
-async function* namespacesOf(...names: string[]): AsyncGenerator<NamespaceCounts> {
+async function* namespacesOf(...names: string[]): AsyncGenerator<NamespaceReport> {
   for (const namespace of names) {
-    const counts = { tasks: 1, endedTasks: 1, failedTasks: 0 };
+    const counts = { tasks: 1, endedTasks: 1, failedTasks: 0, coverage: null };
     yield await Promise.resolve({ namespace, ...counts, compared: nothing, expected: nothing });
   }
 }

@@ -4,11 +4,10 @@ import { runCommand } from '../../mongo/run-command.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { MismatchView } from '../compare/mismatch.ts';
-import { planKey } from '../lead/lead.ts';
+import { namespaceReports, type NamespaceReport } from '../namespace-report.ts';
 import { VerifierMonitor } from '../monitor.ts';
 import type { VerificationRecord } from '../state/records.ts';
 import { storesOf, type Stores } from '../state/stores.ts';
-import type { NamespaceCounts } from '../state/task-store.ts';
 import { metadataDb } from '../state/verification-store.ts';
 import { readSummary } from '../summary.ts';
 import type { ReportOptions } from './options.ts';
@@ -51,6 +50,7 @@ export async function writeReport(
       attempt: record.attempt,
       status: record.status,
       verdict: record.verdict,
+      proof: record.proof,
       error: record.error ? `${record.error.name}: ${record.error.message}` : null,
       generation: record.generation?.number ?? 0,
       startedAt: record.startedAt?.toISOString() ?? null,
@@ -91,16 +91,12 @@ async function* mismatchesOf(
 }
 
 async function* namespacesOf(
-  { tasks }: Stores,
-  { run, generation }: VerificationRecord,
-): AsyncGenerator<NamespaceCounts, void> {
-  if (!generation) return;
+  stores: Stores,
+  record: VerificationRecord,
+): AsyncGenerator<NamespaceReport, void> {
   let after = '';
   for (;;) {
-    const rows = await tasks.countsByNamespace(planKey(run, generation), {
-      after,
-      limit: pageLength,
-    });
+    const rows = await namespaceReports(stores, record, { after, limit: pageLength });
     yield* rows;
     const last = rows.at(-1);
     if (!last || rows.length < pageLength) return;

@@ -1,6 +1,7 @@
 import type { MismatchView } from '../compare/mismatch.ts';
 import type { KindCount } from '../state/mismatch-store.ts';
-import type { NamespaceCounts } from '../state/task-store.ts';
+import type { NamespaceReport } from '../namespace-report.ts';
+import type { Proof } from '../state/records.ts';
 import { formatJunit } from './junit.ts';
 
 /** What a report tells of a verification. */
@@ -10,6 +11,8 @@ export interface ReportHead {
   readonly status: 'idle' | 'running' | 'complete';
   /** Null until the verification is complete. */
   readonly verdict: 'equal' | 'different' | null;
+  /** What the verdict `equal` rests on; null with another one. */
+  readonly proof: Proof | null;
   readonly error: string | null;
   readonly generation: number;
   readonly startedAt: string | null;
@@ -25,7 +28,7 @@ export interface ReportHead {
 export interface Report {
   readonly head: ReportHead;
   readonly mismatches: AsyncIterable<MismatchView>;
-  readonly namespaces: AsyncIterable<NamespaceCounts>;
+  readonly namespaces: AsyncIterable<NamespaceReport>;
 }
 
 /** The forms that a report can have. */
@@ -52,17 +55,38 @@ export function verdictText({ status, verdict, error }: ReportHead): string {
   return status === 'idle' ? 'has not begun' : 'not complete';
 }
 
-async function* formatText({ head, mismatches }: Report): AsyncGenerator<string, void> {
+async function* formatText({ head, mismatches, namespaces }: Report): AsyncGenerator<string, void> {
   const count = head.mismatchKinds.reduce((sum, each) => sum + each.count, 0);
   yield `verification: ${head.verification}\n`;
   yield `verdict:      ${verdictText(head)}\n`;
   if (head.startedAt !== null) yield `started:      ${head.startedAt}\n`;
   if (head.completedAt !== null) yield `completed:    ${head.completedAt}\n`;
   yield `compared:     ${head.documentsCompared} documents, ${head.bytesCompared} bytes, in ${head.generation + 1} passes\n`;
+  if (head.proof) yield `counted:      ${proofText(head.proof)}\n`;
   yield `mismatches:   ${head.isOverflowing ? 'more than ' : ''}${count}\n`;
   for (const { kind, count: ofKind } of head.mismatchKinds) yield `  ${kind}: ${ofKind}\n`;
   if (count > 0) yield '\n';
   for await (const mismatch of mismatches) yield `${mismatchText(mismatch)}\n`;
+  yield '\n';
+  for await (const { namespace, coverage } of namespaces) {
+    if (coverage) yield `${namespace}: ${coverageText(coverage)}\n`;
+  }
+}
+
+/** How many documents of a collection were compared, and counted. */
+function coverageText({
+  documentsCompared,
+  documentsCounted,
+}: NonNullable<NamespaceReport['coverage']>): string {
+  const compared = `compared ${documentsCompared.source} documents of the source and ${documentsCompared.destination} of the destination`;
+  if (documentsCounted === null) return compared;
+  return `${compared}, counted ${documentsCounted.source} and ${documentsCounted.destination}`;
+}
+
+/** What the verdict `equal` rests on, in a few words. */
+export function proofText({ collections, ranges, documentsCounted }: Proof): string {
+  const { source, destination } = documentsCounted;
+  return `${source} documents on the source and ${destination} on the destination, in ${collections} collections read in ${ranges} ranges`;
 }
 
 /** A difference in one line. */

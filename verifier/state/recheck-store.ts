@@ -2,7 +2,7 @@ import type { Binary } from 'mongodb';
 import { UUID, type Collection, type Document } from 'mongodb';
 import { inGroupsOf } from '../../service/groups.ts';
 import type { Recheck } from './records.ts';
-import { insertNew } from './task-store.ts';
+import { insertNew } from './insert-new.ts';
 import { onStore, type MetadataStore } from './verification-store.ts';
 
 interface StoredRecheck extends Document {
@@ -11,6 +11,9 @@ interface StoredRecheck extends Document {
 
 /** Rechecks inserted by one command. */
 const batchLength = 200;
+
+/** All of a recheck: nobody changes one. */
+const fixedFields = ['run', 'generation', 'count', 'kind', 'namespace', 'db', 'ids'];
 
 /** What is to be compared again, noted for the pass that has to do it. What is noted twice is compared once or twice. */
 export class RecheckStore {
@@ -40,7 +43,7 @@ export class RecheckStore {
         ...recheck,
       }));
       await onStore(this.#store, async () => {
-        await insertNew(this.#rechecks, documents);
+        await insertNew(this.#rechecks, documents, fixedFields);
       });
     }
   }

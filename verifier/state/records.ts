@@ -4,7 +4,7 @@ import type { NamespaceFilterEntry } from '../../mongo/namespace-filter.ts';
 import type { ErrorName } from '../../service/error-table.ts';
 
 /** Version of what is stored: another one is refused. */
-export const formatVersion = 2;
+export const formatVersion = 3;
 
 /** The two sides of a comparison. */
 export type SideName = 'source' | 'destination';
@@ -43,6 +43,10 @@ export interface GenerationRecord {
   /** Of the lead that has planned it: tasks of any other are those of a plan that was never finished. */
   readonly epoch: number;
   readonly kind: GenerationKind;
+  /** True for a last pass that is made again, of what the one before did not prove. */
+  readonly isAgain: boolean;
+  /** How many tasks were planned. */
+  readonly plannedTasks: number;
   /** Reads of this pass see every write up to these times. */
   readonly readAfter: OfSides<Timestamp>;
   readonly startedAt: Date;
@@ -79,9 +83,41 @@ export interface VerificationRecord {
   readonly generation: GenerationRecord | null;
   readonly totals: Totals;
   readonly verdict: 'equal' | 'different' | null;
+  /** Null without a verdict, and with another one than `equal`. */
+  readonly proof: Proof | null;
   readonly error: ErrorRecord | null;
   readonly startedAt: Date | null;
   readonly completedAt: Date | null;
+}
+
+/** Documents of each side that were inserted and deleted, by the events of its change stream: each at least once. */
+export interface Tally {
+  readonly inserted: OfSides<number>;
+  readonly deleted: OfSides<number>;
+}
+
+/** The latest pass that has read every document of a namespace on both sides, and how many there were. */
+export interface Coverage {
+  readonly namespace: Namespace;
+  readonly generation: number;
+  /** Ranges that join from the lowest to the highest `_id`, without a hole or an overlap. */
+  readonly ranges: number;
+  readonly read: OfSides<number>;
+}
+
+/** Documents of a namespace, as each side counts them after all writes. */
+export interface Count {
+  readonly namespace: Namespace;
+  readonly counted: OfSides<number>;
+}
+
+/** What the verdict `equal` rests on, summed up over all collections. */
+export interface Proof {
+  readonly collections: number;
+  readonly ranges: number;
+  /** Documents that the passes have read which compared whole collections. */
+  readonly documentsCompared: OfSides<number>;
+  readonly documentsCounted: OfSides<number>;
 }
 
 /** One piece of comparing, as it is stored. Pure data. */

@@ -1,3 +1,4 @@
+import { CoverageStore } from './coverage-store.ts';
 import { MismatchStore } from './mismatch-store.ts';
 import { ProcessStore } from './process-store.ts';
 import { RecheckStore } from './recheck-store.ts';
@@ -15,6 +16,7 @@ export interface Stores {
   readonly tasks: TaskStore;
   readonly rechecks: RecheckStore;
   readonly mismatches: MismatchStore;
+  readonly coverages: CoverageStore;
 }
 
 export function storesOf(store: MetadataStore, identity: ProcessIdentity): Stores {
@@ -24,5 +26,6 @@ export function storesOf(store: MetadataStore, identity: ProcessIdentity): Store
     tasks: new TaskStore(store),
     rechecks: new RecheckStore(store),
     mismatches: new MismatchStore(store),
+    coverages: new CoverageStore(store),
   };
 }

@@ -1,13 +1,8 @@
-import {
-  MongoBulkWriteError,
-  UUID,
-  type AnyBulkWriteOperation,
-  type Collection,
-  type Document,
-} from 'mongodb';
-import { serverCode } from '../../mongo/server-errors.ts';
+import { UUID, type AnyBulkWriteOperation, type Collection, type Document } from 'mongodb';
 import { inGroupsOf } from '../../service/groups.ts';
-import type { Amount, Task, TaskWork } from './records.ts';
+import { insertNew } from './insert-new.ts';
+import type { Namespace } from '../../mongo/namespace.ts';
+import type { Amount, OfSides, Task, TaskWork } from './records.ts';
 import { onStore, type MetadataStore } from './verification-store.ts';
 
 /** A pass of a run, as one plan has made it. */
@@ -30,8 +25,32 @@ export interface TaskEnd {
   readonly isFailed: boolean;
   readonly isMetadata: boolean;
   readonly compared: Amount;
+  /** Documents of each side, where every document that the task is about was read on both; null otherwise. */
+  readonly read: OfSides<number> | null;
+  /** How many tasks have taken its place; null where it was not split. */
+  readonly parts: number | null;
   /** Differences beyond those that are kept. */
   readonly isOverflowing: boolean;
+}
+
+/** A task on documents that has ended or not, as a proof of what was read looks at it. */
+export interface RangeTask {
+  readonly key: string;
+  readonly namespace: Namespace;
+  readonly work: TaskWork & { readonly kind: 'collection' | 'range' };
+  readonly state: 'added' | 'processing' | 'completed' | 'failed';
+  /** The claim that it was taken by last. */
+  readonly claim: string | null;
+  readonly read: OfSides<number> | null;
+  readonly parts: number | null;
+  readonly part: PartKey | null;
+}
+
+/** Which part of a split a task is. */
+export interface PartKey {
+  readonly parent: string;
+  readonly claim: string;
+  readonly index: number;
 }
 
 /** The tasks of a pass, summed up. */
@@ -69,6 +88,9 @@ const rangeWeight = 4;
 
 /** Tasks inserted or ended by one command. */
 const batchLength = 200;
+
+/** What nobody changes of a task after it was stored. */
+const fixedFields = ['run', 'generation', 'epoch', 'namespace', 'work', 'expected', 'seq', 'part'];
 
 /**
  * The tasks of all passes. A task goes from `added` to `processing` to `completed` or `failed`; one that was taken by a process
@@ -109,16 +131,17 @@ export class TaskStore {
 
   /**
    * Splits a task: its parts are stored, and take its place. Parts of an earlier claim that came to nothing are removed when
-   * a task is taken again.
+   * a task is taken again. The name of a part holds both the task that it is a part of and the claim: one claim takes several
+   * tasks, and each of them may be split.
    */
   async split(plan: PlanKey, parent: ClaimedTask, parts: readonly Task[]): Promise<void> {
     await this.#insert(
       parts.map((task, index) => ({
-        _id: `${parent.claim}:${index}`,
+        _id: `${parent.key}:${parent.claim}:${index}`,
         ...plan,
         ...storedTask(task),
         seq: partSeq,
-        parent: parent.key,
+        part: { parent: parent.key, claim: parent.claim, index } satisfies PartKey,
       })),
     );
   }
@@ -150,7 +173,8 @@ export class TaskStore {
         taken = await readTaken();
       }
       const again = taken.filter(({ claims }) => Number(claims) > 1).map(({ _id }) => _id);
-      if (again.length > 0) await this.#tasks.deleteMany({ ...plan, parent: { $in: again } });
+      if (again.length > 0)
+        await this.#tasks.deleteMany({ ...plan, 'part.parent': { $in: again } });
       return taken.map((task) => claimedTask(task, claim));
     });
   }
@@ -164,6 +188,8 @@ export class TaskStore {
         isMetadata,
         isOverflowing,
         compared,
+        read,
+        parts,
       }): AnyBulkWriteOperation<StoredTask> => ({
         updateOne: {
           filter: { _id: task.key, claim: task.claim, state: 'processing' },
@@ -173,6 +199,8 @@ export class TaskStore {
               isMetadataMismatch: isFailed && isMetadata,
               isOverflowing,
               compared,
+              read,
+              parts,
             },
           },
         },
@@ -268,6 +296,36 @@ export class TaskStore {
     }));
   }
 
+  /** The tasks of a pass that were planned, without the parts of those that were split. */
+  async plannedCount(plan: PlanKey): Promise<number> {
+    const { signal } = this.#store;
+    const planned = { ...plan, part: { $exists: false } };
+    return await onStore(this.#store, async () => {
+      return await this.#tasks.countDocuments(planned, { signal });
+    });
+  }
+
+  /** The tasks of a pass on whole collections and their parts: those of a namespace one after the other, by their places. */
+  async *rangeTasks(plan: PlanKey): AsyncGenerator<RangeTask, void> {
+    const { signal } = this.#store;
+    const filter = { ...plan, 'work.kind': { $in: ['collection', 'range'] } };
+    const cursor = this.#tasks
+      .find(filter, { signal, batchSize: 1000 })
+      .sort({ 'namespace.db': 1, 'namespace.coll': 1, 'part.index': 1 })
+      .allowDiskUse(true);
+    for await (const stored of cursor) yield rangeTask(stored);
+  }
+
+  /** The namespaces whose existence, options and indexes a pass has compared, and found no difference in. */
+  async *equalMetadata(plan: PlanKey): AsyncGenerator<Namespace, void> {
+    const { signal } = this.#store;
+    const filter = { ...plan, 'work.kind': 'metadata', state: 'completed' };
+    const options = { signal, batchSize: 1000, projection: { namespace: 1 } };
+    for await (const { namespace } of this.#tasks.find(filter, options)) {
+      yield namespace as Namespace;
+    }
+  }
+
   /** Forgets the tasks of a run but those of one pass. */
   async forgetOthers({ run, generation, epoch }: PlanKey): Promise<void> {
     await onStore(this.#store, async () => {
@@ -285,7 +343,7 @@ export class TaskStore {
   async #insert(tasks: readonly StoredTask[]): Promise<void> {
     for (const group of inGroupsOf(tasks, batchLength)) {
       await onStore(this.#store, async () => {
-        await insertNew(this.#tasks, group);
+        await insertNew(this.#tasks, group, fixedFields);
       });
     }
   }
@@ -314,25 +372,23 @@ function keysWithin(tasks: readonly StoredTask[], weight: number): string[] {
   return tasks.filter(isWithin).map(({ _id }) => _id);
 }
 
-/** Inserts what is not there yet: the same may have been inserted by an attempt whose answer was lost. */
-export async function insertNew<T extends Document & { _id: unknown }>(
-  collection: Collection<T>,
-  documents: readonly T[],
-): Promise<void> {
-  if (documents.length === 0) return;
-  try {
-    await collection.insertMany(documents as never, { ordered: false });
-  } catch (error) {
-    const isThere =
-      error instanceof MongoBulkWriteError &&
-      error.result.getWriteConcernError() === undefined &&
-      [error.writeErrors].flat().every(({ code }) => code === serverCode.duplicateKey);
-    if (!isThere || [error.writeErrors].flat().length === 0) throw error;
-  }
-}
-
 function storedTask({ namespace, work, expected }: Task): Document {
   return { namespace, work, expected, state: 'added', claims: 0 };
+}
+
+function rangeTask(stored: StoredTask): RangeTask {
+  const { namespace, work, state } = stored as unknown as Omit<RangeTask, 'read'>;
+  const { claim = null, read = null, parts = null, part = null } = stored;
+  return {
+    key: stored._id,
+    namespace,
+    work,
+    state,
+    claim: claim as string | null,
+    read: read as RangeTask['read'],
+    parts: parts as number | null,
+    part: part as PartKey | null,
+  };
 }
 
 function claimedTask(stored: StoredTask, claim: string): ClaimedTask {

@@ -284,6 +284,7 @@ function freshRecord(): Omit<VerificationRecord, 'attempt'> {
     generation: null,
     totals: { documents: 0, bytes: 0 },
     verdict: null,
+    proof: null,
     error: null,
     startedAt: null,
     completedAt: null,

@@ -87,6 +87,8 @@ export class Results {
       isFailed: false,
       isMetadata: false,
       compared: nothing,
+      read: null,
+      parts: null,
       isOverflowing: false,
       ...found,
     });
@@ -95,7 +97,7 @@ export class Results {
     ): Mismatch[] => differences.map((difference) => mismatchOf(namespace, difference));
     switch (outcome.kind) {
       case 'split':
-        return { end: end({}), mismatches: [], rechecks: [] };
+        return { end: end({ parts: outcome.parts.length }), mismatches: [], rechecks: [] };
       case 'metadata': {
         const { differences } = outcome;
         return {
@@ -105,9 +107,10 @@ export class Results {
         };
       }
       case 'documents': {
-        const { found, isOverflowing, compared } = outcome.comparison;
+        const { found, isOverflowing, compared, read } = outcome.comparison;
+        const isFailed = found.length > 0 || isOverflowing;
         return {
-          end: end({ isFailed: found.length > 0 || isOverflowing, compared, isOverflowing }),
+          end: end({ isFailed, compared, read, isOverflowing }),
           mismatches: mismatches(found),
           rechecks: this.#again(() => documentRechecks(task, found, isOverflowing)),
         };

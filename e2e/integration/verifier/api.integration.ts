@@ -34,6 +34,7 @@ describe('verifier API', function () {
           recheckTasks: 0,
         },
         verdict: null,
+        proof: null,
         writesOff: false,
         generation: 0,
         generationKind: null,

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { countDoubt, type CountEvidence } from './judge-count.ts';
+
+/** What happens to a document while it may be read: it is there before, is inserted and deleted, and is there after. */
+interface History {
+  readonly isThereAtFirst: boolean;
+  /** Each insert or delete that is possible in turn. */
+  readonly changes: number;
+  /** After how many of them the read comes to it. */
+  readonly readAfter: number;
+}
+
+const history = fc.record({
+  isThereAtFirst: fc.boolean(),
+  changes: fc.nat(3),
+  readAfter: fc.nat(3),
+});
+
+/** What a correct verification knows of documents with such histories, the same on both sides but for when they are read. */
+function evidenceOf(histories: readonly (readonly [History, number])[]): CountEvidence {
+  const read = { source: 0, destination: 0 };
+  let inserted = 0;
+  let deleted = 0;
+  let there = 0;
+  for (const [{ isThereAtFirst, changes, readAfter }, other] of histories) {
+    const isThere = (after: number): boolean => (after % 2 === 0) === isThereAtFirst;
+    if (isThere(Math.min(changes, readAfter))) read.source += 1;
+    if (isThere(Math.min(changes, other))) read.destination += 1;
+    if (isThere(changes)) there += 1;
+    for (let number = 1; number <= changes; number++) {
+      if (isThere(number)) inserted += 1;
+      else deleted += 1;
+    }
+  }
+  return {
+    read,
+    tally: {
+      inserted: { source: inserted, destination: inserted },
+      deleted: { source: deleted, destination: deleted },
+    },
+    counted: { source: there, destination: there },
+    isExpiring: false,
+  };
+}
+
+describe('countDoubt', () => {
+  it('has no doubt of what was read whole, whenever documents came and went', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(history, fc.nat(3))), (histories) => {
+        assert.equal(countDoubt(evidenceOf(histories)), undefined);
+      }),
+    );
+  });
+
+  it('doubts where one document was not read that no event tells of', () => {
+    const quiet = history.map((each) => ({ ...each, changes: 0, isThereAtFirst: true }));
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(quiet, fc.nat(3)), { minLength: 1 }),
+        fc.constantFrom('source' as const, 'destination' as const),
+        fc.boolean(),
+        (histories, side, isExpiring) => {
+          const evidence = evidenceOf(histories);
+          const read = { ...evidence.read, [side]: evidence.read[side] - 1 };
+          assert.match(
+            countDoubt({ ...evidence, isExpiring, read }) ?? '',
+            new RegExp(`the ${side} counts`),
+          );
+        },
+      ),
+    );
+  });
+
+  it('doubts where the sides count differently, whatever events allow', () => {
+    const tally = {
+      inserted: { source: 9, destination: 9 },
+      deleted: { source: 9, destination: 9 },
+    };
+    const read = { source: 5, destination: 5 };
+    const counted = { source: 5, destination: 4 };
+    const evidence: CountEvidence = { read, tally, counted, isExpiring: false };
+    assert.equal(countDoubt(evidence), 'the source counts 5 documents, the destination 4');
+    assert.equal(countDoubt({ ...evidence, isExpiring: true }), undefined);
+  });
+});

@@ -1,0 +1,154 @@
+import { listIndexes } from '../../mongo/catalog.ts';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { retrying, type RetryContext } from '../../mongo/retrying.ts';
+import { isReadRepeatable } from '../../mongo/server-errors.ts';
+import { forEachConcurrently } from '../../service/concurrency.ts';
+import type { Side } from '../compare/compare-context.ts';
+import {
+  isCollectionPair,
+  readNamespacePairs,
+  sourceCollection,
+  type CatalogContext,
+  type NamespacePair,
+} from '../generation/namespace-pairs.ts';
+import type { Count, Coverage, OfSides, Proof, Tally } from '../state/records.ts';
+import type { Stores } from '../state/stores.ts';
+import type { PlanKey } from '../state/task-store.ts';
+import { countByScan, countByStatistics } from './count-documents.ts';
+import { countDoubt } from './judge-count.ts';
+
+/** What a proof works with. */
+export interface ProofContext extends RetryContext {
+  readonly stores: Pick<Stores, 'tasks' | 'coverages'>;
+  readonly catalog: CatalogContext;
+  readonly sides: OfSides<Side>;
+}
+
+/** A namespace that is not proven to be equal, and why. */
+export interface Doubt {
+  readonly namespace: Namespace;
+  readonly reason: string;
+}
+
+/** What the verdict `equal` rests on, and what keeps it from being given. */
+export interface ProofResult {
+  readonly proof: Proof;
+  readonly doubts: readonly Doubt[];
+  readonly counts: readonly (Count & { readonly generation: number })[];
+}
+
+/** Collections that are counted side by side. */
+const countedAtOnce = 8;
+
+/**
+ * Looks for what proves each namespace of both catalogs to be equal, after a last pass that found no difference: that this pass has
+ * compared what it is, that a pass has read all of its documents, and that both sides count what was read.
+ */
+export async function prove(context: ProofContext, plan: PlanKey): Promise<ProofResult> {
+  const { stores, catalog } = context;
+  const pairs = await retrying(
+    context,
+    'catalog',
+    async () => await readNamespacePairs(catalog, 'all'),
+    isReadRepeatable,
+  );
+  const compared = new Set<string>();
+  for await (const namespace of stores.tasks.equalMetadata(plan)) {
+    compared.add(namespaceText(namespace));
+  }
+  const coverages = await stores.coverages.latest(plan.run);
+  const proof = new GrowingProof();
+  await forEachConcurrently(pairs.values(), countedAtOnce, async (pair) => {
+    const { namespace } = pair;
+    if (!compared.has(namespaceText(namespace))) {
+      proof.doubt(namespace, 'its options and indexes were not compared in the last pass');
+    }
+    if (!isCollectionPair(pair)) return;
+    const coverage = coverages.get(namespaceText(namespace));
+    if (!coverage) {
+      proof.doubt(namespace, 'no pass has read all of its documents');
+      return;
+    }
+    const since = await stores.coverages.tallySince(plan.run, namespace, coverage.generation);
+    const { counted, doubt } = await count(context, pair, coverage, since);
+    proof.add(coverage, counted);
+    if (doubt !== undefined) proof.doubt(namespace, doubt);
+  });
+  return proof;
+}
+
+class GrowingProof implements ProofResult {
+  readonly doubts: Doubt[] = [];
+  readonly counts: (Count & { readonly generation: number })[] = [];
+  proof: Proof = {
+    collections: 0,
+    ranges: 0,
+    documentsCompared: { source: 0, destination: 0 },
+    documentsCounted: { source: 0, destination: 0 },
+  };
+
+  doubt(namespace: Namespace, reason: string): void {
+    this.doubts.push({ namespace, reason });
+  }
+
+  add({ namespace, generation, ranges, read }: Coverage, counted: OfSides<number>): void {
+    this.counts.push({ namespace, generation, counted });
+    const { proof } = this;
+    this.proof = {
+      collections: proof.collections + 1,
+      ranges: proof.ranges + ranges,
+      documentsCompared: sum(proof.documentsCompared, read),
+      documentsCounted: sum(proof.documentsCounted, counted),
+    };
+  }
+}
+
+function sum(one: OfSides<number>, other: OfSides<number>): OfSides<number> {
+  return {
+    source: one.source + other.source,
+    destination: one.destination + other.destination,
+  };
+}
+
+/** Counts by the statistics, and one by one where these do not settle it. */
+async function count(
+  context: ProofContext,
+  pair: NamespacePair,
+  { read }: Coverage,
+  tally: Tally,
+): Promise<{ readonly counted: OfSides<number>; readonly doubt: string | undefined }> {
+  const { sides, signal } = context;
+  const { namespace } = pair;
+  return await retrying(
+    context,
+    'count',
+    async () => {
+      const [source, destination] = await Promise.all([
+        countByStatistics(sides.source, namespace, signal),
+        countByStatistics(sides.destination, namespace, signal),
+      ]);
+      if (source !== undefined && destination !== undefined) {
+        const counted = { source, destination };
+        const doubt = countDoubt({ read, tally, counted, isExpiring: false });
+        if (doubt === undefined) return { counted, doubt };
+      }
+      const counted = {
+        source: await countByScan(sides.source, namespace, signal),
+        destination: await countByScan(sides.destination, namespace, signal),
+      };
+      const isExpiring = await expires(context, pair);
+      return { counted, doubt: countDoubt({ read, tally, counted, isExpiring }) };
+    },
+    isReadRepeatable,
+  );
+}
+
+/** True where documents are deleted when they have expired, on either side. */
+async function expires({ sides, signal }: ProofContext, pair: NamespacePair): Promise<boolean> {
+  if (sourceCollection(pair)?.options['expireAfterSeconds'] !== undefined) return true;
+  for (const { cluster } of [sides.source, sides.destination]) {
+    const indexes = (await listIndexes(cluster, pair.namespace, signal)) ?? [];
+    if (indexes.some((index) => index['expireAfterSeconds'] !== undefined)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,67 @@
+import { BSON, MongoBulkWriteError, type Collection, type Document } from 'mongodb';
+import { serverCode } from '../../mongo/server-errors.ts';
+
+/**
+ * Inserts documents that an attempt whose answer was lost may have inserted already. One whose `_id` is taken counts as
+ * inserted only if what is there has the same values.
+ * @param fixed - the fields that nobody changes after the insert, which are compared.
+ * @throws Error where another document has the `_id`: two documents were given one name, and one of them would be lost.
+ */
+export async function insertNew<T extends Document & { _id: unknown }>(
+  collection: Collection<T>,
+  documents: readonly T[],
+  fixed: readonly string[],
+): Promise<void> {
+  let missing = documents;
+  // A document that is taken at the insert and gone at the look was deleted in between: it is inserted again.
+  while (missing.length > 0) {
+    const refused = await insertUnordered(collection, missing);
+    missing = await notThere(collection, refused, fixed);
+  }
+}
+
+/** @returns the documents whose `_id` is taken. */
+async function insertUnordered<T extends Document>(
+  collection: Collection<T>,
+  documents: readonly T[],
+): Promise<T[]> {
+  try {
+    await collection.insertMany(documents as never, { ordered: false });
+    return [];
+  } catch (error) {
+    if (!(error instanceof MongoBulkWriteError)) throw error;
+    const errors = [error.writeErrors].flat();
+    const isOfKeys = errors.every(({ code }) => code === serverCode.duplicateKey);
+    if (!isOfKeys || errors.length === 0 || error.result.getWriteConcernError()) throw error;
+    const taken = new Set(errors.map(({ index }) => index));
+    return documents.filter((_, index) => taken.has(index));
+  }
+}
+
+async function notThere<T extends Document & { _id: unknown }>(
+  collection: Collection<T>,
+  documents: readonly T[],
+  fixed: readonly string[],
+): Promise<T[]> {
+  if (documents.length === 0) return [];
+  const ids = documents.map(({ _id }) => _id);
+  const found = await collection.find({ _id: { $in: ids } } as never).toArray();
+  const byId = new Map(found.map((each) => [keyOf(each._id), each]));
+  return documents.filter((document) => {
+    const there = byId.get(keyOf(document._id));
+    if (there === undefined) return true;
+    if (valuesOf(there, fixed) === valuesOf(document, fixed)) return false;
+    throw new Error(
+      `the metadata store holds another document in ${collection.collectionName} under the _id ${String(document._id)}`,
+    );
+  });
+}
+
+function keyOf(id: unknown): string {
+  return valuesOf({ id }, ['id']);
+}
+
+function valuesOf(document: Document, names: readonly string[]): string {
+  const values = names.map((name) => [name, document[name]] as const);
+  return Buffer.from(BSON.serialize(Object.fromEntries(values))).toString('latin1');
+}
