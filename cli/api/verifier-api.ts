@@ -19,6 +19,8 @@ export interface VerificationProgress {
   readonly mismatches: readonly string[];
   /** By all passes together. */
   readonly documentsCompared: number;
+  /** What each side counts after all writes; null without the verdict `equal`. */
+  readonly documentsCounted: { readonly source: number; readonly destination: number } | null;
   readonly bytesCompared: number;
   /** As it was received. */
   readonly raw: JsonObject;
@@ -80,8 +82,15 @@ export function readVerification(answer: JsonObject): VerificationProgress {
     mismatches: arrayOf(raw['mismatches']).map((one) => mismatchLine(objectOf(one))),
     documentsCompared: numberOf(raw['documentsCompared']) ?? 0,
     bytesCompared: numberOf(raw['bytesCompared']) ?? 0,
+    documentsCounted: countedIn(raw['proof']),
     raw,
   };
+}
+
+function countedIn(proof: unknown): VerificationProgress['documentsCounted'] {
+  const counted = objectOf(objectOf(proof)['documentsCounted']);
+  const [source, destination] = [numberOf(counted['source']), numberOf(counted['destination'])];
+  return source === null || destination === null ? null : { source, destination };
 }
 
 /** A difference in one line. */

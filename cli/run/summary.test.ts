@@ -12,6 +12,7 @@ const summary: Summary = {
   copiedBytes: 1000,
   eventsApplied: 10,
   documentsCompared: 3,
+  documentsCounted: { source: 3, destination: 3 },
   mismatchCount: 0,
   mismatches: [],
   warnings: [],
@@ -27,6 +28,13 @@ describe('the summary of a migration', () => {
     assert.doesNotMatch(text, /drop/);
     assert.match(text, /^ {2}clustersync syncer --cluster0File .* --cluster1File .* &\n/m);
     assert.match(text, /^ {2}clustersync reverse --wait$/m);
+  });
+
+  it('tells how many documents each side has', () => {
+    const documentsCounted = { source: 1200, destination: 1201 };
+    const text = summaryText({ ...summary, documentsCounted }, 'text');
+    assert.match(text, /counted .*1,200 on the source, 1,201 on the destination/);
+    assert.doesNotMatch(summaryText({ ...summary, documentsCounted: null }, 'text'), /counted/);
   });
 
   it('says first of all that both sides are different', () => {

@@ -31,6 +31,8 @@ export interface Summary {
   readonly copiedBytes: number | null;
   readonly eventsApplied: number | null;
   readonly documentsCompared: number | null;
+  /** Null without the verdict `equal`. */
+  readonly documentsCounted: { readonly source: number; readonly destination: number } | null;
   readonly mismatchCount: number | null;
   /** The first of them. */
   readonly mismatches: readonly string[];
@@ -55,6 +57,7 @@ export function summaryOf(
     copiedBytes: sync.copiedBytes,
     eventsApplied: sync.eventsApplied,
     documentsCompared: verification?.documentsCompared ?? null,
+    documentsCounted: verification?.documentsCounted ?? null,
     mismatchCount: verification?.mismatchCount ?? null,
     mismatches: verification?.mismatches ?? [],
     warnings: sync.warnings,
@@ -67,7 +70,8 @@ export function summaryText(summary: Summary, format: OutputFormat): string {
 }
 
 function textOf(summary: Summary): string {
-  const { verdict, copiedBytes, eventsApplied, documentsCompared, mismatchCount } = summary;
+  const { verdict, copiedBytes, eventsApplied, mismatchCount } = summary;
+  const { documentsCompared, documentsCounted } = summary;
   const mismatches = summary.mismatches.slice(0, maxNamed);
   const more = (mismatchCount ?? 0) - mismatches.length;
   return [
@@ -80,12 +84,17 @@ function textOf(summary: Summary): string {
       copied: copiedBytes === null ? undefined : bytesText(copiedBytes),
       changes: eventsApplied === null ? undefined : `${countText(eventsApplied)} applied`,
       compared: documentsCompared === null ? undefined : countOf(documentsCompared, 'document'),
+      counted: documentsCounted === null ? undefined : countedText(documentsCounted),
       differences: mismatchCount === null ? undefined : countText(mismatchCount),
     }),
     ...mismatches.map((mismatch) => `  ${harmless(mismatch)}\n`),
     ...(more > 0 && mismatches.length > 0 ? [`  and ${countText(more)} more\n`] : []),
     `\n${nextStep(summary)}\n`,
   ].join('');
+}
+
+function countedText({ source, destination }: NonNullable<Summary['documentsCounted']>): string {
+  return `${countText(source)} on the source, ${countText(destination)} on the destination`;
 }
 
 function headline(verdict: Summary['verdict']): string {

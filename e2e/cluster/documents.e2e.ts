@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { MongoClient } from 'mongodb';
 import { readPage } from '../../docs/site/markdown.ts';
+import { assertProven } from '../ground/assert-proven.ts';
 import { assertEqualClusters } from '../ground/compare.ts';
 import { startDeployment, type Deployment } from '../ground/deployment.ts';
 import type { DocumentedCommand } from '../ground/documented-shell.ts';
@@ -203,10 +204,11 @@ describe('the documents, each command as it stands there, on an empty cluster', 
     const told = await reader.carryOut(tell);
     const name = /--verification=(\S+)/.exec(told)?.[1];
     assert.ok(name !== undefined, told);
-    const { verdict } = JSON.parse(await reader.run(report.command.replace('<name>', name))) as {
-      verdict: string;
-    };
+    const { verdict, proof } = JSON.parse(
+      await reader.run(report.command.replace('<name>', name)),
+    ) as { verdict: string; proof: unknown };
     assert.equal(verdict, 'equal');
+    await assertProven(proof, source.uri('admin'), destination.uri('admin'));
     const text = await reader.text('docs/guide.md');
     const job = readPage(text).codeBlocks.find((block) => {
       return block.heading === heading && block.language === 'yaml';

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { assertProven } from '../ground/assert-proven.ts';
 import { issueCertificate } from '../ground/certificates.ts';
 import type { Component } from '../ground/kubernetes/cluster.ts';
 import { whileSlow } from '../ground/mongod/slow-command.ts';
@@ -47,6 +48,8 @@ describe('a sync in a cluster whose parts are killed', () => {
       await commit(migration);
       const { status } = await namespace.untilVerified(syncName);
       assert.equal(status?.verdict, 'Equal');
+      const { proof } = { ...status.verifier?.progress };
+      await assertProven(proof, source.uri('admin'), destination.uri('admin'));
     });
   });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { MongoClient } from 'mongodb';
 import type { ClusterSync, ClusterSyncStatus } from '../../operator/api/clustersync.ts';
 import { isConditionTrue } from '../../operator/kube/conditions.ts';
+import { assertProven } from '../ground/assert-proven.ts';
 import { assertEqualClusters } from '../ground/compare.ts';
 import type { Deployment } from '../ground/deployment.ts';
 import { shopDatabase } from '../ground/shop/shop-collections.ts';
@@ -63,6 +64,8 @@ describe('a ClusterSync', () => {
         assert.equal(verification.status?.phase, 'Succeeded');
         assert.equal(verification.status.verdict, 'Equal');
         assert.equal(verification.status.verificationStatus?.failedTasks, 0);
+        const { proof } = { ...verification.status.verifier?.progress };
+        await assertProven(proof, source.uri('admin'), destination.uri('admin'));
         await assertEqualClusters(source.uri('admin'), destination.uri('admin'));
         await assert.rejects(writeAsApplication(source), /blocked/i);
         await writeAsApplication(destination);
@@ -99,7 +102,10 @@ describe('a ClusterSync', () => {
         return await db.collection(written.collection).countDocuments();
       });
       assert.ok(visits > 0, `${visits} visits`);
-      assert.equal((await namespace.untilVerified(syncName)).status?.verdict, 'Equal');
+      const { status } = await namespace.untilVerified(syncName);
+      assert.equal(status?.verdict, 'Equal');
+      const { proof } = { ...status.verifier?.progress };
+      await assertProven(proof, source.uri('admin'), destination.uri('admin'));
     });
   });
 

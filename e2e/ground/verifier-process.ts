@@ -5,13 +5,12 @@ import { fileURLToPath } from 'node:url';
 import type { ChildProcess } from 'node:child_process';
 import type { ProgressBody } from '../../verifier/api/progress.ts';
 import { requireDocumented } from './api-document.ts';
+import { assertProven } from './assert-proven.ts';
 import { createGuardedFolder, type GuardedFolder } from './guarded-folder.ts';
 import { until } from './until.ts';
 import { defaultDeadlineMs } from './default-deadline.ts';
 
 const program = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.url));
-
-/** Long enough for a machine that is busy with other things. */
 
 /** What a verifier is started with: connection strings, which it reads from files, and other options by their names. */
 export interface VerifierProcessOptions {
@@ -122,7 +121,7 @@ export class VerifierProcess implements AsyncDisposable {
     return body['progress'] as ProgressBody['progress'];
   }
 
-  /** Waits for the verdict. */
+  /** Waits for the verdict. Where it is `equal`, each document has to be accounted for. */
   async untilComplete(): Promise<ProgressBody['progress']> {
     let last: ProgressBody['progress'] | undefined;
     await until(
@@ -135,6 +134,8 @@ export class VerifierProcess implements AsyncDisposable {
       defaultDeadlineMs,
     );
     if (!last) throw new Error('no progress');
+    const { srcURI = '', destURI = '' } = this.#options.uris;
+    if (last.verdict === 'equal') await assertProven(last.proof, srcURI, destURI);
     return last;
   }
 

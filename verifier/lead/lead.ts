@@ -2,16 +2,15 @@ import type { Timestamp } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import type { RetryContext } from '../../mongo/retrying.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
-import { SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
 import { ChangeFollower } from '../changes/change-follower.ts';
 import type { Side } from '../compare/compare-context.ts';
 import type { VerifierMonitor } from '../monitor.ts';
-import { coverageByNamespace } from '../proof/coverage.ts';
+import { notProven, shownReasons } from '../proof/not-proven.ts';
 import { prove } from '../proof/prove.ts';
+import { readCoverage } from '../proof/read-coverage.ts';
 import { scopeOf, type ScopeOptions } from '../scope.ts';
 import type {
-  Coverage,
   GenerationKind,
   GenerationRecord,
   OfSides,
@@ -322,29 +321,8 @@ class Lead {
    * @throws SyncError CheckFailed where the tasks on record are not all that there have to be.
    */
   async #recordCoverage(generation: GenerationRecord): Promise<void> {
-    const { tasks, coverages } = this.#context.stores;
-    const key = planKey(this.#run, generation);
-    const { plannedTasks } = generation;
-    const found = await tasks.plannedCount(key);
-    const covered: Coverage[] = [];
-    const problems: string[] = [];
-    if (found < plannedTasks) problems.push(`${found} of its ${plannedTasks} tasks are on record`);
-    for await (const coverage of coverageByNamespace(tasks.rangeTasks(key))) {
-      const { namespace } = coverage;
-      switch (coverage.kind) {
-        case 'covered': {
-          const { ranges, read } = coverage;
-          covered.push({ namespace, generation: generation.number, ranges, read });
-          break;
-        }
-        case 'incomplete':
-          problems.push(`${namespaceText(namespace)}: ${coverage.reason}`);
-          break;
-        case 'unread':
-          // Compared as a whole in the next pass.
-          break;
-      }
-    }
+    const { coverages } = this.#context.stores;
+    const { covered, problems } = await readCoverage(this.#context, this.#run, generation);
     // Another lead may have planned the next pass and forgotten these tasks meanwhile: then they prove nothing.
     await this.#update({});
     await coverages.add(this.#run, covered);
@@ -390,10 +368,7 @@ class Lead {
     }
     const reasons = doubts.map(({ namespace, reason }) => `${namespaceText(namespace)}: ${reason}`);
     if (generation.isAgain) throw notProven('no difference was found, but', reasons);
-    logger.warn(
-      { namespaces: reasons.slice(0, maxReasons) },
-      'comparing again what does not add up',
-    );
+    logger.warn({ namespaces: shownReasons(reasons) }, 'comparing again what does not add up');
     await rechecks.add(
       this.#run,
       generation.number + 1,
@@ -430,17 +405,6 @@ class Lead {
       await wakeup.since(count, pollMs, signal);
     }
   }
-}
-
-/** Reasons that an error tells of many. */
-const maxReasons = 5;
-
-function notProven(what: string, reasons: readonly string[]): SyncError {
-  const more = reasons.length > maxReasons ? `, and ${reasons.length - maxReasons} more` : '';
-  return new SyncError(
-    'CheckFailed',
-    `${what}: ${reasons.slice(0, maxReasons).join('; ')}${more}. Make sure that nothing writes to either side, then start another verification`,
-  );
 }
 
 /** The tasks of a pass. */

@@ -46,16 +46,18 @@ const countedAtOnce = 8;
  */
 export async function prove(context: ProofContext, plan: PlanKey): Promise<ProofResult> {
   const { stores, catalog } = context;
-  const pairs = await retrying(
+  const { pairs, compared } = await retrying(
     context,
-    'catalog',
-    async () => await readNamespacePairs(catalog, 'all'),
+    'proof',
+    async () => {
+      const found = new Set<string>();
+      for await (const namespace of stores.tasks.equalMetadata(plan)) {
+        found.add(namespaceText(namespace));
+      }
+      return { pairs: await readNamespacePairs(catalog, 'all'), compared: found };
+    },
     isReadRepeatable,
   );
-  const compared = new Set<string>();
-  for await (const namespace of stores.tasks.equalMetadata(plan)) {
-    compared.add(namespaceText(namespace));
-  }
   const coverages = await stores.coverages.latest(plan.run);
   const proof = new GrowingProof();
   await forEachConcurrently(pairs.values(), countedAtOnce, async (pair) => {

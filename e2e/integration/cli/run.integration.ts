@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
+import { assertProven } from '../../ground/assert-proven.ts';
 import { CliProcess, type CliOptions } from '../../ground/cli-process.ts';
 import { documentedCommands as commandsBelow } from '../../ground/documented-shell.ts';
 import { until } from '../../ground/until.ts';
@@ -124,6 +125,12 @@ describe('clustersync run', () => {
       assert.equal(summary['verdict'], 'equal');
       assert.equal(summary['mismatchCount'], 0);
       assert.ok(Number(summary['documentsCompared']) >= 3001);
+      const counted = summary['documentsCounted'];
+      await assertProven(
+        { documentsCounted: counted },
+        pair.source.set.uri('admin'),
+        pair.destination.set.uri('admin'),
+      );
       const errors = await second.errors();
       assert.doesNotMatch(errors, /\u001b/, 'no terminal, no escape sequences');
       assert.match(errors, /changes: lag \d+ s/);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { MongoClient} from 'mongodb';
+import type { MongoClient } from 'mongodb';
 import { type Collection, type Document } from 'mongodb';
 import { verifierDatabase } from '../../../mongo/namespace.ts';
 import { until } from '../../ground/until.ts';

@@ -4,6 +4,7 @@ import { openVerifier } from '../../../verifier/main.ts';
 import type { VerifierOptions } from '../../../verifier/options.ts';
 import { createLogger } from '../../../service/logger.ts';
 import { requireDocumented } from '../../ground/api-document.ts';
+import { assertProven } from '../../ground/assert-proven.ts';
 import { until } from '../../ground/until.ts';
 
 export type Progress = ProgressBody['progress'];
@@ -22,7 +23,7 @@ export interface VerifierSession extends AsyncDisposable {
   get(path: string): Promise<Answer>;
   text(path: string): Promise<string>;
   progress(): Promise<Progress>;
-  /** Waits for the end of a verification. */
+  /** Waits for the end of a verification. Where it says `equal` of all databases, each document has to be accounted for. */
   untilComplete(): Promise<Progress>;
 }
 
@@ -103,6 +104,10 @@ export async function openSession(
         assert.equal(last.error, null);
         return last.phase === 'idle' && last.verdict !== null;
       });
+      const isOfAll = !options.includeNamespaces && !options.excludeNamespaces;
+      if (last.verdict === 'equal' && options.verifyAll !== false && isOfAll) {
+        await assertProven(last.proof, options.srcURI, options.destURI);
+      }
       return last;
     },
     async [Symbol.asyncDispose]() {
