@@ -156,16 +156,17 @@ describe('a ClusterSync that is deleted and created again, on a real API server'
       const { namespace, address } = place;
       const data = uriData(sets[1]?.uri('syncer') ?? '');
       await ground.client.patch(secrets, { namespace, name: 'new-uri' }, { data }, { signal });
-      const run = async (spec: object, expected: string, then: () => Promise<void>) => {
+      const run = async (spec: object, expected: string, then?: () => Promise<void>) => {
         await ground.createSync(namespace, spec);
         const set = await ground.untilMade(namespace, operand);
-        await using _pod = await PodProcess.start(ground.client, set, address);
+        await using pod = await PodProcess.start(ground.client, set, address);
         await ground.runPod(set, address);
         const status = await ground.untilSync(namespace, expected, (now) => {
           return outlook(now) === expected;
         });
-        await then();
+        await then?.();
         await deleteSync(namespace);
+        await pod.end();
         return status;
       };
       const counts = async (): Promise<number[]> => [
@@ -188,11 +189,7 @@ describe('a ClusterSync that is deleted and created again, on a real API server'
       assert.equal(other.canWrite, undefined);
       // Also one that says by its name that it is another one is not taken for it.
       const renamed = { name: 'older', uriSecretRef: { name: 'old-uri' } };
-      const stopped = await run(
-        { ...filtered, source: renamed },
-        'False PreconditionFailed',
-        async () => undefined,
-      );
+      const stopped = await run({ ...filtered, source: renamed }, 'False PreconditionFailed');
       assert.match(JSON.stringify(stopped.conditions), /NotAnInstance/);
 
       await source.collection('apples').insertOne({ n: 100 });
