@@ -1,6 +1,6 @@
 import type { Timestamp } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
-import type { RetryContext } from '../../mongo/retrying.ts';
+import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
@@ -9,13 +9,14 @@ import type { Side } from '../compare/compare-context.ts';
 import type { VerifierMonitor } from '../monitor.ts';
 import { coverageByNamespace } from '../proof/coverage.ts';
 import { prove } from '../proof/prove.ts';
-import { scopeOf, type ScopeOptions } from '../scope.ts';
+import { requireSameScope, scopeOf, type ScopeOptions } from '../scope.ts';
 import type {
   Coverage,
   GenerationKind,
   GenerationRecord,
   OfSides,
   Proof,
+  ScopeRecord,
   SideName,
   VerificationRecord,
 } from '../state/records.ts';
@@ -134,10 +135,21 @@ class Lead {
   /** What the verification is about and where it begins: from the record, or on record from now on. */
   async #begin(): Promise<Begun> {
     const { scope, starts } = this.#record;
-    if (scope && starts) return { scope, starts };
+    if (scope && starts) {
+      await this.#requireSameScope(scope);
+      return { scope, starts };
+    }
     const begun = await begin(this.#context);
     await this.#update(begun);
     return begun;
+  }
+
+  /** @throws SyncError CheckFailed where another sync than the one that was verified is on the destination by now. */
+  async #requireSameScope(stored: ScopeRecord): Promise<void> {
+    const { scope, destination, signal } = this.#context;
+    await retrying(this.#context, 'scope', async () => {
+      await requireSameScope(stored, scope, destination, signal);
+    });
   }
 
   async #followToEnd(begun: Begun, inBackground: (work: Promise<unknown>) => void): Promise<void> {
@@ -361,6 +373,7 @@ class Lead {
     const { generation } = this.#record;
     if (generation?.kind !== 'last') throw new Error('a verdict without a last pass');
     const { tasks, coverages, rechecks } = this.#context.stores;
+    await this.#requireSameScope(begun.scope);
     const key = planKey(this.#run, generation);
     const { failed } = await tasks.counts(key);
     if (failed > 0) {
