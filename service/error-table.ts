@@ -139,6 +139,13 @@ export const errorTable = {
     ...precondition,
     action: 'Send the same start to every instance; the description names the options of the sync.',
   },
+  DifferentSync: {
+    status: 409,
+    retryable: false,
+    reason: 'DifferentSync',
+    action:
+      'Use the options that the sync was started with. To give that sync up, ask for it explicitly: spec.startOver of the ClusterSync, or POST /api/v1/reset of the syncer.',
+  },
   NotAnInstance: {
     ...precondition,
     action: 'Start the process with the --id of one of the instances that the description names.',

@@ -1,4 +1,9 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type RequestListener,
+  type Server,
+} from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import Koa from 'koa';
 import type { Registry } from 'prom-client';
@@ -20,9 +25,13 @@ export interface Route {
   readonly path: string;
   /**
    * Answers with the JSON body of a 200. `body` is the parsed JSON object of a POST, undefined for a GET; `query` what follows
-   * the question mark.
+   * the question mark; `headers` have names in lower case.
    */
-  readonly handle: (body: unknown, query: URLSearchParams) => Promise<object> | object;
+  readonly handle: (
+    body: unknown,
+    query: URLSearchParams,
+    headers: IncomingHttpHeaders,
+  ) => Promise<object> | object;
   /** The JSON body of an answer that carries an error. */
   readonly errorBody: (error: SyncError) => object;
 }
@@ -159,7 +168,7 @@ function serveRoutes({ routes, apiToken, logger }: HttpServerOptions): Koa.Middl
       requireToken(ctx.get('Authorization'), apiToken);
       refuseOtherOrigins(ctx);
       const body = route.method === 'POST' ? await readJson(ctx) : undefined;
-      ctx.body = await route.handle(body, ctx.URL.searchParams);
+      ctx.body = await route.handle(body, ctx.URL.searchParams, ctx.headers);
     } catch (thrown) {
       const error = toSyncError(thrown);
       if (error.name === 'InternalError')

@@ -2,7 +2,7 @@ import { connectCluster, type ClusterClient } from '../mongo/cluster-client.ts';
 import { latestWriteTime } from '../mongo/cluster-time.ts';
 import { namedError } from '../mongo/named-error.ts';
 import { readTopology, type Topology } from '../mongo/topology.ts';
-import type { SyncError } from '../service/errors.ts';
+import { SyncError } from '../service/errors.ts';
 import type { Logger } from '../service/logger.ts';
 import { backoffMs, sleep } from '../service/sleep.ts';
 import type { ClusterName } from './api/start-body.ts';
@@ -23,7 +23,7 @@ export interface StoredState {
  * Connects to both clusters, and reads what is stored of a sync between them. While it is being reversed it may be on
  * both: the one with more reversals counts. To be repeated until it succeeds.
  * @throws SyncError for a cluster that cannot be reached. Where the other one holds a sync that keeps users from writing, it
- *   says so.
+ *   says so. OtherSyncUnfinished where one of them is the destination of a sync from a third deployment.
  */
 export async function readStoredState(
   clusters: Clusters,
@@ -56,7 +56,9 @@ export async function readStoredState(
   const records = await Promise.all(
     (['cluster1', 'cluster0'] as const).map(async (name) => {
       const record = await storeOn(name).readSync();
-      return record && isBetween(topologies, record, name) ? record : undefined;
+      if (!record || isBetween(topologies, record, name)) return record;
+      requireFinished(topologies, record, name);
+      return undefined;
     }),
   );
   const [record] = records
@@ -104,6 +106,25 @@ export async function untilBooted(
       await sleep(pauseMs, signal).catch(() => undefined);
     }
   }
+}
+
+/**
+ * That there is no sync would not be true: the destination is in the middle of one, and the connection string of the source leads
+ * elsewhere now. A committed one is over, and what was its destination may be the source of the next.
+ * @throws SyncError OtherSyncUnfinished.
+ */
+function requireFinished(
+  topologies: Topologies,
+  { state, source, destination }: SyncRecord,
+  name: ClusterName,
+): void {
+  const isItsDestination =
+    destination.name === name && destination.clusterId === topologies[name].clusterId;
+  if (!isItsDestination || state === 'COMMITTED') return;
+  throw new SyncError(
+    'OtherSyncUnfinished',
+    `${name} holds the state of a sync from another deployment than the one that ${source.name} leads to now`,
+  );
 }
 
 /** True for the record of a sync between these two clusters with this destination. */

@@ -2,6 +2,7 @@ import { neededOplog, oplogWarning } from './outlook/oplog-outlook.ts';
 import type { SyncMonitor } from './monitor.ts';
 import { catchUpOf, lagOf } from './outlook/lag.ts';
 import { blockedText } from './commit/write-blocking.ts';
+import { digestOf } from './coordination/instances.ts';
 import type { Phase, SyncView } from './state/records.ts';
 
 /** What `info` says of each phase (contract 2.2). */
@@ -48,6 +49,7 @@ export function idleProgress(): object {
     progress: {
       state: 'IDLE',
       startedAt: null,
+      optionsDigest: null,
       canCommit: false,
       canWrite: null,
       info: null,
@@ -72,6 +74,7 @@ export function syncProgress(record: SyncView, source: ProgressSource): object {
     progress: {
       state: record.state,
       startedAt: record.startedAt.toISOString(),
+      optionsDigest: digestOf(record),
       canCommit: source.isWorking && canCommit(record),
       canWrite: record.canWrite,
       info: infoText(record),

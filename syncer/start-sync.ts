@@ -40,15 +40,14 @@ export async function startSync(parts: StartParts, options: StartOptions): Promi
 
 /**
  * Makes sure that a start would be taken, or is the one that the sync was started with. Writes nothing.
- * @throws SyncError as {@link startSync} does; OtherStartOptions where the sync was started with others.
+ * @throws SyncError as {@link startSync} does; DifferentSync where the sync was started with others.
  */
 export async function checkStart(parts: StartParts, options: StartOptions): Promise<void> {
   const { live, topologies, id } = parts;
   const stored = await parts.storeOn(options.destination).readSync();
   if (live.record) requireSameOptions(options, live.stored);
   else if (!stored) await checkNewSync(parts, options);
-  else if (!isBetween(topologies, stored, options.destination))
-    throw new SyncError('OtherSyncUnfinished', 'the destination holds another sync');
+  else if (!isBetween(topologies, stored, options.destination)) throw otherSync(options);
   else {
     requireMember(stored, id);
     requireSameOptions(options, stored);
@@ -88,18 +87,23 @@ async function checkNewSync(parts: StartParts, options: StartOptions): Promise<v
 /**
  * Takes part in a sync that another instance has been given the start of.
  * @returns false where there is none that waits for this instance.
- * @throws SyncError OtherStartOptions.
+ * @throws SyncError OtherStartOptions; OtherSyncUnfinished where the destination holds a sync of other clusters.
  */
 async function joinSync(parts: StartParts, options: StartOptions): Promise<boolean> {
   const { id, live, topologies } = parts;
   const stored = await parts.storeOn(options.destination).readSync();
-  const isMember =
-    stored !== undefined &&
-    isBetween(topologies, stored, options.destination) &&
-    stored.instances.includes(id);
+  if (stored && !isBetween(topologies, stored, options.destination)) throw otherSync(options);
+  const isMember = stored?.instances.includes(id) === true;
   if (!isMember || stateOf(stored, id) !== 'IDLE') return false;
-  requireSameOptions(options, stored);
+  requireSameOptions(options, stored, 'OtherStartOptions');
   live.adopt(stored);
   await parts.persisting(live.receiving('start', {}));
   return true;
+}
+
+function otherSync({ destination }: StartOptions): SyncError {
+  return new SyncError(
+    'OtherSyncUnfinished',
+    `${destination} holds the state of another sync, in clustersync_internal: it is between other deployments`,
+  );
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Document } from 'mongodb';
 import type { ClusterClient } from '../mongo/cluster-client.ts';
 import { syncDatabase, type Namespace } from '../mongo/namespace.ts';
@@ -73,6 +74,26 @@ export async function readScope(
     const reason = `the namespace filter of the sync recorded on the destination cannot be read: it is of another version of clustersync`;
     throw new SyncError('CheckFailed', reason, { cause: error });
   }
+}
+
+/**
+ * Makes sure that a verification is still about what the sync selects: that may be another one by now.
+ * @throws SyncError CheckFailed where it is.
+ */
+export async function requireSameScope(
+  stored: ScopeRecord,
+  options: ScopeOptions,
+  destination: ClusterClient,
+  signal: AbortSignal,
+): Promise<void> {
+  // Its state may be dropped after the commit: what was verified stays what it was.
+  if ((await readSyncOptions(destination, signal)) === undefined) return;
+  const now = await readScope(options, destination, signal);
+  if (isDeepStrictEqual(now, stored)) return;
+  throw new SyncError(
+    'CheckFailed',
+    'another sync is recorded on the destination now, which selects other namespaces or leaves out other indexes than the one that was verified: start another verification, with --clean or a higher --attempt (a SyncVerification: another spec.rerun)',
+  );
 }
 
 /**

@@ -164,7 +164,7 @@ export class Verifier {
     const { verification } = this.#context.identity;
     return new SyncError(
       'CheckFailed',
-      `the metadata store holds, as the verification ${verification}, one of other clusters or namespaces; start with --clean to forget it, or with another --verification`,
+      `the metadata store holds, as the verification ${verification}, one of other clusters or namespaces; start with --clean to forget it, with a higher --attempt (a SyncVerification: another spec.rerun), or with another --verification`,
     );
   }
 

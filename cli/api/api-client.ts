@@ -41,20 +41,27 @@ export class ApiClient {
     return await this.#call(path, { method: 'GET' }, readDeadlineMs, signal);
   }
 
-  async post(path: string, body: object, signal: AbortSignal): Promise<JsonObject> {
-    const request = { method: 'POST', body: JSON.stringify(body) } as const;
+  /** @param headers - beside those that every request has. */
+  async post(
+    path: string,
+    body: object,
+    signal: AbortSignal,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<JsonObject> {
+    const request = { method: 'POST', body: JSON.stringify(body), headers } as const;
     return await this.#call(path, request, commandDeadlineMs, signal);
   }
 
   async #call(
     path: string,
-    { method, body }: Pick<HttpRequest, 'method' | 'body'>,
+    { method, body, headers: own }: Pick<HttpRequest, 'method' | 'body'> & Partial<HttpRequest>,
     deadlineMs: number,
     signal: AbortSignal,
   ): Promise<JsonObject> {
     const { url, apiToken, trust } = this.#address();
     if (url === undefined) throw new SyncError('ToolUnreachable', 'it is being started');
     const headers = {
+      ...own,
       'Content-Type': 'application/json',
       ...(apiToken === undefined ? {} : { Authorization: `Bearer ${apiToken}` }),
     };

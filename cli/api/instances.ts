@@ -26,8 +26,9 @@ export interface Reading {
 export class Instances {
   readonly #apis: readonly SyncerApi[];
 
-  constructor(addresses: readonly (() => ApiAddress)[]) {
-    this.#apis = addresses.map((address) => new SyncerApi(new ApiClient(address)));
+  /** @param digest - of the start options of the sync that commands are for; undefined for whichever there is. */
+  constructor(addresses: readonly (() => ApiAddress)[], digest?: string) {
+    this.#apis = addresses.map((address) => new SyncerApi(new ApiClient(address), digest));
   }
 
   /** How far the sync is. @throws SyncError for what does not pass by itself: the sync has stopped. */

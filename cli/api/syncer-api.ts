@@ -1,4 +1,5 @@
 import { SyncError } from '../../service/errors.ts';
+import { optionsDigestHeader } from '../../service/options-digest.ts';
 import type { ApiClient } from './api-client.ts';
 import { arrayOf, numberOf, objectOf, textOf, textsOf, type JsonObject } from './json-fields.ts';
 
@@ -61,9 +62,12 @@ export const copyInfo = 'collection copy';
 /** The API of one syncer. */
 export class SyncerApi {
   readonly #client: ApiClient;
+  readonly #headers: Readonly<Record<string, string>>;
 
-  constructor(client: ApiClient) {
+  /** @param digest - of the start options of the sync that commands are for; undefined for whichever there is. */
+  constructor(client: ApiClient, digest?: string) {
     this.#client = client;
+    this.#headers = digest === undefined ? {} : { [optionsDigestHeader]: digest };
   }
 
   async progress(signal: AbortSignal): Promise<InstanceProgress> {
@@ -92,11 +96,11 @@ export class SyncerApi {
   }
 
   async start(body: object, signal: AbortSignal): Promise<void> {
-    await this.#client.post('start', body, signal);
+    await this.#client.post('start', body, signal, this.#headers);
   }
 
   async command(command: SyncerCommand, signal: AbortSignal): Promise<void> {
-    await this.#client.post(command, {}, signal);
+    await this.#client.post(command, {}, signal, this.#headers);
   }
 }
 

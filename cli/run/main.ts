@@ -1,6 +1,7 @@
 import type { Topology } from '../../mongo/topology.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
+import { optionsDigest } from '../../service/options-digest.ts';
 import type { SyncProgress } from '../api/combine.ts';
 import { Screen } from '../terminal/screen.ts';
 import { writeOut } from '../terminal/write-out.ts';
@@ -49,6 +50,7 @@ export async function runMigration(
     const topologies = await reachBoth(options, signal);
     await using programs = await Programs.open({
       uris: options,
+      digest: optionsDigest(body),
       logFile: options.logFile,
       onTrouble: (text) => {
         screen.step(text, 'warning');

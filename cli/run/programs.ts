@@ -13,6 +13,8 @@ import type { Sides } from './reach.ts';
 /** What the programs of a migration are started with. */
 export interface ProgramSettings {
   readonly uris: Sides<string>;
+  /** Of the start options: commands are for the sync that was started with these. */
+  readonly digest: string;
   readonly logFile: string | undefined;
   readonly onTrouble: (text: string) => void;
 }
@@ -53,7 +55,8 @@ export class Programs implements AsyncDisposable {
 
   /** Starts one syncer for a replica set, and one for each shard of a sharded cluster. */
   async startSyncers({ kind, shards }: Topology, signal: AbortSignal): Promise<Instances> {
-    const { source, destination } = this.#settings.uris;
+    const { digest, uris } = this.#settings;
+    const { source, destination } = uris;
     const ids = kind === 'sharded' ? shards : [undefined];
     const syncers = await Promise.all(
       ids.map(async (id, index) => {
@@ -66,7 +69,8 @@ export class Programs implements AsyncDisposable {
         return await this.#start(name, 'syncer', options, signal);
       }),
     );
-    return new Instances(syncers.map((syncer) => () => syncer.address));
+    const addresses = syncers.map((syncer) => () => syncer.address);
+    return new Instances(addresses, digest);
   }
 
   /** Starts the verifier. @param attempt - a higher one than before begins anew. */

@@ -3,6 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ChildProcess } from 'node:child_process';
+import { optionsDigestHeader } from '../../service/options-digest.ts';
 import { sleep } from '../../service/sleep.ts';
 import { requireDocumented } from './api-document.ts';
 import { createGuardedFolder, type GuardedFolder } from './guarded-folder.ts';
@@ -21,6 +22,7 @@ const maxPollMs = 100;
 export interface SyncerProgress {
   readonly state: string;
   readonly startedAt: string | null;
+  readonly optionsDigest: string | null;
   readonly canCommit: boolean;
   readonly canWrite: boolean | null;
   readonly info: string | null;
@@ -73,8 +75,8 @@ export interface SyncerProcess extends AsyncDisposable {
   readonly exitCode: number | null;
   /** `http://127.0.0.1:<port>`; another one after each restart. */
   readonly url: string;
-  /** POST of a JSON body to /api/v1/<command>. */
-  post(command: string, body: unknown): Promise<Answer>;
+  /** POST of a JSON body to /api/v1/<command>. @param to - `digest`: of the start options of the sync that it is for. */
+  post(command: string, body: unknown, to?: { readonly digest: string }): Promise<Answer>;
   /** GET /api/v1/progress, whatever it answers. */
   getProgress(): Promise<Answer>;
   /** The progress. Rejects when the answer is an error. */
@@ -134,8 +136,9 @@ class LocalSyncer implements SyncerProcess {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  async post(command: string, body: unknown): Promise<Answer> {
-    return await this.#fetch('POST', `/api/v1/${command}`, body);
+  async post(command: string, body: unknown, to?: { readonly digest: string }): Promise<Answer> {
+    const headers = to ? { [optionsDigestHeader]: to.digest } : {};
+    return await this.#fetch('POST', `/api/v1/${command}`, body, headers);
   }
 
   async getProgress(): Promise<Answer> {
@@ -240,9 +243,14 @@ class LocalSyncer implements SyncerProcess {
     if (status !== 200) throw await this.#error(`${command} answers ${JSON.stringify(answer)}`);
   }
 
-  async #fetch(method: 'GET' | 'POST', path: string, requestBody?: unknown): Promise<Answer> {
+  async #fetch(
+    method: 'GET' | 'POST',
+    path: string,
+    requestBody?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> {
     const sent = {
-      headers: { 'Content-Type': 'application/json' },
+      headers: { 'Content-Type': 'application/json', ...headers },
       body: JSON.stringify(requestBody),
     };
     let response: Response;

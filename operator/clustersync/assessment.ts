@@ -2,6 +2,7 @@ import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import { isConditionTrue } from '../kube/conditions.ts';
 import { isCurrent } from '../operand/observation.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
+import { troubleOfOtherSync, wantedDigest } from './identity.ts';
 import { troubleOfInstances, type InstanceView } from './instance-trouble.ts';
 import type { SourceFinding } from './source.ts';
 import { isAtLeast, slowest, stageOf, type Stage } from './stage.ts';
@@ -22,7 +23,10 @@ export type Progresses = readonly (SyncerProgress | undefined)[];
 
 /** What is made of the input before anything is said of it. */
 export interface Assessment {
+  /** Of this sync: none of an instance that works on another one. */
   readonly progresses: Progresses;
+  /** Whatever sync it is of. */
+  readonly reported: Progresses;
   readonly stages: readonly Stage[];
   readonly stage: Stage;
   readonly trouble: Trouble | undefined;
@@ -37,8 +41,14 @@ export interface Assessment {
 /** How the sync does. */
 export function assess(input: StatusInput): Assessment {
   const { clusterSync, nowMs, finding, instances } = input;
-  const progresses = instances.map((view) => shownProgress(view, clusterSync.status));
-  const stages = progresses.map((progress) => stageOf(progress, clusterSync.spec.direction));
+  const { direction } = clusterSync.spec;
+  const wanted = { direction, digest: wantedDigest(clusterSync) };
+  const reported = instances.map((view) => shownProgress(view, clusterSync.status));
+  const stages = reported.map((progress) => stageOf(progress, wanted));
+  const progresses = reported.map((progress, index) =>
+    stages[index] === 'different' ? undefined : progress,
+  );
+  const different = instances.filter((_, index) => stages[index] === 'different');
   // What is committed stays so, whatever becomes of the pods.
   const stage = isCommittedIn(clusterSync) ? 'committed' : slowest(stages);
   const trouble =
@@ -46,6 +56,9 @@ export function assess(input: StatusInput): Assessment {
       ? undefined
       : gravest([
           input.blocker,
+          different.length > 0
+            ? troubleOfOtherSync(different.map(({ instance }) => instance.id))
+            : undefined,
           finding.trouble,
           troubleOfInstances(instances, stages, nowMs),
           stages.includes('idle') && !mayBegin(clusterSync) ? cannotBegin : undefined,
@@ -60,7 +73,10 @@ export function assess(input: StatusInput): Assessment {
     progresses.every((progress) => progress?.canCommit);
   const lagTimeSeconds = lagOf(progresses, stage, isFresh);
   const paused = pausedOf(progresses);
-  return { progresses, stages, stage, trouble, isFresh, canCommit, lagTimeSeconds, paused };
+  return {
+    ...{ progresses, reported, stages, stage, trouble },
+    ...{ isFresh, canCommit, lagTimeSeconds, paused },
+  };
 }
 
 /** Where a ClusterSync was made with this direction, or the syncer has lost its state. */

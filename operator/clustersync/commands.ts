@@ -1,7 +1,9 @@
+import { optionsDigestHeader } from '../../service/options-digest.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { Command } from '../operand/monitor.ts';
 import { isCurrent, maySend, type Observation } from '../operand/observation.ts';
 import { isCommittedIn, mayBegin } from './assessment.ts';
+import { isOfOtherSync, wantedDigest } from './identity.ts';
 import type { InstanceView } from './instance-trouble.ts';
 import { startBody } from './resources.ts';
 import type { SourceFinding } from './source.ts';
@@ -30,6 +32,12 @@ export function commandsOf(
 ): InstanceCommand[] {
   const { state, direction, commit } = clusterSync.spec;
   if (isCommittedIn(clusterSync)) return [];
+  const digest = wantedDigest(clusterSync);
+  // Also by what was answered long ago: no instance has another sync than the others.
+  if (views.some(({ observation }) => isOfOtherSync(lastProgressOf(observation), digest)))
+    return [];
+  const wanted = { direction, digest };
+  const headers = { [optionsDigestHeader]: digest };
   const progresses = views.map(({ observation }) => observation && progressOf(observation, nowMs));
   const calls = (name: SyncerCommand, body: object = {}) =>
     views.flatMap(({ instance, observation }, index): InstanceCommand[] => {
@@ -37,10 +45,10 @@ export function commandsOf(
       if (!observation || progress?.state !== callingState[name]) return [];
       if (name === 'reverse' && !isTheOtherWay(progress, direction)) return [];
       if (!maySend(observation, name, nowMs)) return [];
-      return [{ id: instance.id, command: { name, body } }];
+      return [{ id: instance.id, command: { name, body, headers } }];
     });
   const isCommitting = progresses.some((progress) =>
-    isAtLeast(stageOf(progress, direction), 'committing'),
+    isAtLeast(stageOf(progress, wanted), 'committing'),
   );
   // A commit that some instances have taken is not taken back: the others would never get there.
   if (state === 'Paused' && !isCommitting) return calls('pause');
@@ -74,6 +82,9 @@ function progressOf(
   observation: Observation<SyncerProgress, SyncerCommand>,
   nowMs: number,
 ): SyncerProgress | undefined {
-  const { answer } = observation;
-  return answer?.kind === 'progress' && isCurrent(observation, nowMs) ? answer.progress : undefined;
+  return isCurrent(observation, nowMs) ? lastProgressOf(observation) : undefined;
+}
+
+function lastProgressOf(observation: InstanceView['observation']): SyncerProgress | undefined {
+  return observation?.answer?.kind === 'progress' ? observation.answer.progress : undefined;
 }

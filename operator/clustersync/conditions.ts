@@ -63,6 +63,10 @@ const suspended: ConditionDraft = {
 
 const progressReasons: Record<Stage, { readonly reason: string; readonly message: string }> = {
   unknown: { reason: 'Starting', message: 'the syncer has not answered yet' },
+  different: {
+    reason: 'DifferentSync',
+    message: 'the destination holds a sync that was started with other options',
+  },
   idle: { reason: 'Starting', message: 'the sync has not been started yet' },
   reversing: { reason: 'Reversing', message: 'the sync is being turned round' },
   copy: { reason: 'InitialCopy', message: 'the initial copy goes on' },

@@ -1,9 +1,12 @@
 import type { Direction } from '../api/clustersync.ts';
+import { isOfOtherSync } from './identity.ts';
 import type { SyncerProgress } from './syncer-client.ts';
 
 /** How far an instance has come, from its progress alone. */
 export type Stage =
   | 'unknown'
+  /** It works on another sync than the one that is asked for: how far that is says nothing of this one. */
+  | 'different'
   | 'idle'
   /** It goes in the other direction, or is committed in that. */
   | 'reversing'
@@ -14,6 +17,7 @@ export type Stage =
 
 const order: readonly Stage[] = [
   'unknown',
+  'different',
   'idle',
   'reversing',
   'copy',
@@ -22,8 +26,19 @@ const order: readonly Stage[] = [
   'committed',
 ];
 
-/** The stage that a progress tells of. @param direction - the one that is asked for. */
-export function stageOf(progress: SyncerProgress | undefined, direction: Direction): Stage {
+/** What is asked for. */
+export interface Wanted {
+  readonly direction: Direction;
+  /** Of the options of the sync. */
+  readonly digest: string;
+}
+
+/** The stage that a progress tells of, on the way to what is asked for. */
+export function stageOf(
+  progress: SyncerProgress | undefined,
+  { direction, digest }: Wanted,
+): Stage {
+  if (isOfOtherSync(progress, digest)) return 'different';
   if (isTheOtherWay(progress, direction)) return 'reversing';
   switch (progress?.state ?? '') {
     case 'IDLE':

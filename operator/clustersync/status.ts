@@ -44,7 +44,8 @@ export function statusOf(
   commit: CommitReport = {},
 ): ClusterSyncStatus {
   const { clusterSync, nowMs, finding, instances } = input;
-  const { progresses, stages, stage, isFresh, canCommit, lagTimeSeconds, paused } = assessment;
+  const { progresses, reported, stages, stage, isFresh, canCommit } = assessment;
+  const { lagTimeSeconds, paused } = assessment;
   const former = clusterSync.status;
   const observedGeneration = clusterSync.metadata.generation;
   const wasCommitted = isCommittedIn(clusterSync);
@@ -88,7 +89,7 @@ export function statusOf(
     ...(startedAt !== undefined && { startedAt }),
     ...(committedAt !== undefined && { committedAt }),
     instances: instances.map((view, index) => {
-      const shown = fitting(progresses[index]?.raw, maxProgressBytes / instances.length);
+      const shown = fitting(reported[index]?.raw, maxProgressBytes / instances.length);
       return instanceStatus(view, shown, { nowMs, isResting });
     }),
   };
@@ -124,6 +125,7 @@ function phaseOf(
   if (trouble?.level === 'stalled') return 'Stalled';
   switch (stage) {
     case 'unknown':
+    case 'different':
     case 'idle':
       if (stage === 'idle' && behind.length === 0 && clusterSync.spec.state === 'Paused')
         return 'Paused';

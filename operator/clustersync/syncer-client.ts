@@ -14,6 +14,8 @@ export interface SyncerProgress {
   readonly coordinatorID: string | undefined;
   /** Undefined as long as there is no sync. */
   readonly direction: Direction | undefined;
+  /** Identifies the options that the sync was started with; undefined as long as there is none. */
+  readonly optionsDigest: string | undefined;
   /** As it was received. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
@@ -71,6 +73,7 @@ export function readProgress(value: unknown): SyncerProgress | undefined {
     estimatedCopiedBytes: countIn(copy, 'estimatedCopiedBytes'),
     coordinatorID: stringIn(value, 'coordinatorID'),
     direction: directionIn(propertyIn(value, 'directionMapping')),
+    optionsDigest: stringIn(value, 'optionsDigest'),
     raw: value as Readonly<Record<string, unknown>>,
   };
 }

@@ -22,6 +22,8 @@ export interface ApiRequest {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly body?: object;
+  /** Beside those that every request has. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly deadlineMs: number;
   /** Called when the connection is there: nothing is sent if it throws. */
   readonly assertMaySend?: () => void;
@@ -64,7 +66,7 @@ export function apiTargetAt(
 /** Calls an operand. Rejects only with the signal's reason; whatever else goes wrong is an answer. */
 export async function callApi(
   { baseUrl, token, trust }: ApiTarget,
-  { method, path, body, deadlineMs, assertMaySend }: ApiRequest,
+  { method, path, body, headers, deadlineMs, assertMaySend }: ApiRequest,
   signal: AbortSignal,
 ): Promise<ApiAnswer> {
   using deadline = new Deadline(signal, deadlineMs);
@@ -74,7 +76,11 @@ export async function callApi(
       {
         method,
         url: `${baseUrl}${path}`,
-        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+        headers: {
+          ...headers,
+          Authorization: `Bearer ${token}`,
+          'Content-Type': 'application/json',
+        },
         body: body && JSON.stringify(body),
         trust,
         maxAnswerBytes,

@@ -20,6 +20,8 @@ export interface MonitorTarget extends ApiTarget {
 export interface Command<C extends string> {
   readonly name: C;
   readonly body: object;
+  /** Beside those that every request has. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** What came of a command. */

@@ -36,13 +36,14 @@ export function operandApi<P, C extends string>(options: OperandApiOptions<P>): 
       );
       return answer.kind === 'answer' ? progressAnswer(answer.body, readProgress) : answer;
     },
-    sendCommand: async (target, { name, body }, { assertMaySend, signal }) => {
+    sendCommand: async (target, { name, body, headers }, { assertMaySend, signal }) => {
       const answer = await callApi(
         target,
         {
           method: 'POST',
           path: `/api/v1/${name}`,
           body,
+          ...(headers && { headers }),
           deadlineMs: commandDeadlineMs,
           assertMaySend,
         },

@@ -1,4 +1,6 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { genericErrorBody, progressErrorBody, type Route } from '../../service/http-server.ts';
+import { optionsDigestHeader } from '../../service/options-digest.ts';
 import type { Syncer } from '../syncer.ts';
 
 /** Collections that /api/v1/collections shows: it is for people. */
@@ -13,8 +15,8 @@ export function syncerRoutes(syncer: Pick<Syncer, 'commands' | 'monitor' | 'prog
       method: 'POST',
       path: `/api/v1/${command}`,
       errorBody: genericErrorBody,
-      handle: async (body) => {
-        await syncer.commands[command](body);
+      handle: async (body, _query, headers) => {
+        await syncer.commands[command](body, digestIn(headers));
         return { success: true };
       },
     })),
@@ -40,4 +42,10 @@ export function syncerRoutes(syncer: Pick<Syncer, 'commands' | 'monitor' | 'prog
       handle: () => syncer.progress(),
     },
   ];
+}
+
+/** Which sync a command is for; undefined where it does not say. A header that is sent twice is that of no sync. */
+function digestIn(headers: IncomingHttpHeaders): string | undefined {
+  const digest = headers[optionsDigestHeader.toLowerCase()];
+  return Array.isArray(digest) ? digest.join() : digest;
 }

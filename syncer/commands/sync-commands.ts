@@ -1,9 +1,11 @@
 import { naming } from '../../mongo/named-error.ts';
-import type { SyncError } from '../../service/errors.ts';
+import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import { Mutex } from '../../service/mutex.ts';
-import { parseStartBody } from '../api/start-body.ts';
+import { optionsDigest } from '../../service/options-digest.ts';
+import { parseStartBody, type StartOptions } from '../api/start-body.ts';
 import { blockedClusters } from '../commit/write-blocking.ts';
+import { digestOf, requireSameOptions } from '../coordination/instances.ts';
 import type { LiveSync } from '../live-sync.ts';
 import type { SyncMonitor } from '../monitor.ts';
 import { canCommit } from '../progress.ts';
@@ -32,6 +34,8 @@ export interface CommandGround {
  * The commands of a sync tool. They come one after the other. Each is carried out in the store before it is answered, so
  * that after a crash, or for a client that has gone away meanwhile, the state is either the one before the command or the
  * one after it.
+ *
+ * A command may say which sync it is for, by the digest of that one's start options: another sync takes none (DifferentSync).
  */
 export class SyncCommands {
   readonly #ground: CommandGround;
@@ -44,10 +48,13 @@ export class SyncCommands {
   }
 
   /** POST /start. @throws SyncError for whatever forbids it; nothing has been written then. */
-  async start(body: unknown): Promise<void> {
+  async start(body: unknown, digest?: string): Promise<void> {
     await this.#oneByOne.run(async () => {
+      this.#requireSameStart(body);
+      this.#requireSameSync(digest);
       this.#require('start');
       const options = parseStartBody(body);
+      requireDigest(digest, options);
       await naming(async () => {
         await startSync(this.#ground.startParts(), options);
       });
@@ -58,7 +65,7 @@ export class SyncCommands {
 
   /**
    * POST /preflight: whether a start of this body would be taken, or is the one that the sync was started with. Writes nothing.
-   * @throws SyncError as start does; OtherStartOptions where the sync was started with others.
+   * @throws SyncError as start does; DifferentSync where the sync was started with others.
    */
   async preflight(body: unknown): Promise<void> {
     const options = parseStartBody(body);
@@ -70,8 +77,8 @@ export class SyncCommands {
   }
 
   /** POST /pause. Resolves when the work has stopped and the sync is PAUSED. @throws SyncError InvalidStateTransition. */
-  async pause(body: unknown): Promise<void> {
-    await this.#carryOut('pause', body, async () => {
+  async pause(body: unknown, digest?: string): Promise<void> {
+    await this.#carryOut('pause', { body, digest }, async () => {
       await this.#ground.work()?.pause();
       await this.#untilWorkEnded();
       try {
@@ -87,8 +94,8 @@ export class SyncCommands {
   }
 
   /** POST /resume. Resolves when the sync is RUNNING. @throws SyncError InvalidStateTransition. */
-  async resume(body: unknown): Promise<void> {
-    await this.#carryOut('resume', body, async () => {
+  async resume(body: unknown, digest?: string): Promise<void> {
+    await this.#carryOut('resume', { body, digest }, async () => {
       await this.#transition(async () => {
         await this.#live.setPaused(false);
       });
@@ -98,8 +105,8 @@ export class SyncCommands {
   }
 
   /** POST /commit. Resolves when the sync is COMMITTING. @throws SyncError CannotCommitYet, InvalidStateTransition. */
-  async commit(body: unknown): Promise<void> {
-    const work = await this.#carryOut('commit', body, async () => {
+  async commit(body: unknown, digest?: string): Promise<void> {
+    const work = await this.#carryOut('commit', { body, digest }, async () => {
       await this.#transition(this.#live.receiving('commit', { state: 'COMMITTING' }));
       const { lagSeconds } = this.#ground.monitor;
       this.#ground.logger.info(
@@ -113,8 +120,8 @@ export class SyncCommands {
   }
 
   /** POST /reverse. Resolves when the sync is RUNNING in the other direction. @throws SyncError for whatever forbids it. */
-  async reverse(body: unknown): Promise<void> {
-    await this.#carryOut('reverse', body, async () => {
+  async reverse(body: unknown, digest?: string): Promise<void> {
+    await this.#carryOut('reverse', { body, digest }, async () => {
       // An instance may see the commit end before its own work has.
       await this.#untilWorkEnded();
       const { storeOn, ...parts } = this.#ground.startParts();
@@ -133,16 +140,41 @@ export class SyncCommands {
   /** Acts when the command's turn has come, if it is taken then. */
   async #carryOut<T>(
     command: Exclude<Command, 'start'>,
-    body: unknown,
+    { body, digest }: { readonly body: unknown; readonly digest: string | undefined },
     act: () => Promise<T>,
   ): Promise<T> {
     requireNoParameters(command, body);
     return await this.#oneByOne.run(async () => {
       await this.#refresh();
+      this.#requireSameSync(digest);
       this.#require(command);
       await this.#requireOwnership();
       return await act();
     });
+  }
+
+  /** @throws SyncError DifferentSync where the sync that there is was started by another body. */
+  #requireSameStart(body: unknown): void {
+    const { record } = this.#live;
+    if (!record) return;
+    let options: StartOptions;
+    try {
+      options = parseStartBody(body);
+    } catch {
+      // What no sync could be started with is refused for the state.
+      return;
+    }
+    requireSameOptions(options, record);
+  }
+
+  /** @throws SyncError DifferentSync where there is another sync than the one that a command is for. */
+  #requireSameSync(digest: string | undefined): void {
+    const { record } = this.#live;
+    if (digest === undefined || !record || digest === digestOf(record)) return;
+    throw new SyncError(
+      'DifferentSync',
+      'the command is for a sync with other start options than those of the one that there is',
+    );
   }
 
   /** @throws SyncError when a command is not taken now. */
@@ -189,4 +221,13 @@ export class SyncCommands {
       await this.#live.refresh();
     });
   }
+}
+
+/** Otherwise every other command of the same client would be refused. @throws SyncError InvalidBody. */
+function requireDigest(digest: string | undefined, options: StartOptions): void {
+  if (digest === undefined || digest === optionsDigest(options)) return;
+  throw new SyncError(
+    'InvalidBody',
+    'the header Clustersync-Options-Digest is not the digest of this body: leave it out, or use a client of the same version',
+  );
 }

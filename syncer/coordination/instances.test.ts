@@ -4,6 +4,7 @@ import type { Topologies } from '../clusters.ts';
 import type { InstanceRecord, SyncRecord } from '../state/records.ts';
 import {
   commandWaitsFor,
+  digestOf,
   requireMember,
   requireSameOptions,
   stateOf,
@@ -112,11 +113,27 @@ describe('the instances of a sync', () => {
   it('have to be started with the same options', () => {
     const stored = { ...options, includeNamespaces: null } as unknown as SyncRecord['options'];
     requireSameOptions(options, { ...begun, options: stored });
+    const others = { ...options, buildIndexes: 'never' } as const;
     assert.throws(
       () => {
-        requireSameOptions({ ...options, buildIndexes: 'never' }, begun);
+        requireSameOptions(others, begun);
+      },
+      { name: 'DifferentSync', message: /buildIndexes was "beforeDataCopy", and is "never" here/ },
+    );
+    assert.throws(
+      () => {
+        requireSameOptions(others, begun, 'OtherStartOptions');
       },
       { name: 'OtherStartOptions' },
     );
+  });
+
+  it('are those of the same sync after it was reversed, and reversed again', () => {
+    const there = { ...options, source: 'cluster1', destination: 'cluster0' } as const;
+    const reversed = { ...begun, options: there, reversals: 1 };
+    assert.equal(digestOf(reversed), digestOf(begun));
+    assert.equal(digestOf({ ...begun, reversals: 2 }), digestOf(begun));
+    assert.notEqual(digestOf({ ...reversed, reversals: 0 }), digestOf(begun));
+    requireSameOptions(options, reversed);
   });
 });

@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
 import { SyncError } from '../../service/errors.ts';
+import { differencesOf, optionsDigest } from '../../service/options-digest.ts';
 import type { StartOptions } from '../api/start-body.ts';
 import type { SyncState } from '../commands/transitions.ts';
 import type { InstanceRecord, SyncRecord } from '../state/records.ts';
@@ -32,20 +32,29 @@ export function requireMember({ instances }: SyncRecord, id: string): void {
   );
 }
 
-/** @throws SyncError OtherStartOptions where a sync was started with others. */
-export function requireSameOptions(options: StartOptions, { options: stored }: SyncRecord): void {
-  if (isDeepStrictEqual(asStored(options), asStored(stored))) return;
-  throw new SyncError(
-    'OtherStartOptions',
-    `the sync was started with ${JSON.stringify(asStored(stored))}`,
-  );
+/** A sync, as far as it tells which one it is. */
+type Identified = Pick<SyncRecord, 'options' | 'reversals'>;
+
+/** Which sync it is: the digest of the options that it was started with. A reversal does not change it. */
+export function digestOf(record: Identified): string {
+  return optionsDigest(givenOptions(record));
 }
 
-/** What is undefined is null in the store. */
-function asStored(options: StartOptions): unknown {
-  return JSON.parse(
-    JSON.stringify(options, (_, value: unknown) => (value === null ? undefined : value)),
-  );
+/** @throws SyncError of this name where a sync was started with other options: it says what differs. */
+export function requireSameOptions(
+  options: StartOptions,
+  record: Identified,
+  name: 'DifferentSync' | 'OtherStartOptions' = 'DifferentSync',
+): void {
+  const differences = differencesOf(options, givenOptions(record));
+  if (differences.length === 0) return;
+  throw new SyncError(name, `the sync was started with other options: ${differences.join('; ')}`);
+}
+
+/** The options as the first start gave them: a reversal exchanges source and destination. */
+function givenOptions({ options, reversals }: Identified): StartOptions {
+  if (reversals % 2 === 0) return options;
+  return { ...options, source: options.destination, destination: options.source };
 }
 
 /** The instances that have not been given the last command. */

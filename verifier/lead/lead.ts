@@ -1,6 +1,6 @@
 import type { Timestamp } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
-import type { RetryContext } from '../../mongo/retrying.ts';
+import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { sleep } from '../../service/sleep.ts';
 import { ChangeFollower } from '../changes/change-follower.ts';
@@ -9,12 +9,13 @@ import type { VerifierMonitor } from '../monitor.ts';
 import { notProven, shownReasons } from '../proof/not-proven.ts';
 import { prove } from '../proof/prove.ts';
 import { readCoverage } from '../proof/read-coverage.ts';
-import { scopeOf, type ScopeOptions } from '../scope.ts';
+import { requireSameScope, scopeOf, type ScopeOptions } from '../scope.ts';
 import type {
   GenerationKind,
   GenerationRecord,
   OfSides,
   Proof,
+  ScopeRecord,
   SideName,
   VerificationRecord,
 } from '../state/records.ts';
@@ -133,10 +134,21 @@ class Lead {
   /** What the verification is about and where it begins: from the record, or on record from now on. */
   async #begin(): Promise<Begun> {
     const { scope, starts } = this.#record;
-    if (scope && starts) return { scope, starts };
+    if (scope && starts) {
+      await this.#requireSameScope(scope);
+      return { scope, starts };
+    }
     const begun = await begin(this.#context);
     await this.#update(begun);
     return begun;
+  }
+
+  /** @throws SyncError CheckFailed where another sync than the one that was verified is on the destination by now. */
+  async #requireSameScope(stored: ScopeRecord): Promise<void> {
+    const { scope, destination, signal } = this.#context;
+    await retrying(this.#context, 'scope', async () => {
+      await requireSameScope(stored, scope, destination, signal);
+    });
   }
 
   async #followToEnd(begun: Begun, inBackground: (work: Promise<unknown>) => void): Promise<void> {
@@ -339,6 +351,7 @@ class Lead {
     const { generation } = this.#record;
     if (generation?.kind !== 'last') throw new Error('a verdict without a last pass');
     const { tasks, coverages, rechecks } = this.#context.stores;
+    await this.#requireSameScope(begun.scope);
     const key = planKey(this.#run, generation);
     const { failed } = await tasks.counts(key);
     if (failed > 0) {

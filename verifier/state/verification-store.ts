@@ -64,6 +64,8 @@ export class VerificationStore {
   readonly #store: MetadataStore;
   readonly #verifications: Collection<Stored<string>>;
   readonly #identity: ProcessIdentity;
+  /** What this process verifies, once that is on record: whatever else is there later is not its own. */
+  #subject: string | undefined;
 
   constructor(store: MetadataStore, identity: ProcessIdentity) {
     this.#store = store;
@@ -73,7 +75,7 @@ export class VerificationStore {
 
   /**
    * @throws SyncError CheckFailed where it was written by another version, SupersededByOtherInstance where it is of
-   * another attempt.
+   * another attempt, or of other clusters or namespaces by now.
    */
   async read(): Promise<VerificationRecord | undefined> {
     const { signal } = this.#store;
@@ -90,11 +92,19 @@ export class VerificationStore {
       );
     }
     const record = found as unknown as VerificationRecord;
-    if (attempt === undefined || attempt === record.attempt) return record;
-    throw new SyncError(
-      'SupersededByOtherInstance',
-      `the metadata store holds the attempt ${record.attempt} at the verification ${verification}, this process is of the attempt ${attempt}`,
-    );
+    if (attempt !== undefined && attempt !== record.attempt) {
+      throw new SyncError(
+        'SupersededByOtherInstance',
+        `the metadata store holds the attempt ${record.attempt} at the verification ${verification}, this process is of the attempt ${attempt}`,
+      );
+    }
+    if (this.#subject !== undefined && ![this.#subject, null].includes(record.subject)) {
+      throw new SyncError(
+        'SupersededByOtherInstance',
+        `the verification ${verification} is one of other clusters or namespaces now: another process has begun it, under the same name`,
+      );
+    }
+    return record;
   }
 
   /**
@@ -131,6 +141,7 @@ export class VerificationStore {
   /**
    * Lets the verification begin, where it has not; lets one that failed go on, or begin anew where changes are lost. Does
    * nothing while it runs and when it is complete.
+   * @throws SyncError as `read`.
    */
   async begin(): Promise<void> {
     const startedAt = new Date();
@@ -147,29 +158,40 @@ export class VerificationStore {
         { $set: { error: null } },
       );
     });
+    await this.read();
   }
 
-  /** @returns false when that was known. */
+  /** @returns false when that was known. @throws SyncError as `read`. */
   async setWritesOff(): Promise<boolean> {
     await this.#create();
-    return await onStore(this.#store, async (attempt) => {
+    const isNew = await onStore(this.#store, async (attempt) => {
       const unset = { ...this.#key(), writesOff: false };
       const { modifiedCount } = await this.#verifications.updateOne(unset, {
         $set: { writesOff: true },
       });
       return modifiedCount > 0 || attempt > 0;
     });
+    await this.read();
+    return isNew;
   }
 
-  /** Records what a verification is about, where that is not on record. @returns what is on record. */
+  /**
+   * Records what a verification is about, where that is not on record, or is something else that has not begun: of that nothing
+   * is left. @returns what is on record.
+   */
   async claimSubject(subject: string): Promise<string> {
     await this.#create();
-    return await onStore(this.#store, async () => {
-      const isFree = { $or: [{ subject: null }, { status: 'idle' }] };
-      await this.#verifications.updateOne({ ...this.#key(), ...isFree }, { $set: { subject } });
+    const recorded = await onStore(this.#store, async () => {
+      const isOther = { status: 'idle', subject: { $nin: [null, subject] } };
+      const fresh = { ...this.#fresh(), subject };
+      await this.#verifications.replaceOne({ ...this.#key(), ...isOther }, fresh);
+      const unclaimed = { ...this.#key(), subject: null };
+      await this.#verifications.updateOne(unclaimed, { $set: { subject } });
       const found = await this.#verifications.findOne(this.#key());
       return String(found?.['subject']);
     });
+    if (recorded === subject) this.#subject = subject;
+    return recorded;
   }
 
   /** Records why a run cannot go on. The first reason stays. */
@@ -264,10 +286,15 @@ export class VerificationStore {
     return { ...freshRecord(), attempt };
   }
 
-  /** Of this attempt alone: what one that is over has to say counts no more. */
-  #key(): { _id: string; attempt?: number } {
+  /** Of this attempt and subject alone: what one that is over has to say counts no more. */
+  #key(): { _id: string; attempt?: number; subject?: string } {
     const { verification: _id, attempt } = this.#identity;
-    return { _id, ...(attempt !== undefined && { attempt }) };
+    const subject = this.#subject;
+    return {
+      _id,
+      ...(attempt !== undefined && { attempt }),
+      ...(subject !== undefined && { subject }),
+    };
   }
 }
 

@@ -183,11 +183,15 @@ describe('clustersync run', () => {
     assert.match(await cli.errors(), /the same command with --commit-when-caught-up goes on/);
     assert.deepEqual((await stored())?.paused, ['syncer']);
 
-    // Other options than it was begun with are refused.
-    await using other = await run(['--include-namespaces', 'shop']);
-    assert.equal((await other.end()).exitCode, 2);
-    assert.match(await other.errors(), /^clustersync: the sync was started with \{/m);
-    assert.deepEqual((await stored())?.paused, ['syncer']);
+    // Other options than it was begun with are refused: it says what differs, and which ways out there are.
+    const difference =
+      /the sync was started with other options: includeNamespaces was not given, and is \[\{"database":"shop"\}\] here\n.*Use the options that the sync was started with\. .*explicitly/;
+    for (const more of [[], ['--commit-when-caught-up'], ['--dry-run']]) {
+      await using other = await run(['--include-namespaces', 'shop', ...more]);
+      assert.equal((await other.end()).exitCode, 2);
+      assert.match(`${await other.output()}${await other.errors()}`, difference);
+      assert.deepEqual((await stored())?.paused, ['syncer']);
+    }
 
     // What is changed on the destination meanwhile is found, and told by the exit code.
     const copied = pair.destination.client.db('shop').collection<Order>('orders');

@@ -1,12 +1,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
+import { optionsDigestHeader } from '../../../service/options-digest.ts';
 
 /** What an operand was asked. */
 export interface ReceivedCommand {
   readonly name: string;
   readonly token: string | undefined;
   readonly body: unknown;
+  /** Which sync it is for. */
+  readonly digest: string | undefined;
 }
 
 /** A tool with the HTTP API of the contract, and nothing behind it: it answers what it is told to. */
@@ -23,7 +26,7 @@ export class StandIn implements AsyncDisposable {
   /** Bodies of the answers to commands that are not simply taken. */
   readonly refusals = new Map<string, object>();
   /** Called when a command is taken. */
-  onCommand: (name: string) => void = () => undefined;
+  onCommand: (name: string, body: object) => void = () => undefined;
   readonly #server: Server;
 
   private constructor(progress: object) {
@@ -70,9 +73,11 @@ export class StandIn implements AsyncDisposable {
       return;
     }
     const token = request.headers.authorization?.replace('Bearer ', '');
-    this.commands.push({ name, token, body: JSON.parse(body) as unknown });
+    const digest = request.headers[optionsDigestHeader.toLowerCase()]?.toString();
+    const parsed = JSON.parse(body) as object;
+    this.commands.push({ name, token, body: parsed, digest });
     const refusal = this.refusals.get(name);
-    if (!refusal) this.onCommand(name);
+    if (!refusal) this.onCommand(name, parsed);
     response.end(JSON.stringify(refusal ?? { success: true }));
   }
 }

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { optionsDigest } from '../../../service/options-digest.ts';
+import type { Answer, SyncerProcess } from '../../ground/syncer-process.ts';
+import { until } from '../../ground/until.ts';
+import { commitAndWait, forward, restartAndCommit, useClusterPair } from './cluster-pair.ts';
+
+const commands = ['start', 'pause', 'resume', 'commit', 'reverse'] as const;
+
+describe('a sync is known by the options that it was started with', () => {
+  const pair = useClusterPair();
+  beforeEach(async () => {
+    await pair.reset();
+    const shop = pair.source.client.db('shop');
+    for (const name of ['apples', 'berries'])
+      await shop.collection(name).insertMany(Array.from({ length: 100 }, (_, n) => ({ n })));
+  });
+
+  const filtered = {
+    ...forward,
+    includeNamespaces: [{ database: 'shop', collectionsRegex: { pattern: '^a' } }],
+  };
+
+  function refused({ status, body }: Answer, description: RegExp): void {
+    assert.equal(body['error'], 'DifferentSync', JSON.stringify(body));
+    assert.equal(status, 409);
+    assert.equal(body['success'], false);
+    assert.match(String(body['errorDescription']), description);
+  }
+
+  async function stateOf(syncer: SyncerProcess): Promise<object> {
+    const { state, canCommit } = await syncer.progress();
+    return { state, canCommit };
+  }
+
+  it('another start says what differs; the same start is refused for the state, as before', async () => {
+    await using syncer = await pair.syncing(filtered);
+    refused(
+      await syncer.post('start', forward),
+      /includeNamespaces was \[.*"pattern":"\^a".*\], and is not given here$/,
+    );
+    refused(
+      await syncer.post('start', { ...filtered, buildIndexes: 'never', reversible: false }),
+      /: buildIndexes was "beforeDataCopy", and is "never" here$/,
+    );
+    refused(await syncer.post('preflight', forward), /includeNamespaces was/);
+    const same = await syncer.post('start', { ...filtered, buildIndexes: 'beforeDataCopy' });
+    assert.equal(same.body['error'], 'InvalidStateTransition');
+    assert.deepEqual((await syncer.post('preflight', filtered)).body, { success: true });
+    assert.equal((await syncer.post('start', {})).body['error'], 'InvalidStateTransition');
+    assert.deepEqual(await stateOf(syncer), { state: 'RUNNING', canCommit: true });
+    await commitAndWait(syncer);
+    refused(await syncer.post('start', forward), /includeNamespaces was/);
+    const copies = pair.destination.client.db('shop');
+    assert.equal(await copies.collection('apples').countDocuments(), 100);
+    assert.equal(await copies.collection('berries').countDocuments(), 0);
+  });
+
+  it('a command for another sync is refused in every state, and changes nothing', async () => {
+    await using syncer = await pair.syncer();
+    const other = optionsDigest(forward);
+    const own = optionsDigest(filtered);
+    const refusesAll = async (): Promise<void> => {
+      const before = await stateOf(syncer);
+      for (const command of commands) {
+        const body = command === 'start' ? filtered : {};
+        refused(await syncer.post(command, body, { digest: other }), /for a sync with other/);
+      }
+      assert.deepEqual(await stateOf(syncer), before);
+    };
+    const wrong = await syncer.post('start', filtered, { digest: other });
+    assert.equal(wrong.body['error'], 'InvalidBody');
+    assert.match(String(wrong.body['errorDescription']), /not the digest of this body/);
+    assert.deepEqual(await stateOf(syncer), { state: 'IDLE', canCommit: false });
+    const take = async (command: string, body: object = {}): Promise<void> => {
+      assert.deepEqual((await syncer.post(command, body, { digest: own })).body, { success: true });
+    };
+    await take('start', filtered);
+    await refusesAll();
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await refusesAll();
+    await take('pause');
+    await refusesAll();
+    await take('resume');
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await take('commit');
+    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    await refusesAll();
+  });
+
+  it('its digest stays the same over a pause, a crash, the commit and a reversal', async () => {
+    const body = { ...filtered, reversible: true, enableUserWriteBlocking: true };
+    const digest = optionsDigest(body);
+    await using syncer = await pair.syncer();
+    assert.equal((await syncer.progress()).optionsDigest, null);
+    const isSame = async (): Promise<void> => {
+      assert.equal((await syncer.progress()).optionsDigest, digest);
+    };
+    await syncer.start(body);
+    await isSame();
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    assert.equal((await syncer.post('pause', {})).status, 200);
+    await isSame();
+    await syncer.kill();
+    await syncer.restart();
+    await isSame();
+    assert.equal((await syncer.post('resume', {})).status, 200);
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    await isSame();
+    assert.equal((await syncer.post('reverse', {}, { digest })).status, 200);
+    const reversed = await syncer.waitFor(({ canCommit }) => canCommit);
+    assert.match(reversed.directionMapping?.Source ?? '', /^cluster1/);
+    await isSame();
+    refused(await syncer.post('start', forward), /enableUserWriteBlocking was true/);
+    assert.equal((await syncer.post('start', body)).body['error'], 'InvalidStateTransition');
+    await restartAndCommit(syncer);
+    await isSame();
+  });
+
+  it('one from another source is not taken up, nor denied, until its state is gone', async () => {
+    const stored = pair.destination.client.db('clustersync_internal').collection('sync');
+    {
+      await using syncer = await pair.syncing(filtered);
+      await syncer.kill();
+    }
+    // As it would be if another deployment had been the source.
+    await stored.updateOne({}, { $set: { 'source.clusterId': 'another' } });
+    await using syncer = await pair.syncer({ until: 'listening' });
+    await until('it says so', async () => {
+      const { body } = await syncer.getProgress();
+      return /^OtherSyncUnfinished: cluster1 holds .* cluster0 leads/.test(String(body['error']));
+    });
+    for (const command of commands) {
+      const { body } = await syncer.post(command, command === 'start' ? filtered : {});
+      assert.equal(body['error'], 'OtherSyncUnfinished', JSON.stringify(body));
+    }
+    assert.equal(await stored.countDocuments(), 1);
+    await pair.destination.client.db('shop').dropDatabase();
+    await pair.destination.client.db('clustersync_internal').dropDatabase();
+    await until('it is ready', async () => (await fetch(`${syncer.url}/readyz`)).ok);
+    assert.deepEqual(await stateOf(syncer), { state: 'IDLE', canCommit: false });
+    await syncer.start(filtered);
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    assert.equal(
+      await pair.destination.client.db('shop').collection('apples').countDocuments(),
+      100,
+    );
+  });
+});

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import type { VerifierOptions } from '../../../verifier/options.ts';
+import { until } from '../../ground/until.ts';
+import { useReplicaSetPair } from './replica-set-pair.ts';
+import { openSession, type VerifierSession } from './verifier-session.ts';
+
+interface Row {
+  readonly _id: number;
+}
+
+describe('a verification is taken up by its own processes alone', () => {
+  const pair = useReplicaSetPair();
+  let uris: Pick<VerifierOptions, 'srcURI' | 'destURI'>;
+  const shop = { verifyAll: false, includeNamespaces: '[{"database": "shop"}]' };
+  const depot = { verifyAll: false, includeNamespaces: '[{"database": "depot"}]' };
+
+  before(async () => {
+    const [srcURI = '', destURI = ''] = pair.sets.map((set) => set.uri('syncer'));
+    uris = { srcURI, destURI };
+    for (const client of pair.clients) {
+      const rows = Array.from({ length: 20 }, (_, _id) => ({ _id }));
+      await client.db('shop').collection<Row>('items').insertMany(rows);
+    }
+    // What a verification of shop alone does not see.
+    await pair.clients[0]?.db('depot').collection<Row>('items').insertOne({ _id: 1 });
+  });
+
+  async function open(
+    verification: string,
+    options: Partial<VerifierOptions>,
+  ): Promise<VerifierSession> {
+    return await openSession({ ...uris, verification, clean: false, ...options });
+  }
+
+  /** Waits until progress is an error, of which it is one field or all. */
+  async function errorOf(session: VerifierSession): Promise<string> {
+    let error: unknown = null;
+    await until('progress carries an error', async () => {
+      const { body } = await session.get('/api/v1/progress');
+      const { progress } = body as { readonly progress?: { readonly error: unknown } };
+      error = progress ? progress.error : body['error'];
+      return error !== null;
+    });
+    return String(error);
+  }
+
+  it('one of other namespaces or clusters is refused, and the verdict is not its own', async () => {
+    const verification = 'complete';
+    {
+      await using first = await open(verification, shop);
+      await first.post('check');
+      await first.post('writesOff');
+      const { verdict, documentsCompared } = await first.untilComplete();
+      assert.deepEqual({ verdict, documentsCompared }, { verdict: 'equal', documentsCompared: 20 });
+    }
+    const others: Partial<VerifierOptions>[] = [
+      depot,
+      { verifyAll: true },
+      { verifyAll: false },
+      { ...shop, excludeNamespaces: '[{"database": "shop", "collections": ["items"]}]' },
+      { ...shop, srcURI: uris.destURI, destURI: uris.srcURI, metaURI: uris.destURI },
+    ];
+    for (const other of others) {
+      await using session = await open(verification, other);
+      assert.match(
+        await errorOf(session),
+        /^CheckFailed: .*one of other clusters or namespaces.*--clean.*--attempt/,
+      );
+      assert.equal((await session.post('check')).body['error'], 'CheckFailed');
+    }
+    await using same = await open(verification, shop);
+    assert.equal((await same.progress()).verdict, 'equal');
+  });
+
+  it('one that has not begun yields to another scope: its processes say so, and hand on nothing', async () => {
+    const verification = 'idle';
+    await using first = await open(verification, shop);
+    assert.deepEqual((await first.post('writesOff')).body, { success: true });
+    await using second = await open(verification, depot);
+    const { body } = await first.post('check');
+    assert.equal(body['error'], 'SupersededByOtherInstance', JSON.stringify(body));
+    assert.match(String(body['errorDescription']), /other clusters or namespaces/);
+    assert.match(await errorOf(first), /^SupersededByOtherInstance: /);
+    assert.equal((await second.progress()).phase, 'idle');
+    // That writes were off was said of the other one.
+    assert.deepEqual((await second.post('writesOff')).body, { success: true });
+    assert.deepEqual((await second.post('check')).body, { success: true });
+    const { verdict, mismatches } = await second.untilComplete();
+    assert.equal(verdict, 'different');
+    assert.deepEqual(
+      mismatches.map(({ namespace }) => namespace),
+      ['depot.items'],
+    );
+  });
+
+  it('what another sync selects is not what was verified: no verdict, also after a restart', async () => {
+    const sync = pair.clients[1]?.db('clustersync_internal').collection<{ _id: string }>('sync');
+    assert.ok(sync);
+    const record = async (options: object): Promise<void> => {
+      await sync.replaceOne({ _id: 'sync' }, { options }, { upsert: true });
+    };
+    const verification = 'followed';
+    await record({ includeNamespaces: [{ database: 'shop' }], buildIndexes: 'beforeDataCopy' });
+    {
+      await using session = await open(verification, { verifyAll: false });
+      await session.post('check');
+      await until(
+        'all is compared',
+        async () => (await session.progress()).documentsCompared === 20,
+      );
+      await record({ buildIndexes: 'beforeDataCopy' });
+      await session.post('writesOff');
+      assert.match(
+        await errorOf(session),
+        /^CheckFailed: .*another sync.*selects other namespaces/,
+      );
+      assert.equal((await session.progress()).verdict, null);
+    }
+    await using later = await open(verification, { verifyAll: false });
+    await later.post('check');
+    assert.match(await errorOf(later), /^CheckFailed: .*another sync.*selects other namespaces/);
+    assert.equal((await later.progress()).verdict, null);
+    // With the state of the former sync it comes to its end.
+    await record({ includeNamespaces: [{ database: 'shop' }], buildIndexes: 'beforeDataCopy' });
+    await later.post('check');
+    assert.equal((await later.untilComplete()).verdict, 'equal');
+  });
+});

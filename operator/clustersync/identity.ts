@@ -1,0 +1,28 @@
+import { optionsDigest } from '../../service/options-digest.ts';
+import type { ClusterSync } from '../api/clustersync.ts';
+import type { Trouble } from '../operand/trouble.ts';
+import { listed, startBody } from './resources.ts';
+import type { SyncerProgress } from './syncer-client.ts';
+
+/** Which sync a ClusterSync asks for: the digest of the start that is sent for it. */
+export function wantedDigest(clusterSync: Pick<ClusterSync, 'spec'>): string {
+  return optionsDigest(startBody(clusterSync));
+}
+
+/**
+ * Whether an instance works on a sync that was started with other options, for another ClusterSync or by hand. Of a tool that does
+ * not tell its options nothing is known.
+ */
+export function isOfOtherSync(progress: SyncerProgress | undefined, digest: string): boolean {
+  if (progress?.optionsDigest === undefined || progress.state === 'IDLE') return false;
+  return progress.optionsDigest !== digest;
+}
+
+/** @param ids - of the instances that work on another sync. */
+export function troubleOfOtherSync(ids: readonly string[]): Trouble {
+  return {
+    reason: 'DifferentSync',
+    message: `the destination holds a sync that was started with other options than this spec has (it is that of the syncer ${listed(ids)}): nothing is sent to it. To continue that sync, create the ClusterSync again with the options that it was started with; to give it up and begin with these options, ask for that with spec.startOver`,
+    level: 'stalled',
+  };
+}

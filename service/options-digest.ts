@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+
+/** The header by which a command says which sync it is for: the digest of that one's start options. */
+export const optionsDigestHeader = 'Clustersync-Options-Digest';
+
+/** What an option of POST /start is when it is not given. Held against the schema of the body by a test. */
+export const startDefaults: Readonly<Record<string, unknown>> = {
+  buildIndexes: 'beforeDataCopy',
+  enableUserWriteBlocking: false,
+  reversible: false,
+  sharding: { createSupportingIndexes: false },
+};
+
+/**
+ * Identifies the options of a start: hexadecimal SHA-256 over canonical JSON of the body. It does not depend on the order of an object's
+ * fields, nor on whether a default is written out. Defaults are left out rather than filled in, so that an option that a later version
+ * adds does not change the digest of a sync that was started without it.
+ * @param body - of POST /start, checked or not.
+ */
+export function optionsDigest(body: object): string {
+  return createHash('sha256').update(canonical(body, startDefaults)).digest('hex');
+}
+
+/** Longest value of a field that a text quotes. */
+const maxQuotedLength = 200;
+
+/**
+ * What differs between two starts, field by field; empty where their digests are the same.
+ * @param given - the body that somebody sends.
+ * @param stored - that of the sync that there is.
+ */
+export function differencesOf(given: object, stored: object): string[] {
+  return differences(normal(given, startDefaults), normal(stored, startDefaults), {
+    path: '',
+    defaults: startDefaults,
+  });
+}
+
+function differences(
+  given: unknown,
+  stored: unknown,
+  { path, defaults }: { readonly path: string; readonly defaults: unknown },
+): string[] {
+  if (isObject(given) && isObject(stored)) {
+    const names = [...new Set([...Object.keys(stored), ...Object.keys(given)])].sort();
+    return names.flatMap((name) =>
+      differences(given[name], stored[name], {
+        path: path === '' ? name : `${path}.${name}`,
+        defaults: fieldOf(defaults, name),
+      }),
+    );
+  }
+  if (JSON.stringify(given) === JSON.stringify(stored)) return [];
+  return [`${path} was ${quoted(stored, defaults)}, and is ${quoted(given, defaults)} here`];
+}
+
+function quoted(value: unknown, byDefault: unknown): string {
+  const shown = value ?? (isObject(byDefault) ? undefined : byDefault);
+  if (shown === undefined) return 'not given';
+  const text = JSON.stringify(shown);
+  return text.length > maxQuotedLength ? `${text.slice(0, maxQuotedLength)}…` : text;
+}
+
+function canonical(value: unknown, defaults: unknown): string {
+  return JSON.stringify(normal(value, defaults));
+}
+
+/** Fields in alphabetical order, without those that are absent (null in the store) or as by default. */
+function normal(value: unknown, defaults: unknown): unknown {
+  if (Array.isArray(value)) return value.map((each) => normal(each, undefined));
+  if (!isObject(value)) return value;
+  const fields = Object.entries(value)
+    .filter(
+      ([name, each]) => each !== null && each !== undefined && each !== fieldOf(defaults, name),
+    )
+    .map(([name, each]) => [name, normal(each, fieldOf(defaults, name))] as const)
+    .sort(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(fields);
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
