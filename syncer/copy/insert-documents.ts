@@ -10,7 +10,7 @@ import {
 } from '../../mongo/raw-bson.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
-import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { codeOf, isRefusedByIndex, serverCode } from '../../mongo/server-errors.ts';
 import { findZeroTimestamps, hasZeroTimestamp } from '../../mongo/literal-documents.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { dropRefusingIndexes } from '../catalog/loosen-indexes.ts';
@@ -99,7 +99,6 @@ async function insertAll(
   try {
     return await insertOnce(context, namespace, insert, writeConcern);
   } catch (error) {
-    if (codeOf(error) === undefined || isTransient(error)) throw error;
     if (codeOf(error) === serverCode.shardKeyNotFound) {
       throw new SyncError(
         'InvalidShardKeyValue',
@@ -107,6 +106,7 @@ async function insertAll(
         { cause: error },
       );
     }
+    if (!isRefusedByIndex(error)) throw error;
     await dropRefusingIndexes(context, namespace);
     return await insertOnce(context, namespace, insert, writeConcern);
   }
@@ -156,7 +156,7 @@ async function insertInOrder(
       continue;
     }
     const error = new MongoServerError(refused);
-    if (isLoosened || isTransient(error)) throw error;
+    if (isLoosened || !isRefusedByIndex(error)) throw error;
     await dropRefusingIndexes(context, namespace);
     isLoosened = true;
     rest = insertOf(rest.list().slice(index));
