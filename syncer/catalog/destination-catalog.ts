@@ -18,7 +18,13 @@ import type { SyncContext } from '../sync-context.ts';
 /** What changes of the destination's catalog need. */
 export type Destination = Pick<
   SyncContext,
-  'destination' | 'destinationShards' | 'signal' | 'logger' | 'options' | 'requireLease'
+  | 'destination'
+  | 'destinationShards'
+  | 'signal'
+  | 'logger'
+  | 'options'
+  | 'requireLease'
+  | 'leftIndexes'
 >;
 
 /** What changing the catalog of the destination needs. */
@@ -166,6 +172,7 @@ async function createReplicatedIndex(
     await runCreateIndexes(context, namespace, [spec]);
   } catch (error) {
     if (!isIndexRefused(error)) throw error;
+    await context.leftIndexes.leave(namespace, spec.name, error);
     // Each shard builds it by itself: what others have made of it would refuse documents, and is not listed everywhere.
     if (context.destinationShards.length > 0) await dropUnlessNeeded(context, namespace, spec.name);
     context.logger.debug(
@@ -182,9 +189,11 @@ export async function runCreateIndexes(
   indexes: readonly IndexSpec[],
   {
     collectionUUID,
+    comment,
     writeConcern = majority,
   }: {
     readonly collectionUUID?: UUID | undefined;
+    readonly comment?: string;
     readonly writeConcern?: WriteConcernSettings;
   } = {},
 ): Promise<void> {
@@ -192,6 +201,7 @@ export async function runCreateIndexes(
     createIndexes: coll,
     indexes: indexes.map(withExplicitCollation),
     ...(collectionUUID ? { collectionUUID } : {}),
+    ...(comment === undefined ? {} : { comment }),
   };
   await runChange(context, db, command, writeConcern);
 }

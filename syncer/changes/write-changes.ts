@@ -116,7 +116,7 @@ export async function putOrUpdate(
     );
     const taken = rest.slice(index, index + together);
     const isOfIndex = isTrue(collection.options['capped']) && isRefusedByIndex(error);
-    if (isOfIndex && (await putInPlace(context, collection, write))) {
+    if (isOfIndex && (await putInPlace(context, collection, write, error))) {
       rest = rest.slice(index + 1);
       continue;
     }
@@ -136,8 +136,9 @@ async function putInPlace(
   context: SyncContext,
   collection: TrackedCollection,
   write: DocumentWrite,
+  error: unknown,
 ): Promise<boolean> {
-  await dropRefusingIndexes(context, collection.namespace);
+  await dropRefusingIndexes(context, collection.namespace, error);
   const statement = updateStatement(write, { isMulti: false, shardKey: null });
   const answer = await runWrite(context, collection.namespace, {
     update: collection.namespace.coll,

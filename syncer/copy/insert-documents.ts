@@ -13,9 +13,8 @@ import { RawValue } from '../../mongo/raw-value.ts';
 import { codeOf, isRefusedByIndex, serverCode } from '../../mongo/server-errors.ts';
 import { findZeroTimestamps, hasZeroTimestamp } from '../../mongo/literal-documents.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
-import { dropRefusingIndexes } from '../catalog/loosen-indexes.ts';
+import { dropRefusingIndexes, type Loosening } from '../catalog/loosen-indexes.ts';
 import { findMissing } from '../changes/find-missing.ts';
-import type { SyncContext } from '../sync-context.ts';
 import { runDocumentWrite, throwWriteErrors, type WriteContext } from './run-document-write.ts';
 
 /** Documents to insert, as the driver sends them. */
@@ -34,7 +33,7 @@ export interface InsertSettings {
   readonly isInOrder: boolean;
 }
 
-type InsertContext = WriteContext & Pick<SyncContext, 'logger' | 'options'>;
+type InsertContext = WriteContext & Loosening;
 
 /**
  * Inserts documents as bytes, past validation, acknowledged by a majority. A document whose `_id` is there already is
@@ -107,7 +106,7 @@ async function insertAll(
       );
     }
     if (!isRefusedByIndex(error)) throw error;
-    await dropRefusingIndexes(context, namespace);
+    await dropRefusingIndexes(context, namespace, error);
     return await insertOnce(context, namespace, insert, writeConcern);
   }
 }
@@ -157,7 +156,7 @@ async function insertInOrder(
     }
     const error = new MongoServerError(refused);
     if (isLoosened || !isRefusedByIndex(error)) throw error;
-    await dropRefusingIndexes(context, namespace);
+    await dropRefusingIndexes(context, namespace, error);
     isLoosened = true;
     rest = insertOf(rest.list().slice(index));
   }

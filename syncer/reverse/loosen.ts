@@ -46,6 +46,7 @@ async function dropInstead(
   error: unknown,
 ): Promise<void> {
   if (!isRefused(error)) throw error;
+  await context.leftIndexes.leave(collection.namespace, name, error);
   await dropIndexOf(context, collection, name);
   context.logger.debug(
     { namespace: namespaceText(collection.namespace), index: name, reason: messageOf(error) },
