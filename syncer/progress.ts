@@ -1,3 +1,4 @@
+import { leftIndexWarnings } from './catalog/left-indexes.ts';
 import { neededOplog, oplogWarning } from './outlook/oplog-outlook.ts';
 import type { SyncMonitor } from './monitor.ts';
 import { catchUpOf, lagOf } from './outlook/lag.ts';
@@ -34,6 +35,7 @@ export interface ProgressSource {
     | 'oplogState'
     | 'appliedTime'
     | 'indexBuilding'
+    | 'leftIndexes'
     | 'troubles'
   >;
 }
@@ -95,6 +97,7 @@ export function syncProgress(record: SyncView, source: ProgressSource): object {
       indexBuilding: monitor.indexBuilding,
       warnings: [
         ...stateWarnings(record, monitor),
+        ...leftIndexWarnings(monitor.leftIndexes),
         ...monitor.troubles.warnings(),
         ...record.warnings,
       ],
