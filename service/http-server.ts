@@ -20,9 +20,13 @@ export interface Route {
   readonly path: string;
   /**
    * Answers with the JSON body of a 200. `body` is the parsed JSON object of a POST, undefined for a GET; `query` what follows
-   * the question mark.
+   * the question mark; `caller` is aborted when the connection is closed before there is an answer.
    */
-  readonly handle: (body: unknown, query: URLSearchParams) => Promise<object> | object;
+  readonly handle: (
+    body: unknown,
+    query: URLSearchParams,
+    caller: AbortSignal,
+  ) => Promise<object> | object;
   /** The JSON body of an answer that carries an error. */
   readonly errorBody: (error: SyncError) => object;
 }
@@ -159,7 +163,7 @@ function serveRoutes({ routes, apiToken, logger }: HttpServerOptions): Koa.Middl
       requireToken(ctx.get('Authorization'), apiToken);
       refuseOtherOrigins(ctx);
       const body = route.method === 'POST' ? await readJson(ctx) : undefined;
-      ctx.body = await route.handle(body, ctx.URL.searchParams);
+      ctx.body = await route.handle(body, ctx.URL.searchParams, callerOf(ctx));
     } catch (thrown) {
       const error = toSyncError(thrown);
       if (error.name === 'InternalError')
@@ -169,6 +173,14 @@ function serveRoutes({ routes, apiToken, logger }: HttpServerOptions): Koa.Middl
       ctx.body = errorBody(error);
     }
   };
+}
+
+function callerOf({ res }: Koa.Context): AbortSignal {
+  const gone = new AbortController();
+  res.once('close', () => {
+    if (!res.writableFinished) gone.abort(new Error('the client has closed its connection'));
+  });
+  return gone.signal;
 }
 
 /**

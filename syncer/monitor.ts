@@ -3,6 +3,7 @@ import { Registry } from 'prom-client';
 import { secondsBetween } from '../mongo/cluster-time.ts';
 import { Troubles } from '../mongo/troubles.ts';
 import { errorNameOf } from '../mongo/server-errors.ts';
+import { CommitProofs } from './commit/commit-proofs.ts';
 import { CopyTally } from './copy/copy-tally.ts';
 import { WorkCounters } from './metrics.ts';
 import { CatchUpEstimator } from './outlook/catch-up.ts';
@@ -39,6 +40,7 @@ export class SyncMonitor {
   readonly registry = new Registry();
   readonly troubles: Troubles;
   readonly copyTally = new CopyTally();
+  readonly commitProofs: CommitProofs;
   /** Change events up to here have been applied. */
   appliedTime: Timestamp | null = null;
   /** Change events up to here have been read. */
@@ -68,6 +70,7 @@ export class SyncMonitor {
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
     this.troubles = new Troubles(now);
+    this.commitProofs = new CommitProofs(now);
     this.#catchUp = new CatchUpEstimator(now);
   }
 
@@ -173,6 +176,7 @@ export class SyncMonitor {
     this.eventsApplied = stored.eventsApplied;
     this.restarts = stored.restarts;
     this.indexBuilding = null;
+    this.commitProofs.clear();
     // Of another cluster, after a reversal.
     this.receivedTime = null;
     this.forgetBuffered();

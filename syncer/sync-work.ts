@@ -126,6 +126,8 @@ export class SyncWork {
     monitor.beginWork({ ...instance, restarts: instance.claims - 1 });
     const begun = retrying(context, 'state', async () => {
       await awaitWritesBefore(context);
+      // A command that the process before this one had sent may have come only now.
+      if (!live.isShared) await live.refresh();
     }).then(() => {
       this.#context = context;
     });

@@ -22,6 +22,7 @@ export interface SyncerProgress {
   readonly state: string;
   readonly startedAt: string | null;
   readonly canCommit: boolean;
+  readonly commitUnderWay: boolean | null;
   readonly canWrite: boolean | null;
   readonly info: string | null;
   readonly lagTimeSeconds: number | null;

@@ -1,12 +1,14 @@
 import { naming } from '../../mongo/named-error.ts';
-import type { SyncError } from '../../service/errors.ts';
+import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
+import { isTransient } from '../../mongo/server-errors.ts';
 import { Mutex } from '../../service/mutex.ts';
+import { sleep } from '../../service/sleep.ts';
 import { parseStartBody } from '../api/start-body.ts';
+import type { CommitWord } from '../commit/commit-word.ts';
 import { blockedClusters } from '../commit/write-blocking.ts';
 import type { LiveSync } from '../live-sync.ts';
 import type { SyncMonitor } from '../monitor.ts';
-import { canCommit } from '../progress.ts';
 import { checkReverse } from '../reverse/check-reverse.ts';
 import { checkStart, startSync, type StartParts } from '../start-sync.ts';
 import type { SyncWork } from '../sync-work.ts';
@@ -24,9 +26,15 @@ export interface CommandGround {
   /** Resolves when no work is under way, and what it failed with is known. */
   readonly workEnded: () => Promise<void>;
   readonly beginWork: () => void;
+  /** What is known of a commit of the sync that there is. */
+  readonly commitWord: () => CommitWord;
   /** Why the sync has stopped, if so. */
   readonly failure: () => SyncError | undefined;
 }
+
+/** A commit waits for so long for proofs that it would be taken, where they are older than progress takes them for. */
+const proofDeadlineMs = 5_000;
+const proofPollMs = 25;
 
 /**
  * The commands of a sync tool. They come one after the other. Each is carried out in the store before it is answered, so
@@ -37,10 +45,16 @@ export class SyncCommands {
   readonly #ground: CommandGround;
   readonly #live: LiveSync;
   readonly #oneByOne = new Mutex();
+  #commitsInHand = 0;
 
   constructor(ground: CommandGround) {
     this.#ground = ground;
     this.#live = ground.live;
+  }
+
+  /** True while a commit request has come that is not answered. */
+  get isCommitInHand(): boolean {
+    return this.#commitsInHand > 0;
   }
 
   /** POST /start. @throws SyncError for whatever forbids it; nothing has been written then. */
@@ -97,17 +111,40 @@ export class SyncCommands {
     });
   }
 
-  /** POST /commit. Resolves when the sync is COMMITTING. @throws SyncError CannotCommitYet, InvalidStateTransition. */
-  async commit(body: unknown): Promise<void> {
-    const work = await this.#carryOut('commit', body, async () => {
-      await this.#transition(this.#live.receiving('commit', { state: 'COMMITTING' }));
+  /**
+   * POST /commit. Resolves when the sync is COMMITTING.
+   * @param caller - aborted when nobody waits for the answer any more: the commit is not begun then.
+   * @throws SyncError CannotCommitYet, InvalidStateTransition.
+   */
+  async commit(body: unknown, caller: AbortSignal): Promise<void> {
+    this.#commitsInHand++;
+    try {
+      await this.#commit(body, caller);
+    } finally {
+      this.#commitsInHand--;
+    }
+  }
+
+  async #commit(body: unknown, caller: AbortSignal): Promise<void> {
+    const act = async (): Promise<SyncWork | undefined> => {
+      this.#require('commit');
+      if (caller.aborted)
+        throw new SyncError(
+          'CannotCommitYet',
+          'the client has closed its connection: nothing was begun',
+        );
+      await this.#transition(
+        this.#live.receiving('commit', { state: 'COMMITTING' }),
+        isOutcomeUnknown,
+      );
       const { lagSeconds } = this.#ground.monitor;
       this.#ground.logger.info(
         { lagSeconds, blocked: blockedClusters(this.#live.current) },
         'committing',
       );
       return this.#ground.work();
-    });
+    };
+    const work = await this.#carryOut('commit', body, act, caller);
     // Other commands need not wait for a source that is slow: they are refused by now.
     await work?.fixCommitTime();
   }
@@ -135,10 +172,12 @@ export class SyncCommands {
     command: Exclude<Command, 'start'>,
     body: unknown,
     act: () => Promise<T>,
+    caller?: AbortSignal,
   ): Promise<T> {
     requireNoParameters(command, body);
     return await this.#oneByOne.run(async () => {
       await this.#refresh();
+      if (caller) await this.#untilProven(caller);
       this.#require(command);
       await this.#requireOwnership();
       return await act();
@@ -147,13 +186,15 @@ export class SyncCommands {
 
   /** @throws SyncError when a command is not taken now. */
   #require(command: Command): void {
-    const { work, failure } = this.#ground;
+    const { commitWord, failure } = this.#ground;
     // Nothing is taken before the stored state has been read.
     this.#ground.startParts();
     const { record } = this.#live;
+    const word = record && commitWord();
     stateAfter(command, {
       state: record?.state ?? 'IDLE',
-      canCommit: record !== undefined && canCommit(record) && (work()?.isUnderWay ?? false),
+      canCommit: word?.canCommit ?? false,
+      commitWarnings: word?.warnings ?? [],
       isReversible: record?.options.reversible ?? false,
       failure: failure(),
     });
@@ -167,6 +208,15 @@ export class SyncCommands {
     if (failed) throw failed;
   }
 
+  /** Waits for newer proofs where those are too old that a commit would be taken. */
+  async #untilProven(caller: AbortSignal): Promise<void> {
+    const deadline = AbortSignal.any([caller, AbortSignal.timeout(proofDeadlineMs)]);
+    const { record } = this.#live;
+    if (record?.state !== 'RUNNING' || record.phase !== 'changes') return;
+    while (!deadline.aborted && !this.#ground.commitWord().canCommit && !this.#ground.failure())
+      await sleep(proofPollMs, deadline).catch(() => undefined);
+  }
+
   /** Finds out, before anything is changed, whether the store can be reached and is still this process's. */
   async #requireOwnership(): Promise<void> {
     await naming(async () => {
@@ -175,10 +225,13 @@ export class SyncCommands {
     });
   }
 
-  async #transition(change: () => Promise<void>): Promise<void> {
+  async #transition(
+    change: () => Promise<void>,
+    isPassing?: (error: unknown) => boolean,
+  ): Promise<void> {
     const { persisting } = this.#ground.startParts();
     await naming(async () => {
-      await persisting(change);
+      await persisting(change, isPassing);
     });
   }
 
@@ -189,4 +242,9 @@ export class SyncCommands {
       await this.#live.refresh();
     });
   }
+}
+
+/** A commit that was sent cannot be taken back: whatever the destination answers, it is asked again what has become of it. */
+function isOutcomeUnknown(error: unknown): boolean {
+  return !(error instanceof SyncError) || isTransient(error);
 }

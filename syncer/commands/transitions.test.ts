@@ -21,7 +21,12 @@ const table: Readonly<Record<SyncState, readonly string[]>> = {
   COMMITTED: ['-', '-', '-', '-', 'RUNNING'],
 };
 
-const everythingHolds = { canCommit: true, isReversible: true, failure: undefined };
+const everythingHolds = {
+  canCommit: true,
+  commitWarnings: [],
+  isReversible: true,
+  failure: undefined,
+};
 
 const nameOf = (command: Command, situation: Situation): string => {
   try {

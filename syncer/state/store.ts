@@ -113,6 +113,15 @@ export class SyncStore {
     return found === null ? undefined : (withoutId(found) as unknown as SyncRecord);
   }
 
+  /** The sync as the primary has it: a majority may not have that yet. */
+  async readSyncOfPrimary(): Promise<SyncRecord | undefined> {
+    const found = await this.#sync.findOne(
+      { _id: 'sync' },
+      { readConcern: { level: 'local' }, signal: this.#signal },
+    );
+    return found === null ? undefined : (withoutId(found) as unknown as SyncRecord);
+  }
+
   /**
    * Records a new sync. May be repeated by the same object where the answer was lost.
    * @throws SyncError OtherSyncUnfinished when there is one already.
