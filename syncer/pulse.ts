@@ -6,6 +6,7 @@ import { sleep } from '../service/sleep.ts';
 import { ReshardingWatch } from './changes/resharding-watch.ts';
 import type { LiveSync } from './live-sync.ts';
 import { GrowingInterval, summaryOf } from './outlook/story.ts';
+import { fixCommitTime } from './run-sync.ts';
 import type { SyncContext } from './sync-context.ts';
 
 const beatMs = 1_000;
@@ -34,7 +35,7 @@ export async function keepPulse(context: SyncContext, live: LiveSync): Promise<v
     watchSource(own, live),
     giveSignsOfLife(own),
     proveMajority(own),
-    watchRecord(own),
+    watchRecord(own, live),
   ];
   try {
     await Promise.race(parts);
@@ -74,8 +75,11 @@ async function proveMajority(context: SyncContext): Promise<void> {
   }
 }
 
-/** Looks at the record as the destination's primary has it: a commit that waits for a majority is in no other reading. */
-async function watchRecord(context: SyncContext): Promise<void> {
+/**
+ * Looks at the record as the destination's primary has it: a commit that waits for a majority is in no other reading. Takes up
+ * one that a former process has sent, and that came late.
+ */
+async function watchRecord(context: SyncContext, live: LiveSync): Promise<void> {
   const { store, monitor, signal } = context;
   while (!signal.aborted) {
     await beat(context, async () => {
@@ -83,7 +87,12 @@ async function watchRecord(context: SyncContext): Promise<void> {
         'record',
         async () => await store.readSyncOfPrimary(),
       );
-      if (record) monitor.commitProofs.setCommandsOnPrimary(record.commandCount);
+      if (!record) return;
+      monitor.commitProofs.setCommandsOnPrimary(record.commandCount);
+      const isOthers = record.commandCount > live.stored.commandCount && live.commitSentMs === null;
+      if (!isOthers || live.isShared) return;
+      await live.refresh();
+      if (live.stored.state === 'COMMITTING') await fixCommitTime(context, live);
     });
     await sleep(beatMs, signal).catch(() => undefined);
   }

@@ -127,12 +127,7 @@ export class SyncCommands {
 
   async #commit(body: unknown, caller: AbortSignal): Promise<void> {
     const act = async (): Promise<SyncWork | undefined> => {
-      this.#require('commit');
-      if (caller.aborted)
-        throw new SyncError(
-          'CannotCommitYet',
-          'the client has closed its connection: nothing was begun',
-        );
+      this.#require('commit', caller);
       await this.#transition(
         this.#live.receiving('commit', { state: 'COMMITTING' }),
         isOutcomeUnknown,
@@ -178,14 +173,14 @@ export class SyncCommands {
     return await this.#oneByOne.run(async () => {
       await this.#refresh();
       if (caller) await this.#untilProven(caller);
-      this.#require(command);
+      this.#require(command, caller);
       await this.#requireOwnership();
       return await act();
     });
   }
 
   /** @throws SyncError when a command is not taken now. */
-  #require(command: Command): void {
+  #require(command: Command, caller?: AbortSignal): void {
     const { commitWord, failure } = this.#ground;
     // Nothing is taken before the stored state has been read.
     this.#ground.startParts();
@@ -195,6 +190,7 @@ export class SyncCommands {
       state: record?.state ?? 'IDLE',
       canCommit: word?.canCommit ?? false,
       commitWarnings: word?.warnings ?? [],
+      isCallerGone: caller?.aborted ?? false,
       isReversible: record?.options.reversible ?? false,
       failure: failure(),
     });

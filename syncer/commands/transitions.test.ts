@@ -24,6 +24,7 @@ const table: Readonly<Record<SyncState, readonly string[]>> = {
 const everythingHolds = {
   canCommit: true,
   commitWarnings: [],
+  isCallerGone: false,
   isReversible: true,
   failure: undefined,
 };
@@ -60,6 +61,7 @@ describe('transitions', () => {
   it('commit needs the initial copy, reverse a reversible sync', () => {
     const running = { ...everythingHolds, state: 'RUNNING' } as const;
     assert.equal(nameOf('commit', { ...running, canCommit: false }), 'CannotCommitYet');
+    assert.equal(nameOf('commit', { ...running, isCallerGone: true }), 'CannotCommitYet');
     const committed = { ...everythingHolds, state: 'COMMITTED' } as const;
     assert.equal(nameOf('reverse', { ...committed, isReversible: false }), 'NotReversible');
   });

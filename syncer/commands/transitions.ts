@@ -14,6 +14,8 @@ export interface Situation {
   readonly canCommit: boolean;
   /** Why not, where more is known of it than that changes are not applied yet. */
   readonly commitWarnings: readonly string[];
+  /** Nobody waits for the answer any more. */
+  readonly isCallerGone: boolean;
   /** The sync was started with `reversible`. */
   readonly isReversible: boolean;
   /** Why the sync stopped for good; undefined while it goes on. */
@@ -60,6 +62,11 @@ export function stateAfter(command: Command, situation: Situation): SyncState {
       situation.commitWarnings.length > 0
         ? situation.commitWarnings.join('; ')
         : 'the initial copy, or the preparation of a reversal, is not complete',
+    );
+  if (command === 'commit' && situation.isCallerGone)
+    throw new SyncError(
+      'CannotCommitYet',
+      'the client has closed its connection: nothing was begun',
     );
   if (command === 'reverse' && !situation.isReversible)
     throw new SyncError('NotReversible', 'the sync was started without reversible: true');

@@ -13,6 +13,7 @@ import type { RawDocument } from '../../mongo/raw-bson.ts';
 import { decodeSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
 import { inGroupsOf } from '../../service/groups.ts';
+import { commandWrite } from '../commands/command-write.ts';
 import { Claim } from './claim.ts';
 import {
   boundOf,
@@ -170,17 +171,13 @@ export class SyncStore {
    * @returns false where another instance has been given another command meanwhile.
    */
   async receiveCommand(
-    { instances, commandCount }: Pick<SyncRecord, 'instances' | 'commandCount'>,
+    record: Pick<SyncRecord, 'instances' | 'commandCount'>,
     first: Partial<SyncRecord> | undefined,
   ): Promise<boolean> {
-    const number = first ? commandCount + 1 : commandCount;
-    const received = { [`received.${instances.indexOf(this.#instanceId)}`]: number };
-    const isReceived = { _id: 'sync', commandCount: number, ...received };
+    const { received, expected, change } = commandWrite(record, this.#instanceId, first);
+    const isReceived = { _id: 'sync', ...received };
     if ((await this.#sync.findOne(isReceived, { signal: this.#signal })) !== null) return true;
-    const result = await this.#sync.updateOne(
-      { _id: 'sync', commandCount },
-      { $set: { ...first, ...received, commandCount: number } },
-    );
+    const result = await this.#sync.updateOne({ _id: 'sync', ...expected }, { $set: change });
     return result.matchedCount > 0;
   }
 
