@@ -10,6 +10,7 @@ import {
   reportOptionTable as toolReportOptionTable,
   statusOptionTable,
 } from '../cli/tool/options.ts';
+import { serverCodes, type CodeClass } from '../mongo/server-codes.ts';
 import { LatestStatuses } from '../operator/operand/latest-statuses.ts';
 import { operatorOptionTable } from '../operator/options.ts';
 import { errorTable, type ErrorRow } from '../service/error-table.ts';
@@ -60,6 +61,7 @@ export async function generatedPages(): Promise<Map<string, string>> {
     ['docs/reference/errors.md', await format(errorPage(), style)],
     ['docs/reference/metrics.md', await format(metricsPage(), style)],
     ['docs/reference/options.md', await format(optionPage(), style)],
+    ['docs/reference/server-errors.md', await format(serverErrorPage(), style)],
     [chartReadme, await format(await chartPage(), style)],
     [httpApiPath, await format(await httpApiPage(), style)],
     ...(await drawnPictures()),
@@ -129,6 +131,43 @@ function errorPage(): string {
     'Retry: the same request can succeed later without anything being changed by a person.',
     '',
     table(['Name', 'HTTP status', 'Retry', 'Condition reason', 'What to do'], rows),
+  ].join('\n');
+}
+
+const codeClasses: Readonly<Record<CodeClass, string>> = {
+  transient: 'tried again',
+  unclear: 'tried again for 5 minutes',
+  ours: 'handled, or fatal',
+  theirs: 'stops: act',
+};
+
+function serverErrorPage(): string {
+  const rows = serverCodes().map(({ code, name, group }) => [
+    String(code),
+    `\`${name}\``,
+    codeClasses[group.class],
+    group.meaning,
+  ]);
+  return [
+    note,
+    '',
+    '# Error codes of servers',
+    '',
+    'Each error code that a MongoDB server (6.0 and newer) has a name for, and what syncer and verifier do with it. `Location` codes',
+    'have no name of their own: here are those that mean something to a sync.',
+    '',
+    '- **tried again**: for as long as it takes. After some seconds `warnings` in progress say so. What was begun is repeated from a',
+    '  state that leads to the same result, so that an operation which somebody ends (`killOp`) loses nothing.',
+    '- **tried again for 5 minutes**: the server does not say whether it passes. `warnings` say when the work ends with it. So does',
+    '  every code that is not in this table.',
+    '- **handled, or fatal**: what was sent is refused. Where that is expected, it says here what follows; elsewhere the work ends with',
+    '  `InternalError`.',
+    '- **stops: act**: a person must act. The work ends with `MissingPrivileges`, `ServerRefused` or the name given here; state and',
+    '  data are kept, and a restarted program goes on.',
+    '',
+    'A `start`, and other requests, are answered with the error at once.',
+    '',
+    table(['Code', 'Name', 'What is done', 'Meaning'], rows),
   ].join('\n');
 }
 

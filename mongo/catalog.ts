@@ -193,6 +193,24 @@ export async function listIndexes(
   }
 }
 
+/** The names of the indexes of a collection that are being built; through a router, on one of the shards. */
+export async function listIndexBuilds(
+  cluster: ClusterClient,
+  namespace: Namespace,
+  signal: AbortSignal,
+): Promise<string[]> {
+  try {
+    const command = { listIndexes: namespace.coll, includeBuildUUIDs: true };
+    return await list(cluster, namespace.db, command, signal, (entry) => {
+      const spec = elementsOf(entry).find(({ name }) => name === 'spec');
+      return spec === undefined ? [] : [decodeIndexSpec(valueBytes(spec), namespace).name];
+    });
+  } catch (error) {
+    if (isNoCollection(error)) return [];
+    throw error;
+  }
+}
+
 /** True for the server's word that no collection stands at a name, or a view does. */
 export function isNoCollection(error: unknown): boolean {
   const code = codeOf(error);

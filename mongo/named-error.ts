@@ -1,11 +1,12 @@
 import { MongoServerError } from 'mongodb';
 import type { ErrorName } from '../service/error-table.ts';
 import { messageOf, SyncError, toSyncError } from '../service/errors.ts';
-import { codeOf, connectionError, serverCode } from './server-errors.ts';
+import { codeOf, connectionError, neededAction, serverCode } from './server-errors.ts';
 
 /**
  * Any error under a name that says what to do.
- * @param ofServer - the name of what a server refuses and no other name is known for; InternalError when absent.
+ * @param ofServer - the name of what a server refuses and no other name is known for; when absent, ServerRefused where a person
+ *   has to act, otherwise InternalError.
  */
 export function namedError(error: unknown, ofServer?: ErrorName): SyncError {
   const ofConnection = connectionError(error);
@@ -13,9 +14,11 @@ export function namedError(error: unknown, ofServer?: ErrorName): SyncError {
   if (codeOf(error) === serverCode.unauthorized) {
     return new SyncError('MissingPrivileges', messageOf(error), { cause: error });
   }
-  return ofServer !== undefined && error instanceof MongoServerError
-    ? new SyncError(ofServer, messageOf(error), { cause: error })
-    : toSyncError(error);
+  const action = neededAction(error);
+  const name = ofServer ?? (action === undefined ? undefined : 'ServerRefused');
+  if (name === undefined || !(error instanceof MongoServerError)) return toSyncError(error);
+  const description = action === undefined ? messageOf(error) : `${messageOf(error)}. ${action}`;
+  return new SyncError(name, description, { cause: error });
 }
 
 /** What `run` gives; what it throws, under a name. */

@@ -1,6 +1,9 @@
 import type { Db, Document } from 'mongodb';
 import { askPrimary, type Ask } from './ask-server.ts';
 
+/** The comment of index builds that nothing waits for: they go on beside all other work. */
+export const backgroundBuild = 'clustersync: an index that was left';
+
 /**
  * What a cluster's primary, or router, works on for a user, as `$currentOp` tells. No role is needed.
  * @param admin - of the user.
@@ -18,7 +21,7 @@ export async function ownOperations(
 /**
  * The writes that the shards of a cluster work on, whoever has asked for them: under whose name they came to the router,
  * not every shard knows. Those of the catalog go on without a client: a coordinator on a shard ends what it has begun.
- * Needs the action `inprog`.
+ * Needs the action `inprog`. Builds of indexes that nothing waits for do not count.
  * @param besides - a database whose writes do not count.
  */
 export async function writesOnShards(
@@ -34,6 +37,7 @@ export async function writesOnShards(
         desc: { $regex: '^conn|Coordinator$' },
         op: { $nin: ['query', 'getmore', 'none'] },
         ns: { $not: { $regex: `^(admin|config|local|${besides})\\.` } },
+        'command.comment': { $ne: backgroundBuild },
       },
     },
     { $project: { opid: 1, shard: 1, desc: 1, ns: 1 } },

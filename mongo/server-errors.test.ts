@@ -56,7 +56,11 @@ describe('isTransient', () => {
     ['a cluster that cannot be reached', new SyncError('ClusterUnreachable', 'x'), true],
     ['a snapshot that is not there', serverError(246), true],
     ['a lock that a no-op did not get', serverError(107), true],
+    ['an operation that somebody has ended', serverError(11601), true],
+    ['a cursor that is gone', serverError(43), true],
     ['a duplicate key', serverError(11000), false],
+    ['a missing right', serverError(13), false],
+    ['a code that nobody knows', serverError(77_777), false],
     [
       'a login refused by a member that has just been started',
       new SyncError('AuthenticationFailed', 'x'),

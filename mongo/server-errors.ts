@@ -10,8 +10,9 @@ import {
   MongoServerSelectionError,
 } from 'mongodb';
 import { messageOf, SyncError } from '../service/errors.ts';
+import { serverCodeOf, type CodeClass, type CodeGroup } from './server-codes.ts';
 
-/** Codes of the server that are used by name. Source: src/mongo/base/error_codes.yml of the server. */
+/** Codes of the server that are used by name: the table of codes has them all. */
 export const serverCode = {
   graphContainsCycle: 5,
   unauthorized: 13,
@@ -20,14 +21,12 @@ export const serverCode = {
   indexNotFound: 27,
   cursorNotFound: 43,
   namespaceExists: 48,
-  maxTimeMsExpired: 50,
   commandNotFound: 59,
   shardKeyNotFound: 61,
   immutableField: 66,
   invalidOptions: 72,
   indexOptionsConflict: 85,
   indexKeySpecsConflict: 86,
-  conflictingOperationInProgress: 117,
   cappedPositionLost: 136,
   viewDepthLimitExceeded: 165,
   commandNotSupportedOnView: 166,
@@ -44,17 +43,6 @@ export const serverCode = {
   duplicateKey: 11000,
   databaseDiffersInCase: 13297,
 } as const;
-
-/**
- * Errors that pass: no primary, a primary stepping down, shutdown, a lost connection, an index build (12586, 12587), which
- * goes on when the process that asked for it has died, and in the way of which are `collMod`, `convertToCapped` and renames;
- * a snapshot that a server does not have, or not any more, as a collection was made or renamed just now (239, 246); a lock of
- * the whole server, which a no-op waits for one millisecond only (107, seen on 6.0.5).
- */
-const transientCodes = new Set<number>([
-  6, 7, 18, 24, 63, 64, 89, 91, 107, 112, 133, 134, 189, 239, 246, 262, 317, 358, 384, 9001, 10058,
-  10107, 11600, 11602, 12586, 12587, 13435, 13436,
-]);
 
 /** The server's code of an error, where it has one; also of an answer whose numbers keep their BSON types. */
 export function codeOf(error: unknown): number | undefined {
@@ -78,8 +66,43 @@ export function isTransient(error: unknown): boolean {
     error.hasErrorLabel('TransientTransactionError')
   )
     return true;
+  return classOf(error) === 'transient';
+}
+
+/** What an error of a server is, by the table of codes; undefined for any other error. */
+function classOf(error: unknown): CodeClass | undefined {
+  if (!(error instanceof MongoServerError)) return undefined;
+  return groupOf(error)?.class ?? 'unclear';
+}
+
+function groupOf(error: unknown): CodeGroup | undefined {
   const code = codeOf(error);
-  return code !== undefined && transientCodes.has(code);
+  return code === undefined ? undefined : serverCodeOf(code)?.group;
+}
+
+/** True for an error of a server that says nothing of whether it passes: tried again for a limited time (see Patience). */
+export function isUnclear(error: unknown): boolean {
+  return classOf(error) === 'unclear' && !isTransient(error);
+}
+
+/** True where a server refuses what was sent, and will again. */
+export function isRefused(error: unknown): boolean {
+  return classOf(error) === 'ours' && !isTransient(error);
+}
+
+/** What a person has to do about an error of a server; undefined where nobody has to act. */
+export function neededAction(error: unknown): string | undefined {
+  return classOf(error) === 'theirs' ? groupOf(error)?.meaning : undefined;
+}
+
+/** True where a document is refused because an index cannot have its keys. */
+export function isRefusedByIndex(error: unknown): boolean {
+  return groupOf(error)?.refuses === 'keys';
+}
+
+/** True where an index cannot be, as the answer to its creation says: not so, or not over these documents. */
+export function isIndexRefused(error: unknown): boolean {
+  return groupOf(error)?.refuses !== undefined && !isTransient(error);
 }
 
 /**
@@ -143,11 +166,6 @@ function isConnectionFailure(error: unknown): boolean {
 export function isConnectionClosed(error: unknown): boolean {
   if (error instanceof SyncError) return isConnectionClosed(error.cause);
   return error instanceof MongoNetworkError && !(error instanceof MongoNetworkTimeoutError);
-}
-
-/** True for errors after which the same reading may be begun again. */
-export function isReadRepeatable(error: unknown): boolean {
-  return isTransient(error) || isCursorLost(error);
 }
 
 /** True where a cursor is gone, though the same read can be started again. */

@@ -282,6 +282,12 @@ export const errorTable = {
     action:
       'A change on the source cannot be followed; the description says which. Start again with that namespace excluded.',
   },
+  ServerRefused: {
+    ...fatal,
+    reason: 'ServerRefused',
+    action:
+      'Do what the description asks for, on the server or for its user (the codes of servers are listed in the reference), then restart the program: the sync goes on.',
+  },
   CheckFailed: {
     ...fatal,
     reason: 'CheckFailed',

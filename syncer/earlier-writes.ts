@@ -1,5 +1,5 @@
 import { underOnePrimary } from '../mongo/one-primary.ts';
-import { ownOperations, writesOnShards } from '../mongo/own-operations.ts';
+import { backgroundBuild, ownOperations, writesOnShards } from '../mongo/own-operations.ts';
 import { retrying } from '../mongo/retrying.ts';
 import { syncDatabase } from '../mongo/namespace.ts';
 import { sleep } from '../service/sleep.ts';
@@ -82,6 +82,7 @@ async function operationsOf({
       appName: destination.decoded.options.appName,
       op: { $nin: ['query', 'getmore', 'none'] },
       'command.$db': { $nin: ['admin', syncDatabase] },
+      'command.comment': { $ne: backgroundBuild },
     },
     signal,
   );

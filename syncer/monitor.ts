@@ -3,6 +3,7 @@ import { Registry } from 'prom-client';
 import { secondsBetween } from '../mongo/cluster-time.ts';
 import { Troubles } from '../mongo/troubles.ts';
 import { errorNameOf } from '../mongo/server-errors.ts';
+import type { LeftIndex } from './catalog/left-indexes.ts';
 import { CommitProofs } from './commit/commit-proofs.ts';
 import { CopyTally } from './copy/copy-tally.ts';
 import { WorkCounters } from './metrics.ts';
@@ -52,6 +53,8 @@ export class SyncMonitor {
   restarts = 0;
   /** Null while no indexes are being built after a copy. */
   indexBuilding: IndexBuilding | null = null;
+  /** Indexes of the source that the destination does not have for now: the commit would have to build them. */
+  leftIndexes: readonly LeftIndex[] = [];
   /** Change events that were read and are not applied yet. */
   bufferedEvents = 0;
   bufferedBytes = 0;

@@ -1,3 +1,4 @@
+import { leftIndexWarnings } from './catalog/left-indexes.ts';
 import { neededOplog, oplogWarning } from './outlook/oplog-outlook.ts';
 import type { SyncMonitor } from './monitor.ts';
 import { catchUpOf, lagOf } from './outlook/lag.ts';
@@ -35,6 +36,7 @@ export interface ProgressSource {
     | 'oplogState'
     | 'appliedTime'
     | 'indexBuilding'
+    | 'leftIndexes'
     | 'troubles'
   >;
 }
@@ -92,6 +94,7 @@ export function syncProgress(record: SyncView, source: ProgressSource): object {
       warnings: [
         ...stateWarnings(record, monitor),
         ...commit.warnings,
+        ...leftIndexWarnings(monitor.leftIndexes),
         ...monitor.troubles.warnings(),
         ...record.warnings,
       ],

@@ -1,4 +1,5 @@
 import { latestWriteTime, writeNoop } from '../mongo/cluster-time.ts';
+import { Patience } from '../mongo/patience.ts';
 import { runCommand } from '../mongo/run-command.ts';
 import { isTransient } from '../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../service/errors.ts';
@@ -46,8 +47,9 @@ export async function keepPulse(context: SyncContext, live: LiveSync): Promise<v
 }
 
 async function giveSignsOfLife(context: SyncContext): Promise<void> {
+  const patience = new Patience();
   while (!context.signal.aborted) {
-    await beat(context, async () => {
+    await beat(context, patience, async () => {
       await context.store.heartbeat();
     });
     await sleep(signOfLifeMs, context.signal).catch(() => undefined);
@@ -65,8 +67,9 @@ async function proveMajority(context: SyncContext): Promise<void> {
     data: { clustersync: 'majority' },
     writeConcern: { w: 'majority' },
   };
+  const patience = new Patience();
   while (!signal.aborted) {
-    await beat(context, async () => {
+    await beat(context, patience, async () => {
       await monitor.commitProofs.by('destination', async () => {
         await runCommand(destination.admin, noop, { signal, deadlineMs: 'none' });
       });
@@ -81,8 +84,9 @@ async function proveMajority(context: SyncContext): Promise<void> {
  */
 async function watchRecord(context: SyncContext, live: LiveSync): Promise<void> {
   const { store, monitor, signal } = context;
+  const patience = new Patience();
   while (!signal.aborted) {
-    await beat(context, async () => {
+    await beat(context, patience, async () => {
       const record = await monitor.commitProofs.by(
         'record',
         async () => await store.readSyncOfPrimary(),
@@ -103,8 +107,9 @@ async function watchSource(context: SyncContext, live: LiveSync): Promise<void> 
   let { phase } = live.current;
   let telling = new GrowingInterval(performance.now());
   const resharding = new ReshardingWatch(context);
+  const patience = new Patience();
   for (let beats = 0; !signal.aborted; beats++) {
-    await beat(context, async () => {
+    await beat(context, patience, async () => {
       if (beats % beatsPerNoop === 0) await writeNoop(source, 'lag', signal);
       monitor.latestTime = await monitor.commitProofs.by(
         'source',
@@ -129,13 +134,15 @@ async function watchSource(context: SyncContext, live: LiveSync): Promise<void> 
 /** One beat of the pulse: what passes by itself is for the next one. */
 async function beat(
   { monitor, signal, logger }: SyncContext,
+  patience: Patience,
   work: () => Promise<void>,
 ): Promise<void> {
   try {
     await work();
+    patience.reset();
   } catch (error) {
     if (signal.aborted) return;
-    if (!isTransient(error)) throw error;
+    if (!isTransient(error) && !patience.allows(error)) throw error;
     monitor.addError(error);
     logger.debug({ reason: messageOf(error) }, 'no pulse');
   }

@@ -113,6 +113,9 @@ export async function runSync(
           phase,
           run: async () => {
             await restore(context, live);
+            await retrying(context, 'state', async () => {
+              await context.leftIndexes.clear();
+            });
             await advance({ state: 'COMMITTED', phase: 'done' });
           },
         });
@@ -222,6 +225,8 @@ async function copyWithSummary(context: SyncContext): Promise<void> {
   const before = { bytes: monitor.copiedBytes, documents: monitor.copiedDocuments };
   const startMs = performance.now();
   await copyCollections(context);
+  const copySeconds = (performance.now() - startMs) / 1000;
+  context.leftIndexes.addRate(monitor.copiedBytes - before.bytes, copySeconds);
   await retrying(context, 'copy state', async () => {
     await context.store.completeCopy();
   });

@@ -2,6 +2,7 @@ import type { ClusterClient } from '../mongo/cluster-client.ts';
 import type { NamespaceFilter } from '../mongo/namespace-filter.ts';
 import type { Logger } from '../service/logger.ts';
 import type { StartOptions } from './api/start-body.ts';
+import type { LeftIndexes } from './catalog/left-indexes.ts';
 import type { TrackedCatalog } from './catalog/tracked-catalog.ts';
 import type { Coordination } from './coordination/coordination.ts';
 import type { SyncMonitor } from './monitor.ts';
@@ -18,6 +19,7 @@ export interface SyncContext {
   readonly destinationShards: readonly string[];
   readonly store: SyncStore;
   readonly catalog: TrackedCatalog;
+  readonly leftIndexes: LeftIndexes;
   readonly coordination: Coordination;
   /** Throws where this instance may not change the catalog of the destination: another one coordinates. */
   readonly requireLease: () => void;

@@ -6,7 +6,9 @@ import type { NamespaceFilter } from '../mongo/namespace-filter.ts';
 import type { SyncError } from '../service/errors.ts';
 import type { Logger } from '../service/logger.ts';
 import type { ClusterName, StartOptions } from './api/start-body.ts';
+import { LeftIndexes } from './catalog/left-indexes.ts';
 import { TrackedCatalog } from './catalog/tracked-catalog.ts';
+import { endLeftBuilds } from './changes/left-index-builder.ts';
 import type { Clusters, Topologies } from './clusters.ts';
 import { Alone, type Coordination } from './coordination/coordination.ts';
 import { Group } from './coordination/group.ts';
@@ -125,6 +127,9 @@ export class SyncWork {
     const { context, instance } = await this.#createContext();
     monitor.beginWork({ ...instance, restarts: instance.claims - 1 });
     const begun = retrying(context, 'state', async () => {
+      await context.leftIndexes.refresh();
+      // Of several instances the coordinator does, when it takes over.
+      if (!live.isShared) await endLeftBuilds(context);
       await awaitWritesBefore(context);
       // A command that the process before this one had sent may have come only now.
       if (!live.isShared) await live.refresh();
@@ -185,6 +190,7 @@ export class SyncWork {
       destinationShards: shardsOf(topologies[startOptions.destination]),
       store,
       catalog,
+      leftIndexes: new LeftIndexes(store.leftIndexes, catalog, monitor),
       coordination,
       requireLease,
       filter: filterOf(startOptions),
@@ -220,6 +226,8 @@ export class SyncWork {
       takeOver: async () => {
         const context = contextOf();
         await retrying(context, 'coordination', async () => {
+          await context.leftIndexes.refresh();
+          await endLeftBuilds(context);
           await awaitWritesBefore(context);
           await context.catalog.reload();
         });

@@ -22,6 +22,7 @@ export async function buildCatalog(
     madeBefore.map(({ namespace }) => namespace),
   );
   await catalog.clear();
+  await context.leftIndexes.clear();
   await context.store.resetInstances();
 
   const startTime = await majorityTime(source, signal);

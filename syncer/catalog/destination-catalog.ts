@@ -8,7 +8,7 @@ import {
 import { runCommand } from '../../mongo/run-command.ts';
 import { isIdIndex, replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
 import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/namespace.ts';
-import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { codeOf, isIndexRefused, serverCode } from '../../mongo/server-errors.ts';
 import { isSameSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
@@ -18,7 +18,13 @@ import type { SyncContext } from '../sync-context.ts';
 /** What changes of the destination's catalog need. */
 export type Destination = Pick<
   SyncContext,
-  'destination' | 'destinationShards' | 'signal' | 'logger' | 'options' | 'requireLease'
+  | 'destination'
+  | 'destinationShards'
+  | 'signal'
+  | 'logger'
+  | 'options'
+  | 'requireLease'
+  | 'leftIndexes'
 >;
 
 /** What changing the catalog of the destination needs. */
@@ -148,7 +154,7 @@ export async function createIndexes(
   try {
     await runCreateIndexes(context, namespace, specs, { writeConcern });
   } catch (error) {
-    if (!isRefusal(error)) throw error;
+    if (!isIndexRefused(error)) throw error;
     for (const spec of specs) await createReplicatedIndex(context, namespace, spec);
   }
 }
@@ -165,7 +171,8 @@ async function createReplicatedIndex(
     if (sameName && !isSameSpec(sameName, spec)) await dropIndex(context, namespace, spec.name);
     await runCreateIndexes(context, namespace, [spec]);
   } catch (error) {
-    if (!isRefusal(error)) throw error;
+    if (!isIndexRefused(error)) throw error;
+    await context.leftIndexes.leave(namespace, spec.name, error);
     // Each shard builds it by itself: what others have made of it would refuse documents, and is not listed everywhere.
     if (context.destinationShards.length > 0) await dropUnlessNeeded(context, namespace, spec.name);
     context.logger.debug(
@@ -175,11 +182,6 @@ async function createReplicatedIndex(
   }
 }
 
-/** The server's word that it will not do it, however often it is asked. */
-export function isRefusal(error: unknown): boolean {
-  return codeOf(error) !== undefined && !isTransient(error);
-}
-
 /** Builds indexes as listIndexes shows them. */
 export async function runCreateIndexes(
   context: Changing,
@@ -187,9 +189,11 @@ export async function runCreateIndexes(
   indexes: readonly IndexSpec[],
   {
     collectionUUID,
+    comment,
     writeConcern = majority,
   }: {
     readonly collectionUUID?: UUID | undefined;
+    readonly comment?: string;
     readonly writeConcern?: WriteConcernSettings;
   } = {},
 ): Promise<void> {
@@ -197,6 +201,7 @@ export async function runCreateIndexes(
     createIndexes: coll,
     indexes: indexes.map(withExplicitCollation),
     ...(collectionUUID ? { collectionUUID } : {}),
+    ...(comment === undefined ? {} : { comment }),
   };
   await runChange(context, db, command, writeConcern);
 }

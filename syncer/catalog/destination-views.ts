@@ -2,11 +2,10 @@ import type { Document } from 'mongodb';
 import { listNamespaces, type ViewInfo } from '../../mongo/catalog.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
-import { codeOf, serverCode } from '../../mongo/server-errors.ts';
+import { codeOf, isRefused, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import {
   dropNamespace,
-  isRefusal,
   modifyCollection,
   runCreate,
   type Destination,
@@ -54,7 +53,7 @@ async function namingRefusals(namespace: Namespace, run: () => Promise<void>): P
   try {
     await run();
   } catch (error) {
-    if (!isRefusal(error)) throw error;
+    if (!isRefused(error)) throw error;
     throw new SyncError(
       'ViewRefused',
       `the destination refuses the view ${namespaceText(namespace)}: ${messageOf(error)}`,

@@ -3,7 +3,7 @@ import { listIndexes } from '../../mongo/catalog.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { runCommand } from '../../mongo/run-command.ts';
-import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { codeOf, isRefused, serverCode } from '../../mongo/server-errors.ts';
 import {
   shardKeyDocument,
   shardKeyIndexName,
@@ -118,7 +118,7 @@ export async function settleShardKeyIndex(
     await dropIndex(context, namespace, shardKeyIndexName);
   } catch (error) {
     // A hidden index on the same keys, say.
-    if (codeOf(error) === undefined || isTransient(error)) throw error;
+    if (!isRefused(error)) throw error;
     await context.warn(
       `index ${shardKeyIndexName} of ${namespaceText(namespace)} stays: ${messageOf(error)}`,
     );

@@ -5,7 +5,7 @@ import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { elementsOf, type RawDocument } from '../../mongo/raw-bson.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
 import { runCommand } from '../../mongo/run-command.ts';
-import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { isRefused } from '../../mongo/server-errors.ts';
 import { shardKeyDocument, type ShardKey } from '../../mongo/shard-key.ts';
 import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { splitPoints } from '../copy/split-points.ts';
@@ -113,7 +113,7 @@ async function splitAt(
   try {
     await runCommand(destination.admin, split, { signal });
   } catch (error) {
-    if (codeOf(error) === undefined || isTransient(error)) throw error;
+    if (!isRefused(error)) throw error;
     logger.debug({ namespace, err: error }, 'not split here');
   }
 }
@@ -125,18 +125,13 @@ async function moveChunk(
   to: string,
 ): Promise<void> {
   const { destination, signal, requireLease } = context;
-  await retrying(
-    context,
-    'chunks',
-    async () => {
-      const move = { moveChunk: namespace, bounds: [min, max], to, _waitForDelete: true };
-      await runCommand(destination.admin, checkedWhenSent(move, requireLease), {
-        signal,
-        deadlineMs: 'none',
-      });
-    },
-    (error) => isTransient(error) || codeOf(error) === serverCode.conflictingOperationInProgress,
-  );
+  await retrying(context, 'chunks', async () => {
+    const move = { moveChunk: namespace, bounds: [min, max], to, _waitForDelete: true };
+    await runCommand(destination.admin, checkedWhenSent(move, requireLease), {
+      signal,
+      deadlineMs: 'none',
+    });
+  });
 }
 
 /** The chunks of a collection of the destination, in the order of their bounds. */

@@ -1,13 +1,9 @@
 import { BSON, type Document, type Timestamp } from 'mongodb';
 import { runCommand } from '../../mongo/run-command.ts';
+import { Patience } from '../../mongo/patience.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
-import {
-  codeOf,
-  isConnectionClosed,
-  isReadRepeatable,
-  serverCode,
-} from '../../mongo/server-errors.ts';
+import { codeOf, isConnectionClosed, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
 import { syncDatabase, verifierDatabase } from '../../mongo/namespace.ts';
@@ -66,6 +62,7 @@ export async function* readChanges(
   let from = start;
   let isAbbreviated = false;
   let closedInShort = 0;
+  const patience = new Patience();
   using trouble = context.monitor.troubles.watch('change stream');
   for (let attempt = 0; ; attempt++) {
     try {
@@ -79,6 +76,7 @@ export async function* readChanges(
         if (isProgress) {
           attempt = 0;
           closedInShort = 0;
+          patience.reset();
           trouble.clear();
         }
         context.monitor.addReceived(batch);
@@ -90,8 +88,8 @@ export async function* readChanges(
       context.signal.throwIfAborted();
       const isTooLarge = codeOf(error) === serverCode.bsonObjectTooLarge;
       const mayBeTooLarge = isTooLarge || attempt >= maxWholeAttempts;
-      if (!isReadRepeatable(error) && !(isTooLarge && !(isAbbreviated && attempt > 0)))
-        throw streamError(error);
+      const isPassing = isTransient(error) || patience.allows(error);
+      if (!isPassing && !(isTooLarge && !(isAbbreviated && attempt > 0))) throw streamError(error);
       if (!isAbbreviated || !isConnectionClosed(error)) closedInShort = 0;
       else if (await isAnswering(context)) closedInShort++;
       if (closedInShort >= maxClosedInShort) throw tooLarge(error);

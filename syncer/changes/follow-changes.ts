@@ -11,6 +11,7 @@ import { sizeOfChange, type CatalogEvent } from './change-event.ts';
 import { ChangeLanes, type OpenPosition, type StreamPosition } from './change-lanes.ts';
 import { readChanges, type StreamStart } from './change-reader.ts';
 import { checkResharded } from './check-resharded.ts';
+import { LeftIndexBuilder } from './left-index-builder.ts';
 import { ChangeRouter, type RoutedChange } from './change-router.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { logEvent } from './log-event.ts';
@@ -76,6 +77,8 @@ export async function followChanges(
         const isLast = part === parts.at(-1);
         const isDone = isPausing() || (isEnd && isLast);
         if (isDone || isOutdated || (isLast && parts.length > 1)) await follower.finish(position);
+        // Before a commit what is being built ends: it would have to be begun again.
+        if (isDone && !isPausing()) await follower.finishBuilds();
         if (isDone) return;
         if (!isOutdated) continue;
         // From here on this instance applies others: what has been read goes by what was before.
@@ -105,6 +108,7 @@ class ChangeFollower {
   readonly #lanes: ChangeLanes<RoutedChange>;
   readonly #router: ChangeRouter;
   readonly #checkpoints: Checkpoints;
+  readonly #builder: LeftIndexBuilder;
   /** All that was taken. */
   #last: StreamPosition | undefined;
 
@@ -113,6 +117,7 @@ class ChangeFollower {
     const { catalog, tuning, monitor } = context;
     const applier = new ChangeApplier(context);
     this.#checkpoints = new Checkpoints(context, failed);
+    this.#builder = new LeftIndexBuilder(context, failed);
     this.#router = new ChangeRouter(catalog, tuning.lanes);
     this.#lanes = new ChangeLanes({
       lanes: tuning.lanes,
@@ -155,7 +160,13 @@ class ChangeFollower {
     await this.#checkpoints.save(position);
   }
 
+  /** Waits until no index is being built any more. */
+  async finishBuilds(): Promise<void> {
+    await this.#builder.finish();
+  }
+
   async stop(): Promise<void> {
+    await this.#builder.finish();
     await this.#lanes.stop();
     await this.#checkpoints.stop();
   }
@@ -184,7 +195,9 @@ class ChangeFollower {
     const place = { text: resumeTokenText(position.token), time: position.time };
     await coordination.meet(place, async () => {
       await retryingWrites(this.#context, 'catalog change', async () => {
-        await applyCatalogEvent(this.#context, event);
+        await this.#builder.aside(event, async () => {
+          await applyCatalogEvent(this.#context, event);
+        });
       });
     });
     this.#router.forget();

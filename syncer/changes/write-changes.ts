@@ -4,7 +4,7 @@ import { isTrue } from '../../mongo/replicated-form.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
 import { decodeElement } from '../../mongo/raw-value.ts';
-import { codeOf, isTransient } from '../../mongo/server-errors.ts';
+import { codeOf, isRefused, isRefusedByIndex, isUnclear } from '../../mongo/server-errors.ts';
 import { SyncError } from '../../service/errors.ts';
 import { checkDuplicateIds } from '../copy/check-duplicate-ids.ts';
 import { deleteDocuments } from '../copy/delete-documents.ts';
@@ -51,7 +51,7 @@ export async function insertNew(
   for (const writeError of (answer['writeErrors'] ?? []) as Document[]) {
     const error = new MongoServerError(writeError);
     const insert = inserts[Number(writeError['index'])];
-    if (isTransient(error) || !insert) throw error;
+    if (!mayGoTheLongWay(error) || !insert) throw error;
     refused.push(insert);
   }
   return refused;
@@ -103,7 +103,7 @@ export async function putOrUpdate(
       continue;
     }
     const error = new MongoServerError(failed);
-    if (isTransient(error)) throw error;
+    if (!mayGoTheLongWay(error)) throw error;
     const index = Number(failed['index']);
     const write = rest[index];
     if (!write) throw error;
@@ -115,7 +115,8 @@ export async function putOrUpdate(
       'a change is applied the long way',
     );
     const taken = rest.slice(index, index + together);
-    if (isTrue(collection.options['capped']) && (await putInPlace(context, collection, write))) {
+    const isOfIndex = isTrue(collection.options['capped']) && isRefusedByIndex(error);
+    if (isOfIndex && (await putInPlace(context, collection, write, error))) {
       rest = rest.slice(index + 1);
       continue;
     }
@@ -135,8 +136,9 @@ async function putInPlace(
   context: SyncContext,
   collection: TrackedCollection,
   write: DocumentWrite,
+  error: unknown,
 ): Promise<boolean> {
-  await dropRefusingIndexes(context, collection.namespace);
+  await dropRefusingIndexes(context, collection.namespace, error);
   const statement = updateStatement(write, { isMulti: false, shardKey: null });
   const answer = await runWrite(context, collection.namespace, {
     update: collection.namespace.coll,
@@ -144,8 +146,16 @@ async function putInPlace(
     updates: documentSequence('updates', [statement]),
   });
   const [failed] = (answer['writeErrors'] ?? []) as Document[];
-  if (failed && isTransient(new MongoServerError(failed))) throw new MongoServerError(failed);
+  if (failed && !mayGoTheLongWay(new MongoServerError(failed))) throw new MongoServerError(failed);
   return failed === undefined;
+}
+
+/**
+ * True for the refusal of a change that the document of the source can take the place of. What passes, or what a person has to
+ * act on, is no such refusal. What is unclear may be: if the document is refused, too, that is tried again.
+ */
+function mayGoTheLongWay(error: unknown): boolean {
+  return isRefused(error) || isUnclear(error);
 }
 
 /**

@@ -2,14 +2,13 @@ import { MongoServerError, type Document, type UUID } from 'mongodb';
 import { findInDatabase, listIndexes } from '../../mongo/catalog.ts';
 import { isIdIndex, isTrue } from '../../mongo/replicated-form.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
-import { codeOf, serverCode } from '../../mongo/server-errors.ts';
+import { codeOf, isIndexRefused, serverCode } from '../../mongo/server-errors.ts';
 import { readShardIndexes } from '../../mongo/shard-indexes.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import {
   collectionAt,
   convertToCapped,
-  isRefusal,
   modifyCollection,
   runCreateIndexes,
 } from '../catalog/destination-catalog.ts';
@@ -202,7 +201,7 @@ async function runStep(context: SyncContext, target: Target, step: IndexStep): P
       const description = `${index} cannot be unique: ${duplicates(error)}`;
       throw new SyncError('UniqueIndexViolation', description, { cause: error });
     }
-    if (step.kind !== 'build' || !isRefusal(error) || isTaken(error) || isMoved(error)) throw error;
+    if (step.kind !== 'build' || !isIndexRefused(error) || isTaken(error)) throw error;
     const description = `${index} cannot be built: ${messageOf(error)}`;
     throw new SyncError('IndexBuildRefused', description, { cause: error });
   }

@@ -1,6 +1,6 @@
 import { namespaceText } from '../../mongo/namespace.ts';
 import { runCommand } from '../../mongo/run-command.ts';
-import { codeOf, isTransient } from '../../mongo/server-errors.ts';
+import { isRefused } from '../../mongo/server-errors.ts';
 import { shardKeyDocument, type ShardKey } from '../../mongo/shard-key.ts';
 import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { messageOf } from '../../service/errors.ts';
@@ -48,7 +48,7 @@ async function refine(
   try {
     await runCommand(destination.admin, checked, { signal, deadlineMs: 'none' });
   } catch (error) {
-    if (codeOf(error) === undefined || isTransient(error)) throw error;
+    if (!isRefused(error)) throw error;
     // Documents are where they belong by the shorter key, too. One that was made as unique asks for an index that is so.
     await warn(`${namespaceText(namespace)} keeps its shard key: ${messageOf(error)}`);
     return;

@@ -4,7 +4,7 @@ import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { acknowledgedTogether } from '../../mongo/one-primary.ts';
 import { idElement } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
-import { codeOf, isReadRepeatable, serverCode } from '../../mongo/server-errors.ts';
+import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { isScattered } from '../catalog/scattered.ts';
 import { awaitEarlierWrites } from '../earlier-writes.ts';
@@ -73,7 +73,7 @@ export async function copyRange(
       const gone = isGone(error);
       // Renamed or dropped: the next attempt looks for the UUID.
       if (gone) from = undefined;
-      return gone || isReadRepeatable(error);
+      return gone || isTransient(error);
     },
   );
   return bytes;

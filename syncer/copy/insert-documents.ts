@@ -10,12 +10,11 @@ import {
 } from '../../mongo/raw-bson.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
-import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { codeOf, isRefusedByIndex, serverCode } from '../../mongo/server-errors.ts';
 import { findZeroTimestamps, hasZeroTimestamp } from '../../mongo/literal-documents.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
-import { dropRefusingIndexes } from '../catalog/loosen-indexes.ts';
+import { dropRefusingIndexes, type Loosening } from '../catalog/loosen-indexes.ts';
 import { findMissing } from '../changes/find-missing.ts';
-import type { SyncContext } from '../sync-context.ts';
 import { runDocumentWrite, throwWriteErrors, type WriteContext } from './run-document-write.ts';
 
 /** Documents to insert, as the driver sends them. */
@@ -34,7 +33,7 @@ export interface InsertSettings {
   readonly isInOrder: boolean;
 }
 
-type InsertContext = WriteContext & Pick<SyncContext, 'logger' | 'options'>;
+type InsertContext = WriteContext & Loosening;
 
 /**
  * Inserts documents as bytes, past validation, acknowledged by a majority. A document whose `_id` is there already is
@@ -99,7 +98,6 @@ async function insertAll(
   try {
     return await insertOnce(context, namespace, insert, writeConcern);
   } catch (error) {
-    if (codeOf(error) === undefined || isTransient(error)) throw error;
     if (codeOf(error) === serverCode.shardKeyNotFound) {
       throw new SyncError(
         'InvalidShardKeyValue',
@@ -107,7 +105,8 @@ async function insertAll(
         { cause: error },
       );
     }
-    await dropRefusingIndexes(context, namespace);
+    if (!isRefusedByIndex(error)) throw error;
+    await dropRefusingIndexes(context, namespace, error);
     return await insertOnce(context, namespace, insert, writeConcern);
   }
 }
@@ -156,8 +155,8 @@ async function insertInOrder(
       continue;
     }
     const error = new MongoServerError(refused);
-    if (isLoosened || isTransient(error)) throw error;
-    await dropRefusingIndexes(context, namespace);
+    if (isLoosened || !isRefusedByIndex(error)) throw error;
+    await dropRefusingIndexes(context, namespace, error);
     isLoosened = true;
     rest = insertOf(rest.list().slice(index));
   }

@@ -1,6 +1,6 @@
 import { listIndexes } from '../../mongo/catalog.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
-import { codeOf, isTransient } from '../../mongo/server-errors.ts';
+import { isRefused } from '../../mongo/server-errors.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { messageOf } from '../../service/errors.ts';
 import { collectionAt, modifyCollection } from '../catalog/destination-catalog.ts';
@@ -45,7 +45,8 @@ async function dropInstead(
   { name }: IndexChange,
   error: unknown,
 ): Promise<void> {
-  if (codeOf(error) === undefined || isTransient(error)) throw error;
+  if (!isRefused(error)) throw error;
+  await context.leftIndexes.leave(collection.namespace, name, error);
   await dropIndexOf(context, collection, name);
   context.logger.debug(
     { namespace: namespaceText(collection.namespace), index: name, reason: messageOf(error) },

@@ -26,6 +26,7 @@ import {
   type Stored,
 } from './encoding.ts';
 import { LeaseStore } from './lease-store.ts';
+import { LeftIndexStore } from './left-index-store.ts';
 import type {
   InstanceRecord,
   Partition,
@@ -60,7 +61,14 @@ export interface Checkpoint {
   readonly eventsApplied: number;
 }
 
-const collectionNames = ['sync', 'instances', 'collections', 'views', 'partitions'] as const;
+const collectionNames = [
+  'sync',
+  'instances',
+  'collections',
+  'views',
+  'partitions',
+  'leftIndexes',
+] as const;
 
 /**
  * The state of a sync that survives its processes: the database `clustersync_internal` on the destination.
@@ -68,6 +76,7 @@ const collectionNames = ['sync', 'instances', 'collections', 'views', 'partition
  */
 export class SyncStore {
   readonly lease: LeaseStore;
+  readonly leftIndexes: LeftIndexStore;
   /** Of this process on its instance. */
   readonly claim = new Claim(async () => {
     await this.heartbeat();
@@ -96,6 +105,7 @@ export class SyncStore {
     this.#signal = signal;
     const instance = { id: instanceId, incarnation: this.#incarnation };
     this.lease = new LeaseStore(this.#sync, instance, signal);
+    this.leftIndexes = new LeftIndexStore(db.collection('leftIndexes'), signal);
   }
 
   /** The store of the same instance on another cluster. */
@@ -270,6 +280,11 @@ export class SyncStore {
     for await (const stored of this.#collections.find({}, options))
       collections.push(decodeCollection(stored));
     return collections;
+  }
+
+  async readCollection(uuid: UUID): Promise<TrackedCollection | undefined> {
+    const found = await this.#collections.findOne({ _id: uuid }, { signal: this.#signal });
+    return found === null ? undefined : decodeCollection(found);
   }
 
   async putCollections(collections: readonly TrackedCollection[]): Promise<void> {

@@ -3,8 +3,9 @@ import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { resumeTokenTime } from '../../mongo/cluster-time.ts';
 import { syncDatabase, verifierDatabase, type Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
+import { Patience } from '../../mongo/patience.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
-import { codeOf, isReadRepeatable, serverCode } from '../../mongo/server-errors.ts';
+import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import type { RetryContext } from '../../mongo/retrying.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
@@ -60,6 +61,7 @@ export class ChangeFollower {
   async run(): Promise<never> {
     const { signal, logger, monitor, side, reached } = this.#options;
     let token: RawDocument | undefined = reached?.token.buffer;
+    const patience = new Patience();
     for (let attempt = 0; ; attempt++) {
       try {
         await using cursor = await this.#open(token);
@@ -69,10 +71,11 @@ export class ChangeFollower {
           token = await this.#take(batch, isFirst);
           isFirst = false;
           attempt = 0;
+          patience.reset();
         }
       } catch (error) {
         signal.throwIfAborted();
-        if (!isReadRepeatable(error)) throw streamError(error, side);
+        if (!isTransient(error) && !patience.allows(error)) throw streamError(error, side);
         monitor.addRetry('change stream');
         logger.warn({ side, attempt, reason: messageOf(error) }, 'opening the stream again');
         await sleep(backoffMs(attempt), signal);

@@ -1,5 +1,4 @@
 import type { Timestamp } from 'mongodb';
-import { isCursorLost, isTransient } from '../../mongo/server-errors.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { Logger } from '../../service/logger.ts';
@@ -41,12 +40,7 @@ const nothing: Amount = { documents: 0, bytes: 0 };
  * the beginning. @returns how many there are.
  */
 export async function planGeneration(context: PlanContext, plan: Plan): Promise<number> {
-  return await retrying(
-    context,
-    'plan',
-    async () => await attempt(context, plan),
-    (error) => isTransient(error) || isCursorLost(error),
-  );
+  return await retrying(context, 'plan', async () => await attempt(context, plan));
 }
 
 async function attempt(context: PlanContext, plan: Plan): Promise<number> {

@@ -3,7 +3,7 @@ import { listIndexes, type NamespaceInfo } from '../../mongo/catalog.ts';
 import { idBound, type IdRange } from '../../mongo/id-range.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
-import { codeOf, isReadRepeatable, serverCode } from '../../mongo/server-errors.ts';
+import { neededAction } from '../../mongo/server-errors.ts';
 import { readShardIndexes } from '../../mongo/shard-indexes.ts';
 import { encodeSpec } from '../../mongo/specification.ts';
 import { messageOf } from '../../service/errors.ts';
@@ -50,12 +50,7 @@ export type Outcome =
 /** Carries out a task, again and again while servers cannot be reached. */
 export async function runTask(context: TaskContext, task: Task): Promise<Outcome> {
   try {
-    return await retrying(
-      context,
-      task.work.kind,
-      async () => await attemptTask(context, task),
-      isReadRepeatable,
-    );
+    return await retrying(context, task.work.kind, async () => await attemptTask(context, task));
   } catch (error) {
     context.signal.throwIfAborted();
     if (context.kind === 'last' || !isOfNamespace(error)) throw error;
@@ -67,7 +62,7 @@ export async function runTask(context: TaskContext, task: Task): Promise<Outcome
 
 /** True for errors that may come of changes to a namespace while it was read: they do not end a verification yet. */
 function isOfNamespace(error: unknown): boolean {
-  return error instanceof MongoServerError && codeOf(error) !== serverCode.unauthorized;
+  return error instanceof MongoServerError && neededAction(error) === undefined;
 }
 
 async function attemptTask(

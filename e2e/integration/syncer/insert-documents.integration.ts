@@ -40,7 +40,8 @@ describe('documents that are copied again', () => {
     const items = await client.db('shop').createCollection('items', { capped: true, size: 1e6 });
     await items.createIndexes([{ key: { n: 1 } }, { key: { a: 1, b: 1 } }]);
     await using destination = clientOf(set);
-    const context = contextOf(destination);
+    const left: string[] = [];
+    const context = contextOf(destination, left);
     const insert = async (last: number): Promise<unknown[]> => {
       const documents = Array.from({ length: last + 1 }, (_, n) =>
         // Two that no index of both fields takes.
@@ -59,6 +60,7 @@ describe('documents that are copied again', () => {
       Array.from({ length: 11 }, (_, n) => n),
     );
     assert.deepEqual(Object.keys(await items.indexInformation()), ['_id_', 'n_1']);
+    assert.deepEqual(left, ['a_1_b_1']);
     assert.deepEqual(await insert(10), numbers);
   });
 });
@@ -71,11 +73,19 @@ function clientOf(set: ReplicaSet): ClusterClient {
   });
 }
 
-function contextOf(destination: ClusterClient): Parameters<typeof insertDocuments>[0] {
+function contextOf(
+  destination: ClusterClient,
+  left: string[] = [],
+): Parameters<typeof insertDocuments>[0] {
   return {
     destination,
     signal: AbortSignal.timeout(60_000),
     logger: createLogger('syncer', 'fatal'),
     options: parseStartBody(forward),
+    leftIndexes: {
+      leave: async (_namespace, name) => {
+        await Promise.resolve(left.push(name));
+      },
+    },
   };
 }

@@ -41,7 +41,17 @@ export async function failCommands(
   namespace: string,
 ): Promise<Obstacle> {
   const shutdownInProgress = 91;
-  const data = { failCommands: commands, errorCode: shutdownInProgress, appName, namespace };
+  return await failCommandsWith(side, commands, shutdownInProgress, namespace);
+}
+
+/** Makes a server answer some commands of the syncer on one namespace with an error of this code. */
+export async function failCommandsWith(
+  side: Side,
+  commands: readonly string[],
+  errorCode: number,
+  namespace: string,
+): Promise<Obstacle> {
+  const data = { failCommands: commands, errorCode, appName, namespace };
   return await setFailPoint(side, 'failCommand', data);
 }
 

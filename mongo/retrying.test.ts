@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { MongoServerError } from 'mongodb';
+import { Patience } from './patience.ts';
+import { retrying, type RetryContext } from './retrying.ts';
+import { Troubles } from './troubles.ts';
+
+const unclear = (): MongoServerError => new MongoServerError({ message: 'odd', code: 77_777 });
+const passing = (): MongoServerError => new MongoServerError({ message: 'killed', code: 11_601 });
+
+class Clock {
+  ms = 0;
+  readonly now = (): number => this.ms;
+}
+
+interface Ground {
+  readonly context: RetryContext;
+  readonly clock: Clock;
+  readonly told: string[];
+}
+
+function ground(): Ground {
+  const clock = new Clock();
+  const told: string[] = [];
+  const logger = {
+    warn: ({ reason }: { reason: string }) => {
+      told.push(reason);
+    },
+  } as unknown as RetryContext['logger'];
+  const monitor = { troubles: new Troubles(clock.now), addRetry: () => undefined };
+  return { context: { signal: new AbortController().signal, logger, monitor }, clock, told };
+}
+
+/** Fails as it is told, then succeeds; the clock goes on by a minute each time. */
+function failing(clock: Clock, errors: readonly Error[]): (attempt: number) => Promise<number> {
+  return async (attempt) => {
+    clock.ms += 60_000;
+    const error = errors[attempt];
+    if (error) throw error;
+    return await Promise.resolve(attempt);
+  };
+}
+
+describe('retrying', () => {
+  it('repeats what fails unclearly, and says until when', async () => {
+    const { context, clock, told } = ground();
+    const run = failing(clock, [unclear(), unclear()]);
+    assert.equal(await retrying(context, 'work', run, undefined, new Patience(clock.now)), 2);
+    assert.equal(told.length, 2);
+    assert.match(String(told[0]), /odd \(the error does not say whether it passes: .* in 300 s\)/);
+    assert.match(String(told[1]), /in 240 s/);
+  });
+
+  it('ends with an error that stays unclear, once for work inside of other work', async () => {
+    const { context, clock } = ground();
+    let runs = 0;
+    const inner = async (): Promise<never> => {
+      const patience = new Patience(clock.now);
+      const run = async (): Promise<never> => {
+        clock.ms += 150_000;
+        runs++;
+        return await Promise.reject(unclear());
+      };
+      return await retrying(context, 'inner', run, undefined, patience);
+    };
+    const patience = new Patience(clock.now);
+    await assert.rejects(retrying(context, 'outer', inner, undefined, patience), /odd/);
+    assert.equal(runs, 3);
+  });
+
+  it('does not count what passes by itself', async () => {
+    const { context, clock } = ground();
+    clock.ms = 0;
+    const errors = [unclear(), passing(), unclear(), passing(), unclear()];
+    const run = failing(clock, errors);
+    const patience = new Patience(clock.now);
+    assert.equal(await retrying(context, 'work', run, undefined, patience), errors.length);
+  });
+
+  it('ends at once with what is refused, and with a fault of the program', async () => {
+    const { context, clock } = ground();
+    for (const error of [new MongoServerError({ message: 'x', code: 13 }), new TypeError('x')]) {
+      const run = failing(clock, [error]);
+      await assert.rejects(retrying(context, 'work', run), error);
+    }
+  });
+});

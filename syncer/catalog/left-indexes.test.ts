@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { leftIndexWarnings, type LeftIndex } from './left-indexes.ts';
+
+const left = (name: string, expectedSeconds: number | null): LeftIndex => ({
+  namespace: 'shop.items',
+  name,
+  reason: 'CannotIndexParallelArrays',
+  expectedSeconds,
+});
+
+describe('leftIndexWarnings', () => {
+  it('tells of each index, why, and how long it is expected to take', () => {
+    assert.deepEqual(leftIndexWarnings([left('two', 40), left('geo', null)]), [
+      'index two of shop.items is left to the commit, unless it can be built before (CannotIndexParallelArrays): building it is expected to take 40 s',
+      'index geo of shop.items is left to the commit, unless it can be built before (CannotIndexParallelArrays): how long it takes to build is not known',
+    ]);
+    assert.deepEqual(leftIndexWarnings([]), []);
+  });
+
+  it('counts those that are too many to be told of', () => {
+    const many = Array.from({ length: 25 }, (_, n) => left(`i${n}`, null));
+    const warnings = leftIndexWarnings(many);
+    assert.equal(warnings.length, 21);
+    assert.equal(warnings.at(-1), '5 more indexes are left to the commit');
+  });
+});

@@ -1,0 +1,76 @@
+import type { Collection, UUID } from 'mongodb';
+import type { Stored } from './encoding.ts';
+
+/**
+ * An index of the source that the destination does not have for now: it could not stand there, and is left to the commit unless
+ * it can be built before. One document for each, in the collection `leftIndexes`.
+ */
+export interface LeftIndexRecord {
+  /** UUID on the source. */
+  readonly collection: UUID;
+  readonly name: string;
+  /** The name of the error with which the destination has refused it, or a document because of it. */
+  readonly reason: string;
+  /** How long building it is expected to take; null where that is not known. */
+  readonly expectedSeconds: number | null;
+  /** Another one each time that it is left: who builds it must not take it for built where it was left once more meanwhile. */
+  readonly mark: string;
+}
+
+/** What is stored of the indexes that are left to the commit. Any instance leaves one; the coordinator builds them. */
+export class LeftIndexStore {
+  readonly #records: Collection<Stored<{ collection: UUID; name: string }>>;
+  readonly #signal: AbortSignal;
+
+  constructor(
+    records: Collection<Stored<{ collection: UUID; name: string }>>,
+    signal: AbortSignal,
+  ) {
+    this.#records = records;
+    this.#signal = signal;
+  }
+
+  async read(): Promise<LeftIndexRecord[]> {
+    const found = await this.#records
+      .find({}, { signal: this.#signal, sort: { _id: 1 } })
+      .toArray();
+    return found.map(({ _id: { collection, name }, reason, expectedSeconds, mark }) => ({
+      collection,
+      name,
+      reason: String(reason),
+      expectedSeconds: expectedSeconds as number | null,
+      mark: String(mark),
+    }));
+  }
+
+  /** Records that an index is left. What is known of its time stays known. */
+  async leave({ collection, name, reason, expectedSeconds, mark }: LeftIndexRecord): Promise<void> {
+    await this.#records.updateOne(
+      { _id: { collection, name } },
+      { $set: { reason, expectedSeconds, mark } },
+      { upsert: true },
+    );
+  }
+
+  async expect(
+    { collection, name }: Pick<LeftIndexRecord, 'collection' | 'name'>,
+    expectedSeconds: number,
+  ): Promise<void> {
+    await this.#records.updateOne({ _id: { collection, name } }, { $set: { expectedSeconds } });
+  }
+
+  /** Forgets an index. @returns false where it has been left once more since it was read, and so is kept. */
+  async remove({ collection, name, mark }: LeftIndexRecord): Promise<boolean> {
+    const isOther = { _id: { collection, name }, mark: { $ne: mark } };
+    await this.#records.deleteOne({ _id: { collection, name }, mark });
+    return (await this.#records.findOne(isOther, { signal: this.#signal })) === null;
+  }
+
+  async removeOf(collection: UUID): Promise<void> {
+    await this.#records.deleteMany({ '_id.collection': collection });
+  }
+
+  async clear(): Promise<void> {
+    await this.#records.deleteMany({});
+  }
+}
