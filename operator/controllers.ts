@@ -67,7 +67,10 @@ function runClusterSyncs(
     isWatched(holder.namespace) &&
     caches.clusterSyncs.get(holderKey(holder))?.metadata.uid !== holder.uid;
   const claims = new DestinationClaims(book, { ...caches, isGone });
-  const holds = new HoldKeeper(book, new Workloads(client), isGone);
+  const holds = new HoldKeeper(book, new Workloads(client), {
+    isGone,
+    isAtWork: (holder) => claims.isAtWork(holder),
+  });
   return runController<SyncerProgress, SyncerCommand>(foundation, leading, {
     name: 'clustersync',
     api: syncerApi,

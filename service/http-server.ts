@@ -19,18 +19,34 @@ export const maxBodyBytes = 1024 * 1024;
 /** What every server answers to GET beside its routes, as text and without a token. */
 export const probePaths = ['/healthz', '/readyz', '/metrics'] as const;
 
+/** Who sends a request. */
+export interface Caller {
+  /** With names in lower case. */
+  readonly headers: IncomingHttpHeaders;
+  /** Aborted when the connection is closed before there is an answer. */
+  readonly gone: AbortSignal;
+}
+
+/** Who sends a request. */
+export interface Caller {
+  /** With names in lower case. */
+  readonly headers: IncomingHttpHeaders;
+  /** Aborted when the connection is closed before there is an answer. */
+  readonly gone: AbortSignal;
+}
+
 /** One endpoint of a JSON API. */
 export interface Route {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   /**
    * Answers with the JSON body of a 200. `body` is the parsed JSON object of a POST, undefined for a GET; `query` what follows
-   * the question mark; `headers` have names in lower case.
+   * the question mark.
    */
   readonly handle: (
     body: unknown,
     query: URLSearchParams,
-    headers: IncomingHttpHeaders,
+    caller: Caller,
   ) => Promise<object> | object;
   /** The JSON body of an answer that carries an error. */
   readonly errorBody: (error: SyncError) => object;
@@ -168,7 +184,8 @@ function serveRoutes({ routes, apiToken, logger }: HttpServerOptions): Koa.Middl
       requireToken(ctx.get('Authorization'), apiToken);
       refuseOtherOrigins(ctx);
       const body = route.method === 'POST' ? await readJson(ctx) : undefined;
-      ctx.body = await route.handle(body, ctx.URL.searchParams, ctx.headers);
+      const caller = { headers: ctx.headers, gone: goneOf(ctx) };
+      ctx.body = await route.handle(body, ctx.URL.searchParams, caller);
     } catch (thrown) {
       const error = toSyncError(thrown);
       if (error.name === 'InternalError')
@@ -178,6 +195,14 @@ function serveRoutes({ routes, apiToken, logger }: HttpServerOptions): Koa.Middl
       ctx.body = errorBody(error);
     }
   };
+}
+
+function goneOf({ res }: Koa.Context): AbortSignal {
+  const gone = new AbortController();
+  res.once('close', () => {
+    if (!res.writableFinished) gone.abort(new Error('the client has closed its connection'));
+  });
+  return gone.signal;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { connectCluster, type ClusterClient } from '../mongo/cluster-client.ts';
 import { latestWriteTime } from '../mongo/cluster-time.ts';
 import { namedError } from '../mongo/named-error.ts';
@@ -55,7 +56,9 @@ export async function readStoredState(
   };
   const records = await Promise.all(
     (['cluster1', 'cluster0'] as const).map(async (name) => {
-      const record = await storeOn(name).readSync();
+      const store = storeOn(name);
+      const record = await store.readSync();
+      requireSettled(name, record, await store.readSyncOfPrimary());
       if (!record || isBetween(topologies, record, name)) return record;
       requireFinished(topologies, record, name);
       return undefined;
@@ -65,6 +68,29 @@ export async function readStoredState(
     .filter((found) => found !== undefined)
     .sort((left, right) => right.reversals - left.reversals);
   return { topologies, record };
+}
+
+/**
+ * Makes sure that no command waits in the store that a process before this one was given: it cannot be taken back, and may or
+ * may not have been taken.
+ * @param record - that a majority has.
+ * @param onPrimary - read after it.
+ * @throws SyncError NotStarted, until a majority has what the primary has.
+ */
+export function requireSettled(
+  name: ClusterName,
+  record: SyncRecord | undefined,
+  onPrimary: SyncRecord | undefined,
+): void {
+  const given = (one: SyncRecord | undefined): unknown =>
+    one && [one.commandCount, one.received, one.paused, one.reversals];
+  if (isDeepStrictEqual(given(record), given(onPrimary))) return;
+  const command =
+    onPrimary && onPrimary.commandCount !== record?.commandCount ? onPrimary.command : 'a command';
+  throw new SyncError(
+    'NotStarted',
+    `${command} was sent to the store and cannot be taken back: it waits until a majority of ${name} has it`,
+  );
 }
 
 /** Shows the figures of a stored sync as they were, so that progress tells the truth from its first answer on. */

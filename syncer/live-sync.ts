@@ -1,4 +1,5 @@
 import type { Timestamp } from 'mongodb';
+import { isTransient } from '../mongo/server-errors.ts';
 import { SyncError } from '../service/errors.ts';
 import { instancesWithoutCommand, stateOf } from './coordination/instances.ts';
 import type { GroupCommand, SyncRecord, SyncView } from './state/records.ts';
@@ -27,6 +28,7 @@ export class LiveSync {
   #coordinator: string | null = null;
   /** True from before it is stored that this instance has been given a commit. */
   #isGivenCommit = false;
+  #commitSentMs: number | null = null;
 
   /**
    * @param id - of this instance.
@@ -67,6 +69,11 @@ export class LiveSync {
     return instancesWithoutCommand(this.stored).length === 0;
   }
 
+  /** Since when a commit is on its way to the store, by performance.now: it may be taken by now. Null where none is. */
+  get commitSentMs(): number | null {
+    return this.#commitSentMs;
+  }
+
   /** The instance that coordinates the others, as far as is known. */
   get coordinator(): string | null {
     return this.#coordinator;
@@ -104,13 +111,28 @@ export class LiveSync {
   /**
    * Gives what records that this instance has been given a command, which may be repeated where it failed.
    * @param change - what the first instance that is given it changes.
-   * @throws SyncError SupersededByOtherInstance where something else has changed the sync.
+   * @throws SyncError SupersededByOtherInstance where something else has changed the sync: only then is it known that it is
+   *   not received. After any other error it may be.
    */
   receiving(command: GroupCommand, change: Partial<SyncRecord>): () => Promise<void> {
+    const receive = this.#receiving(command, change);
+    return async () => {
+      this.#isGivenCommit = command === 'commit';
+      if (command === 'commit') this.#commitSentMs ??= performance.now();
+      try {
+        await receive();
+        this.#commitSentMs = null;
+      } catch (error) {
+        if (error instanceof SyncError && !isTransient(error)) this.#commitSentMs = null;
+        throw error;
+      }
+    };
+  }
+
+  #receiving(command: GroupCommand, change: Partial<SyncRecord>): () => Promise<void> {
     const before = this.#receivedCount;
     let isReceived = false;
     return async () => {
-      this.#isGivenCommit = command === 'commit';
       for (let attempt = 1; attempt <= maxAttempts; attempt++) {
         const { stored } = this;
         if (this.#receivedCount !== before) {

@@ -4,6 +4,7 @@ import { secondsBetween } from '../mongo/cluster-time.ts';
 import { Troubles } from '../mongo/troubles.ts';
 import { errorNameOf } from '../mongo/server-errors.ts';
 import type { LeftIndex } from './catalog/left-indexes.ts';
+import { CommitProofs } from './commit/commit-proofs.ts';
 import { CopyTally } from './copy/copy-tally.ts';
 import { WorkCounters } from './metrics.ts';
 import { CatchUpEstimator } from './outlook/catch-up.ts';
@@ -40,6 +41,7 @@ export class SyncMonitor {
   readonly registry = new Registry();
   readonly troubles: Troubles;
   readonly copyTally = new CopyTally();
+  readonly commitProofs: CommitProofs;
   /** Change events up to here have been applied. */
   appliedTime: Timestamp | null = null;
   /** Change events up to here have been read. */
@@ -71,6 +73,7 @@ export class SyncMonitor {
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
     this.troubles = new Troubles(now);
+    this.commitProofs = new CommitProofs(now);
     this.#catchUp = new CatchUpEstimator(now);
   }
 
@@ -176,6 +179,7 @@ export class SyncMonitor {
     this.eventsApplied = stored.eventsApplied;
     this.restarts = stored.restarts;
     this.indexBuilding = null;
+    this.commitProofs.clear();
     // Of another cluster, after a reversal.
     this.receivedTime = null;
     this.forgetBuffered();

@@ -2,6 +2,7 @@ import { leftIndexWarnings } from './catalog/left-indexes.ts';
 import { neededOplog, oplogWarning } from './outlook/oplog-outlook.ts';
 import type { SyncMonitor } from './monitor.ts';
 import { catchUpOf, lagOf } from './outlook/lag.ts';
+import type { CommitWord } from './commit/commit-word.ts';
 import { blockedText } from './commit/write-blocking.ts';
 import { digestOf } from './coordination/instances.ts';
 import type { Phase, SyncView } from './state/records.ts';
@@ -25,6 +26,7 @@ export interface ProgressSource {
   readonly isWorking: boolean;
   readonly sourceHost: string;
   readonly destinationHost: string;
+  readonly commit: CommitWord;
   readonly monitor: Pick<
     SyncMonitor,
     | 'lagSeconds'
@@ -40,11 +42,6 @@ export interface ProgressSource {
   >;
 }
 
-/** True when the sync has come so far that it can be committed. */
-export function canCommit(record: Pick<SyncView, 'state' | 'phase'>): boolean {
-  return record.state === 'RUNNING' && record.phase === 'changes';
-}
-
 /** The body of a progress answer when no sync was started: all fields but two are null. */
 export function idleProgress(): object {
   return {
@@ -53,6 +50,7 @@ export function idleProgress(): object {
       startedAt: null,
       optionsDigest: null,
       canCommit: false,
+      commitUnderWay: null,
       canWrite: null,
       info: null,
       lagTimeSeconds: null,
@@ -71,13 +69,14 @@ export function idleProgress(): object {
 
 /** The body of a progress answer of a sync. */
 export function syncProgress(record: SyncView, source: ProgressSource): object {
-  const { monitor } = source;
+  const { monitor, commit } = source;
   return {
     progress: {
       state: record.state,
       startedAt: record.startedAt.toISOString(),
       optionsDigest: digestOf(record),
-      canCommit: source.isWorking && canCommit(record),
+      canCommit: commit.canCommit,
+      commitUnderWay: commit.commitUnderWay,
       canWrite: record.canWrite,
       info: infoText(record),
       lagTimeSeconds: lagOf(record, monitor),
@@ -97,6 +96,7 @@ export function syncProgress(record: SyncView, source: ProgressSource): object {
       indexBuilding: monitor.indexBuilding,
       warnings: [
         ...stateWarnings(record, monitor),
+        ...commit.warnings,
         ...leftIndexWarnings(monitor.leftIndexes),
         ...monitor.troubles.warnings(),
         ...record.warnings,

@@ -1,11 +1,13 @@
 import { latestWriteTime, writeNoop } from '../mongo/cluster-time.ts';
 import { Patience } from '../mongo/patience.ts';
+import { runCommand } from '../mongo/run-command.ts';
 import { isTransient } from '../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../service/errors.ts';
 import { sleep } from '../service/sleep.ts';
 import { ReshardingWatch } from './changes/resharding-watch.ts';
 import type { LiveSync } from './live-sync.ts';
 import { GrowingInterval, summaryOf } from './outlook/story.ts';
+import { fixCommitTime } from './run-sync.ts';
 import type { SyncContext } from './sync-context.ts';
 
 const beatMs = 1_000;
@@ -20,9 +22,9 @@ const beatsPerReshardingLook = 5;
 const signOfLifeMs = 5_000;
 
 /**
- * Keeps the figures of a sync fresh until its signal is aborted: the source's latest write, no-op writes there; and the
- * sign of life in the store, beside it: a destination that is slow must not make the lag look small. Tells of the figures
- * in the log now and then.
+ * Keeps the figures of a sync fresh until its signal is aborted: the source's latest write, no-op writes there; beside it,
+ * as a destination that is slow must not make the lag look small, the sign of life in the store, and what proves that a commit
+ * would be taken. Tells of the figures in the log now and then.
  * @throws SyncError SupersededByOtherInstance; OplogRolledOver as soon as a copy is known to be in vain; ChangeNotSupported
  *   where a collection was resharded.
  */
@@ -30,7 +32,12 @@ export async function keepPulse(context: SyncContext, live: LiveSync): Promise<v
   const ended = new AbortController();
   const signal = AbortSignal.any([context.signal, ended.signal]);
   const own = { ...context, signal };
-  const parts = [watchSource(own, live), giveSignsOfLife(own)];
+  const parts = [
+    watchSource(own, live),
+    giveSignsOfLife(own),
+    proveMajority(own),
+    watchRecord(own, live),
+  ];
   try {
     await Promise.race(parts);
   } finally {
@@ -49,6 +56,52 @@ async function giveSignsOfLife(context: SyncContext): Promise<void> {
   }
 }
 
+/**
+ * Proves that a majority of the destination, of each of its shards, takes writes. No other is sent before one is answered,
+ * however long that takes: they would pile up.
+ */
+async function proveMajority(context: SyncContext): Promise<void> {
+  const { destination, monitor, signal } = context;
+  const noop = {
+    appendOplogNote: 1,
+    data: { clustersync: 'majority' },
+    writeConcern: { w: 'majority' },
+  };
+  const patience = new Patience();
+  while (!signal.aborted) {
+    await beat(context, patience, async () => {
+      await monitor.commitProofs.by('destination', async () => {
+        await runCommand(destination.admin, noop, { signal, deadlineMs: 'none' });
+      });
+    });
+    await sleep(beatMs, signal).catch(() => undefined);
+  }
+}
+
+/**
+ * Looks at the record as the destination's primary has it: a commit that waits for a majority is in no other reading. Takes up
+ * one that a former process has sent, and that came late.
+ */
+async function watchRecord(context: SyncContext, live: LiveSync): Promise<void> {
+  const { store, monitor, signal } = context;
+  const patience = new Patience();
+  while (!signal.aborted) {
+    await beat(context, patience, async () => {
+      const record = await monitor.commitProofs.by(
+        'record',
+        async () => await store.readSyncOfPrimary(),
+      );
+      if (!record) return;
+      monitor.commitProofs.setCommandsOnPrimary(record.commandCount);
+      const isOthers = record.commandCount > live.stored.commandCount && live.commitSentMs === null;
+      if (!isOthers || live.isShared) return;
+      await live.refresh();
+      if (live.stored.state === 'COMMITTING') await fixCommitTime(context, live);
+    });
+    await sleep(beatMs, signal).catch(() => undefined);
+  }
+}
+
 async function watchSource(context: SyncContext, live: LiveSync): Promise<void> {
   const { source, monitor, signal, logger } = context;
   let { phase } = live.current;
@@ -58,7 +111,10 @@ async function watchSource(context: SyncContext, live: LiveSync): Promise<void> 
   for (let beats = 0; !signal.aborted; beats++) {
     await beat(context, patience, async () => {
       if (beats % beatsPerNoop === 0) await writeNoop(source, 'lag', signal);
-      monitor.latestTime = await latestWriteTime(source, signal);
+      monitor.latestTime = await monitor.commitProofs.by(
+        'source',
+        async () => await latestWriteTime(source, signal),
+      );
       requireOplog(context, live);
       if (live.current.phase === 'changes') monitor.sampleCatchUp();
       if (beats % beatsPerReshardingLook === 0) await resharding.look();

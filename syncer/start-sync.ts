@@ -18,8 +18,14 @@ export interface StartParts {
   readonly live: LiveSync;
   readonly storeOn: (cluster: ClusterName) => SyncStore;
   readonly filterOf: (options: StartOptions) => NamespaceFilter;
-  /** Repeats a write to the store until it is known what has become of it. */
-  readonly persisting: (write: () => Promise<void>) => Promise<void>;
+  /**
+   * Repeats a write to the store until it is known what has become of it.
+   * @param isPassing - after which errors it is repeated; by default those that pass by themselves.
+   */
+  readonly persisting: (
+    write: () => Promise<void>,
+    isPassing?: (error: unknown) => boolean,
+  ) => Promise<void>;
   /** Aborted when the program stops. */
   readonly signal: AbortSignal;
 }

@@ -131,6 +131,8 @@ export class SyncWork {
       // Of several instances the coordinator does, when it takes over.
       if (!live.isShared) await endLeftBuilds(context);
       await awaitWritesBefore(context);
+      // A command that the process before this one had sent may have come only now.
+      if (!live.isShared) await live.refresh();
     }).then(() => {
       this.#context = context;
     });

@@ -6,8 +6,9 @@ import type { ClusterName, StartOptions } from './api/start-body.ts';
 import { readStoredState, recall, untilBooted } from './boot.ts';
 import { createClusters, type Clusters, type Topologies } from './clusters.ts';
 import { SyncCommands } from './commands/sync-commands.ts';
+import { commitWord, type CommitWord } from './commit/commit-word.ts';
 import { blockedClusters, blockedText, withBlocked } from './commit/write-blocking.ts';
-import { requireMember } from './coordination/instances.ts';
+import { instancesWithoutCommand, requireMember } from './coordination/instances.ts';
 import { LiveSync } from './live-sync.ts';
 import { registerStateMetrics } from './metrics.ts';
 import { SyncMonitor } from './monitor.ts';
@@ -51,6 +52,7 @@ export class Syncer {
       beginWork: () => {
         this.#beginWork();
       },
+      commitWord: () => this.#commitWord,
       failure: () => this.#failure,
     });
     registerStateMetrics(this.monitor, {
@@ -113,8 +115,21 @@ export class Syncer {
       isWorking,
       sourceHost: topologies[record.source.name].host,
       destinationHost: topologies[record.destination.name].host,
+      commit: this.#commitWord,
       monitor: this.monitor,
     });
+  }
+
+  get #commitWord(): CommitWord {
+    const { current, stored, commitSentMs } = this.#live;
+    const isHalfGiven = stored.state === 'COMMITTING' && current.state !== 'COMMITTING';
+    const evidence = {
+      ...this.monitor.commitProofs.evidence,
+      sentAgeMs: commitSentMs === null ? null : performance.now() - commitSentMs,
+      isCommitInHand: this.commands.isCommitInHand,
+      isWorking: this.#work?.isUnderWay ?? false,
+    };
+    return commitWord(current, evidence, isHalfGiven ? instancesWithoutCommand(stored) : undefined);
   }
 
   async #boot(): Promise<void> {
@@ -196,9 +211,9 @@ export class Syncer {
       live: this.#live,
       storeOn: (name) => this.#storeOn(name),
       filterOf: (options) => this.#filterOf(options),
-      persisting: async (write) => {
+      persisting: async (write, isPassing) => {
         const context = { signal: this.#signal, logger: this.#logger, monitor: this.monitor };
-        await retrying(context, 'command', write);
+        await retrying(context, 'command', write, isPassing);
       },
       signal: this.#signal,
     };

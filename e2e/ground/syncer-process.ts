@@ -24,6 +24,7 @@ export interface SyncerProgress {
   readonly startedAt: string | null;
   readonly optionsDigest: string | null;
   readonly canCommit: boolean;
+  readonly commitUnderWay: boolean | null;
   readonly canWrite: boolean | null;
   readonly info: string | null;
   readonly lagTimeSeconds: number | null;

@@ -211,6 +211,13 @@ describe('a ClusterSync that is committed automatically', () => {
     assert.equal(anew.commit.kind, 'record');
   });
 
+  const unanswered = {
+    error: { name: 'SyncerUnreachable', description: 'no answer', isLasting: false },
+    attempts: 1,
+    endedMs: nowMs - 500,
+    retryAtMs: nowMs + 1_000,
+  } as const;
+
   it('gives nothing back while it cannot be known whether the commit was taken', () => {
     const spec = { commit: withWeb };
     const hold = holdOf(withWeb, { sinceMs: 0, commitSentMs: nowMs - 60_000 });
@@ -219,7 +226,18 @@ describe('a ClusterSync that is committed automatically', () => {
       { answer: changes, command: { name: 'commit', kind: 'sending' } },
       { answer: changes, command: { name: 'commit', kind: 'taken', endedMs: nowMs } },
       { answer: changes, askedMs: nowMs - 55_000 },
+      // Asked before the request failed, which has come since then.
+      {
+        answer: changes,
+        askedMs: nowMs - 600,
+        command: { name: 'commit', kind: 'refused', ...unanswered },
+      },
       { answer: undefined },
+      { answer: changed(changes, { commitUnderWay: true }) },
+      { answer: changed(changes, { commitUnderWay: null }) },
+      { answer: changed(changes, { commitUnderWay: true, canCommit: false }) },
+      { answer: changed(changes, { canCommit: false }) },
+      { answer: idle },
       'no pod',
     ] as const;
     for (const scene of doubtful) {
@@ -227,9 +245,21 @@ describe('a ClusterSync that is committed automatically', () => {
       const { commit } = decideIn(world, spec, { hold, workloads: views(0) }, threeShards);
       assert.deepEqual(commit, { kind: 'none' }, JSON.stringify(scene));
     }
-    const world = shardedWorld([changes, changes, changes]);
-    const { commit } = decideIn(world, spec, { hold, workloads: views(0) }, threeShards);
-    assert.ok(commit.kind === 'record' && commit.hold.ending === 'DeadlineMissed');
+    const proving = [
+      changes,
+      changed(changes, { commitUnderWay: false, canCommit: false }),
+      paused,
+      // That a request failed proves nothing; what is said after it does.
+      { answer: changes, command: { name: 'commit', kind: 'refused', ...unanswered } },
+    ] as const;
+    for (const scene of proving) {
+      const world = shardedWorld([changes, changes, scene]);
+      const { commit } = decideIn(world, spec, { hold, workloads: views(0) }, threeShards);
+      assert.ok(
+        commit.kind === 'record' && commit.hold.ending === 'DeadlineMissed',
+        JSON.stringify(scene),
+      );
+    }
   });
 
   it("gives them back where the destination is another ClusterSync's, or it is being deleted", () => {

@@ -12,12 +12,13 @@ import {
 import type { WorkloadView } from '../commit/plan.ts';
 import { holderOf } from '../leases/lease-holder.ts';
 import { secondTime } from '../kube/micro-time.ts';
-import { isCurrent } from '../operand/observation.ts';
+import { isCurrent, type Observation } from '../operand/observation.ts';
 import type { Trouble } from '../operand/trouble.ts';
 import type { InstanceView } from './instance-trouble.ts';
 import type { SourceFinding } from './source.ts';
 import { isAtLeast } from './stage.ts';
 import { isCommittedIn, type Assessment } from './assessment.ts';
+import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 import { obstacleOfVerification } from './verification-gate.ts';
 
 /** What an automatic commit depends on, beside the sync. */
@@ -90,14 +91,30 @@ function progressOfCommit(
   if (isCommittedIn(clusterSync)) return 'done';
   if (assessment.stages.some((stage) => isAtLeast(stage, 'committing'))) return 'taken';
   const sentMs = hold?.commitSentMs ?? -Infinity;
-  const isNone = instances.every(({ observation }) => {
-    if (!observation || observation.unreachable || !isCurrent(observation, nowMs)) return false;
-    const { answer, command, askedMs } = observation;
-    if (answer?.kind !== 'progress' || command?.kind === 'sending') return false;
-    const endedMs = command?.kind === 'taken' && command.name === 'commit' ? command.endedMs : 0;
-    return askedMs > Math.max(endedMs, sentMs + commitSettledMs);
-  });
+  const isNone = instances.every(
+    ({ observation }) => observation && provesNoCommit(observation, sentMs, nowMs),
+  );
   return isNone && instances.length > 0 ? 'none' : 'unknown';
+}
+
+/**
+ * Whether an instance's word proves that it was given no commit that may still be carried out: it says so itself, asked after
+ * whatever was sent was answered, or lost. That a request failed proves nothing, nor that the state is RUNNING.
+ * @param sentMs - when it was put on record last that a commit is going to be sent.
+ */
+export function provesNoCommit(
+  observation: Observation<SyncerProgress, SyncerCommand>,
+  sentMs: number,
+  nowMs: number,
+): boolean {
+  if (observation.unreachable || !isCurrent(observation, nowMs)) return false;
+  const { answer, command, askedMs } = observation;
+  if (answer?.kind !== 'progress' || command?.kind === 'sending') return false;
+  const endedMs = command?.name === 'commit' ? command.endedMs : 0;
+  if (askedMs <= Math.max(endedMs, sentMs + commitSettledMs)) return false;
+  const { state, canCommit, commitUnderWay } = answer.progress;
+  // A tool that does not tell: a commit request will succeed, or none does, so that none is under way.
+  return commitUnderWay === undefined ? canCommit || state === 'PAUSED' : commitUnderWay === false;
 }
 
 function obstacleOf(

@@ -71,10 +71,25 @@ export class DestinationClaims {
     for (const lease of this.#claims()) {
       const holder = readHolder(lease);
       if (!holder || holderKey(holder) !== key || !this.#witnesses.isGone(holder)) continue;
-      if (this.#isAtWork(holder)) isLeft = true;
+      if (this.isAtWork(holder)) isLeft = true;
       else if (!(await this.#book.remove(lease.metadata.name, signal))) isLeft = true;
     }
     return isLeft;
+  }
+
+  /** Whether something is left of a ClusterSync that is gone: its pods work on for up to their grace period. */
+  isAtWork({ namespace, name, uid }: LeaseHolder): boolean {
+    const { statefulSets, pods } = this.#witnesses;
+    const set = statefulSets.get(
+      objectKey({ namespace, name: syncerName({ metadata: { namespace, name } }) }),
+    );
+    if (set && controllerOf(set)?.uid === uid) return true;
+    const isItsOwn = (pod: Pod): boolean =>
+      pod.metadata.namespace === namespace &&
+      pod.metadata.annotations?.[ownerAnnotation] === `ClusterSync/${name}` &&
+      // A namesake that was made since then has pods, too.
+      (!set || controllerOf(pod)?.uid !== set.metadata.uid);
+    return pods.list().some(isItsOwn);
   }
 
   #claims(): Lease[] {
@@ -91,7 +106,7 @@ export class DestinationClaims {
       const lease = this.#book.get(name);
       const holder = lease && readHolder(lease);
       if (holder?.uid === claimant.uid) return undefined;
-      if (holder && (!this.#witnesses.isGone(holder) || this.#isAtWork(holder))) {
+      if (holder && (!this.#witnesses.isGone(holder) || this.isAtWork(holder))) {
         return { kind: 'taken', host, holder };
       }
       const { spec, annotations } = heldBy(claimant);
@@ -99,20 +114,5 @@ export class DestinationClaims {
       if (await this.#book.put(name, draft, signal)) return undefined;
     }
     throw new Error(`the Lease ${name} is changed all the time`);
-  }
-
-  /** Whether something is left of a ClusterSync that is gone: its pods work on for up to their grace period. */
-  #isAtWork({ namespace, name, uid }: LeaseHolder): boolean {
-    const { statefulSets, pods } = this.#witnesses;
-    const set = statefulSets.get(
-      objectKey({ namespace, name: syncerName({ metadata: { namespace, name } }) }),
-    );
-    if (set && controllerOf(set)?.uid === uid) return true;
-    const isItsOwn = (pod: Pod): boolean =>
-      pod.metadata.namespace === namespace &&
-      pod.metadata.annotations?.[ownerAnnotation] === `ClusterSync/${name}` &&
-      // A namesake that was made since then has pods, too.
-      (!set || controllerOf(pod)?.uid !== set.metadata.uid);
-    return pods.list().some(isItsOwn);
   }
 }

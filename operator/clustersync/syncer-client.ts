@@ -7,6 +7,8 @@ export interface SyncerProgress {
   readonly state: string;
   readonly info: string | undefined;
   readonly canCommit: boolean;
+  /** True until a commit is refused or completed; false where it is proven that none is under way; null where neither is known. */
+  readonly commitUnderWay: boolean | null | undefined;
   readonly canWrite: boolean | undefined;
   readonly lagTimeSeconds: number | undefined;
   readonly estimatedTotalBytes: number | undefined;
@@ -60,11 +62,14 @@ export function readProgress(value: unknown): SyncerProgress | undefined {
   const state = stringIn(value, 'state');
   if (state === undefined) return undefined;
   const canWrite = propertyIn(value, 'canWrite');
+  const commitUnderWay = propertyIn(value, 'commitUnderWay');
   const copy = propertyIn(value, 'collectionCopy');
   return {
     state,
     info: stringIn(value, 'info'),
     canCommit: propertyIn(value, 'canCommit') === true,
+    commitUnderWay:
+      typeof commitUnderWay === 'boolean' || commitUnderWay === null ? commitUnderWay : undefined,
     canWrite: typeof canWrite === 'boolean' ? canWrite : undefined,
     // Recent versions of mongosync have the lag by kinds of events.
     lagTimeSeconds:

@@ -5,17 +5,24 @@ import { holdName, isHoldLease, leaseOf, readHold, type Hold, type WorkloadRef }
 import { planRelease, type CommitStep, type WorkloadView } from './plan.ts';
 import type { Workloads } from './workloads.ts';
 
+/** What tells what has become of a ClusterSync. */
+export interface HoldWitnesses {
+  /** Whether it is known not to be there any more. */
+  readonly isGone: (holder: LeaseHolder) => boolean;
+  /** Whether pods of one that is gone may still work. */
+  readonly isAtWork: (holder: LeaseHolder) => boolean;
+}
+
 /** Takes the steps of automatic commits, and remembers which workloads they have taken down. */
 export class HoldKeeper {
   readonly #book: LeaseBook;
   readonly #workloads: Workloads;
-  readonly #isGone: (holder: LeaseHolder) => boolean;
+  readonly #witnesses: HoldWitnesses;
 
-  /** @param isGone - whether the ClusterSync is known not to be there any more. */
-  constructor(book: LeaseBook, workloads: Workloads, isGone: (holder: LeaseHolder) => boolean) {
+  constructor(book: LeaseBook, workloads: Workloads, witnesses: HoldWitnesses) {
     this.#book = book;
     this.#workloads = workloads;
-    this.#isGone = isGone;
+    this.#witnesses = witnesses;
   }
 
   /** What is on record for a ClusterSync. @throws TypeError where somebody has made that unreadable. */
@@ -53,16 +60,19 @@ export class HoldKeeper {
   }
 
   /**
-   * Gives the workloads their sizes back that ClusterSyncs of this name hold and that are gone.
+   * Gives the workloads their sizes back that ClusterSyncs of this name hold and that are gone; after a commit was sent, when
+   * their pods are gone, too.
    * @returns whether something is left to be done.
    */
   async release(key: string, signal: AbortSignal): Promise<boolean> {
     let isLeft = false;
     for (const lease of this.#book.list()) {
       const holder = isHoldLease(lease) ? readHolder(lease) : undefined;
-      if (!holder || holderKey(holder) !== key || !this.#isGone(holder)) continue;
+      if (!holder || holderKey(holder) !== key || !this.#witnesses.isGone(holder)) continue;
       isLeft = true;
       const hold = readHold(lease);
+      // They carry out a commit that they have been given.
+      if (hold.commitSentMs !== undefined && this.#witnesses.isAtWork(holder)) continue;
       const views = await this.#workloads.look(holder.namespace, hold.workloads, signal);
       await this.take(planRelease(hold, views), holder, signal);
     }

@@ -29,8 +29,8 @@ export type WorkloadState =
   | { readonly kind: 'refused'; readonly description: string };
 
 /**
- * How far the commit is. none: every instance has just said that it knows of none. unknown: not every one has. taken: it
- * cannot be taken back any more.
+ * How far the commit is. none: every instance has just said that none is under way there. unknown: not every one has: a commit
+ * that was sent may have been taken, or may be yet. taken: it cannot be taken back any more.
  */
 export type CommitProgress = 'none' | 'unknown' | 'taken' | 'done';
 
@@ -158,7 +158,7 @@ function backFromMissed(
 
 /** Towards the commit: everything down, then on record that it is sent, then sent. */
 function planDown(
-  { obstacle, nowMs }: CommitFacts,
+  { obstacle, commit, nowMs }: CommitFacts,
   hold: Hold,
   views: readonly WorkloadView[],
 ): CommitPlan {
@@ -171,6 +171,8 @@ function planDown(
     const isLeft = state.kind === 'found' && (state.pods > 0 || state.replicas > 0);
     if (isLeft) return waiting(stopping(`there are pods of the ${textOf(held)} left`));
   }
+  if (obstacle && hold.commitSentMs !== undefined && commit === 'unknown')
+    return waiting(sentBefore);
   if (obstacle) return waiting(obstacle.trouble);
   const isOnRecord = nowMs - (hold.commitSentMs ?? -Infinity) < sendWithinMs;
   return isOnRecord ? sending : record({ ...hold, commitSentMs: nowMs });
@@ -258,10 +260,16 @@ const sending: CommitPlan = {
   trouble: { reason: 'Committing', message: 'the commit is being sent', level: 'waiting' },
 };
 
+const sentBefore: Trouble = {
+  reason: 'Committing',
+  message: 'the commit was sent, and not every instance has said whether it takes it',
+  level: 'waiting',
+};
+
 const unknownOutcome: Trouble = {
   reason: 'CommitUnknown',
   message:
-    'the commit was sent, and not every instance has said whether it takes it: the workloads get their sizes back as soon as all have said that they do not',
+    'the commit was sent, and not every instance has said whether it takes it: the workloads get their sizes back as soon as all have said that none is under way',
   level: 'warning',
 };
 

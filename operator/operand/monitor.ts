@@ -229,7 +229,7 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
       { command: name, process: target.process, error: error.name, retryInMs },
       `command refused: ${error.description}`,
     );
-    return { name, kind: 'refused', error, attempts, retryAtMs: endedMs + retryInMs };
+    return { name, kind: 'refused', error, attempts, endedMs, retryAtMs: endedMs + retryInMs };
   }
 
   /** Runs a task of an entry; it ends with the entry. */

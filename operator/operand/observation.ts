@@ -15,6 +15,8 @@ export type CommandState<C extends string> = { readonly name: C } & (
       readonly error: ApiError;
       /** How often in a row. */
       readonly attempts: number;
+      /** Also where it was not answered at all: then it may have been taken. */
+      readonly endedMs: number;
       readonly retryAtMs: number;
     }
 );

@@ -6,7 +6,7 @@ import type { Syncer } from '../syncer.ts';
 /** Collections that /api/v1/collections shows: it is for people. */
 const maxCollectionsShown = 100;
 
-const commands = ['start', 'pause', 'resume', 'commit', 'reverse'] as const;
+const commands = ['start', 'pause', 'resume', 'reverse'] as const;
 
 /** The endpoints of the contract, part 4, and those of pause, resume and reverse, of the same shape. */
 export function syncerRoutes(syncer: Pick<Syncer, 'commands' | 'monitor' | 'progress'>): Route[] {
@@ -15,11 +15,20 @@ export function syncerRoutes(syncer: Pick<Syncer, 'commands' | 'monitor' | 'prog
       method: 'POST',
       path: `/api/v1/${command}`,
       errorBody: genericErrorBody,
-      handle: async (body, _query, headers) => {
+      handle: async (body, _query, { headers }) => {
         await syncer.commands[command](body, digestIn(headers));
         return { success: true };
       },
     })),
+    {
+      method: 'POST',
+      path: '/api/v1/commit',
+      errorBody: genericErrorBody,
+      handle: async (body, _query, { headers, gone }) => {
+        await syncer.commands.commit(body, digestIn(headers), gone);
+        return { success: true };
+      },
+    },
     {
       method: 'POST',
       path: '/api/v1/preflight',

@@ -1,14 +1,16 @@
 import { naming } from '../../mongo/named-error.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
+import { isTransient } from '../../mongo/server-errors.ts';
 import { Mutex } from '../../service/mutex.ts';
 import { optionsDigest } from '../../service/options-digest.ts';
+import { sleep } from '../../service/sleep.ts';
 import { parseStartBody, type StartOptions } from '../api/start-body.ts';
+import type { CommitWord } from '../commit/commit-word.ts';
 import { blockedClusters } from '../commit/write-blocking.ts';
 import { digestOf, requireSameOptions } from '../coordination/instances.ts';
 import type { LiveSync } from '../live-sync.ts';
 import type { SyncMonitor } from '../monitor.ts';
-import { canCommit } from '../progress.ts';
 import { checkReverse } from '../reverse/check-reverse.ts';
 import { checkStart, startSync, type StartParts } from '../start-sync.ts';
 import type { SyncWork } from '../sync-work.ts';
@@ -26,8 +28,21 @@ export interface CommandGround {
   /** Resolves when no work is under way, and what it failed with is known. */
   readonly workEnded: () => Promise<void>;
   readonly beginWork: () => void;
+  /** What is known of a commit of the sync that there is. */
+  readonly commitWord: () => CommitWord;
   /** Why the sync has stopped, if so. */
   readonly failure: () => SyncError | undefined;
+}
+
+/** A commit waits for so long for proofs that it would be taken, where they are older than progress takes them for. */
+const proofDeadlineMs = 5_000;
+const proofPollMs = 25;
+
+/** What a client sends. */
+interface CommandRequest {
+  readonly body: unknown;
+  /** Which sync it is for; undefined for whichever there is. */
+  readonly digest: string | undefined;
 }
 
 /**
@@ -41,10 +56,16 @@ export class SyncCommands {
   readonly #ground: CommandGround;
   readonly #live: LiveSync;
   readonly #oneByOne = new Mutex();
+  #commitsInHand = 0;
 
   constructor(ground: CommandGround) {
     this.#ground = ground;
     this.#live = ground.live;
+  }
+
+  /** True while a commit request has come that is not answered. */
+  get isCommitInHand(): boolean {
+    return this.#commitsInHand > 0;
   }
 
   /** POST /start. @throws SyncError for whatever forbids it; nothing has been written then. */
@@ -104,17 +125,35 @@ export class SyncCommands {
     });
   }
 
-  /** POST /commit. Resolves when the sync is COMMITTING. @throws SyncError CannotCommitYet, InvalidStateTransition. */
-  async commit(body: unknown, digest?: string): Promise<void> {
-    const work = await this.#carryOut('commit', { body, digest }, async () => {
-      await this.#transition(this.#live.receiving('commit', { state: 'COMMITTING' }));
+  /**
+   * POST /commit. Resolves when the sync is COMMITTING.
+   * @param caller - aborted when nobody waits for the answer any more: the commit is not begun then.
+   * @throws SyncError CannotCommitYet, InvalidStateTransition.
+   */
+  async commit(body: unknown, digest: string | undefined, caller: AbortSignal): Promise<void> {
+    this.#commitsInHand++;
+    try {
+      await this.#commit({ body, digest }, caller);
+    } finally {
+      this.#commitsInHand--;
+    }
+  }
+
+  async #commit(request: CommandRequest, caller: AbortSignal): Promise<void> {
+    const act = async (): Promise<SyncWork | undefined> => {
+      this.#require('commit', caller);
+      await this.#transition(
+        this.#live.receiving('commit', { state: 'COMMITTING' }),
+        isOutcomeUnknown,
+      );
       const { lagSeconds } = this.#ground.monitor;
       this.#ground.logger.info(
         { lagSeconds, blocked: blockedClusters(this.#live.current) },
         'committing',
       );
       return this.#ground.work();
-    });
+    };
+    const work = await this.#carryOut('commit', request, act, caller);
     // Other commands need not wait for a source that is slow: they are refused by now.
     await work?.fixCommitTime();
   }
@@ -140,14 +179,16 @@ export class SyncCommands {
   /** Acts when the command's turn has come, if it is taken then. */
   async #carryOut<T>(
     command: Exclude<Command, 'start'>,
-    { body, digest }: { readonly body: unknown; readonly digest: string | undefined },
+    { body, digest }: CommandRequest,
     act: () => Promise<T>,
+    caller?: AbortSignal,
   ): Promise<T> {
     requireNoParameters(command, body);
     return await this.#oneByOne.run(async () => {
       await this.#refresh();
       this.#requireSameSync(digest);
-      this.#require(command);
+      if (caller) await this.#untilProven(caller);
+      this.#require(command, caller);
       await this.#requireOwnership();
       return await act();
     });
@@ -178,14 +219,17 @@ export class SyncCommands {
   }
 
   /** @throws SyncError when a command is not taken now. */
-  #require(command: Command): void {
-    const { work, failure } = this.#ground;
+  #require(command: Command, caller?: AbortSignal): void {
+    const { commitWord, failure } = this.#ground;
     // Nothing is taken before the stored state has been read.
     this.#ground.startParts();
     const { record } = this.#live;
+    const word = record && commitWord();
     stateAfter(command, {
       state: record?.state ?? 'IDLE',
-      canCommit: record !== undefined && canCommit(record) && (work()?.isUnderWay ?? false),
+      canCommit: word?.canCommit ?? false,
+      commitWarnings: word?.warnings ?? [],
+      isCallerGone: caller?.aborted ?? false,
       isReversible: record?.options.reversible ?? false,
       failure: failure(),
     });
@@ -199,6 +243,15 @@ export class SyncCommands {
     if (failed) throw failed;
   }
 
+  /** Waits for newer proofs where those are too old that a commit would be taken. */
+  async #untilProven(caller: AbortSignal): Promise<void> {
+    const deadline = AbortSignal.any([caller, AbortSignal.timeout(proofDeadlineMs)]);
+    const { record } = this.#live;
+    if (record?.state !== 'RUNNING' || record.phase !== 'changes') return;
+    while (!deadline.aborted && !this.#ground.commitWord().canCommit && !this.#ground.failure())
+      await sleep(proofPollMs, deadline).catch(() => undefined);
+  }
+
   /** Finds out, before anything is changed, whether the store can be reached and is still this process's. */
   async #requireOwnership(): Promise<void> {
     await naming(async () => {
@@ -207,10 +260,13 @@ export class SyncCommands {
     });
   }
 
-  async #transition(change: () => Promise<void>): Promise<void> {
+  async #transition(
+    change: () => Promise<void>,
+    isPassing?: (error: unknown) => boolean,
+  ): Promise<void> {
     const { persisting } = this.#ground.startParts();
     await naming(async () => {
-      await persisting(change);
+      await persisting(change, isPassing);
     });
   }
 
@@ -230,4 +286,9 @@ function requireDigest(digest: string | undefined, options: StartOptions): void 
     'InvalidBody',
     'the header Clustersync-Options-Digest is not the digest of this body: leave it out, or use a client of the same version',
   );
+}
+
+/** A commit that was sent cannot be taken back: whatever the destination answers, it is asked again what has become of it. */
+function isOutcomeUnknown(error: unknown): boolean {
+  return !(error instanceof SyncError) || isTransient(error);
 }

@@ -21,7 +21,13 @@ const table: Readonly<Record<SyncState, readonly string[]>> = {
   COMMITTED: ['-', '-', '-', '-', 'RUNNING'],
 };
 
-const everythingHolds = { canCommit: true, isReversible: true, failure: undefined };
+const everythingHolds = {
+  canCommit: true,
+  commitWarnings: [],
+  isCallerGone: false,
+  isReversible: true,
+  failure: undefined,
+};
 
 const nameOf = (command: Command, situation: Situation): string => {
   try {
@@ -55,6 +61,7 @@ describe('transitions', () => {
   it('commit needs the initial copy, reverse a reversible sync', () => {
     const running = { ...everythingHolds, state: 'RUNNING' } as const;
     assert.equal(nameOf('commit', { ...running, canCommit: false }), 'CannotCommitYet');
+    assert.equal(nameOf('commit', { ...running, isCallerGone: true }), 'CannotCommitYet');
     const committed = { ...everythingHolds, state: 'COMMITTED' } as const;
     assert.equal(nameOf('reverse', { ...committed, isReversible: false }), 'NotReversible');
   });

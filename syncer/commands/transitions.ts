@@ -10,8 +10,12 @@ export type Command = 'start' | 'pause' | 'resume' | 'commit' | 'reverse';
 /** What decides whether a command is taken. */
 export interface Situation {
   readonly state: SyncState;
-  /** The initial copy is complete, and change events are being applied. */
+  /** A commit would be taken: see `commitWord`. */
   readonly canCommit: boolean;
+  /** Why not, where more is known of it than that changes are not applied yet. */
+  readonly commitWarnings: readonly string[];
+  /** Nobody waits for the answer any more. */
+  readonly isCallerGone: boolean;
   /** The sync was started with `reversible`. */
   readonly isReversible: boolean;
   /** Why the sync stopped for good; undefined while it goes on. */
@@ -55,7 +59,14 @@ export function stateAfter(command: Command, situation: Situation): SyncState {
   if (command === 'commit' && !situation.canCommit)
     throw new SyncError(
       'CannotCommitYet',
-      'the initial copy, or the preparation of a reversal, is not complete',
+      situation.commitWarnings.length > 0
+        ? situation.commitWarnings.join('; ')
+        : 'the initial copy, or the preparation of a reversal, is not complete',
+    );
+  if (command === 'commit' && situation.isCallerGone)
+    throw new SyncError(
+      'CannotCommitYet',
+      'the client has closed its connection: nothing was begun',
     );
   if (command === 'reverse' && !situation.isReversible)
     throw new SyncError('NotReversible', 'the sync was started without reversible: true');

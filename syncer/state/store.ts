@@ -13,6 +13,7 @@ import type { RawDocument } from '../../mongo/raw-bson.ts';
 import { decodeSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
 import { inGroupsOf } from '../../service/groups.ts';
+import { commandWrite } from '../commands/command-write.ts';
 import { Claim } from './claim.ts';
 import {
   boundOf,
@@ -123,6 +124,15 @@ export class SyncStore {
     return found === null ? undefined : (withoutId(found) as unknown as SyncRecord);
   }
 
+  /** The sync as the primary has it: a majority may not have that yet. */
+  async readSyncOfPrimary(): Promise<SyncRecord | undefined> {
+    const found = await this.#sync.findOne(
+      { _id: 'sync' },
+      { readConcern: { level: 'local' }, signal: this.#signal },
+    );
+    return found === null ? undefined : (withoutId(found) as unknown as SyncRecord);
+  }
+
   /**
    * Records a new sync. May be repeated by the same object where the answer was lost.
    * @throws SyncError OtherSyncUnfinished when there is one already.
@@ -171,17 +181,13 @@ export class SyncStore {
    * @returns false where another instance has been given another command meanwhile.
    */
   async receiveCommand(
-    { instances, commandCount }: Pick<SyncRecord, 'instances' | 'commandCount'>,
+    record: Pick<SyncRecord, 'instances' | 'commandCount'>,
     first: Partial<SyncRecord> | undefined,
   ): Promise<boolean> {
-    const number = first ? commandCount + 1 : commandCount;
-    const received = { [`received.${instances.indexOf(this.#instanceId)}`]: number };
-    const isReceived = { _id: 'sync', commandCount: number, ...received };
+    const { received, expected, change } = commandWrite(record, this.#instanceId, first);
+    const isReceived = { _id: 'sync', ...received };
     if ((await this.#sync.findOne(isReceived, { signal: this.#signal })) !== null) return true;
-    const result = await this.#sync.updateOne(
-      { _id: 'sync', commandCount },
-      { $set: { ...first, ...received, commandCount: number } },
-    );
+    const result = await this.#sync.updateOne({ _id: 'sync', ...expected }, { $set: change });
     return result.matchedCount > 0;
   }
 

@@ -1,7 +1,6 @@
 import { listIndexes } from '../../mongo/catalog.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
-import { isReadRepeatable } from '../../mongo/server-errors.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { Side } from '../compare/compare-context.ts';
 import {
@@ -46,18 +45,13 @@ const countedAtOnce = 8;
  */
 export async function prove(context: ProofContext, plan: PlanKey): Promise<ProofResult> {
   const { stores, catalog } = context;
-  const { pairs, compared } = await retrying(
-    context,
-    'proof',
-    async () => {
-      const found = new Set<string>();
-      for await (const namespace of stores.tasks.equalMetadata(plan)) {
-        found.add(namespaceText(namespace));
-      }
-      return { pairs: await readNamespacePairs(catalog, 'all'), compared: found };
-    },
-    isReadRepeatable,
-  );
+  const { pairs, compared } = await retrying(context, 'proof', async () => {
+    const found = new Set<string>();
+    for await (const namespace of stores.tasks.equalMetadata(plan)) {
+      found.add(namespaceText(namespace));
+    }
+    return { pairs: await readNamespacePairs(catalog, 'all'), compared: found };
+  });
   const coverages = await stores.coverages.latest(plan.run);
   const proof = new GrowingProof();
   await forEachConcurrently(pairs.values(), countedAtOnce, async (pair) => {
@@ -121,28 +115,23 @@ async function count(
 ): Promise<{ readonly counted: OfSides<number>; readonly doubt: string | undefined }> {
   const { sides, signal } = context;
   const { namespace } = pair;
-  return await retrying(
-    context,
-    'count',
-    async () => {
-      const [source, destination] = await Promise.all([
-        countByStatistics(sides.source, namespace, signal),
-        countByStatistics(sides.destination, namespace, signal),
-      ]);
-      if (source !== undefined && destination !== undefined) {
-        const counted = { source, destination };
-        const doubt = countDoubt({ read, tally, counted, isExpiring: false });
-        if (doubt === undefined) return { counted, doubt };
-      }
-      const counted = {
-        source: await countByScan(sides.source, namespace, signal),
-        destination: await countByScan(sides.destination, namespace, signal),
-      };
-      const isExpiring = await expires(context, pair);
-      return { counted, doubt: countDoubt({ read, tally, counted, isExpiring }) };
-    },
-    isReadRepeatable,
-  );
+  return await retrying(context, 'count', async () => {
+    const [source, destination] = await Promise.all([
+      countByStatistics(sides.source, namespace, signal),
+      countByStatistics(sides.destination, namespace, signal),
+    ]);
+    if (source !== undefined && destination !== undefined) {
+      const counted = { source, destination };
+      const doubt = countDoubt({ read, tally, counted, isExpiring: false });
+      if (doubt === undefined) return { counted, doubt };
+    }
+    const counted = {
+      source: await countByScan(sides.source, namespace, signal),
+      destination: await countByScan(sides.destination, namespace, signal),
+    };
+    const isExpiring = await expires(context, pair);
+    return { counted, doubt: countDoubt({ read, tally, counted, isExpiring }) };
+  });
 }
 
 /** True where documents are deleted when they have expired, on either side. */

@@ -1,6 +1,5 @@
 import { namespaceText } from '../../mongo/namespace.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
-import { isReadRepeatable } from '../../mongo/server-errors.ts';
 import type { Coverage, GenerationRecord } from '../state/records.ts';
 import type { TaskStore } from '../state/task-store.ts';
 import { coverageByNamespace } from './coverage.ts';
@@ -22,7 +21,6 @@ export async function readCoverage(
     context,
     'coverage',
     async () => await attempt(context.stores.tasks, run, generation),
-    isReadRepeatable,
   );
 }
 

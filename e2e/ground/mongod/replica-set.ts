@@ -16,6 +16,8 @@ import {
 /** What a replica set is made of. */
 export interface ReplicaSetOptions {
   readonly members: 1 | 3;
+  /** The last of three members votes, and has no data (primary, secondary, arbiter). Default false. */
+  readonly hasArbiter?: boolean;
   /** Name of the set. Default `rs0`. */
   readonly name?: string;
   /** Default 512; it takes no space before it is used. */
@@ -136,6 +138,11 @@ class LocalReplicaSet implements ReplicaSet {
       if (user !== undefined) await createUser(client, ...user, 1);
     });
     await usingClient(this.directUri('admin', first), async (client) => {
+      if (options.hasArbiter) {
+        // Otherwise an arbiter would change the default, which the server refuses.
+        const defaultWriteConcern = { w: 'majority' };
+        await client.db('admin').command({ setDefaultRWConcern: 1, defaultWriteConcern });
+      }
       if (others.length > 0) {
         await client.db('admin').command({
           replSetReconfig: this.#config(options, this.members),
@@ -149,7 +156,7 @@ class LocalReplicaSet implements ReplicaSet {
       for (const user of users) {
         await untilAnswered(signal, async () => {
           signal.throwIfAborted();
-          await createUser(client, ...user, this.members.length);
+          await createUser(client, ...user, this.members.length - (options.hasArbiter ? 1 : 0));
         });
       }
     });
@@ -164,7 +171,11 @@ class LocalReplicaSet implements ReplicaSet {
     return {
       _id: this.name,
       version: members.length,
-      members: members.map((member, index) => ({ _id: index, host: member.address })),
+      members: members.map((member, index) => ({
+        _id: index,
+        host: member.address,
+        ...(options.hasArbiter && index === 2 && { arbiterOnly: true, priority: 0 }),
+      })),
       settings: {
         electionTimeoutMillis: options.electionTimeoutMs ?? 5000,
         heartbeatIntervalMillis: 200,
@@ -275,12 +286,15 @@ function loopbackUri(member: Member): string {
   return `mongodb://127.0.0.1:${member.port}/?directConnection=true`;
 }
 
-/** Waits until a member is primary or secondary. */
+/** Waits until a member is primary, secondary or arbiter. */
 async function awaitState(member: Member, signal: AbortSignal): Promise<void> {
   await usingClient(loopbackUri(member), async (client) => {
     await awaitHello(
       client,
-      (hello) => hello['isWritablePrimary'] === true || hello['secondary'] === true,
+      (hello) =>
+        hello['isWritablePrimary'] === true ||
+        hello['secondary'] === true ||
+        hello['arbiterOnly'] === true,
       signal,
     );
   });

@@ -253,6 +253,7 @@ export function refused(
     kind: 'refused',
     error: { name: error, description: 'what is wrong', isLasting },
     attempts: 1,
+    endedMs: nowMs - 1_000,
     retryAtMs: nowMs + 10_000,
   };
 }

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { MongoClient } from 'mongodb';
+import { assertEqualClusters } from '../../ground/compare.ts';
+import {
+  startProxiedReplicaSet,
+  type ProxiedReplicaSet,
+} from '../../ground/mongod/proxied-replica-set.ts';
+import { startReplicaSet, type Member, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+import {
+  startSyncerProcess,
+  type Answer,
+  type SyncerProcess,
+  type SyncerProgress,
+} from '../../ground/syncer-process.ts';
+import { until } from '../../ground/until.ts';
+import { commandKind } from './command-kind.ts';
+import { startSyncing } from './cluster-pair.ts';
+
+const cannotBeTakenBack = /commit.* was sent to the store.* cannot be taken back/;
+
+describe('a commit whose record waits for a majority', function () {
+  this.timeout(600_000);
+  let source: ReplicaSet;
+  let destination: ProxiedReplicaSet;
+  let client: MongoClient;
+  let secondary: Member;
+
+  beforeEach(async () => {
+    [source, destination] = await Promise.all([
+      startReplicaSet({ members: 1, name: 'source' }),
+      startProxiedReplicaSet({ members: 3, hasArbiter: true, name: 'destination' }),
+    ]);
+    client = new MongoClient(source.uri('admin'));
+    await items().insertMany(Array.from({ length: 100 }, (_, n) => ({ n })));
+    secondary = await secondaryOf(destination.set);
+  });
+
+  afterEach(async () => {
+    await client.close();
+    await destination[Symbol.asyncDispose]();
+    await source.stop();
+  });
+
+  function items() {
+    return client.db('shop').collection('items');
+  }
+
+  async function syncing(): Promise<SyncerProcess> {
+    const syncer = await startSyncerProcess({
+      cluster0: source.uri('syncer'),
+      cluster1: destination.set.uri('syncer'),
+      until: 'listening',
+    });
+    await syncer.waitFor(({ state }) => state === 'IDLE');
+    return await startSyncing(syncer, {});
+  }
+
+  /** Freezes the secondary when the commit is on its way to the primary, which takes it, and cannot pass it on. */
+  function freezeAtCommit(): { readonly isFrozen: () => boolean } {
+    let isFrozen = false;
+    for (const proxy of destination.proxies) {
+      proxy.strandAt((bytes) => {
+        const isCommit =
+          commandKind(bytes) === 'update of the state' && bytes.includes('COMMITTING');
+        if (isCommit && !isFrozen) {
+          isFrozen = true;
+          process.kill(secondary.pid ?? 0, 'SIGSTOP');
+        }
+        return false;
+      });
+    }
+    return { isFrozen: () => isFrozen };
+  }
+
+  async function assertNothingLost(documents: number): Promise<void> {
+    await using copy = new MongoClient(destination.set.uri('admin'));
+    assert.equal(await items().countDocuments(), documents);
+    assert.equal(await copy.db('shop').collection('items').countDocuments(), documents);
+    await assertEqualClusters(source.uri('admin'), destination.set.uri('admin'));
+  }
+
+  it('is told of by every answer from when it was sent, a restart between, until it is carried out', async () => {
+    await using syncer = await syncing();
+    const { isFrozen } = freezeAtCommit();
+    const answered = syncer.post('commit', {}).catch((error: unknown) => String(error));
+    await until('the commit is on its way', isFrozen);
+
+    const told: SyncerProgress[] = [];
+    await until('the wait has lasted for longer than a proof counts', async () => {
+      const progress = await syncer.progress();
+      told.push(progress);
+      return progress.warnings?.some((text) => / [5-9] s ago/.test(text)) === true;
+    });
+    assert.ok(told.length > 10, String(told.length));
+    for (const { state, canCommit, commitUnderWay, warnings } of told) {
+      assert.deepEqual(
+        { state, canCommit, commitUnderWay },
+        { state: 'RUNNING', canCommit: false, commitUnderWay: true },
+      );
+      assert.match(warnings?.join() ?? '', cannotBeTakenBack);
+    }
+    // What is written before the commit is carried out belongs to it, however long ago it was asked for.
+    await items().insertMany(Array.from({ length: 50 }, (_, n) => ({ n: 100 + n })));
+
+    await syncer.kill();
+    await answered;
+    await syncer.restart();
+    const answers: Answer[] = [];
+    await until('the next process has found the commit, and said so', async () => {
+      answers.push(await syncer.getProgress());
+      const sayingSo = answers.filter(({ body }) => cannotBeTakenBack.test(String(body['error'])));
+      return sayingSo.length >= 5;
+    });
+    for (const { status, body } of answers)
+      assert.match(String(body['error']), /^NotStarted/, `${status} ${JSON.stringify(body)}`);
+
+    await secondaryGoesOn();
+    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    await assertNothingLost(150);
+  });
+
+  it('is carried out by the process that was given it, and answered, when a majority is back', async () => {
+    await using syncer = await syncing();
+    const { isFrozen } = freezeAtCommit();
+    const answered = syncer.post('commit', {});
+    await until('the commit is on its way', isFrozen);
+    await syncer.waitFor(({ warnings }) => cannotBeTakenBack.test(warnings?.join() ?? ''));
+    await items().insertOne({ n: 100 });
+    await secondaryGoesOn();
+    assert.deepEqual(await answered, { status: 200, body: { success: true } });
+    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    await assertNothingLost(101);
+  });
+
+  it('is refused, and not begun, where the majority was missing before; nor for a caller that has gone', async () => {
+    await using syncer = await syncing();
+    await destination.set.kill(secondary, 'SIGSTOP');
+    const { warnings } = await syncer.waitFor(({ canCommit }) => !canCommit);
+    assert.match(warnings?.join() ?? '', /a majority of cluster1 has not acknowledged a write/);
+    const { status, body } = await syncer.post('commit', {});
+    assert.deepEqual({ status, error: body['error'] }, { status: 409, error: 'CannotCommitYet' });
+    assert.match(String(body['errorDescription']), /a majority of cluster1 has not acknowledged/);
+
+    const caller = new AbortController();
+    const abandoned = fetch(`${syncer.url}/api/v1/commit`, {
+      method: 'POST',
+      body: '{}',
+      headers: { 'Content-Type': 'application/json' },
+      signal: caller.signal,
+    });
+    await syncer.waitFor(({ commitUnderWay }) => commitUnderWay === true);
+    caller.abort();
+    await assert.rejects(abandoned);
+    await secondaryGoesOn();
+    const after = await syncer.waitFor(
+      ({ canCommit, commitUnderWay }) => canCommit && commitUnderWay === false,
+    );
+    assert.equal(after.state, 'RUNNING');
+    await syncer.commit();
+    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    await assertNothingLost(100);
+  });
+
+  async function secondaryGoesOn(): Promise<void> {
+    await destination.set.kill(secondary, 'SIGCONT');
+  }
+});
+
+/** The member with data that is not primary: the last one is the arbiter. */
+async function secondaryOf(set: ReplicaSet): Promise<Member> {
+  const primary = await set.primary();
+  const [secondary] = set.members.slice(0, 2).filter((member) => member !== primary);
+  assert.ok(secondary);
+  return secondary;
+}

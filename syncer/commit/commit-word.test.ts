@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { CommitProofs } from './commit-proofs.ts';
+import { commitWord, type CommitEvidence, type CommitWord } from './commit-word.ts';
+
+const record = {
+  state: 'RUNNING',
+  phase: 'changes',
+  commandCount: 1,
+  source: { name: 'cluster0' },
+  destination: { name: 'cluster1' },
+} as const;
+
+const proven: CommitEvidence = {
+  sourceAgeMs: 0,
+  destinationAgeMs: 2_999,
+  recordAgeMs: 1_000,
+  commandsOnPrimary: 1,
+  sentAgeMs: null,
+  isCommitInHand: false,
+  isWorking: true,
+};
+
+const possible: CommitWord = { canCommit: true, commitUnderWay: false, warnings: [] };
+const impossible = (text: string): CommitWord => ({
+  canCommit: false,
+  commitUnderWay: false,
+  warnings: [`commit: not possible now: ${text}`],
+});
+
+describe('what progress says of a commit', () => {
+  const cases: readonly (readonly [string, CommitWord, CommitWord])[] = [
+    ['is that it is possible, where all is proven', commitWord(record, proven), possible],
+    [
+      'names a source that is silent for 3 s',
+      commitWord(record, { ...proven, sourceAgeMs: 3_000 }),
+      impossible('cluster0 has not answered for 3 s'),
+    ],
+    [
+      'names a destination whose majority is silent for 3 s',
+      commitWord(record, { ...proven, destinationAgeMs: 3_000 }),
+      impossible('a majority of cluster1 has not acknowledged a write for 3 s'),
+    ],
+    [
+      'names what was never answered',
+      commitWord(record, { ...proven, destinationAgeMs: null }),
+      impossible('a majority of cluster1 has not acknowledged a write yet'),
+    ],
+    [
+      'is not that none is under way where the record was not read lately',
+      commitWord(record, { ...proven, recordAgeMs: 4_500 }),
+      {
+        canCommit: false,
+        commitUnderWay: null,
+        warnings: ['commit: not possible now: the state on cluster1 has not been read for 4 s'],
+      },
+    ],
+    [
+      'is nothing before the writes of a former process have ended',
+      commitWord(record, { ...proven, isWorking: false }),
+      { canCommit: false, commitUnderWay: null, warnings: [] },
+    ],
+    [
+      'is that one is under way from when it comes',
+      commitWord(record, { ...proven, isCommitInHand: true }),
+      { ...possible, commitUnderWay: true },
+    ],
+    [
+      'is that it waits from when it is sent, whatever else is proven',
+      commitWord(record, { ...proven, sentAgeMs: 43_210, isCommitInHand: true }),
+      {
+        canCommit: false,
+        commitUnderWay: true,
+        warnings: [
+          'commit: it was sent to the store 43 s ago and cannot be taken back: it waits until a majority of cluster1 has it',
+        ],
+      },
+    ],
+    [
+      'is the same of one that another process has sent, in the copy, too',
+      commitWord({ ...record, phase: 'copy' }, { ...proven, commandsOnPrimary: 2 }),
+      {
+        canCommit: false,
+        commitUnderWay: true,
+        warnings: [
+          'commit: it was sent to the store and cannot be taken back: it waits until a majority of cluster1 has it',
+        ],
+      },
+    ],
+    [
+      'is that it is possible, and under way, where other instances have taken it',
+      commitWord(record, proven, ['b', 'c']),
+      {
+        canCommit: true,
+        commitUnderWay: true,
+        warnings: ['commit: other instances have taken it, and b and c must be given it, too'],
+      },
+    ],
+    [
+      'is nothing new in the copy',
+      commitWord({ ...record, phase: 'copy' }, proven),
+      { ...possible, canCommit: false },
+    ],
+    [
+      'is that none is under way while the sync is paused',
+      commitWord(
+        { ...record, state: 'PAUSED' },
+        { ...proven, isWorking: false, recordAgeMs: null },
+      ),
+      { ...possible, canCommit: false },
+    ],
+    [
+      'is that it is under way until it is completed',
+      commitWord({ ...record, state: 'COMMITTING' }, proven),
+      { canCommit: false, commitUnderWay: true, warnings: [] },
+    ],
+    [
+      'is that none is under way when it is completed',
+      commitWord({ ...record, state: 'COMMITTED' }, { ...proven, isWorking: false }),
+      { canCommit: false, commitUnderWay: false, warnings: [] },
+    ],
+  ];
+  for (const [what, word, expected] of cases) {
+    it(what, () => {
+      assert.deepEqual(word, expected);
+    });
+  }
+});
+
+describe('proofs of a commit', () => {
+  it('count from when they were asked for, and not while they are not answered', async () => {
+    let nowMs = 10_000;
+    const proofs = new CommitProofs(() => nowMs);
+    const word = (): CommitWord => commitWord(record, { ...proven, ...proofs.evidence });
+    const answers = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
+    assert.equal(word().canCommit, false);
+    await proofs.by('source', async () => {
+      await Promise.resolve();
+    });
+    await proofs.by('record', async () => {
+      await Promise.resolve();
+    });
+    const asked = proofs.by('destination', async () => await answers[0]?.promise);
+    nowMs += 1_000;
+    assert.equal(word().canCommit, false, 'not answered');
+    answers[0]?.resolve(1);
+    await asked;
+    assert.equal(word().canCommit, true);
+    nowMs += 1_999;
+    assert.equal(word().canCommit, true);
+    nowMs += 1;
+    assert.equal(word().canCommit, false, '3 s after the question');
+    proofs.setCommandsOnPrimary(2);
+    assert.equal(proofs.evidence.commandsOnPrimary, 2);
+    proofs.clear();
+    assert.deepEqual(Object.values(proofs.evidence), [null, null, null, null]);
+  });
+});

@@ -1,0 +1,114 @@
+import type { SyncView } from '../state/records.ts';
+
+/** An answer counts as long as it was asked for at most this long ago: contract 2.2 promises what a commit request will do now. */
+export const maxProofAgeMs = 3_000;
+
+/** What this process has seen. Ages are those of the questions, in milliseconds; null where nothing was answered yet. */
+export interface CommitEvidence {
+  /** Since the primary of the source, or a majority of each of its shards, has answered. */
+  readonly sourceAgeMs: number | null;
+  /** Since a majority of the destination, or of each of its shards, has acknowledged a write. */
+  readonly destinationAgeMs: number | null;
+  /** Since the record of the sync was read as the destination's primary has it, acknowledged by a majority or not. */
+  readonly recordAgeMs: number | null;
+  /** How many commands that record has counted; null where it was not read. */
+  readonly commandsOnPrimary: number | null;
+  /** Since when a commit of this process is on its way to the store, and not known to be taken or refused; null for none. */
+  readonly sentAgeMs: number | null;
+  /** Whether a commit request has come that is not answered. */
+  readonly isCommitInHand: boolean;
+  /** Whether the process works on the sync: nothing of a former process can come any more. */
+  readonly isWorking: boolean;
+}
+
+/** What progress says of a commit. */
+export interface CommitWord {
+  /** A commit request will succeed. */
+  readonly canCommit: boolean;
+  /**
+   * True from when a commit request has come until it is refused or the commit is completed; false where it is proven that
+   * none is under way; null where neither is known.
+   */
+  readonly commitUnderWay: boolean | null;
+  /** What a commit waits for, or why it would not be taken though the copy is complete. */
+  readonly warnings: readonly string[];
+}
+
+/** What the word depends on of the record: that a majority has it, as this instance shows it. */
+type CommitRecord = Pick<SyncView, 'state' | 'phase' | 'commandCount'> & {
+  readonly source: Pick<SyncView['source'], 'name'>;
+  readonly destination: Pick<SyncView['destination'], 'name'>;
+};
+
+/**
+ * Says of a commit what is proven.
+ * @param others - the instances that have not been given a commit which others have; undefined where there is no such commit.
+ */
+export function commitWord(
+  record: CommitRecord,
+  evidence: CommitEvidence,
+  others?: readonly string[],
+): CommitWord {
+  const { state, phase } = record;
+  const nothing = { canCommit: false, warnings: [] };
+  if (state === 'COMMITTED') return { ...nothing, commitUnderWay: false };
+  if (state === 'COMMITTING') return { ...nothing, commitUnderWay: true };
+  const waiting = unacknowledged(record, evidence);
+  if (waiting !== undefined) return { ...nothing, commitUnderWay: true, warnings: [waiting] };
+  const commitUnderWay = others !== undefined || isUnderWay(state, evidence);
+  const toOthers =
+    others === undefined
+      ? []
+      : [
+          `commit: other instances have taken it, and ${others.join(' and ')} must be given it, too`,
+        ];
+  if (state !== 'RUNNING' || phase !== 'changes' || !evidence.isWorking)
+    return { canCommit: false, commitUnderWay, warnings: toOthers };
+  const obstacles = missingProofs(record, evidence);
+  return {
+    canCommit: obstacles.length === 0,
+    commitUnderWay,
+    warnings: [...toOthers, ...obstacles.map((text) => `commit: not possible now: ${text}`)],
+  };
+}
+
+/** What a commit waits for that cannot be taken back any more, and is not known to be taken. */
+function unacknowledged(
+  { commandCount, destination }: CommitRecord,
+  { sentAgeMs, commandsOnPrimary }: CommitEvidence,
+): string | undefined {
+  const isAhead = commandsOnPrimary !== null && commandsOnPrimary > commandCount;
+  if (sentAgeMs === null && !isAhead) return undefined;
+  const since = sentAgeMs === null ? '' : ` ${Math.floor(sentAgeMs / 1000)} s ago`;
+  return `commit: it was sent to the store${since} and cannot be taken back: it waits until a majority of ${destination.name} has it`;
+}
+
+function isUnderWay(
+  state: 'RUNNING' | 'PAUSED',
+  { isCommitInHand, isWorking, recordAgeMs }: CommitEvidence,
+): boolean | null {
+  if (isCommitInHand) return true;
+  // A pause is taken after every earlier command has ended, and no commit is taken from then on.
+  if (state === 'PAUSED') return false;
+  return isWorking && isFresh(recordAgeMs) ? false : null;
+}
+
+function missingProofs(
+  { source, destination }: CommitRecord,
+  { sourceAgeMs, destinationAgeMs, recordAgeMs }: CommitEvidence,
+): string[] {
+  return [
+    missing(sourceAgeMs, `${source.name} has not answered`),
+    missing(destinationAgeMs, `a majority of ${destination.name} has not acknowledged a write`),
+    missing(recordAgeMs, `the state on ${destination.name} has not been read`),
+  ].filter((text) => text !== undefined);
+}
+
+function missing(ageMs: number | null, what: string): string | undefined {
+  if (isFresh(ageMs)) return undefined;
+  return ageMs === null ? `${what} yet` : `${what} for ${Math.floor(ageMs / 1000)} s`;
+}
+
+function isFresh(ageMs: number | null): boolean {
+  return ageMs !== null && ageMs < maxProofAgeMs;
+}
