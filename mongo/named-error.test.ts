@@ -15,6 +15,7 @@ describe('namedError', () => {
       ],
       ['of missing rights', server(13), 'MissingPrivileges', 'MissingPrivileges'],
       ['of a server', server(2), 'InternalError', 'CheckFailed'],
+      ['that passes', server(11_601), 'ClusterUnreachable', 'ClusterUnreachable'],
       ['that a person must act on', server(14_031), 'ServerRefused', 'CheckFailed'],
       ['of the program', new TypeError('x'), 'InternalError', 'InternalError'],
       ['that has a name', new SyncError('NotFound', 'x'), 'NotFound', 'NotFound'],

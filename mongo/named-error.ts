@@ -1,7 +1,7 @@
 import { MongoServerError } from 'mongodb';
 import type { ErrorName } from '../service/error-table.ts';
 import { messageOf, SyncError, toSyncError } from '../service/errors.ts';
-import { codeOf, connectionError, neededAction, serverCode } from './server-errors.ts';
+import { codeOf, connectionError, isTransient, neededAction, serverCode } from './server-errors.ts';
 
 /**
  * Any error under a name that says what to do.
@@ -14,6 +14,9 @@ export function namedError(error: unknown, ofServer?: ErrorName): SyncError {
   if (codeOf(error) === serverCode.unauthorized) {
     return new SyncError('MissingPrivileges', messageOf(error), { cause: error });
   }
+  // Outside of work that is repeated: the request may be.
+  if (error instanceof MongoServerError && isTransient(error))
+    return new SyncError('ClusterUnreachable', messageOf(error), { cause: error });
   const action = neededAction(error);
   const name = ofServer ?? (action === undefined ? undefined : 'ServerRefused');
   if (name === undefined || !(error instanceof MongoServerError)) return toSyncError(error);

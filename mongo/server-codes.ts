@@ -194,7 +194,7 @@ export const codeGroups: readonly CodeGroup[] = [
     meaning: 'A value is not accepted: of an index, it is left to the commit, as above.',
     codes: listed`2 BadValue 4 NoSuchKey 9 FailedToParse 14 TypeMismatch 15 Overflow 16 InvalidLength 72 InvalidOptions
       235 InternalErrorNotSupported 238 NotImplemented 241 ConversionFailure 40413 IDLDuplicateField
-      40414 IDLFailedToParse 40415 IDLUnknownField 4662500 IDLUnknownFieldPossibleMongocryptd`,
+      40414 IDLFailedToParse 40415 IDLUnknownField 51091 Location51091 4662500 IDLUnknownFieldPossibleMongocryptd`,
   },
   {
     class: 'ours',

@@ -5,7 +5,7 @@ import { listNamespaces, listUserDatabases, type NamespaceInfo } from '../mongo/
 import type { NamespaceFilter } from '../mongo/namespace-filter.ts';
 import { namespaceText } from '../mongo/namespace.ts';
 import { oddNameError } from '../mongo/specification.ts';
-import { codeOf } from '../mongo/server-errors.ts';
+import { isRefused } from '../mongo/server-errors.ts';
 import { majorVersion, type Topology } from '../mongo/topology.ts';
 import { messageOf, SyncError } from '../service/errors.ts';
 import { checkTopologies, type StartOptions } from './api/start-body.ts';
@@ -123,7 +123,7 @@ async function checkPatterns({ filter }: PreflightSubject): Promise<void> {
   try {
     await filter.tryPatterns();
   } catch (error) {
-    if (codeOf(error) === undefined) throw error;
+    if (!isRefused(error)) throw error;
     throw new SyncError('InvalidNamespaceFilter', messageOf(error), { cause: error });
   }
 }

@@ -20,7 +20,7 @@ const pollMs = 50;
 
 /** The wait after an attempt: twice as long after each, up to this, */
 const maxWaitMs = 600_000;
-/** and so many times as long as the attempt has taken, as an index that is refused is read to the end first. */
+/** and so many times as long as one that was refused has taken: the documents are read to the end first. */
 const restShare = 4;
 
 /** Shorter attempts say nothing of how fast documents are read. */
@@ -120,12 +120,14 @@ export class LeftIndexBuilder {
     const count = (this.#attempts.get(keyOf(record))?.count ?? 0) + 1;
     logger.debug({ ...names, attempt: count }, 'building an index that was left');
     const startMs = performance.now();
+    let refusedMs = 0;
     try {
       await this.#build(tracked, wanted);
       logger.info(names, 'an index that was left is built');
       await leftIndexes.remove(record);
     } catch (error) {
       if (signal.aborted) throw error;
+      if (isIndexRefused(error)) refusedMs = performance.now() - startMs;
       // A build goes on without the client that has asked for it.
       if (!isIndexRefused(error)) await dropIndex(this.#context, tracked.namespace, record.name);
       if (isIndexRefused(error) || neededAction(error) !== undefined)
@@ -133,8 +135,7 @@ export class LeftIndexBuilder {
       logger.debug({ ...names, reason: messageOf(error) }, 'index stays left to the commit');
       if (!isOfServer(error)) throw error;
     } finally {
-      const tookMs = performance.now() - startMs;
-      const waitMs = Math.max(Math.min(maxWaitMs, roundMs * 2 ** count), restShare * tookMs);
+      const waitMs = Math.max(Math.min(maxWaitMs, roundMs * 2 ** count), restShare * refusedMs);
       this.#attempts.set(keyOf(record), { count, nextMs: performance.now() + waitMs });
     }
   }

@@ -135,6 +135,14 @@ describe('indexes that are left to the commit', () => {
       await using held = await holdBuild(syncer);
       await held.reached(1);
       for (let n = 0; n < 20; n++) await writeThrough(2_000 + n);
+      {
+        // What is repeated waits for earlier writes: the build is none.
+        await using failing = await failCommands(pair.destination, ['insert'], 'shop.items');
+        await items.insertOne({ _id: 2_100, a: 1, b: 1 });
+        await failing.reached(2);
+      }
+      await writeThrough(2_101);
+      assert.equal(await copies.countDocuments({ _id: 2_100 }), 1);
       await items.rename('renamed');
       await writeThrough(3_000, 'renamed');
     }
