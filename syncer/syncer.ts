@@ -127,6 +127,7 @@ export class Syncer {
       ...this.monitor.commitProofs.evidence,
       sentAgeMs: commitSentMs === null ? null : performance.now() - commitSentMs,
       isCommitInHand: this.commands.isCommitInHand,
+      leftIndexes: this.monitor.leftIndexes,
       isWorking: this.#work?.isUnderWay ?? false,
     };
     return commitWord(current, evidence, isHalfGiven ? instancesWithoutCommand(stored) : undefined);

@@ -52,11 +52,12 @@ export function operatorSteps(model: Model): Happening[] {
     const heard: Known = { answer, asked: 'now', isUnreachable: false };
     steps.push({ what: 'the syncer answers', next: { ...model, known: heard } });
   }
-  if (known)
-    steps.push({
-      what: 'the syncer cannot be reached',
-      next: { ...model, known: { ...known, isUnreachable: true } },
-    });
+  if (known) {
+    // Nothing else of what it said counts any more.
+    const answer = { ...known.answer, canCommit: false, commitUnderWay: null };
+    const silent: Known = { answer, asked: 'longAgo', isUnreachable: true };
+    steps.push({ what: 'the syncer cannot be reached', next: { ...model, known: silent } });
+  }
   if (command === 'sending')
     steps.push({
       what: 'the operator gives the request up',

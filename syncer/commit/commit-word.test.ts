@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { LeftIndex } from '../catalog/left-indexes.ts';
 import { CommitProofs } from './commit-proofs.ts';
 import { commitWord, type CommitEvidence, type CommitWord } from './commit-word.ts';
 
@@ -17,8 +18,16 @@ const proven: CommitEvidence = {
   commandsOnPrimary: 1,
   sentAgeMs: null,
   isCommitInHand: false,
+  leftIndexes: [],
   isWorking: true,
 };
+
+const left = (expectedSeconds: number | null, reason = 'CannotIndexParallelArrays'): LeftIndex => ({
+  namespace: 'shop.items',
+  name: 'index',
+  reason,
+  expectedSeconds,
+});
 
 const possible: CommitWord = { canCommit: true, commitUnderWay: false, warnings: [] };
 const impossible = (text: string): CommitWord => ({
@@ -58,6 +67,19 @@ describe('what progress says of a commit', () => {
       'is nothing before the writes of a former process have ended',
       commitWord(record, { ...proven, isWorking: false }),
       { canCommit: false, commitUnderWay: null, warnings: [] },
+    ],
+    [
+      'names indexes that would have to be built for long',
+      commitWord(record, { ...proven, leftIndexes: [left(7), left(4), left(null)] }),
+      impossible('3 indexes are to be built before it, which is expected to take 11 s'),
+    ],
+    [
+      'is that it is possible where they are built soon, or cannot be before it',
+      commitWord(record, {
+        ...proven,
+        leftIndexes: [left(10), left(null), left(3_600, 'IndexKeySpecsConflict')],
+      }),
+      possible,
     ],
     [
       'is that one is under way from when it comes',

@@ -1,7 +1,14 @@
+import type { LeftIndex } from '../catalog/left-indexes.ts';
 import type { SyncView } from '../state/records.ts';
 
 /** An answer counts as long as it was asked for at most this long ago: contract 2.2 promises what a commit request will do now. */
 export const maxProofAgeMs = 3_000;
+
+/** A commit may build indexes for so long; for longer, they are to be built before it. */
+const maxIndexSeconds = 10;
+
+/** With these errors an index is refused that cannot stand beside another before the commit has made that one unique. */
+const refusedUntilCommit: readonly string[] = ['IndexOptionsConflict', 'IndexKeySpecsConflict'];
 
 /** What this process has seen. Ages are those of the questions, in milliseconds; null where nothing was answered yet. */
 export interface CommitEvidence {
@@ -17,6 +24,8 @@ export interface CommitEvidence {
   readonly sentAgeMs: number | null;
   /** Whether a commit request has come that is not answered. */
   readonly isCommitInHand: boolean;
+  /** Indexes that the commit would have to build. */
+  readonly leftIndexes: readonly LeftIndex[];
   /** Whether the process works on the sync: nothing of a former process can come any more. */
   readonly isWorking: boolean;
 }
@@ -64,7 +73,7 @@ export function commitWord(
         ];
   if (state !== 'RUNNING' || phase !== 'changes' || !evidence.isWorking)
     return { canCommit: false, commitUnderWay, warnings: toOthers };
-  const obstacles = missingProofs(record, evidence);
+  const obstacles = [...missingProofs(record, evidence), ...longIndexes(evidence)];
   return {
     canCommit: obstacles.length === 0,
     commitUnderWay,
@@ -102,6 +111,15 @@ function missingProofs(
     missing(destinationAgeMs, `a majority of ${destination.name} has not acknowledged a write`),
     missing(recordAgeMs, `the state on ${destination.name} has not been read`),
   ].filter((text) => text !== undefined);
+}
+
+/** Says where the commit would build indexes for long that can be built before it. */
+function longIndexes({ leftIndexes }: CommitEvidence): string[] {
+  const left = leftIndexes.filter(({ reason }) => !refusedUntilCommit.includes(reason));
+  const seconds = left.reduce((sum, { expectedSeconds }) => sum + (expectedSeconds ?? 0), 0);
+  return seconds > maxIndexSeconds
+    ? [`${left.length} indexes are to be built before it, which is expected to take ${seconds} s`]
+    : [];
 }
 
 function missing(ageMs: number | null, what: string): string | undefined {
