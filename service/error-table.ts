@@ -119,6 +119,11 @@ export const errorTable = {
     ...precondition,
     action: 'Upgrade the server that the description names to 6.0 or newer.',
   },
+  FeatureVersionNotSupported: {
+    ...precondition,
+    action:
+      'Set that version of the cluster that the description names to 6.0 or newer (setFeatureCompatibilityVersion), wait for its end, and send the command again.',
+  },
   SameCluster: {
     ...precondition,
     action: 'Let the destination be another deployment than the source.',

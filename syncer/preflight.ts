@@ -9,6 +9,7 @@ import { codeOf } from '../mongo/server-errors.ts';
 import { majorVersion, type Topology } from '../mongo/topology.ts';
 import { messageOf, SyncError } from '../service/errors.ts';
 import { checkTopologies, type StartOptions } from './api/start-body.ts';
+import { checkFeatureVersion } from './check-feature-version.ts';
 import { checkBalancer, checkSharding } from './check-sharding.ts';
 
 /** Oldest server that is synced: change streams with DDL events, and exact updates, are from 6.0 on. */
@@ -44,6 +45,8 @@ export async function checkClusters(subject: PreflightSubject): Promise<void> {
   await checkPrivilegesFor(options, source, destination, signal, {
     isSharded: destinationTopology.kind === 'sharded',
   });
+  await checkFeatureVersion(source, options.source, sourceTopology, signal);
+  await checkFeatureVersion(destination, options.destination, destinationTopology, signal);
   await checkBalancer(source, options.source, sourceTopology, signal);
   await checkBalancer(destination, options.destination, destinationTopology, signal);
   await checkPatterns(subject);

@@ -3,6 +3,7 @@ import type { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import { Mutex } from '../../service/mutex.ts';
 import { parseStartBody } from '../api/start-body.ts';
+import { checkFeatureVersion } from '../check-feature-version.ts';
 import { blockedClusters } from '../commit/write-blocking.ts';
 import type { LiveSync } from '../live-sync.ts';
 import type { SyncMonitor } from '../monitor.ts';
@@ -97,9 +98,13 @@ export class SyncCommands {
     });
   }
 
-  /** POST /commit. Resolves when the sync is COMMITTING. @throws SyncError CannotCommitYet, InvalidStateTransition. */
+  /**
+   * POST /commit. Resolves when the sync is COMMITTING.
+   * @throws SyncError CannotCommitYet, InvalidStateTransition, FeatureVersionNotSupported.
+   */
   async commit(body: unknown): Promise<void> {
     const work = await this.#carryOut('commit', body, async () => {
+      await this.#requireFeatureVersions();
       await this.#transition(this.#live.receiving('commit', { state: 'COMMITTING' }));
       const { lagSeconds } = this.#ground.monitor;
       this.#ground.logger.info(
@@ -172,6 +177,16 @@ export class SyncCommands {
     await naming(async () => {
       await this.#ground.work()?.requireOwnership();
       await this.#live.requireUnchanged();
+    });
+  }
+
+  /** A commit that began with an older featureCompatibilityVersion would fail where it cannot be taken back any more. */
+  async #requireFeatureVersions(): Promise<void> {
+    const { clusters, topologies, signal } = this.#ground.startParts();
+    const { source, destination } = this.#live.current;
+    await naming(async () => {
+      for (const { name } of [source, destination])
+        await checkFeatureVersion(clusters[name], name, topologies[name], signal);
     });
   }
 
