@@ -124,6 +124,11 @@ export const errorTable = {
     action:
       'Set that version of the cluster that the description names to 6.0 or newer (setFeatureCompatibilityVersion), wait for its end, and send the command again.',
   },
+  WriteBlockingNeedsUser: {
+    ...precondition,
+    action:
+      'Name a user in the connection string of the cluster that the description names; or set enableUserWriteBlocking to false, and stop writes yourself.',
+  },
   SameCluster: {
     ...precondition,
     action: 'Let the destination be another deployment than the source.',
