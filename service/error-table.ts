@@ -292,6 +292,12 @@ export const errorTable = {
     action:
       'A change on the source cannot be followed; the description says which. Start again with that namespace excluded.',
   },
+  ApplyOpsOnSource: {
+    ...fatal,
+    reason: 'ApplyOpsOnSource',
+    action:
+      'End what writes to the source by applyOps (as mongorestore --oplogReplay), empty the destination, and start again; or exclude the collection that the description names.',
+  },
   CheckFailed: {
     ...fatal,
     reason: 'CheckFailed',

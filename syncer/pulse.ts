@@ -3,6 +3,7 @@ import { isTransient } from '../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../service/errors.ts';
 import { sleep } from '../service/sleep.ts';
 import { ReshardingWatch } from './changes/resharding-watch.ts';
+import { watchAppliedOps } from './changes/watch-applied-ops.ts';
 import type { LiveSync } from './live-sync.ts';
 import { GrowingInterval, summaryOf } from './outlook/story.ts';
 import type { SyncContext } from './sync-context.ts';
@@ -23,13 +24,15 @@ const signOfLifeMs = 5_000;
  * sign of life in the store, beside it: a destination that is slow must not make the lag look small. Tells of the figures
  * in the log now and then.
  * @throws SyncError SupersededByOtherInstance; OplogRolledOver as soon as a copy is known to be in vain; ChangeNotSupported
- *   where a collection was resharded.
+ *   where a collection was resharded; ApplyOpsOnSource.
  */
 export async function keepPulse(context: SyncContext, live: LiveSync): Promise<void> {
   const ended = new AbortController();
   const signal = AbortSignal.any([context.signal, ended.signal]);
   const own = { ...context, signal };
   const parts = [watchSource(own, live), giveSignsOfLife(own)];
+  // No router shows the oplogs of shards.
+  if (context.sourceShards.length === 0) parts.push(watchAppliedOps(own, live));
   try {
     await Promise.race(parts);
   } finally {

@@ -11,9 +11,10 @@ describe('featureCompatibilityVersion', () => {
   const pair = useClusterPair({ parameters: canBeSlow });
   beforeEach(async () => {
     await pair.reset();
-    const items = pair.source.client.db('shop').collection('items');
-    await items.createIndex({ n: 1 }, { unique: true });
-    await items.insertMany([{ n: 0 }, { n: 1 }]);
+    const shop = pair.source.client.db('shop');
+    const index = { key: { n: 1 }, name: 'n', unique: true };
+    await shop.command({ createIndexes: 'items', indexes: [index] });
+    await shop.collection('items').insertMany([{ n: 0 }, { n: 1 }]);
   });
 
   for (const side of ['source', 'destination'] as const) {
@@ -21,8 +22,7 @@ describe('featureCompatibilityVersion', () => {
 
     it(`5.0 on the ${side}: refused at start, by name, and nothing is written`, async () => {
       await using syncer = await pair.syncer();
-      {
-        await using _ = await withVersion(pair[side].client, '5.0');
+      await withVersion(pair[side].client, '5.0', async () => {
         for (const command of ['preflight', 'start'])
           await refuses(
             syncer,
@@ -32,17 +32,16 @@ describe('featureCompatibilityVersion', () => {
         assert.equal((await syncer.progress()).state, 'IDLE');
         assert.deepEqual(await namespacesOf(pair.destination), []);
         assert.deepEqual(await statesOn(pair.destination), []);
-      }
+      });
       await syncer.start(forward);
     });
 
     it(`5.0 on the ${side} during the sync: the commit is refused, and taken when it is 6.0 again`, async () => {
       await using syncer = await pair.syncing();
-      {
-        await using _ = await withVersion(pair[side].client, '5.0');
+      await withVersion(pair[side].client, '5.0', async () => {
         await refuses(syncer, 'commit', new RegExp(`${cluster} .* is 5\\.0; 6\\.0 is needed`));
         assert.equal((await syncer.progress()).state, 'RUNNING');
-      }
+      });
       await commitAndWait(syncer);
       await pair.assertEqual();
     });
@@ -50,16 +49,14 @@ describe('featureCompatibilityVersion', () => {
     it(`that is being changed on the ${side}: refused at start and at the commit`, async () => {
       await using syncer = await pair.syncer();
       const changing = new RegExp(`${cluster} .* is being changed to 5\\.0`);
-      {
-        await using _ = await halfwayTo5(pair[side].client);
+      await halfwayTo5(pair[side].client, async () => {
         await refuses(syncer, 'start', changing);
-      }
+      });
       await syncer.start(forward);
       await syncer.waitFor(({ canCommit }) => canCommit);
-      {
-        await using _ = await halfwayTo5(pair[side].client);
+      await halfwayTo5(pair[side].client, async () => {
         await refuses(syncer, 'commit', changing);
-      }
+      });
       await commitAndWait(syncer);
       await pair.assertEqual();
     });
@@ -68,12 +65,11 @@ describe('featureCompatibilityVersion', () => {
   it('that is 5.0 after the commit of a reversible sync: the reversal is refused', async () => {
     await using syncer = await pair.syncing({ reversible: true, enableUserWriteBlocking: true });
     await commitAndWait(syncer);
-    {
-      // A server whose users are blocked cannot be downgraded.
-      await using _ = await withVersion(pair.destination.client, '5.0');
+    // A server whose users are blocked cannot be downgraded.
+    await withVersion(pair.destination.client, '5.0', async () => {
       await refuses(syncer, 'reverse', /cluster1 .* is 5\.0/);
       assert.equal((await syncer.progress()).state, 'COMMITTED');
-    }
+    });
     assert.equal((await syncer.post('reverse', {})).status, 200);
   });
 
@@ -120,14 +116,16 @@ describe('featureCompatibilityVersion', () => {
       });
       const sides = { cluster0: source, cluster1: destination };
       for (const [cluster, { cluster: servers }] of Object.entries(sides)) {
-        await using _ = await withVersion(servers.configClient(), '5.0');
-        await refuses(syncer, 'start', new RegExp(`${cluster} .* is 5\\.0`));
+        await withVersion(servers.configClient(), '5.0', async () => {
+          await refuses(syncer, 'start', new RegExp(`${cluster} .* is 5\\.0`));
+        });
       }
       await syncer.start(forward);
       await syncer.waitFor(({ canCommit }) => canCommit);
       for (const [cluster, { cluster: servers }] of Object.entries(sides)) {
-        await using _ = await withVersion(servers.configClient(), '5.0');
-        await refuses(syncer, 'commit', new RegExp(`${cluster} .* is 5\\.0`));
+        await withVersion(servers.configClient(), '5.0', async () => {
+          await refuses(syncer, 'commit', new RegExp(`${cluster} .* is 5\\.0`));
+        });
       }
       await commitAndWait(syncer);
       assert.equal(await destination.collection('shop.items').countDocuments(), 1);
@@ -143,28 +141,32 @@ async function refuses(syncer: SyncerProcess, command: string, description: RegE
   assert.match(String(body['errorDescription']), description);
 }
 
-/** Sets the version until the result is disposed of. */
-async function withVersion(client: MongoClient, version: string): Promise<AsyncDisposable> {
+/** Runs something while the version is another one. */
+async function withVersion(
+  client: MongoClient,
+  version: string,
+  run: () => Promise<void>,
+): Promise<void> {
   await setVersion(client, version);
-  return {
-    async [Symbol.asyncDispose]() {
-      await setVersion(client, '6.0');
-    },
-  };
+  try {
+    await run();
+  } finally {
+    await setVersion(client, '6.0');
+  }
 }
 
-/** Lets a downgrade stop halfway until the result is disposed of: only then it can be ended, and taken back. */
-async function halfwayTo5(client: MongoClient): Promise<AsyncDisposable> {
+/** Runs something while a downgrade has stopped halfway: only then it can be ended, and taken back. */
+async function halfwayTo5(client: MongoClient, run: () => Promise<void>): Promise<void> {
   const admin = client.db('admin');
   await admin.command({ configureFailPoint: 'failDowngrading', mode: 'alwaysOn' });
   await assert.rejects(setVersion(client, '5.0'), /failDowngrading/);
-  return {
-    async [Symbol.asyncDispose]() {
-      await admin.command({ configureFailPoint: 'failDowngrading', mode: 'off' });
-      await setVersion(client, '5.0');
-      await setVersion(client, '6.0');
-    },
-  };
+  try {
+    await run();
+  } finally {
+    await admin.command({ configureFailPoint: 'failDowngrading', mode: 'off' });
+    await setVersion(client, '5.0');
+    await setVersion(client, '6.0');
+  }
 }
 
 async function setVersion(client: MongoClient, version: string): Promise<void> {
