@@ -21,6 +21,7 @@ export const serverCode = {
   indexNotFound: 27,
   cursorNotFound: 43,
   namespaceExists: 48,
+  maxTimeMsExpired: 50,
   commandNotFound: 59,
   shardKeyNotFound: 61,
   immutableField: 66,

@@ -119,6 +119,16 @@ export const errorTable = {
     ...precondition,
     action: 'Upgrade the server that the description names to 6.0 or newer.',
   },
+  FeatureVersionNotSupported: {
+    ...precondition,
+    action:
+      'Set that version of the cluster that the description names to 6.0 or newer (setFeatureCompatibilityVersion), wait for its end, and send the command again.',
+  },
+  WriteBlockingNeedsUser: {
+    ...precondition,
+    action:
+      'Name a user in the connection string of the cluster that the description names; or set enableUserWriteBlocking to false, and stop writes yourself.',
+  },
   SameCluster: {
     ...precondition,
     action: 'Let the destination be another deployment than the source.',
@@ -294,6 +304,12 @@ export const errorTable = {
     reason: 'ServerRefused',
     action:
       'Do what the description asks for, on the server or for its user (the codes of servers are listed in the reference), then restart the program: the sync goes on.',
+  },
+  ApplyOpsOnSource: {
+    ...fatal,
+    reason: 'ApplyOpsOnSource',
+    action:
+      'End what writes to the source by applyOps (as mongorestore --oplogReplay), empty the destination, and start again; or exclude the collection that the description names.',
   },
   CheckFailed: {
     ...fatal,

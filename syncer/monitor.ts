@@ -46,6 +46,10 @@ export class SyncMonitor {
   appliedTime: Timestamp | null = null;
   /** Change events up to here have been read. */
   receivedTime: Timestamp | null = null;
+  /** The oplog of a source that is a replica set was looked at up to here for writes of which no change stream tells. */
+  appliedOpsTime: Timestamp | null = null;
+  /** The user may not look at it. */
+  isOplogUnreadable = false;
   copiedBytes = 0;
   copiedDocuments = 0;
   eventsApplied = 0;
@@ -174,6 +178,7 @@ export class SyncMonitor {
     readonly copiedBytes: number;
     readonly eventsApplied: number;
     readonly restarts: number;
+    readonly appliedOpsTime?: Timestamp | null;
   }): void {
     this.copiedBytes = stored.copiedBytes;
     this.eventsApplied = stored.eventsApplied;
@@ -182,6 +187,8 @@ export class SyncMonitor {
     this.commitProofs.clear();
     // Of another cluster, after a reversal.
     this.receivedTime = null;
+    this.appliedOpsTime = stored.appliedOpsTime ?? null;
+    this.isOplogUnreadable = false;
     this.forgetBuffered();
     this.#catchUp.clear();
   }

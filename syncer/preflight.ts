@@ -9,6 +9,7 @@ import { isRefused } from '../mongo/server-errors.ts';
 import { majorVersion, type Topology } from '../mongo/topology.ts';
 import { messageOf, SyncError } from '../service/errors.ts';
 import { checkTopologies, type StartOptions } from './api/start-body.ts';
+import { checkFeatureVersion } from './check-feature-version.ts';
 import { checkBalancer, checkSharding } from './check-sharding.ts';
 
 /** Oldest server that is synced: change streams with DDL events, and exact updates, are from 6.0 on. */
@@ -44,6 +45,8 @@ export async function checkClusters(subject: PreflightSubject): Promise<void> {
   await checkPrivilegesFor(options, source, destination, signal, {
     isSharded: destinationTopology.kind === 'sharded',
   });
+  await checkFeatureVersion(source, options.source, sourceTopology, signal);
+  await checkFeatureVersion(destination, options.destination, destinationTopology, signal);
   await checkBalancer(source, options.source, sourceTopology, signal);
   await checkBalancer(destination, options.destination, destinationTopology, signal);
   await checkPatterns(subject);
@@ -80,7 +83,8 @@ function checkReversible({ options, sourceTopology, destinationTopology }: Prefl
 
 /**
  * @param isSharded - the destination is a sharded cluster.
- * @throws SyncError MissingPrivileges with what the user of either cluster lacks for a sync of these options.
+ * @throws SyncError MissingPrivileges with what the user of either cluster lacks for a sync of these options;
+ * WriteBlockingNeedsUser.
  */
 export async function checkPrivilegesFor(
   options: StartOptions,
@@ -96,10 +100,11 @@ export async function checkPrivilegesFor(
     collections: [...new Set([...asSource.collections, ...asDestination.collections])],
   };
   const { reversible } = options;
-  await checkPrivileges(source, options.source, reversible ? both : asSource, signal);
+  await checkPrivileges(source, 'source', options, reversible ? both : asSource, signal);
   await checkPrivileges(
     destination,
-    options.destination,
+    'destination',
+    options,
     reversible ? both : asDestination,
     signal,
   );
@@ -203,7 +208,8 @@ const blockingActions = ['setUserWriteBlockMode', 'bypassWriteBlockingMode'] as 
 
 async function checkPrivileges(
   cluster: ClusterClient,
-  option: string,
+  side: 'source' | 'destination',
+  options: StartOptions,
   needed: NeededActions,
   signal: AbortSignal,
 ): Promise<void> {
@@ -212,19 +218,31 @@ async function checkPrivileges(
     { connectionStatus: 1, showPrivileges: true },
     { signal },
   );
-  const missing = missingActions(status['authInfo'] as Document, needed);
+  const authInfo = status['authInfo'] as Document;
+  // The server lets users alone write to what is blocked: without one the sync would block itself.
+  if (options.enableUserWriteBlocking && !isAuthenticated(authInfo)) {
+    throw new SyncError(
+      'WriteBlockingNeedsUser',
+      `nobody is authenticated on ${options[side]}, so that enableUserWriteBlocking would block the sync as well`,
+    );
+  }
+  const missing = missingActions(authInfo, needed);
   if (missing.length > 0) {
     throw new SyncError(
       'MissingPrivileges',
-      `the user of ${option} lacks the actions ${missing.join(', ')}`,
+      `the user of ${options[side]} lacks the actions ${missing.join(', ')}`,
     );
   }
 }
 
+/** Whether `authInfo` of connectionStatus names a user. */
+function isAuthenticated(authInfo: Document): boolean {
+  return ((authInfo['authenticatedUsers'] ?? []) as unknown[]).length > 0;
+}
+
 /** Which needed actions `authInfo` of connectionStatus does not show. Without authentication nothing is missing. */
 export function missingActions(authInfo: Document, needed: NeededActions): string[] {
-  const users = (authInfo['authenticatedUsers'] ?? []) as unknown[];
-  if (users.length === 0) return [];
+  if (!isAuthenticated(authInfo)) return [];
   const privileges = (authInfo['authenticatedUserPrivileges'] ?? []) as {
     resource: Document;
     actions: string[];

@@ -1,4 +1,6 @@
 import { leftIndexWarnings } from './catalog/left-indexes.ts';
+import { unreadableOplogWarning } from './changes/applied-ops.ts';
+import { followsSource } from './changes/watch-applied-ops.ts';
 import { neededOplog, oplogWarning } from './outlook/oplog-outlook.ts';
 import type { SyncMonitor } from './monitor.ts';
 import { catchUpOf, lagOf } from './outlook/lag.ts';
@@ -35,6 +37,7 @@ export interface ProgressSource {
     | 'catchUpSeconds'
     | 'oplogSecondsLeft'
     | 'oplogState'
+    | 'isOplogUnreadable'
     | 'appliedTime'
     | 'indexBuilding'
     | 'leftIndexes'
@@ -121,11 +124,19 @@ function infoText({ state, phase }: SyncView): string {
 /** Warnings of how things are, there for as long as they are so; those of what happened are kept in the record. */
 function stateWarnings(
   record: SyncView,
-  { oplogState, appliedTime }: Pick<SyncMonitor, 'oplogState' | 'appliedTime'>,
+  {
+    oplogState,
+    isOplogUnreadable,
+    appliedTime,
+  }: Pick<SyncMonitor, 'oplogState' | 'isOplogUnreadable' | 'appliedTime'>,
 ): string[] {
   const needed = neededOplog(record, appliedTime);
   const oplog = needed && oplogWarning(oplogState, needed);
-  return [blockedText(record), oplog].filter((warning) => warning !== undefined);
+  const unreadable =
+    isOplogUnreadable && followsSource(record.phase)
+      ? unreadableOplogWarning(record.options)
+      : undefined;
+  return [blockedText(record), oplog, unreadable].filter((warning) => warning !== undefined);
 }
 
 /** A committed sync needs no oplog any more, but for a reversal. */

@@ -5,6 +5,7 @@ import { isTransient } from '../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../service/errors.ts';
 import { sleep } from '../service/sleep.ts';
 import { ReshardingWatch } from './changes/resharding-watch.ts';
+import { watchAppliedOps } from './changes/watch-applied-ops.ts';
 import type { LiveSync } from './live-sync.ts';
 import { GrowingInterval, summaryOf } from './outlook/story.ts';
 import { fixCommitTime } from './run-sync.ts';
@@ -26,7 +27,7 @@ const signOfLifeMs = 5_000;
  * as a destination that is slow must not make the lag look small, the sign of life in the store, and what proves that a commit
  * would be taken. Tells of the figures in the log now and then.
  * @throws SyncError SupersededByOtherInstance; OplogRolledOver as soon as a copy is known to be in vain; ChangeNotSupported
- *   where a collection was resharded.
+ *   where a collection was resharded; ApplyOpsOnSource.
  */
 export async function keepPulse(context: SyncContext, live: LiveSync): Promise<void> {
   const ended = new AbortController();
@@ -38,6 +39,8 @@ export async function keepPulse(context: SyncContext, live: LiveSync): Promise<v
     proveMajority(own),
     watchRecord(own, live),
   ];
+  // No router shows the oplogs of shards.
+  if (context.sourceShards.length === 0) parts.push(watchAppliedOps(own, live));
   try {
     await Promise.race(parts);
   } finally {

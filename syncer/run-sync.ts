@@ -6,6 +6,7 @@ import { dropNamespace } from './catalog/destination-catalog.ts';
 import { followChanges } from './changes/follow-changes.ts';
 import type { StreamStart } from './changes/change-reader.ts';
 import { refuseOddNames } from './commit/refuse-odd-names.ts';
+import { settleAppliedOps } from './commit/settle-applied-ops.ts';
 import { settleIndexes } from './commit/settle-indexes.ts';
 import { awaitCommitTime } from './commit/commit-time.ts';
 import { settleShardKeys } from './commit/settle-shard-keys.ts';
@@ -96,6 +97,7 @@ export async function runSync(
               ({ appliedTime }) => appliedTime !== null && isAtMost(commitTime, appliedTime),
             ),
           run: async () => {
+            await settleAppliedOps(context, live, commitTime);
             // As long as the source is needed anyway.
             await retryingWrites(context, 'commit', async () => {
               await refuseOddNames(context);

@@ -51,6 +51,7 @@ export class Checkpoints {
       await this.#context.store.saveCheckpoint({
         resumeToken,
         appliedTime,
+        appliedOpsTime: this.#context.monitor.appliedOpsTime,
         eventsApplied: this.#context.monitor.eventsApplied,
       });
     });

@@ -7,6 +7,7 @@ import { optionsDigest } from '../../service/options-digest.ts';
 import { sleep } from '../../service/sleep.ts';
 import { parseStartBody, type StartOptions } from '../api/start-body.ts';
 import type { CommitWord } from '../commit/commit-word.ts';
+import { checkFeatureVersion } from '../check-feature-version.ts';
 import { blockedClusters } from '../commit/write-blocking.ts';
 import { digestOf, requireSameOptions } from '../coordination/instances.ts';
 import type { LiveSync } from '../live-sync.ts';
@@ -128,7 +129,7 @@ export class SyncCommands {
   /**
    * POST /commit. Resolves when the sync is COMMITTING.
    * @param caller - aborted when nobody waits for the answer any more: the commit is not begun then.
-   * @throws SyncError CannotCommitYet, InvalidStateTransition.
+   * @throws SyncError CannotCommitYet, InvalidStateTransition, FeatureVersionNotSupported.
    */
   async commit(body: unknown, digest: string | undefined, caller: AbortSignal): Promise<void> {
     this.#commitsInHand++;
@@ -141,6 +142,7 @@ export class SyncCommands {
 
   async #commit(request: CommandRequest, caller: AbortSignal): Promise<void> {
     const act = async (): Promise<SyncWork | undefined> => {
+      await this.#requireFeatureVersions();
       this.#require('commit', caller);
       await this.#transition(
         this.#live.receiving('commit', { state: 'COMMITTING' }),
@@ -257,6 +259,16 @@ export class SyncCommands {
     await naming(async () => {
       await this.#ground.work()?.requireOwnership();
       await this.#live.requireUnchanged();
+    });
+  }
+
+  /** A commit that began with an older featureCompatibilityVersion would fail where it cannot be taken back any more. */
+  async #requireFeatureVersions(): Promise<void> {
+    const { clusters, topologies, signal } = this.#ground.startParts();
+    const { source, destination } = this.#live.current;
+    await naming(async () => {
+      for (const { name } of [source, destination])
+        await checkFeatureVersion(clusters[name], name, topologies[name], signal);
     });
   }
 

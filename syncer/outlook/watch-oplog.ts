@@ -1,7 +1,8 @@
-import { Timestamp, type Document } from 'mongodb';
+import type { Document } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { latestWriteTime } from '../../mongo/cluster-time.ts';
+import { oldestEntryTime } from '../../mongo/oplog.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
@@ -102,23 +103,10 @@ async function readOplog(
   const local = cluster.decoded.db('local');
   const call = { signal, deadlineMs };
   const latest = await latestWriteTime(cluster, signal);
-  const found = await runCommand(
-    local,
-    {
-      find: 'oplog.rs',
-      sort: { $natural: 1 },
-      limit: 1,
-      singleBatch: true,
-      projection: { ts: 1 },
-      readConcern: { level: 'local' },
-    },
-    call,
-  );
-  const [oldest] = (found['cursor'] as { readonly firstBatch: Document[] }).firstBatch;
+  const first = await oldestEntryTime(cluster, signal);
   const stats = await runCommand(local, { collStats: 'oplog.rs' }, call);
-  const first: unknown = oldest?.['ts'];
   const writtenBytes = writtenBytesOf(stats);
-  if (!(first instanceof Timestamp) || writtenBytes === undefined) return undefined;
+  if (writtenBytes === undefined) return undefined;
   return {
     atMs: performance.now(),
     first,

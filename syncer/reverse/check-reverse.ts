@@ -2,6 +2,7 @@ import type { Timestamp } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { hasHistorySince } from '../../mongo/history.ts';
 import { SyncError } from '../../service/errors.ts';
+import { checkFeatureVersion } from '../check-feature-version.ts';
 import { checkBalancer } from '../check-sharding.ts';
 import type { Clusters, Topologies } from '../clusters.ts';
 import { isWriteBlocked } from '../commit/write-blocking.ts';
@@ -22,7 +23,8 @@ export interface ReverseSubject {
 
 /**
  * Looks whether a committed sync can be reversed, before anything is written.
- * @throws SyncError MissingPrivileges, OtherSyncUnfinished, BalancerRunning, WritesNotBlocked or ReverseTooLate.
+ * @throws SyncError MissingPrivileges, OtherSyncUnfinished, FeatureVersionNotSupported, BalancerRunning,
+ *   WritesNotBlocked or ReverseTooLate.
  */
 export async function checkReverse(subject: ReverseSubject): Promise<void> {
   const { record, clusters, topologies, storeOnSource, signal } = subject;
@@ -32,8 +34,10 @@ export async function checkReverse(subject: ReverseSubject): Promise<void> {
   const isSharded = topologies[options.source].kind === 'sharded';
   await checkPrivilegesFor(options, source, destination, signal, { isSharded });
   requireReplaceable(await storeOnSource.readSync(), record);
-  for (const name of [options.source, options.destination])
+  for (const name of [options.source, options.destination]) {
+    await checkFeatureVersion(clusters[name], name, topologies[name], signal);
     await checkBalancer(clusters[name], name, topologies[name], signal);
+  }
   // A cluster that was unblocked since the commit may have been written to, and what would be carried back may not fit.
   if (!(await isWriteBlocked(source, { isSharded }, signal))) {
     throw new SyncError(

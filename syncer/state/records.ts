@@ -94,6 +94,8 @@ export interface InstanceRecord {
   /** Change events up to here have been applied, acknowledged by a majority. */
   readonly resumeToken: Binary | null;
   readonly appliedTime: Timestamp | null;
+  /** The source's oplog was looked at up to here (SyncMonitor.appliedOpsTime); left out by former releases. */
+  readonly appliedOpsTime?: Timestamp | null;
   readonly copiedBytes: number;
   readonly eventsApplied: number;
   /** Its part of the initial copy is on the destination. */

@@ -45,6 +45,7 @@ const maxWarnings = 100;
 const nothingDone = {
   resumeToken: null,
   appliedTime: null,
+  appliedOpsTime: null,
   copiedBytes: 0,
   eventsApplied: 0,
   isCopied: false,
@@ -58,6 +59,7 @@ const partitionsEnd = -1;
 export interface Checkpoint {
   readonly resumeToken: RawDocument;
   readonly appliedTime: Timestamp;
+  readonly appliedOpsTime: Timestamp | null;
   readonly eventsApplied: number;
 }
 
@@ -226,10 +228,8 @@ export class SyncStore {
   }
 
   /** Saves what has been applied. @throws SyncError SupersededByOtherInstance. */
-  async saveCheckpoint({ resumeToken, appliedTime, eventsApplied }: Checkpoint): Promise<void> {
-    await this.#updateInstance({
-      $set: { resumeToken: new Binary(resumeToken), appliedTime, eventsApplied },
-    });
+  async saveCheckpoint({ resumeToken, ...figures }: Checkpoint): Promise<void> {
+    await this.#updateInstance({ $set: { resumeToken: new Binary(resumeToken), ...figures } });
   }
 
   /** Records that this instance has come to a change of the catalog. @throws SyncError SupersededByOtherInstance. */

@@ -64,6 +64,8 @@ export interface ShardedCluster extends AsyncDisposable {
    * too. Users of the cluster cannot log in to a shard. It is closed with the cluster.
    */
   shardClient(shard: string): MongoClient;
+  /** A client of the config server, which may do everything there. */
+  configClient(): MongoClient;
   /** Clients of the mongods that route for the routers of the tests, which may do everything there; none with a mongos. */
   innerRouterClients(): readonly MongoClient[];
   /** Kills all routers. */
@@ -268,6 +270,12 @@ class LocalShardedCluster implements ShardedCluster {
 
   shardClient(shard: string): MongoClient {
     return this.#shard(shard).client;
+  }
+
+  configClient(): MongoClient {
+    const config = this.#nodes.get('config');
+    if (config === undefined) throw new Error('the cluster has not been started');
+    return config.client;
   }
 
   innerRouterClients(): readonly MongoClient[] {

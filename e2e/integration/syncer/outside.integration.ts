@@ -194,7 +194,11 @@ describe('a sync seen from outside', () => {
         await sleep(5_000);
         assert.equal((await syncer.progress()).estimatedOplogTimeRemainingSeconds, null);
       }
-      assert.deepEqual((await syncer.progress()).warnings, []);
+      const { warnings } = await syncer.progress();
+      const warned = allowed === 'local' ? 0 : 1;
+      assert.equal(warnings?.length, warned, JSON.stringify(warnings));
+      for (const warning of warnings)
+        assert.match(warning, /^the user of cluster0 may not read local/);
       await commitAndWait(syncer);
       await pair.assertEqual();
       const refused = (await logOf(syncer)).filter(({ reason }) =>

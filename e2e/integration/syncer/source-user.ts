@@ -1,7 +1,7 @@
 import type { Side } from './cluster-pair.ts';
 
 const actions = {
-  cluster: ['appendOplogNote', 'listDatabases', 'replSetGetConfig'],
+  cluster: ['appendOplogNote', 'getParameter', 'listDatabases', 'replSetGetConfig'],
   collections: ['find', 'changeStream', 'listCollections', 'listIndexes', 'collStats'],
   blocking: ['setUserWriteBlockMode', 'bypassWriteBlockingMode'],
 } as const;

@@ -202,3 +202,46 @@ describe('contract 4.1: enableUserWriteBlocking', () => {
     assert.equal(await write(pair.destination, 'app'), 'written');
   });
 });
+
+describe('contract 4.1: enableUserWriteBlocking where nobody is authenticated', () => {
+  // Takes connections with and without users, as a server without access control does.
+  const pair = useClusterPair({ args: ['--transitionToAuth'] });
+  beforeEach(async () => {
+    await pair.reset();
+    await pair.source.client.db('shop').collection('items').insertOne({ n: 0 });
+  });
+
+  const withoutUser = ({ set }: Side): string => set.uri('syncer').replace(/\/\/.*@/, '//');
+
+  for (const side of ['source', 'destination'] as const) {
+    const cluster = side === 'source' ? 'cluster0' : 'cluster1';
+
+    it(`on the ${side}: refused at start and by a dry run, by name, and nobody is blocked`, async () => {
+      await using syncer = await pair.syncer({ [cluster]: withoutUser(pair[side]) });
+      for (const command of ['preflight', 'start']) {
+        const body = { ...forward, enableUserWriteBlocking: true };
+        const answer = await syncer.post(command, body);
+        assert.equal(answer.body['error'], 'WriteBlockingNeedsUser', command);
+        assert.equal(answer.status, 409);
+        const description = String(answer.body['errorDescription']);
+        assert.match(description, new RegExp(`nobody is authenticated on ${cluster}`));
+      }
+      assert.equal((await syncer.progress()).state, 'IDLE');
+      for (const { client } of [pair.source, pair.destination]) {
+        const status = await client.db('admin').command({ serverStatus: 1, repl: 1 });
+        const { userWriteBlockMode } = status['repl'] as { userWriteBlockMode: unknown };
+        assert.equal(userWriteBlockMode, 1);
+      }
+    });
+  }
+
+  it('is no obstacle without write blocking', async () => {
+    await using syncer = await pair.syncer({
+      cluster0: withoutUser(pair.source),
+      cluster1: withoutUser(pair.destination),
+    });
+    await startSyncing(syncer, {});
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+});

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import type { MongoClient } from 'mongodb';
+import { useShardedCluster } from '../../ground/sharded/use-sharded-cluster.ts';
+import { startSyncerProcess, type SyncerProcess } from '../../ground/syncer-process.ts';
+import { commitAndWait, forward, namespacesOf, useClusterPair, type Side } from './cluster-pair.ts';
+import { canBeSlow } from './slow-commands.ts';
+
+const name = 'FeatureVersionNotSupported';
+
+describe('featureCompatibilityVersion', () => {
+  const pair = useClusterPair({ parameters: canBeSlow });
+  beforeEach(async () => {
+    await pair.reset();
+    const shop = pair.source.client.db('shop');
+    const index = { key: { n: 1 }, name: 'n', unique: true };
+    await shop.command({ createIndexes: 'items', indexes: [index] });
+    await shop.collection('items').insertMany([{ n: 0 }, { n: 1 }]);
+  });
+
+  for (const side of ['source', 'destination'] as const) {
+    const cluster = side === 'source' ? 'cluster0' : 'cluster1';
+
+    it(`5.0 on the ${side}: refused at start, by name, and nothing is written`, async () => {
+      await using syncer = await pair.syncer();
+      await withVersion(pair[side].client, '5.0', async () => {
+        for (const command of ['preflight', 'start'])
+          await refuses(
+            syncer,
+            command,
+            new RegExp(`${cluster} \\(.*\\) is 5\\.0; 6\\.0 is needed`),
+          );
+        assert.equal((await syncer.progress()).state, 'IDLE');
+        assert.deepEqual(await namespacesOf(pair.destination), []);
+        assert.deepEqual(await statesOn(pair.destination), []);
+      });
+      await syncer.start(forward);
+    });
+
+    it(`5.0 on the ${side} during the sync: the commit is refused, and taken when it is 6.0 again`, async () => {
+      await using syncer = await pair.syncing();
+      await withVersion(pair[side].client, '5.0', async () => {
+        await refuses(syncer, 'commit', new RegExp(`${cluster} .* is 5\\.0; 6\\.0 is needed`));
+        assert.equal((await syncer.progress()).state, 'RUNNING');
+      });
+      await commitAndWait(syncer);
+      await pair.assertEqual();
+    });
+
+    it(`that is being changed on the ${side}: refused at start and at the commit`, async () => {
+      await using syncer = await pair.syncer();
+      const changing = new RegExp(`${cluster} .* is being changed to 5\\.0`);
+      await halfwayTo5(pair[side].client, async () => {
+        await refuses(syncer, 'start', changing);
+      });
+      await syncer.start(forward);
+      await syncer.waitFor(({ canCommit }) => canCommit);
+      await halfwayTo5(pair[side].client, async () => {
+        await refuses(syncer, 'commit', changing);
+      });
+      await commitAndWait(syncer);
+      await pair.assertEqual();
+    });
+  }
+
+  it('that is 5.0 after the commit of a reversible sync: the reversal is refused', async () => {
+    await using syncer = await pair.syncing({ reversible: true, enableUserWriteBlocking: true });
+    await commitAndWait(syncer);
+    // A server whose users are blocked cannot be downgraded.
+    await withVersion(pair.destination.client, '5.0', async () => {
+      await refuses(syncer, 'reverse', /cluster1 .* is 5\.0/);
+      assert.equal((await syncer.progress()).state, 'COMMITTED');
+    });
+    assert.equal((await syncer.post('reverse', {})).status, 200);
+  });
+
+  it('that a user may not see is a missing privilege', async () => {
+    const admin = pair.destination.client.db('admin');
+    const { roles } = await admin.command({
+      rolesInfo: ['clusterManager', 'readWriteAnyDatabase', 'restore'],
+      showPrivileges: true,
+      showBuiltinRoles: true,
+    });
+    const all = roles as { inheritedPrivileges: { resource: object; actions: string[] }[] }[];
+    const privileges = all.flatMap(({ inheritedPrivileges }) =>
+      inheritedPrivileges.map(({ resource, actions }) => ({
+        resource,
+        actions: actions.filter((action) => action !== 'getParameter'),
+      })),
+    );
+    await admin.command({ createRole: 'blind', privileges, roles: [] });
+    await admin.command({ createUser: 'blind', pwd: 'secret', roles: ['blind'] });
+    try {
+      const uri = pair.destination.set.uri('syncer').replace(/\/\/.*@/, '//blind:secret@');
+      await using syncer = await pair.syncer({ cluster1: uri });
+      const { body } = await syncer.post('start', forward);
+      assert.equal(body['error'], 'MissingPrivileges');
+      assert.match(String(body['errorDescription']), /cluster1 .* lacks .*getParameter/);
+      await admin.command({ grantRolesToUser: 'blind', roles: ['clusterMonitor'] });
+      await syncer.start(forward);
+      await syncer.waitFor(({ canCommit }) => canCommit);
+    } finally {
+      await admin.command({ dropUser: 'blind' });
+      await admin.command({ dropRole: 'blind' });
+    }
+  });
+
+  context('of a sharded cluster', () => {
+    const source = useShardedCluster({ shards: 1, name: 'from' });
+    const destination = useShardedCluster({ shards: 1 });
+
+    it('5.0 on either side: refused at start and at the commit', async () => {
+      await source.collection('shop.items').insertOne({ _id: 1 });
+      await using syncer = await startSyncerProcess({
+        cluster0: source.cluster.uri('syncer'),
+        cluster1: destination.cluster.uri('syncer'),
+      });
+      const sides = { cluster0: source, cluster1: destination };
+      for (const [cluster, { cluster: servers }] of Object.entries(sides)) {
+        await withVersion(servers.configClient(), '5.0', async () => {
+          await refuses(syncer, 'start', new RegExp(`${cluster} .* is 5\\.0`));
+        });
+      }
+      await syncer.start(forward);
+      await syncer.waitFor(({ canCommit }) => canCommit);
+      for (const [cluster, { cluster: servers }] of Object.entries(sides)) {
+        await withVersion(servers.configClient(), '5.0', async () => {
+          await refuses(syncer, 'commit', new RegExp(`${cluster} .* is 5\\.0`));
+        });
+      }
+      await commitAndWait(syncer);
+      assert.equal(await destination.collection('shop.items').countDocuments(), 1);
+    });
+  });
+});
+
+async function refuses(syncer: SyncerProcess, command: string, description: RegExp): Promise<void> {
+  const isStart = command === 'start' || command === 'preflight';
+  const { status, body } = await syncer.post(command, isStart ? forward : {});
+  assert.equal(body['error'], name, JSON.stringify(body));
+  assert.equal(status, 409);
+  assert.match(String(body['errorDescription']), description);
+}
+
+/** Runs something while the version is another one. */
+async function withVersion(
+  client: MongoClient,
+  version: string,
+  run: () => Promise<void>,
+): Promise<void> {
+  await setVersion(client, version);
+  try {
+    await run();
+  } finally {
+    await setVersion(client, '6.0');
+  }
+}
+
+/** Runs something while a downgrade has stopped halfway: only then it can be ended, and taken back. */
+async function halfwayTo5(client: MongoClient, run: () => Promise<void>): Promise<void> {
+  const admin = client.db('admin');
+  await admin.command({ configureFailPoint: 'failDowngrading', mode: 'alwaysOn' });
+  await assert.rejects(setVersion(client, '5.0'), /failDowngrading/);
+  try {
+    await run();
+  } finally {
+    await admin.command({ configureFailPoint: 'failDowngrading', mode: 'off' });
+    await setVersion(client, '5.0');
+    await setVersion(client, '6.0');
+  }
+}
+
+async function setVersion(client: MongoClient, version: string): Promise<void> {
+  await client.db('admin').command({ setFeatureCompatibilityVersion: version });
+}
+
+/** What a sync has stored. */
+async function statesOn({ client }: Side): Promise<unknown[]> {
+  return await client.db('clustersync_internal').collection('sync').find().toArray();
+}

@@ -1,0 +1,99 @@
+import { BSON, Binary, Timestamp, type Document } from 'mongodb';
+import type { ClusterClient } from './cluster-client.ts';
+import { namespaceFrom, type Namespace } from './namespace.ts';
+import type { RawDocument } from './raw-bson.ts';
+import { RawCursor } from './raw-cursor.ts';
+import { runCommand } from './run-command.ts';
+
+/** A part of an oplog, both ends included. */
+export interface OplogRange {
+  readonly from: Timestamp;
+  readonly to: Timestamp;
+}
+
+/** What the command applyOps has written at once, and logged as one entry. */
+export interface AppliedOps {
+  readonly time: Timestamp;
+  readonly targets: readonly AppliedOpsTarget[];
+}
+
+/** A collection that it has written to. */
+export interface AppliedOpsTarget {
+  readonly namespace: Namespace;
+  /** As 32 hexadecimal digits. */
+  readonly uuidHex: string | undefined;
+}
+
+/** Servers whose change streams show transactions alone of the entries that hold several operations. */
+const hidingVersions = '6.0.';
+
+/**
+ * Whether the change streams of a replica set leave out what the command applyOps writes (seen on 6.0.5). By the sources of the
+ * server, later releases show it; they also log other writes in entries of the same form.
+ */
+export async function hidesAppliedOps(
+  { admin }: Pick<ClusterClient, 'admin'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { version } = await runCommand(admin, { buildInfo: 1 }, { signal });
+  return String(version).startsWith(hidingVersions);
+}
+
+/**
+ * Finds what the command applyOps has written to a replica set of a version that {@link hidesAppliedOps hides} it. Of the forms in
+ * which 6.0.5 logs that command this is the one without events: CRUD alone, all of it carried out at once. Operations that it logs
+ * one by one, as beside a command or with `allowAtomic: false`, are events like any other. An entry of a transaction has
+ * a session and a transaction number of its own, also where it is prepared or only a part.
+ * @param range - its end must be known to a majority. The scan begins at its start, and reads nothing after its end.
+ * @param maxTimeMs - after which the server gives up.
+ */
+export async function* findAppliedOps(
+  { raw }: Pick<ClusterClient, 'raw'>,
+  { from, to }: OplogRange,
+  { signal, maxTimeMs }: { readonly signal: AbortSignal; readonly maxTimeMs: number },
+): AsyncGenerator<AppliedOps, void, undefined> {
+  const command = {
+    find: 'oplog.rs',
+    filter: {
+      ts: { $gte: from, $lte: to },
+      op: 'c',
+      'o.applyOps': { $type: 'array' },
+      $or: [{ lsid: { $exists: false } }, { txnNumber: { $exists: false } }],
+    },
+    projection: { ts: 1, 'o.applyOps.ns': 1, 'o.applyOps.ui': 1 },
+    // Another primary than the one that has told of the end may not know of it yet.
+    readConcern: { level: 'majority', afterClusterTime: to },
+    maxTimeMS: maxTimeMs,
+  };
+  await using cursor = await RawCursor.open(raw, 'local', command, { signal });
+  for await (const { documents } of cursor.batches()) yield* documents.map(appliedOpsIn);
+}
+
+/** The time of the oldest entry of a replica set's oplog. */
+export async function oldestEntryTime(
+  { decoded }: Pick<ClusterClient, 'decoded'>,
+  signal: AbortSignal,
+): Promise<Timestamp> {
+  const read = { find: 'oplog.rs', sort: { $natural: 1 }, limit: 1, singleBatch: true } as const;
+  const command = { ...read, projection: { ts: 1 }, readConcern: { level: 'local' } };
+  const answer = await runCommand(decoded.db('local'), command, { signal });
+  const [oldest] = (answer['cursor'] as { readonly firstBatch: Document[] }).firstBatch;
+  const time: unknown = oldest?.['ts'];
+  if (!(time instanceof Timestamp)) throw new Error('the oplog has no oldest entry');
+  return time;
+}
+
+function appliedOpsIn(entry: RawDocument): AppliedOps {
+  // Names that are not UTF-8 are read as they are shown.
+  const { ts, o } = BSON.deserialize(entry, { validation: { utf8: false } }) as {
+    readonly ts: Timestamp;
+    readonly o: { readonly applyOps: readonly { readonly ns?: unknown; readonly ui?: unknown }[] };
+  };
+  return {
+    time: ts,
+    targets: o.applyOps.map(({ ns, ui }) => ({
+      namespace: namespaceFrom(String(ns)),
+      uuidHex: ui instanceof Binary ? Buffer.from(ui.value()).toString('hex') : undefined,
+    })),
+  };
+}

@@ -1,0 +1,117 @@
+import { Timestamp } from 'mongodb';
+import { isAtMost } from '../../mongo/cluster-time.ts';
+import { namespaceText } from '../../mongo/namespace.ts';
+import {
+  findAppliedOps,
+  hidesAppliedOps,
+  oldestEntryTime,
+  type AppliedOps,
+  type OplogRange,
+} from '../../mongo/oplog.ts';
+import { codeOf, serverCode } from '../../mongo/server-errors.ts';
+import { SyncError } from '../../service/errors.ts';
+import type { SyncContext } from '../sync-context.ts';
+
+/** The most that is looked at by one command: its server gives up after a while. */
+const maxSpanSeconds = 3600;
+const maxTimeMs = 10_000;
+
+const maxOrdinal = 0xff_ff_ff_ff;
+
+/** What a warning says that nobody would notice. */
+const unnoticed =
+  'what clients write by the command applyOps, of which no change stream tells, is neither synced nor noticed';
+
+/** What looking needs. */
+export type AppliedOpsContext = Pick<
+  SyncContext,
+  'source' | 'options' | 'filter' | 'catalog' | 'monitor' | 'warn' | 'signal'
+>;
+
+/**
+ * Makes sure that nobody has written by the command applyOps to what is synced from a replica set: no change stream tells of that.
+ * All of the oplog is looked at, from where it was looked at before: `monitor.appliedOpsTime` says up to where it was. What it does not
+ * hold any more by then is told of in a warning.
+ * @param startTime - where the sync begins.
+ * @param to - a time that a majority has.
+ * @throws SyncError ApplyOpsOnSource.
+ */
+export async function requireNoAppliedOps(
+  context: AppliedOpsContext,
+  startTime: Timestamp,
+  to: Timestamp,
+): Promise<void> {
+  const { source, monitor, signal } = context;
+  if (!(await hidesAppliedOps(source, signal))) {
+    monitor.appliedOpsTime = to;
+    return;
+  }
+  let spanSeconds = maxSpanSeconds;
+  for (;;) {
+    const from = later(startTime, monitor.appliedOpsTime);
+    if (isAtMost(to, from)) return;
+    const range = { from, to: endOf({ from, to }, spanSeconds) };
+    try {
+      await lookAt(context, range);
+    } catch (error) {
+      // The shortest one is tried again by whoever has called.
+      if (codeOf(error) !== serverCode.maxTimeMsExpired || spanSeconds === 1) throw error;
+      spanSeconds = Math.ceil(spanSeconds / 4);
+      continue;
+    }
+    // Only afterwards is it known that all of it was there.
+    const oldest = await oldestEntryTime(source, signal);
+    if (!isAtMost(oldest, from)) await context.warn(gapWarning(context, { from, to: oldest }));
+    monitor.appliedOpsTime = later(range.to, oldest);
+  }
+}
+
+/**
+ * What somebody should know where the user may not read the oplog.
+ * @param cluster - the source.
+ */
+export function unreadableOplogWarning({ source }: SyncContext['options']): string {
+  return `the user of ${source} may not read local.oplog.rs (as the roles backup and clusterMonitor allow): ${unnoticed}`;
+}
+
+function gapWarning({ options }: AppliedOpsContext, { from, to }: OplogRange): string {
+  return `the oplog of ${options.source} between ${timeText(from)} and ${timeText(to)} was gone before it was looked at: ${unnoticed}`;
+}
+
+async function lookAt(context: AppliedOpsContext, range: OplogRange): Promise<void> {
+  const { source, options, signal } = context;
+  for await (const applied of findAppliedOps(source, range, { signal, maxTimeMs })) {
+    const namespace = await syncedTarget(context, applied);
+    if (namespace === undefined) continue;
+    throw new SyncError(
+      'ApplyOpsOnSource',
+      `a client has written to ${namespace} on ${options.source} by the command applyOps at ${timeText(applied.time)}, of which no change stream tells: the destination lacks it`,
+    );
+  }
+}
+
+/** The first collection of what was written to that is synced; under a name of before, its UUID tells. */
+async function syncedTarget(
+  { filter, catalog }: AppliedOpsContext,
+  { targets }: AppliedOps,
+): Promise<string | undefined> {
+  for (const { namespace, uuidHex } of targets) {
+    const isTracked = uuidHex !== undefined && catalog.collection(uuidHex) !== undefined;
+    if (isTracked || (await filter.selects(namespace))) return namespaceText(namespace);
+  }
+  return undefined;
+}
+
+/** The end of a range, or of a span from its start where that comes before. */
+export function endOf({ from, to }: OplogRange, spanSeconds: number): Timestamp {
+  const end = new Timestamp({ t: from.t + spanSeconds, i: maxOrdinal });
+  return isAtMost(to, end) ? to : end;
+}
+
+function later(one: Timestamp, other: Timestamp | null): Timestamp {
+  return other === null || isAtMost(other, one) ? one : other;
+}
+
+function timeText({ t }: Timestamp): string {
+  return new Date(t * 1000).toISOString();
+}
