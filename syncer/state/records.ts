@@ -149,3 +149,17 @@ export interface Partition extends IdRange {
   readonly collection: UUID;
   readonly index: number;
 }
+
+/** A partition as it is stored. */
+export interface StoredPartition extends Partition {
+  readonly isCopied: boolean;
+}
+
+/** What the store has of the copy of a collection. */
+export interface CopyEvidence {
+  readonly collection: UUID;
+  /** It is recorded as wholly copied. */
+  readonly isCopied: boolean;
+  /** Null where it was not partitioned to the end. */
+  readonly partitions: readonly StoredPartition[] | null;
+}
