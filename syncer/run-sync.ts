@@ -71,7 +71,7 @@ export async function runSync(
           phase,
           waitsFor: (assembly) => workWaitsFor(assembly, 'copied its part', (one) => one.isCopied),
           run: async () => {
-            await finishCopy(context);
+            await finishCopy(context, live.current.collectionCount);
             await advance({ phase: 'changes' });
           },
         });

@@ -14,7 +14,9 @@ import { listSource, trackListed } from './read-catalog.ts';
  */
 export async function buildCatalog(
   context: SyncContext,
-): Promise<Pick<SyncRecord, 'startTime' | 'catalogTimes' | 'estimatedTotalBytes'>> {
+): Promise<
+  Pick<SyncRecord, 'startTime' | 'catalogTimes' | 'estimatedTotalBytes' | 'collectionCount'>
+> {
   const { catalog, source, signal, logger } = context;
   const madeBefore = [...catalog.views(), ...catalog.collections()];
   await dropNamespaces(
@@ -50,5 +52,5 @@ export async function buildCatalog(
     { collections: collections.length, views: catalog.views().length, estimatedTotalBytes },
     'collections created',
   );
-  return { startTime, catalogTimes, estimatedTotalBytes };
+  return { startTime, catalogTimes, estimatedTotalBytes, collectionCount: collections.length };
 }

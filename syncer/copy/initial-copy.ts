@@ -75,11 +75,15 @@ export async function copyCollections(context: SyncContext): Promise<void> {
 /**
  * Ends the copy, when all instances have copied their parts, and the stored state proves that these are everything: builds the
  * indexes where they come after the documents.
+ * @param collectionCount - how many collections were to be copied.
  * @throws SyncError CopyIncomplete where the stored state does not prove it.
  */
-export async function finishCopy(context: SyncContext): Promise<void> {
+export async function finishCopy(
+  context: SyncContext,
+  collectionCount: number | null,
+): Promise<void> {
   const { catalog, options } = context;
-  await proveCopied(context);
+  await proveCopied(context, collectionCount);
   await complete(
     context,
     catalog.collections().filter(({ isCopied }) => !isCopied),

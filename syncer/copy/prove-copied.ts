@@ -22,10 +22,14 @@ interface Unproven {
  * Makes sure, from what is stored alone, that the copy of every collection is complete. What has no record of its copy is
  * copied again: as long as no change events are applied, that is as right as it was the first time. Then it is looked at once
  * more.
+ * @param collectionCount - how many collections were to be copied.
  * @throws SyncError CopyIncomplete.
  */
-export async function proveCopied(context: SyncContext): Promise<void> {
-  const unproven = await findUnproven(context);
+export async function proveCopied(
+  context: SyncContext,
+  collectionCount: number | null,
+): Promise<void> {
+  const unproven = await findUnproven(context, collectionCount);
   if (unproven.length === 0) return;
   if (unproven.some(({ proof }) => proof.kind === 'unknown')) throw incomplete(unproven);
   await context.warn(
@@ -34,11 +38,14 @@ export async function proveCopied(context: SyncContext): Promise<void> {
   await forEachConcurrently(unproven, context.tuning.copyWorkers, async (one) => {
     await copyAgain(context, one);
   });
-  const rest = await findUnproven(context);
+  const rest = await findUnproven(context, collectionCount);
   if (rest.length > 0) throw incomplete(rest);
 }
 
-async function findUnproven(context: SyncContext): Promise<Unproven[]> {
+async function findUnproven(
+  context: SyncContext,
+  collectionCount: number | null,
+): Promise<Unproven[]> {
   const evidence = await retrying(
     context,
     'copy state',
@@ -48,7 +55,17 @@ async function findUnproven(context: SyncContext): Promise<Unproven[]> {
     context.catalog.collections().map((one) => [one.uuid.toHexString(false), one]),
   );
   const keys = new Set([...known.keys(), ...evidence.keys()]);
-  return [...keys].flatMap((key) => judge(known.get(key), evidence.get(key)));
+  const unproven = [...keys].flatMap((key) => judge(known.get(key), evidence.get(key)));
+  const hasAll = evidence.size === collectionCount;
+  return hasAll || unproven.some(({ proof }) => proof.kind === 'unknown')
+    ? unproven
+    : [countMismatch(evidence.size, collectionCount), ...unproven];
+}
+
+/** A process that has begun since then does not know which ones they were. */
+function countMismatch(stored: number, collectionCount: number | null): Unproven {
+  const text = `${stored} collections are stored, and ${collectionCount ?? 'none'} were to be copied`;
+  return { collection: undefined, proof: { kind: 'unknown' }, text };
 }
 
 function judge(

@@ -62,6 +62,8 @@ export interface SyncRecord {
   /** When the catalog of each database was read; a database that is not named was not there. */
   readonly catalogTimes: readonly CatalogTime[];
   readonly estimatedTotalBytes: number | null;
+  /** How many collections are to be copied: none is added or removed before all are. Null until the catalog has been read. */
+  readonly collectionCount: number | null;
   /** Every change before it belongs to the commit, and no other. Null until every instance has been given the commit. */
   readonly commitTime: Timestamp | null;
   /** True from before that time is taken: what an instance reads of the source from then on waits for it. */

@@ -136,6 +136,23 @@ describe('the copy of a collection is complete only where the stored state prove
   });
 
   it('a collection whose record was lost stops the sync by name', async () => {
+    await loseCollection(async () => {
+      await Promise.resolve();
+    }, /CopyIncomplete.*shop\.last is not stored any more/);
+  });
+
+  it('a collection whose record was lost before another process stops the sync by name', async () => {
+    await loseCollection(async (syncer) => {
+      await syncer.kill();
+      await syncer.restart();
+    }, /CopyIncomplete.*7 collections are stored, and 8 were to be copied/);
+  });
+
+  /** Removes the record of a collection while none can be completed. */
+  async function loseCollection(
+    then: (syncer: SyncerProcess) => Promise<void>,
+    expected: RegExp,
+  ): Promise<void> {
     const refused = await failCommands(
       pair.destination,
       ['update'],
@@ -145,14 +162,15 @@ describe('the copy of a collection is complete only where the stored state prove
     const lost = { _id: (await uuidsByName()).get('last') as never };
     const { deletedCount } = await state().collection('collections').deleteOne(lost);
     assert.equal(deletedCount, 1);
+    await then(syncer);
     await refused[Symbol.asyncDispose]();
     await assert.rejects(
       syncer.waitFor(({ canCommit }) => canCommit),
-      /CopyIncomplete.*shop\.last is not stored any more/,
+      expected,
     );
     const record = await state()
       .collection('sync')
       .findOne({ _id: 'sync' as never });
     assert.equal(record?.['phase'], 'copy');
-  });
+  }
 });
