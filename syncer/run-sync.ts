@@ -98,7 +98,7 @@ export async function runSync(
           run: async () => {
             // As long as the source is needed anyway.
             await retryingWrites(context, 'commit', async () => {
-              await refuseOddNames(context);
+              await refuseOddNames(context, commitTime);
               await settleViews(context, commitTime);
             });
             await advance({ phase: 'restoring' });

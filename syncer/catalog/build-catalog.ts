@@ -32,7 +32,7 @@ export async function buildCatalog(
     context,
     async (create) =>
       await underOnePrimary(source, signal, async () => {
-        const listings = await listSource(context);
+        const listings = await listSource(context, startTime);
         for (const listing of listings) {
           for await (const tracked of trackListed(context, listing)) {
             // Stored first: after a crash between the two it is known to be ours.
