@@ -14,9 +14,7 @@ import { listSource, trackListed } from './read-catalog.ts';
  */
 export async function buildCatalog(
   context: SyncContext,
-): Promise<
-  Pick<SyncRecord, 'startTime' | 'catalogTimes' | 'estimatedTotalBytes' | 'collectionCount'>
-> {
+): Promise<Pick<SyncRecord, 'startTime' | 'catalogTimes' | 'collectionCount'>> {
   const { catalog, source, signal, logger } = context;
   const madeBefore = [...catalog.views(), ...catalog.collections()];
   await dropNamespaces(
@@ -47,10 +45,9 @@ export async function buildCatalog(
   for (const { namespace, options } of catalog.views())
     await createView(context, namespace, options);
   const collections = catalog.collections();
-  const estimatedTotalBytes = collections.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   logger.info(
-    { collections: collections.length, views: catalog.views().length, estimatedTotalBytes },
+    { collections: collections.length, views: catalog.views().length },
     'collections created',
   );
-  return { startTime, catalogTimes, estimatedTotalBytes, collectionCount: collections.length };
+  return { startTime, catalogTimes, collectionCount: collections.length };
 }

@@ -24,6 +24,7 @@ const readSideBySide = 16;
 
 /** What reading the catalog of the source needs. */
 type Reading = Pick<SyncContext, 'source' | 'sourceShards' | 'options' | 'signal' | 'warn'>;
+type SizeReading = Pick<SyncContext, 'source' | 'sourceShards' | 'signal'>;
 
 /** Cluster times before and after collections were listed. */
 interface ReadTimes {
@@ -150,9 +151,27 @@ export async function trackCollections(
   });
 }
 
+/** Estimates the bytes of all selected collections of the source, by what its servers count. */
+export async function estimateTotalBytes(
+  reading: SizeReading & Pick<SyncContext, 'filter'>,
+): Promise<number> {
+  const { source, filter, signal } = reading;
+  let totalBytes = 0;
+  for (const db of await listUserDatabases(source, signal)) {
+    const selected: Namespace[] = [];
+    for (const { kind, namespace } of await listNamespaces(source, db, signal))
+      if (kind === 'collection' && (await filter.selects(namespace))) selected.push(namespace);
+    await forEachConcurrently(selected, readSideBySide, async (namespace) => {
+      const size = await sizeOf(reading, namespace);
+      totalBytes += size?.sizeBytes ?? 0;
+    });
+  }
+  return totalBytes;
+}
+
 /** How large a collection is, as its server counts. Undefined where none stands at the name by now. */
 async function sizeOf(
-  { source: { decoded }, sourceShards, signal }: Reading,
+  { source: { decoded }, sourceShards, signal }: SizeReading,
   { db, coll }: Namespace,
 ): Promise<Pick<TrackedCollection, 'sizeBytes' | 'documentCount'> | undefined> {
   try {

@@ -61,6 +61,7 @@ export interface SyncRecord {
   readonly startTime: Timestamp | null;
   /** When the catalog of each database was read; a database that is not named was not there. */
   readonly catalogTimes: readonly CatalogTime[];
+  /** Of the selected collections when the sync was started. Null before that. */
   readonly estimatedTotalBytes: number | null;
   /** How many collections are to be copied: none is added or removed before all are. Null until the catalog has been read. */
   readonly collectionCount: number | null;
