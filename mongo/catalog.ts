@@ -1,4 +1,4 @@
-import { type Document, UUID } from 'mongodb';
+import { type Document, type Timestamp, UUID } from 'mongodb';
 import { messageOf, SyncError } from '../service/errors.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import { runCommand } from './run-command.ts';
@@ -43,12 +43,17 @@ const listingBatch = 100;
 
 export type NamespaceInfo = CollectionInfo | ViewInfo | TimeSeriesInfo | OddlyNamedInfo;
 
-/** Names of all databases that hold user data, in alphabetical order. */
+/**
+ * Names of all databases that hold user data, in alphabetical order.
+ * @param after - a cluster time, as of a majority: what is read is not older. So it is of all that lists.
+ */
 export async function listUserDatabases(
   cluster: ClusterClient,
   signal: AbortSignal,
+  after?: Timestamp,
 ): Promise<string[]> {
-  const answer = await runCommand(cluster.admin, { listDatabases: 1, nameOnly: true }, { signal });
+  const command = notBefore({ listDatabases: 1, nameOnly: true }, after);
+  const answer = await runCommand(cluster.admin, command, { signal });
   const names = (answer['databases'] as { name: string }[]).map(({ name }) => name);
   return names.filter((name) => !isInternalDatabase(name)).sort();
 }
@@ -59,11 +64,19 @@ export async function listNamespaces(
   db: string,
   signal: AbortSignal,
   filter: Document = {},
+  after?: Timestamp,
 ): Promise<NamespaceInfo[]> {
-  return await list(cluster, db, { listCollections: 1, filter }, signal, (entry) => {
+  const command = notBefore({ listCollections: 1, filter }, after);
+  return await list(cluster, db, command, signal, (entry) => {
     const info = namespaceInfo(db, entry);
     return isSystemCollection(info.namespace.coll) ? [] : [info];
   });
+}
+
+/** The server lists its catalog as it has it, whether a majority has it or not; but it can be asked to wait for a time first. */
+function notBefore(command: Document, after: Timestamp | undefined): Document {
+  if (after === undefined) return command;
+  return { ...command, readConcern: { level: 'local', afterClusterTime: after } };
 }
 
 /**
@@ -137,8 +150,9 @@ export async function listNamed(
   db: string,
   names: readonly string[],
   signal: AbortSignal,
+  after?: Timestamp,
 ): Promise<NamespaceInfo[]> {
-  return await listNamespaces(cluster, db, signal, { name: { $in: names } });
+  return await listNamespaces(cluster, db, signal, { name: { $in: names } }, after);
 }
 
 /** The collection of a UUID in any user database, undefined when there is none. */
@@ -146,9 +160,10 @@ export async function findCollection(
   cluster: ClusterClient,
   uuid: UUID,
   signal: AbortSignal,
+  after?: Timestamp,
 ): Promise<CollectionInfo | undefined> {
-  for (const db of await listUserDatabases(cluster, signal)) {
-    const [found] = await listNamespaces(cluster, db, signal, { 'info.uuid': uuid });
+  for (const db of await listUserDatabases(cluster, signal, after)) {
+    const [found] = await listNamespaces(cluster, db, signal, { 'info.uuid': uuid }, after);
     if (found?.kind === 'collection') return found;
   }
   return undefined;
@@ -181,9 +196,10 @@ export async function listIndexes(
   cluster: ClusterClient,
   namespace: Namespace,
   signal: AbortSignal,
+  after?: Timestamp,
 ): Promise<IndexSpec[] | undefined> {
   try {
-    const command = { listIndexes: namespace.coll, includeBuildUUIDs: true };
+    const command = notBefore({ listIndexes: namespace.coll, includeBuildUUIDs: true }, after);
     return await list(cluster, namespace.db, command, signal, (entry) =>
       finishedIndex(entry, namespace),
     );

@@ -9,6 +9,11 @@ export function isAtMost(left: Timestamp, right: Timestamp): boolean {
   return left.compare(right) <= 0;
 }
 
+/** The later of two cluster times. */
+export function later(left: Timestamp, right: Timestamp): Timestamp {
+  return isAtMost(left, right) ? right : left;
+}
+
 /** Whole seconds from `earlier` to `later`, never negative. */
 export function secondsBetween(earlier: Timestamp, later: Timestamp): number {
   return Math.max(0, later.t - earlier.t);

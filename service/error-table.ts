@@ -287,6 +287,12 @@ export const errorTable = {
     action:
       'Give one of the documents that the description names another _id: empty the destination, and start again. A collection that is sharded by other fields than _id does not keep its ids unique.',
   },
+  CopyIncomplete: {
+    ...fatal,
+    reason: 'CopyIncomplete',
+    action:
+      'The stored state does not prove that every document was copied, though what was missing was copied again: something else changes clustersync_internal. Find out what, empty the destination, and start again.',
+  },
   SupersededByOtherInstance: {
     ...fatal,
     reason: 'Superseded',

@@ -27,14 +27,6 @@ export interface Caller {
   readonly gone: AbortSignal;
 }
 
-/** Who sends a request. */
-export interface Caller {
-  /** With names in lower case. */
-  readonly headers: IncomingHttpHeaders;
-  /** Aborted when the connection is closed before there is an answer. */
-  readonly gone: AbortSignal;
-}
-
 /** One endpoint of a JSON API. */
 export interface Route {
   readonly method: 'GET' | 'POST';

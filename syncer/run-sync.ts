@@ -72,7 +72,7 @@ export async function runSync(
           phase,
           waitsFor: (assembly) => workWaitsFor(assembly, 'copied its part', (one) => one.isCopied),
           run: async () => {
-            await finishCopy(context);
+            await finishCopy(context, live.current.collectionCount);
             await advance({ phase: 'changes' });
           },
         });
@@ -100,7 +100,7 @@ export async function runSync(
             await settleAppliedOps(context, live, commitTime);
             // As long as the source is needed anyway.
             await retryingWrites(context, 'commit', async () => {
-              await refuseOddNames(context);
+              await refuseOddNames(context, commitTime);
               await settleViews(context, commitTime);
             });
             await advance({ phase: 'restoring' });

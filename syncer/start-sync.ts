@@ -2,8 +2,10 @@ import type { NamespaceFilter } from '../mongo/namespace-filter.ts';
 import { SyncError } from '../service/errors.ts';
 import type { ClusterName, StartOptions } from './api/start-body.ts';
 import { isBetween } from './boot.ts';
+import { estimateTotalBytes } from './catalog/read-catalog.ts';
 import type { Clusters, Topologies } from './clusters.ts';
 import { newRecord } from './commands/new-record.ts';
+import { setWriteBlocking } from './commit/write-blocking.ts';
 import { requireMember, requireSameOptions, stateOf } from './coordination/instances.ts';
 import type { LiveSync } from './live-sync.ts';
 import { checkClusters } from './preflight.ts';
@@ -31,7 +33,8 @@ export interface StartParts {
 }
 
 /**
- * Creates a sync, or takes part in one that another instance has been given the start of.
+ * Creates a sync, or takes part in one that another instance has been given the start of. What its first progress tells is
+ * known then: how much there is to copy.
  * @throws SyncError for whatever forbids it; nothing has been written then.
  */
 export async function startSync(parts: StartParts, options: StartOptions): Promise<void> {
@@ -42,6 +45,19 @@ export async function startSync(parts: StartParts, options: StartOptions): Promi
     // Another instance may have been given the start meanwhile.
     if (!(await joinSync(parts, options))) throw error;
   }
+}
+
+/**
+ * Blocks ordinary users on the destination, where the sync asks for it: its start is answered when they cannot write there any
+ * more. The record comes first, so that a process which takes the sync up knows what is blocked, and blocks it where this
+ * one has not come to it.
+ */
+export async function blockDestination(parts: StartParts, options: StartOptions): Promise<void> {
+  if (!options.enableUserWriteBlocking) return;
+  const { clusters, persisting, signal } = parts;
+  await persisting(async () => {
+    await setWriteBlocking(clusters[options.destination], true, signal);
+  });
 }
 
 /**
@@ -61,8 +77,16 @@ export async function checkStart(parts: StartParts, options: StartOptions): Prom
 }
 
 async function createSync(parts: StartParts, options: StartOptions): Promise<void> {
-  const record = newRecord(options, parts.topologies, parts.id);
+  const { clusters, topologies, filterOf, signal } = parts;
   await checkNewSync(parts, options);
+  const { kind, shards } = topologies[options.source];
+  const estimatedTotalBytes = await estimateTotalBytes({
+    source: clusters[options.source],
+    sourceShards: kind === 'sharded' ? shards : [],
+    filter: filterOf(options),
+    signal,
+  });
+  const record = { ...newRecord(options, topologies, parts.id), estimatedTotalBytes };
   const store = parts.storeOn(options.destination);
   await parts.persisting(async () => {
     await store.createSync(record);

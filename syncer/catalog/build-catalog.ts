@@ -14,7 +14,7 @@ import { listSource, trackListed } from './read-catalog.ts';
  */
 export async function buildCatalog(
   context: SyncContext,
-): Promise<Pick<SyncRecord, 'startTime' | 'catalogTimes' | 'estimatedTotalBytes'>> {
+): Promise<Pick<SyncRecord, 'startTime' | 'catalogTimes' | 'collectionCount'>> {
   const { catalog, source, signal, logger } = context;
   const madeBefore = [...catalog.views(), ...catalog.collections()];
   await dropNamespaces(
@@ -31,7 +31,7 @@ export async function buildCatalog(
     context,
     async (create) =>
       await underOnePrimary(source, signal, async () => {
-        const listings = await listSource(context);
+        const listings = await listSource(context, startTime);
         for (const listing of listings) {
           for await (const tracked of trackListed(context, listing)) {
             // Stored first: after a crash between the two it is known to be ours.
@@ -46,10 +46,9 @@ export async function buildCatalog(
   for (const { namespace, options } of catalog.views())
     await createView(context, namespace, options);
   const collections = catalog.collections();
-  const estimatedTotalBytes = collections.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   logger.info(
-    { collections: collections.length, views: catalog.views().length, estimatedTotalBytes },
+    { collections: collections.length, views: catalog.views().length },
     'collections created',
   );
-  return { startTime, catalogTimes, estimatedTotalBytes };
+  return { startTime, catalogTimes, collectionCount: collections.length };
 }

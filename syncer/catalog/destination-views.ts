@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb';
+import type { Document, Timestamp } from 'mongodb';
 import { listNamespaces, type ViewInfo } from '../../mongo/catalog.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
@@ -80,7 +80,8 @@ export async function listViews(
   cluster: ClusterClient,
   db: string,
   signal: AbortSignal,
+  after?: Timestamp,
 ): Promise<ViewInfo[]> {
-  const infos = await listNamespaces(cluster, db, signal, { type: 'view' });
+  const infos = await listNamespaces(cluster, db, signal, { type: 'view' }, after);
   return infos.filter((info) => info.kind === 'view');
 }

@@ -1,9 +1,10 @@
-import type { UUID } from 'mongodb';
+import type { Timestamp, UUID } from 'mongodb';
 import { findCollection, type CollectionInfo } from '../../mongo/catalog.ts';
 import { readConfig } from '../../mongo/config-database.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { SyncError } from '../../service/errors.ts';
+import { latestKnownTime } from '../changes/read-concern.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 /** Searches after which a UUID that cannot be read is looked into: by the back-off between them, half a minute at most. */
@@ -14,14 +15,17 @@ const patientSearches = 8;
  * read without the UUID where the collection is: with it, the shard that it asks by what it knew before refuses because
  * of the UUID, for ever (6.0.5).
  * @param attempt - how often it was found before, and could not be read.
+ * @param after - a cluster time that it is looked for after, besides what is known.
  * @throws SyncError ChangeNotSupported where it is another collection by the config servers, and stays so.
  */
 export async function locateCollection(
-  { source, sourceShards, signal }: Pick<SyncContext, 'source' | 'sourceShards' | 'signal'>,
+  context: Pick<SyncContext, 'source' | 'sourceShards' | 'monitor' | 'signal'>,
   uuid: UUID,
   attempt = 0,
+  after: Timestamp | null = null,
 ): Promise<CollectionInfo | undefined> {
-  const found = await findCollection(source, uuid, signal);
+  const { source, sourceShards, signal } = context;
+  const found = await findCollection(source, uuid, signal, latestKnownTime(context, after));
   if (found && sourceShards.length > 0) {
     const { db, coll } = found.namespace;
     const read = { find: coll, limit: 1, singleBatch: true, projection: { _id: 1 } };

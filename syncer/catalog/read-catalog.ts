@@ -7,7 +7,7 @@ import {
   listUserDatabases,
   type CollectionInfo,
 } from '../../mongo/catalog.ts';
-import { latestWriteTime, majorityTime } from '../../mongo/cluster-time.ts';
+import { later, latestWriteTime, majorityTime } from '../../mongo/cluster-time.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { oddNameError } from '../../mongo/specification.ts';
@@ -24,6 +24,7 @@ const readSideBySide = 16;
 
 /** What reading the catalog of the source needs. */
 type Reading = Pick<SyncContext, 'source' | 'sourceShards' | 'options' | 'signal' | 'warn'>;
+type SizeReading = Pick<SyncContext, 'source' | 'sourceShards' | 'signal'>;
 
 /** Cluster times before and after collections were listed. */
 interface ReadTimes {
@@ -40,20 +41,25 @@ export interface Listing {
 
 /**
  * Lists the selected collections of the source. Its views are tracked at once.
+ * @param startTime - nothing is older than that: change events begin there.
  * @throws SyncError TimeSeriesNotSupported, NameNotSupported where such a one was created since preflight.
  */
-export async function listSource(context: SyncContext): Promise<Listing[]> {
+export async function listSource(context: SyncContext, startTime: Timestamp): Promise<Listing[]> {
   const { source, signal } = context;
   const listings: Listing[] = [];
-  for (const db of await listUserDatabases(source, signal))
-    listings.push(await listDatabase(context, db));
+  for (const db of await listUserDatabases(source, signal, startTime))
+    listings.push(await listDatabase(context, db, startTime));
   return listings;
 }
 
-async function listDatabase(context: SyncContext, db: string): Promise<Listing> {
+async function listDatabase(
+  context: SyncContext,
+  db: string,
+  startTime: Timestamp,
+): Promise<Listing> {
   const { source, filter, catalog, signal } = context;
-  const at = await majorityTime(source, signal);
-  const listed = await listNamespaces(source, db, signal);
+  const at = later(await majorityTime(source, signal), startTime);
+  const listed = await listNamespaces(source, db, signal, {}, at);
   const by = await latestWriteTime(source, signal);
   const infos: CollectionInfo[] = [];
   for (const info of listed) {
@@ -114,7 +120,7 @@ export async function trackCollections(
     const reading = sizeOf(context, namespace);
     // An index whose name is not UTF-8 is in both: here it has a name.
     reading.catch(() => undefined);
-    const indexes = await listIndexes(source, namespace, signal);
+    const indexes = await listIndexes(source, namespace, signal, read.at);
     const size = await reading;
     if (!indexes || !size) return;
     found.push({
@@ -134,7 +140,10 @@ export async function trackCollections(
   });
   const names = infos.map(({ namespace: { coll } }) => coll);
   const now = new Map(
-    (await listNamed(source, db, names, signal)).map((info) => [info.namespace.coll, info]),
+    (await listNamed(source, db, names, signal, read.at)).map((info) => [
+      info.namespace.coll,
+      info,
+    ]),
   );
   return found.filter(({ namespace, uuid }) => {
     const info = now.get(namespace.coll);
@@ -142,9 +151,27 @@ export async function trackCollections(
   });
 }
 
+/** Estimates the bytes of all selected collections of the source, by what its servers count. */
+export async function estimateTotalBytes(
+  reading: SizeReading & Pick<SyncContext, 'filter'>,
+): Promise<number> {
+  const { source, filter, signal } = reading;
+  let totalBytes = 0;
+  for (const db of await listUserDatabases(source, signal)) {
+    const selected: Namespace[] = [];
+    for (const { kind, namespace } of await listNamespaces(source, db, signal))
+      if (kind === 'collection' && (await filter.selects(namespace))) selected.push(namespace);
+    await forEachConcurrently(selected, readSideBySide, async (namespace) => {
+      const size = await sizeOf(reading, namespace);
+      totalBytes += size?.sizeBytes ?? 0;
+    });
+  }
+  return totalBytes;
+}
+
 /** How large a collection is, as its server counts. Undefined where none stands at the name by now. */
 async function sizeOf(
-  { source: { decoded }, sourceShards, signal }: Reading,
+  { source: { decoded }, sourceShards, signal }: SizeReading,
   { db, coll }: Namespace,
 ): Promise<Pick<TrackedCollection, 'sizeBytes' | 'documentCount'> | undefined> {
   try {

@@ -1,6 +1,6 @@
 import type { Document, UUID } from 'mongodb';
 import { findCollection } from '../../mongo/catalog.ts';
-import { isAtMost, majorityTime } from '../../mongo/cluster-time.ts';
+import { isAtMost, later, majorityTime } from '../../mongo/cluster-time.ts';
 import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { underOnePrimary } from '../../mongo/one-primary.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
@@ -282,9 +282,10 @@ async function adopt(
   to: Namespace,
   replacedUuid: UUID | null,
 ): Promise<void> {
-  const time = await majorityTime(context.source, context.signal);
+  // A primary that has just been elected may not know yet that a majority has the event.
+  const time = later(await majorityTime(context.source, context.signal), event.time);
   const read = await underOnePrimary(context.source, context.signal, async () => {
-    const info = await findCollection(context.source, uuid, context.signal);
+    const info = await findCollection(context.source, uuid, context.signal, time);
     if (!info) return undefined;
     const times = { at: time, by: event.time };
     const [tracked] = await trackCollections(context, info.namespace.db, [info], times);

@@ -12,6 +12,7 @@ import {
 } from '../catalog/destination-views.ts';
 import type { SyncContext } from '../sync-context.ts';
 import type { CatalogEvent } from './change-event.ts';
+import { latestKnownTime } from './read-concern.ts';
 
 /**
  * Applies the creation, change or drop of a view: the events without a collection's UUID.
@@ -91,9 +92,10 @@ async function unlessLeftOut(
 
 /** What the source has at a name by now. */
 async function findNow(
-  { source, signal }: SyncContext,
+  context: SyncContext,
   { db, coll }: Namespace,
 ): Promise<NamespaceInfo | undefined> {
-  const [now] = await listNamed(source, db, [coll], signal);
+  const { source, signal } = context;
+  const [now] = await listNamed(source, db, [coll], signal, latestKnownTime(context));
   return now;
 }

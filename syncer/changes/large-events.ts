@@ -1,4 +1,4 @@
-import { UUID, type Document } from 'mongodb';
+import { Timestamp, UUID, type Document } from 'mongodb';
 import {
   elementsOf,
   RawWriter,
@@ -7,6 +7,7 @@ import {
   type RawDocument,
   type RawElement,
 } from '../../mongo/raw-bson.ts';
+import { decodeElement } from '../../mongo/raw-value.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { readDocument } from './read-document.ts';
 
@@ -30,7 +31,8 @@ export const abbreviation: Document = {
 };
 
 /**
- * Completes an abbreviated event: it gets the document as it is now on the source, which the later events lead to again.
+ * Completes an abbreviated event: it gets the document as it is now on the source, not before the event, which has not been
+ * taken for received yet. The later events lead to it again.
  * Undefined where the document is gone: its delete is still to come. Other events stay as they are.
  */
 export async function completeEvent(
@@ -40,12 +42,12 @@ export async function completeEvent(
   const fields = new Map(elementsOf(event).map((element) => [element.name, element]));
   const content = missingContent(fields);
   if (content === undefined) return event;
-  const { operation, key, collection } = content;
+  const { operation, key, collection, time } = content;
   const id = elementsOf(key.bytes, key.offset).find(({ name }) => name === '_id');
   if (id === undefined) throw new Error('a change event without documentKey._id');
   // int32 length, subtype byte, 16 bytes
   const uuid = new UUID(valueBytes(collection).slice(5, 21));
-  const document = await readDocument(context, uuid, id);
+  const document = await readDocument(context, uuid, id, time);
   if (document === undefined) return undefined;
   return withDocument(event, operation === 'insert' ? 'insert' : 'replace', document);
 }
@@ -73,6 +75,7 @@ interface MissingContent {
   readonly operation: string;
   readonly key: RawElement;
   readonly collection: RawElement;
+  readonly time: Timestamp;
 }
 
 function missingContent(fields: ReadonlyMap<string, RawElement>): MissingContent | undefined {
@@ -83,5 +86,9 @@ function missingContent(fields: ReadonlyMap<string, RawElement>): MissingContent
   const operation = stringValue(type);
   if (operation === 'delete') return undefined;
   const isWhole = fields.has(operation === 'update' ? 'rawUpdateDescription' : 'fullDocument');
-  return isWhole ? undefined : { operation, key, collection };
+  if (isWhole) return undefined;
+  const clusterTime = fields.get('clusterTime');
+  const time = clusterTime && decodeElement(clusterTime);
+  if (!(time instanceof Timestamp)) throw new Error('a change event without clusterTime');
+  return { operation, key, collection, time };
 }

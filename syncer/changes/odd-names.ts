@@ -3,6 +3,7 @@ import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { oddNameError } from '../../mongo/specification.ts';
 import type { SyncContext } from '../sync-context.ts';
 import type { CatalogEvent } from './change-event.ts';
+import { latestKnownTime } from './read-concern.ts';
 
 /**
  * Whether an event is to be passed over that gives a name that is not UTF-8, or is about a view of such a name: no view of
@@ -25,7 +26,8 @@ export async function isOfOddName(context: SyncContext, event: CatalogEvent): Pr
   }
 }
 
-async function isThere({ source, signal }: SyncContext, { db, coll }: Namespace): Promise<boolean> {
-  const infos = await listNamespaces(source, db, signal);
+async function isThere(context: SyncContext, { db, coll }: Namespace): Promise<boolean> {
+  const { source, signal } = context;
+  const infos = await listNamespaces(source, db, signal, {}, latestKnownTime(context));
   return infos.some(({ kind, namespace }) => kind === 'oddlyNamed' && namespace.coll === coll);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Timestamp } from 'mongodb';
 import { SyncMonitor } from '../monitor.ts';
-import { readConcernNow } from './read-concern.ts';
+import { latestKnownTime, readConcernNow } from './read-concern.ts';
 
 describe('readConcernNow', () => {
   const received = new Timestamp({ t: 100, i: 7 });
@@ -21,6 +21,27 @@ describe('readConcernNow', () => {
     assert.deepEqual(readConcern([], null), { level: 'majority', afterClusterTime });
     assert.deepEqual(readConcern(ofShards, null), { level: 'majority', afterClusterTime });
     assert.deepEqual(readConcern(ofShards, sharded), { level: 'snapshot', afterClusterTime });
+  });
+
+  it('is not before what was applied, while nothing was received', () => {
+    const monitor = new SyncMonitor();
+    monitor.appliedTime = received;
+    assert.deepEqual(readConcernNow({ monitor, sourceShards: [] }, null), {
+      level: 'majority',
+      afterClusterTime: received,
+    });
+  });
+
+  it('is not before the event that is read for, which may be later than all that was received', () => {
+    const event = new Timestamp({ t: 100, i: 8 });
+    const monitor = new SyncMonitor();
+    monitor.receivedTime = received;
+    monitor.appliedTime = new Timestamp({ t: 99, i: 1 });
+    assert.deepEqual(readConcernNow({ monitor, sourceShards: [] }, null, event), {
+      level: 'majority',
+      afterClusterTime: event,
+    });
+    assert.deepEqual(latestKnownTime({ monitor }, new Timestamp({ t: 99, i: 9 }), null), received);
   });
 
   it('is any time before the first event', () => {

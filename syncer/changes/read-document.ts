@@ -1,4 +1,4 @@
-import type { Document, UUID } from 'mongodb';
+import type { Document, Timestamp, UUID } from 'mongodb';
 import type { Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
@@ -9,17 +9,21 @@ import { readConcernNow } from './read-concern.ts';
 import { locateCollection } from '../catalog/locate-collection.ts';
 import type { SyncContext } from '../sync-context.ts';
 
-/** Documents as they are on the source now, batch by batch; those that are gone are left out, all where the collection is. */
+/**
+ * Documents as they are on the source now, batch by batch; those that are gone are left out, all where the collection is.
+ * @param after - the cluster time of the event that they are read for; null where that has been received already.
+ */
 export async function* readDocuments(
   context: SyncContext,
   collection: UUID,
   ids: readonly RawElement[],
+  after: Timestamp | null = null,
 ): AsyncGenerator<readonly RawDocument[]> {
   const tracked = context.catalog.collection(collection.toHexString(false));
   let namespace = tracked?.namespace;
-  const readConcern = readConcernNow(context, tracked?.shardKey ?? null);
+  const readConcern = readConcernNow(context, tracked?.shardKey ?? null, after);
   for (let searches = 0; ; searches++) {
-    namespace ??= (await locateCollection(context, collection, searches))?.namespace;
+    namespace ??= (await locateCollection(context, collection, searches, after))?.namespace;
     if (namespace === undefined) return;
     try {
       yield* findDocuments(context, namespace, {
@@ -43,8 +47,9 @@ export async function readDocument(
   context: SyncContext,
   collection: UUID,
   id: RawElement,
+  after: Timestamp | null = null,
 ): Promise<RawDocument | undefined> {
-  for await (const [document] of readDocuments(context, collection, [id])) return document;
+  for await (const [document] of readDocuments(context, collection, [id], after)) return document;
   return undefined;
 }
 

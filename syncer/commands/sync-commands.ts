@@ -13,7 +13,7 @@ import { digestOf, requireSameOptions } from '../coordination/instances.ts';
 import type { LiveSync } from '../live-sync.ts';
 import type { SyncMonitor } from '../monitor.ts';
 import { checkReverse } from '../reverse/check-reverse.ts';
-import { checkStart, startSync, type StartParts } from '../start-sync.ts';
+import { blockDestination, checkStart, startSync, type StartParts } from '../start-sync.ts';
 import type { SyncWork } from '../sync-work.ts';
 import { requireNoParameters, stateAfter, type Command } from './transitions.ts';
 
@@ -69,7 +69,10 @@ export class SyncCommands {
     return this.#commitsInHand > 0;
   }
 
-  /** POST /start. @throws SyncError for whatever forbids it; nothing has been written then. */
+  /**
+   * POST /start. Resolves when ordinary users cannot write to the destination, where that is asked for.
+   * @throws SyncError for whatever forbids it; nothing has been written then, unless users could not be blocked.
+   */
   async start(body: unknown, digest?: string): Promise<void> {
     await this.#oneByOne.run(async () => {
       this.#requireSameStart(body);
@@ -81,7 +84,14 @@ export class SyncCommands {
         await startSync(this.#ground.startParts(), options);
       });
       this.#ground.logger.info({ options }, 'started');
-      this.#ground.beginWork();
+      try {
+        await naming(async () => {
+          await blockDestination(this.#ground.startParts(), options);
+        });
+      } finally {
+        // The sync is stored: where its users could not be blocked, the work says so too.
+        this.#ground.beginWork();
+      }
     });
   }
 

@@ -25,7 +25,7 @@ export async function settleViews(context: SyncContext, commitTime: Timestamp): 
   const { catalog, source, destination, signal } = context;
   const databases = new Set(catalog.views().map(({ namespace }) => namespace.db));
   if (databases.size === 0) return;
-  const onSource = await viewsOf(source, databases, signal);
+  const onSource = await viewsOf(source, databases, signal, commitTime);
   await forgetSilentlyDropped(context, onSource, commitTime);
   const present = await viewsOf(destination, databases, signal);
   const missing = catalog.views().filter((view) => !isPresent(view, present));
@@ -49,10 +49,11 @@ async function viewsOf(
   cluster: SyncContext['source'],
   databases: Iterable<string>,
   signal: AbortSignal,
+  after?: Timestamp,
 ): Promise<Views> {
   const views = new Map<string, Document>();
   for (const db of databases)
-    for (const { namespace, options } of await listViews(cluster, db, signal))
+    for (const { namespace, options } of await listViews(cluster, db, signal, after))
       views.set(namespaceText(namespace), options);
   return views;
 }

@@ -12,6 +12,7 @@ import { retrying } from '../../mongo/retrying.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import { locateCollection } from '../catalog/locate-collection.ts';
+import { latestKnownTime } from '../changes/read-concern.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { checkDuplicateIds } from './check-duplicate-ids.ts';
 import { deleteDocuments } from './delete-documents.ts';
@@ -139,7 +140,7 @@ async function copyOnce(
           ...bounds,
           batchSize,
           collectionUUID: collection.uuid,
-          readConcern: { level: 'majority', ...notBefore(context) },
+          readConcern: { level: 'majority', ...notBefore(context, collection) },
         },
         { signal: context.signal, batchSize },
       );
@@ -170,16 +171,11 @@ async function copyOnce(
 }
 
 /**
- * Through a router, not older than where change events begin: a shard may still give what was before, and what was written
- * between would be in neither. A replica set's primary has been seen beyond that time by the reading of its catalog; there
- * the copy does not wait for transactions that are prepared, as it would have to.
+ * Not older than where the change events of the collection begin: what was written between would be in neither. (Where a
+ * transaction is prepared, which only shards do, the read waits for its end.)
  */
-function notBefore({
-  sourceShards,
-  monitor: { receivedTime, appliedTime },
-}: SyncContext): Document {
-  const afterClusterTime = receivedTime ?? appliedTime;
-  return sourceShards.length === 0 || afterClusterTime === null ? {} : { afterClusterTime };
+function notBefore(context: SyncContext, { namedAt }: TrackedCollection): Document {
+  return { afterClusterTime: latestKnownTime(context, namedAt) };
 }
 
 /** What to find, one after the other, to read a range: all documents come in natural order, which is the fastest. */

@@ -9,6 +9,7 @@ import { isCopiedBy, type Share } from '../coordination/share.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { copyRange, copyTogether } from './copy-range.ts';
 import { farApart } from './far-apart.ts';
+import { proveCopied } from './prove-copied.ts';
 import { collectingRarely } from '../../service/rare-collection.ts';
 
 /** Collections that are smaller than this are copied many at a time, and recorded as copied together. */
@@ -71,9 +72,18 @@ export async function copyCollections(context: SyncContext): Promise<void> {
   await forEachConcurrently(inGroupsOf(small, smallTogether), groupsSideBySide, copyGroup);
 }
 
-/** Ends the copy, when all instances have copied their parts: builds the indexes where they come after the documents. */
-export async function finishCopy(context: SyncContext): Promise<void> {
+/**
+ * Ends the copy, when all instances have copied their parts, and the stored state proves that these are everything: builds the
+ * indexes where they come after the documents.
+ * @param collectionCount - how many collections were to be copied.
+ * @throws SyncError CopyIncomplete where the stored state does not prove it.
+ */
+export async function finishCopy(
+  context: SyncContext,
+  collectionCount: number | null,
+): Promise<void> {
   const { catalog, options } = context;
+  await proveCopied(context, collectionCount);
   await complete(
     context,
     catalog.collections().filter(({ isCopied }) => !isCopied),

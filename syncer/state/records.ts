@@ -61,7 +61,10 @@ export interface SyncRecord {
   readonly startTime: Timestamp | null;
   /** When the catalog of each database was read; a database that is not named was not there. */
   readonly catalogTimes: readonly CatalogTime[];
+  /** Of the selected collections when the sync was started. Null before that. */
   readonly estimatedTotalBytes: number | null;
+  /** How many collections are to be copied: none is added or removed before all are. Null until the catalog has been read. */
+  readonly collectionCount: number | null;
   /** Every change before it belongs to the commit, and no other. Null until every instance has been given the commit. */
   readonly commitTime: Timestamp | null;
   /** True from before that time is taken: what an instance reads of the source from then on waits for it. */
@@ -150,4 +153,18 @@ export interface TrackedView {
 export interface Partition extends IdRange {
   readonly collection: UUID;
   readonly index: number;
+}
+
+/** A partition as it is stored. */
+export interface StoredPartition extends Partition {
+  readonly isCopied: boolean;
+}
+
+/** What the store has of the copy of a collection. */
+export interface CopyEvidence {
+  readonly collection: UUID;
+  /** It is recorded as wholly copied. */
+  readonly isCopied: boolean;
+  /** Null where it was not partitioned to the end. */
+  readonly partitions: readonly StoredPartition[] | null;
 }

@@ -28,8 +28,10 @@ import {
 import { LeaseStore } from './lease-store.ts';
 import { LeftIndexStore } from './left-index-store.ts';
 import type {
+  CopyEvidence,
   InstanceRecord,
   Partition,
+  StoredPartition,
   SyncRecord,
   TrackedCollection,
   TrackedView,
@@ -363,15 +365,87 @@ export class SyncStore {
     await this.#partitions.insertOne({ _id: { collection, index: partitionsEnd } });
   }
 
-  /** Records that a partition is on the destination, and the bytes it had. */
-  async completePartition({ collection, index }: Partition, bytes: number): Promise<void> {
-    await this.#partitions.updateOne({ _id: { collection, index } }, { $set: { isCopied: true } });
+  /** Forgets the partitions of a collection: it is to be copied as a whole. */
+  async deletePartitions(collection: UUID): Promise<void> {
+    await this.#partitions.deleteMany({ '_id.collection': collection });
+  }
+
+  /**
+   * Records that a partition is on the destination, and the bytes it had. One that is not stored with these bounds is not
+   * recorded: the proof of the copy finds that.
+   */
+  async completePartition(
+    { collection, index, min, max }: Partition,
+    bytes: number,
+  ): Promise<void> {
+    await this.#partitions.updateOne(
+      { _id: { collection, index }, min: storedBound(min), max: storedBound(max) },
+      { $set: { isCopied: true } },
+    );
     await this.#updateInstance({ $inc: { copiedBytes: bytes } });
   }
 
-  /** Records that collections are wholly on the destination, and the bytes copied since the last call. */
+  /** Records a range that had no record of its copy, and is on the destination by now. */
+  async putCopiedPartition(partition: Partition, bytes: number): Promise<void> {
+    const { collection, index, min, max } = partition;
+    await this.#partitions.replaceOne(
+      { _id: { collection, index } },
+      { min: storedBound(min), max: storedBound(max), isCopied: true },
+      { upsert: true },
+    );
+    await this.#updateInstance({ $inc: { copiedBytes: bytes } });
+  }
+
+  /**
+   * Records that collections are wholly on the destination, and the bytes copied since the last call.
+   * @throws SyncError CopyIncomplete where one of them is not stored.
+   */
   async completeCollections(uuids: readonly UUID[], bytes: number): Promise<void> {
-    await this.#collections.updateMany({ _id: { $in: [...uuids] } }, { $set: { isCopied: true } });
+    const { matchedCount } = await this.#collections.updateMany(
+      { _id: { $in: [...uuids] } },
+      { $set: { isCopied: true } },
+    );
+    if (matchedCount !== uuids.length) {
+      throw new SyncError(
+        'CopyIncomplete',
+        `of ${uuids.length} collections that were copied, the stored state has ${matchedCount}`,
+      );
+    }
     if (bytes > 0) await this.#updateInstance({ $inc: { copiedBytes: bytes } });
+  }
+
+  /** What is stored of the copy of each collection, by its UUID as 32 hexadecimal digits. */
+  async readCopyEvidence(): Promise<ReadonlyMap<string, CopyEvidence>> {
+    const partitions = new Map<string, StoredPartition[]>();
+    const ended = new Set<string>();
+    for await (const { _id, ...stored } of this.#partitions.find({}, { signal: this.#signal })) {
+      const { collection, index } = _id;
+      const key = collection.toHexString(false);
+      if (index === partitionsEnd) {
+        ended.add(key);
+        continue;
+      }
+      const of = partitions.get(key) ?? [];
+      partitions.set(key, of);
+      const isCopied = stored['isCopied'] === true;
+      of.push({
+        collection,
+        index,
+        min: boundOf(stored['min']),
+        max: boundOf(stored['max']),
+        isCopied,
+      });
+    }
+    const evidence = new Map<string, CopyEvidence>();
+    const options = { signal: this.#signal, projection: { isCopied: 1 } };
+    for await (const { _id, isCopied } of this.#collections.find({}, options)) {
+      const key = _id.toHexString(false);
+      evidence.set(key, {
+        collection: _id,
+        isCopied: isCopied === true,
+        partitions: ended.has(key) ? (partitions.get(key) ?? []) : null,
+      });
+    }
+    return evidence;
   }
 }

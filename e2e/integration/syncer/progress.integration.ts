@@ -121,6 +121,23 @@ describe('contract 2.2: progress', () => {
     await pair.assertEqual();
   });
 
+  it('estimatedTotalBytes is known when start is answered, and stays', async () => {
+    const shop = pair.source.client.db('shop');
+    await shop.collection('a').insertMany(rows(0, 500));
+    const totalBytes = Number((await shop.command({ collStats: 'a' }))['size']);
+    await using syncer = await pair.syncer();
+    await using slow = await slowCommands(pair.destination, ['create'], 2_000);
+    await syncer.start(forward);
+    const first = await syncer.progress();
+    assert.equal(first.info, 'collection copy');
+    assert.equal(first.collectionCopy?.estimatedTotalBytes, totalBytes);
+    assert.equal(first.collectionCopy.estimatedCopiedBytes, 0);
+    await shop.collection('b').insertMany(rows(0, 500));
+    await slow[Symbol.asyncDispose]();
+    const { collectionCopy } = await syncer.waitFor(({ canCommit }) => canCommit);
+    assert.equal(collectionCopy?.estimatedTotalBytes, totalBytes);
+  });
+
   it('estimatedTotalBytes and estimatedCopiedBytes are those of the initial copy', async () => {
     const shop = pair.source.client.db('shop');
     await shop.collection('a').insertMany(rows(0, 500));

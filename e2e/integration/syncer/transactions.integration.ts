@@ -75,9 +75,22 @@ describe('transactions and retried writes of the source', () => {
       { prepareTransaction: 1, writeConcern: { w: 'majority' } },
       { session },
     );
-    await using syncer = await pair.syncing();
+    await using syncer = await pair.syncer();
+    await syncer.start(forward);
+    // The copy reads after a time that is later than the prepared one, and waits for what becomes of the transaction.
+    await until('a read that waits', async () => {
+      const waiting = {
+        prepareReadConflicts: { $gt: 0 },
+        'command.find': { $in: ['left', 'right'] },
+      };
+      const operations = pair.source.client
+        .db('admin')
+        .aggregate([{ $currentOp: { allUsers: true } }, { $match: waiting }]);
+      return (await operations.toArray()).length > 0;
+    });
     const commitTimestamp = prepareTimestamp as unknown;
     await admin.command({ commitTransaction: 1, commitTimestamp }, { session });
+    await syncer.waitFor(({ canCommit }) => canCommit);
     await commitAndWait(syncer);
     await pair.assertEqual();
     assert.deepEqual(await idsOf(pair.destination.client, 'left'), [0, 1]);

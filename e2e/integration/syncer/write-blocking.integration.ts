@@ -51,6 +51,40 @@ describe('contract 4.1: enableUserWriteBlocking', () => {
     await pair.assertEqual({ exclude: ['users'] });
   });
 
+  it('has begun when start is answered', async () => {
+    const { destination } = pair;
+    await using syncer = await pair.syncer();
+    await using slow = await slowCommands(destination, ['setUserWriteBlockMode'], 2_000);
+    await syncer.start({ ...forward, enableUserWriteBlocking: true });
+    assert.equal(await write(destination, 'app'), 'blocked');
+    await slow[Symbol.asyncDispose]();
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    assert.equal(await write(destination, 'app'), 'blocked');
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  it('begins in the next process where the first one was killed before its start was answered', async () => {
+    const { destination } = pair;
+    await using syncer = await pair.syncer();
+    await using slow = await slowCommands(destination, ['setUserWriteBlockMode'], 8_000);
+    const start = syncer.start({ ...forward, enableUserWriteBlocking: true });
+    await Promise.all([
+      assert.rejects(start),
+      slow.reached(1).then(async () => {
+        assert.equal(await write(destination, 'app'), 'written');
+        await syncer.kill();
+      }),
+    ]);
+    await slow[Symbol.asyncDispose]();
+    await destination.client.db('users').dropDatabase();
+    await syncer.restart();
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    assert.equal(await write(destination, 'app'), 'blocked');
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
   it('canWrite is true only when ordinary users may write to the destination', async () => {
     const { source, destination } = pair;
     await source.client.db('shop').command({

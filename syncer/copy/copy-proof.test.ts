@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { MaxKey, ObjectId, UUID, type Document } from 'mongodb';
+import type { StoredPartition } from '../state/records.ts';
+import { proofOf, type CopyProof } from './copy-proof.ts';
+
+describe('proofOf', () => {
+  const collection = new UUID();
+  // Of several types, in the order of the index on _id.
+  const bounds: readonly Document[] = [
+    { _id: null },
+    { _id: 1.5 },
+    { _id: 'a' },
+    { _id: { x: 1 } },
+    { _id: new ObjectId('0123456789abcdef01234567') },
+    { _id: true },
+    { _id: new Date(0) },
+  ];
+
+  function chain(points: readonly Document[], isCopied = true): StoredPartition[] {
+    return [null, ...points].map((min, index) => ({
+      ...{ collection, index, min, isCopied },
+      max: points[index] ?? null,
+    }));
+  }
+
+  function judge(partitions: readonly StoredPartition[] | null, isCopied = false): CopyProof {
+    return proofOf({ collection, isCopied, partitions });
+  }
+
+  /** Every gap as [index, min, max]. */
+  function gapsOf(partitions: readonly StoredPartition[]): unknown[] {
+    const proof = judge(partitions);
+    assert.equal(proof.kind, 'gaps');
+    return proof.gaps.map(({ index, min, max }) => [index, min, max]);
+  }
+
+  it('is proven by a chain of copied partitions from end to end, in whatever order they are read', () => {
+    fc.assert(
+      fc.property(fc.nat(bounds.length), fc.infiniteStream(fc.nat()), (count, numbers) => {
+        const stored = chain(bounds.slice(0, count))
+          .map((partition) => ({ partition, place: Number(numbers.next().value) }))
+          .sort((left, right) => left.place - right.place);
+        const partitions = stored.map(({ partition }) => partition);
+        assert.deepEqual(judge(partitions), { kind: 'proven' });
+      }),
+    );
+  });
+
+  it('is proven by the record of the whole where there are no partitions, and by nothing else', () => {
+    assert.equal(judge(null, true).kind, 'proven');
+    assert.equal(judge(null, false).kind, 'nothing');
+  });
+
+  it('shows each set of records that are missing or not copied as the ranges that they were', () => {
+    const whole = chain(bounds);
+    const fates = fc.array(fc.constantFrom('copied', 'not copied', 'missing'), {
+      minLength: whole.length,
+      maxLength: whole.length,
+    });
+    fc.assert(
+      fc.property(fates, fc.boolean(), (fate, isMarkedWhole) => {
+        const stored = whole
+          .map((partition, at) => ({ ...partition, isCopied: fate[at] === 'copied' }))
+          .filter((_, at) => fate[at] !== 'missing');
+        const proof = judge(stored, isMarkedWhole);
+        const isWhole = fate.every((one) => one === 'copied');
+        assert.equal(proof.kind, isWhole ? 'proven' : 'gaps');
+        if (proof.kind !== 'gaps') return;
+        assert.equal(proof.recorded, stored.length);
+        // Copied and stored, the gaps are all that was missing.
+        const indexes = new Set(proof.gaps.map(({ index }) => index));
+        const kept = stored.filter(({ index }) => !indexes.has(index));
+        assert.ok(kept.every(({ isCopied }) => isCopied));
+        const made = proof.gaps.map((gap) => ({ ...gap, isCopied: true }));
+        assert.deepEqual(judge([...kept, ...made]), { kind: 'proven' });
+      }),
+    );
+  });
+
+  it('gives a gap at the beginning, in the middle, at the end, and the whole where no record is left', () => {
+    const [first, second, third] = bounds;
+    const whole = chain([first, second, third].flatMap((bound) => bound ?? []));
+    const without = (...indexes: number[]): StoredPartition[] =>
+      whole.filter(({ index }) => !indexes.includes(index));
+    assert.deepEqual(gapsOf(without(0)), [[0, null, first]]);
+    assert.deepEqual(gapsOf(without(1)), [[1, first, second]]);
+    assert.deepEqual(gapsOf(without(1, 2)), [[1, first, third]]);
+    assert.deepEqual(gapsOf(without(3)), [[3, third, null]]);
+    assert.deepEqual(gapsOf(without(0, 3)), [
+      [0, null, first],
+      [3, third, null],
+    ]);
+    assert.deepEqual(gapsOf([]), [[0, null, null]]);
+  });
+
+  it('takes nothing from records that cannot all be right, as of two plans', () => {
+    const one = chain([{ _id: 1 }, { _id: 3 }]);
+    const other = chain([{ _id: 2 }, { _id: 4 }, { _id: 5 }]);
+    const mixtures = [
+      [one[0], other[1], one[2]],
+      [one[0], one[1], one[2], other[3]],
+      [other[1], other[2], other[3]].map(
+        (partition, index) => partition && { ...partition, index },
+      ),
+      [one[0], one[1], one[2], { ...one[0], index: 3 }],
+      // The same number of another type is not the same bound.
+      [one[0], one[1] && { ...one[1], min: { _id: new MaxKey() } }, one[2]],
+    ];
+    for (const mixture of mixtures)
+      assert.equal(
+        judge(mixture.flatMap((part) => part ?? []) as StoredPartition[]).kind,
+        'nothing',
+      );
+  });
+});
