@@ -332,5 +332,29 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
       await until('nothing is held', async () => (await claimsOf(namespace)).length === 1);
       assert.deepEqual(syncer.commandNames, []);
     });
+
+    it('gives them back after a commit was sent, and it is deleted, when nothing can carry that out any more', async () => {
+      const { namespace, address } = await ground.newPlace();
+      await using syncer = await StandIn.start(address, 27182, { progress: applying });
+      // As good as no answer: it may have been taken.
+      const errorDescription = 'it is not known what has become of it';
+      const error = 'ClusterUnreachable';
+      syncer.refusals.set('commit', { success: false, error, errorDescription });
+      await createApplication(namespace, web, 2);
+      const commit = { mode: 'Automatic', workloads: [web] };
+      const sync = await ground.createSync(namespace, { commit });
+      const set = await ground.untilMade(namespace, 'orders-syncer');
+      await ground.runPod(set, address);
+      await until('the commit is sent', () => syncer.commandNames.includes('commit'));
+      await client.delete(clusterSyncs, sync.metadata, { signal });
+      await passes(3);
+      assert.equal(await sizeOf(namespace, web), 0);
+      await client.delete(statefulSets, set.metadata, { signal });
+      await passes(3);
+      assert.equal(await sizeOf(namespace, web), 0, 'its pod is still there');
+      const pod = { namespace, name: 'orders-syncer-0' };
+      await client.delete(pods, pod, { signal, gracePeriodSeconds: 0 });
+      await until('it has its size', async () => (await sizeOf(namespace, web)) === 2);
+    });
   });
 });
