@@ -127,9 +127,9 @@ export class LeftIndexBuilder {
       await leftIndexes.remove(record);
     } catch (error) {
       if (signal.aborted) throw error;
-      if (isIndexRefused(error)) refusedMs = performance.now() - startMs;
       // A build goes on without the client that has asked for it.
-      if (!isIndexRefused(error)) await dropIndex(this.#context, tracked.namespace, record.name);
+      if (isIndexRefused(error)) refusedMs = performance.now() - startMs;
+      else await endLeftBuilds(this.#context, (one) => keyOf(one) === keyOf(record));
       if (isIndexRefused(error) || neededAction(error) !== undefined)
         await leftIndexes.leave(tracked.namespace, record.name, error);
       logger.debug({ ...names, reason: messageOf(error) }, 'index stays left to the commit');
