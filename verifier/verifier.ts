@@ -7,6 +7,7 @@ import { runCommand } from '../mongo/run-command.ts';
 import { codeOf, isTransient, serverCode } from '../mongo/server-errors.ts';
 import { readTopology } from '../mongo/topology.ts';
 import { messageOf, SyncError } from '../service/errors.ts';
+import { logOnce } from '../service/log-once.ts';
 import { orAborted } from '../service/or-aborted.ts';
 import { participate, type ParticipantContext } from './participate.ts';
 import { readSummary, type Summary } from './summary.ts';
@@ -35,6 +36,8 @@ export class Verifier {
   /** Why this process cannot work at all. */
   #error: SyncError | undefined;
   #summary: Summary | undefined;
+  /** True while progress tells what was so before the metadata store fell silent. */
+  #isStale = false;
 
   constructor(context: VerifierContext) {
     this.#context = context;
@@ -76,9 +79,12 @@ export class Verifier {
         async () => await readSummary(stores, identity),
         progressMs,
       );
+      this.#isStale = false;
     } catch (error) {
       if (!this.#summary) throw error;
-      this.#context.logger.warn({ reason: messageOf(error) }, 'progress is not the latest');
+      const { logger } = this.#context;
+      if (!this.#isStale) logger.warn({ reason: messageOf(error) }, 'progress is not the latest');
+      this.#isStale = true;
     }
     return this.#summary;
   }
@@ -123,7 +129,7 @@ export class Verifier {
     } catch (error) {
       if (!signal.aborted) {
         this.#error = namedError(error, 'CheckFailed');
-        logger.error({ err: error }, 'this process cannot work');
+        logOnce(logger, this.#error, { err: error }, 'this process cannot work');
       }
     } finally {
       this.#connected.resolve(undefined);

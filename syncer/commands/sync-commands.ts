@@ -14,6 +14,11 @@ import { requireNoParameters, stateAfter, type Command } from './transitions.ts'
 
 /** The process that is commanded. */
 export interface CommandGround {
+  /**
+   * Resolves when the stored state has been read, or commands are to wait for it no longer: the process was started a while ago, or
+   * something keeps it from reading that does not pass.
+   */
+  readonly opened: () => Promise<void>;
   /** @throws SyncError while the stored state has not been read. */
   readonly startParts: () => StartParts;
   readonly live: LiveSync;
@@ -45,6 +50,7 @@ export class SyncCommands {
 
   /** POST /start. @throws SyncError for whatever forbids it; nothing has been written then. */
   async start(body: unknown): Promise<void> {
+    await this.#ground.opened();
     await this.#oneByOne.run(async () => {
       this.#require('start');
       const options = parseStartBody(body);
@@ -62,6 +68,7 @@ export class SyncCommands {
    */
   async preflight(body: unknown): Promise<void> {
     const options = parseStartBody(body);
+    await this.#ground.opened();
     await this.#oneByOne.run(async () => {
       await naming(async () => {
         await checkStart(this.#ground.startParts(), options);
@@ -137,6 +144,7 @@ export class SyncCommands {
     act: () => Promise<T>,
   ): Promise<T> {
     requireNoParameters(command, body);
+    await this.#ground.opened();
     return await this.#oneByOne.run(async () => {
       await this.#refresh();
       this.#require(command);
