@@ -233,6 +233,12 @@ export const errorTable = {
     action: 'Wait until the program has read its stored state.',
   },
 
+  NothingToCompare: {
+    ...precondition,
+    action:
+      'Choose what the verifier compares: --verifyAll, --includeNamespaces, or the sync recorded on the destination. Then send check again.',
+  },
+
   // What stops a sync or a verification that was running; state and data are kept.
   OplogRolledOver: {
     ...fatal,

@@ -165,7 +165,9 @@ export class VerificationStore {
   async claimSubject(subject: string): Promise<string> {
     await this.#create();
     return await onStore(this.#store, async () => {
-      const isFree = { $or: [{ subject: null }, { status: 'idle' }] };
+      // One that failed before it was known what it is about has nothing that could be taken for something else.
+      const hasNotBegun = { scope: null, error: { $ne: null } };
+      const isFree = { $or: [{ subject: null }, { status: 'idle' }, hasNotBegun] };
       await this.#verifications.updateOne({ ...this.#key(), ...isFree }, { $set: { subject } });
       const found = await this.#verifications.findOne(this.#key());
       return String(found?.['subject']);

@@ -8,6 +8,7 @@ import { startReplicaSet, type Member, type ReplicaSet } from '../../ground/mong
 import { startSyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { forward } from '../syncer/cluster-pair.ts';
+import { openSession } from '../verifier/verifier-session.ts';
 
 describe('commands that are given up while no majority takes part', () => {
   const appName = 'given up';
@@ -122,6 +123,27 @@ describe('commands that are given up while no majority takes part', () => {
     );
     await setReplication('off');
     await syncer.waitFor(({ warnings }) => warnings?.length === 0);
+  });
+
+  it('a verifier asks one thing of each kind of its metadata store at a time', async () => {
+    const [srcURI, destURI] = [source.uri('syncer'), destination.uri('syncer')];
+    await using session = await openSession({ srcURI, destURI, metaURI: source.uri('admin') });
+    await stopReplication();
+    const answers = await Promise.all(
+      [1, 2, 3].flatMap(() => [session.post('check'), session.post('writesOff')]),
+    );
+    assert.deepEqual(
+      answers.map(({ body }) => body['error']),
+      Array.from({ length: 6 }, () => 'ClusterUnreachable'),
+    );
+    // Of each command the first one, which waits until a majority has what it wrote.
+    assert.deepEqual(await waiting('clustersync verifier'), ['update', 'update']);
+    await setReplication('off');
+    await until(
+      'they have ended',
+      async () => (await waiting('clustersync verifier')).length === 0,
+    );
+    assert.deepEqual((await session.post('check')).body, { success: true });
   });
 
   /** Lets no secondary fetch what the primary writes. @returns the time of a write that none of them has. */
