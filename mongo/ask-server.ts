@@ -1,7 +1,6 @@
 import type { Db, Document, MongoClient } from 'mongodb';
 import { runOnServer } from './command-on-router.ts';
-import { connectionError } from './server-errors.ts';
-import { commandDeadlineMs, runCommand } from './run-command.ts';
+import { commandDeadlineMs, limited, limitError, runCommand } from './run-command.ts';
 
 /** Runs a command on the admin database of one server, with a deadline. @throws as {@link runCommand} does. */
 export type Ask = (command: Document, signal: AbortSignal) => Promise<Document>;
@@ -19,10 +18,11 @@ export function askServer(client: MongoClient, address: string): Ask {
   return async (command, signal) => {
     const deadline = AbortSignal.timeout(commandDeadlineMs);
     try {
-      return await runOnServer(client, address, command, AbortSignal.any([signal, deadline]));
+      const sent = limited(command, commandDeadlineMs);
+      return await runOnServer(client, address, sent, AbortSignal.any([signal, deadline]));
     } catch (error) {
       signal.throwIfAborted();
-      throw connectionError(error) ?? error;
+      throw limitError(error) ?? error;
     }
   };
 }

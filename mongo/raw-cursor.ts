@@ -1,4 +1,11 @@
-import type { ClientSession, Document, MongoClient, ReadPreferenceMode } from 'mongodb';
+import {
+  MongoServerError,
+  MongoServerSelectionError,
+  type ClientSession,
+  type Document,
+  type MongoClient,
+  type ReadPreferenceMode,
+} from 'mongodb';
 import { runOnRouter, type Answer } from './command-on-router.ts';
 import { connectionError } from './server-errors.ts';
 import { DocumentList } from './document-list.ts';
@@ -37,6 +44,9 @@ export class RawBatch {
   }
 }
 
+/** How long the server may take to end what it does for a cursor that is not needed any more. */
+const endMs = 2_000;
+
 /** How a cursor fetches. */
 export interface RawCursorOptions {
   readonly signal: AbortSignal;
@@ -62,6 +72,8 @@ export class RawCursor implements AsyncDisposable {
   #collection = '';
   #id = 0n;
   #first: RawBatch | undefined;
+  /** True where the server may still wait for the cluster time after which it is to read. */
+  #mayWait = false;
 
   private constructor(client: MongoClient, database: string, options: RawCursorOptions) {
     this.#client = client;
@@ -125,12 +137,28 @@ export class RawCursor implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const id = this.#id;
     this.#id = 0n;
-    if (id !== 0n) {
+    if (this.#mayWait) {
+      await this.#endWaiting();
+    } else if (id !== 0n) {
       // The server forgets the cursor by itself in the end: a failure here is of no consequence.
       const kill = { killCursors: this.#collection, cursors: [id] };
-      await this.#send(kill, AbortSignal.timeout(2_000)).catch(() => undefined);
+      await this.#send(kill, AbortSignal.timeout(endMs)).catch(() => undefined);
     }
     await this.#session.endSession();
+  }
+
+  /**
+   * Ends what was given up while it waited for a cluster time: a server (6.0.5) that reads notices that its client has gone, one
+   * that waits does not, and each new attempt would be one more.
+   */
+  async #endWaiting(): Promise<void> {
+    const { serverSession } = this.#session;
+    // The driver does not use its id again: the command may come late.
+    serverSession.isDirty = true;
+    await this.#client
+      .db('admin')
+      .command({ killSessions: [serverSession.id] }, { signal: AbortSignal.timeout(endMs) })
+      .catch(() => undefined);
   }
 
   async #run(command: Document): Promise<RawBatch> {
@@ -139,6 +167,11 @@ export class RawCursor implements AsyncDisposable {
       const answer = await this.#send(command, signal);
       return this.#take(answer['cursor'] as RawDocument);
     } catch (error) {
+      const { afterClusterTime } = (command['readConcern'] ?? {}) as Document;
+      const isUnanswered = !(
+        error instanceof MongoServerError || error instanceof MongoServerSelectionError
+      );
+      this.#mayWait = afterClusterTime !== undefined && isUnanswered;
       signal.throwIfAborted();
       throw connectionError(error) ?? error;
     }

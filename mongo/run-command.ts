@@ -1,8 +1,13 @@
 import type { Db, Document } from 'mongodb';
-import { connectionError } from './server-errors.ts';
+import { messageOf, SyncError } from '../service/errors.ts';
+import { codeOf, connectionError, serverCode } from './server-errors.ts';
+import { checkedWhenSent, checkOf } from './write-guard.ts';
 
 /** How long a short command may take. */
 export const commandDeadlineMs = 15_000;
+
+/** The server gives a command up so much earlier than we do: its answer still comes, and the connection stays. */
+const answerMs = 1_000;
 
 /** What a command is given up by. */
 export interface Deadline {
@@ -15,6 +20,24 @@ export interface Deadline {
 }
 
 /**
+ * A command that the server gives up as well, before we do. It does not notice that a client has gone while it waits for a
+ * majority, or for a cluster time: without a limit, what is given up here and sent again would pile up there. `maxTimeMS`
+ * ends both waits (6.0.5), whatever the command.
+ */
+export function limited(command: Document, deadlineMs: number): Document {
+  const copy = { ...command, maxTimeMS: Math.max(1, deadlineMs - answerMs) };
+  const check = checkOf(command);
+  return check ? checkedWhenSent(copy, check) : copy;
+}
+
+/** What a {@link limited} command failed with, under its name where that was its limit, or the connection. */
+export function limitError(error: unknown): SyncError | undefined {
+  if (codeOf(error) !== serverCode.maxTimeMsExpired) return connectionError(error);
+  const description = `the server has not ended a command in time: ${messageOf(error)}`;
+  return new SyncError('ClusterUnreachable', description, { cause: error });
+}
+
+/**
  * Runs a command against a cluster, with a deadline.
  * @throws SyncError ClusterUnreachable or AuthenticationFailed where the cluster cannot be used at all; errors of the
  * command itself as the driver throws them.
@@ -24,11 +47,12 @@ export async function runCommand(
   command: Document,
   { signal, deadlineMs = commandDeadlineMs }: Deadline,
 ): Promise<Document> {
-  const limits = deadlineMs === 'none' ? [] : [AbortSignal.timeout(deadlineMs)];
   try {
-    return await db.command(command, { signal: AbortSignal.any([signal, ...limits]) });
+    if (deadlineMs === 'none') return await db.command(command, { signal });
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
+    return await db.command(limited(command, deadlineMs), { signal: deadline });
   } catch (error) {
     signal.throwIfAborted();
-    throw connectionError(error) ?? error;
+    throw limitError(error) ?? error;
   }
 }

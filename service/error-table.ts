@@ -244,10 +244,16 @@ export const errorTable = {
       'Changes since the commit are forgotten. To go back, empty the old source and start a new sync in the other direction; next time, with a larger oplog on the destination.',
   },
   NotStarted: {
-    status: 409,
+    status: 503,
     retryable: true,
     reason: 'NotStarted',
     action: 'Wait until the program has read its stored state.',
+  },
+
+  NothingToCompare: {
+    ...precondition,
+    action:
+      'Choose what the verifier compares: --verifyAll, --includeNamespaces, or the sync recorded on the destination. Then send check again.',
   },
 
   // What stops a sync or a verification that was running; state and data are kept.

@@ -9,6 +9,7 @@ import {
   startHttpServer,
   type HttpServer,
 } from './http-server.ts';
+import { logOnce } from './log-once.ts';
 import { createLogger } from './logger.ts';
 
 interface Answer {
@@ -21,10 +22,13 @@ describe('startHttpServer', () => {
   let server: HttpServer;
   let protectedServer: HttpServer;
   let isAlive = true;
+  const lines: string[] = [];
+  const logger = createLogger('test', 'error', (line) => lines.push(line));
+  const failure = new SyncError('InternalError', 'the work has stopped');
   const base = {
     host: '127.0.0.1',
     port: 0,
-    logger: createLogger('test', 'fatal'),
+    logger,
     metrics: new Registry(),
     isReady: () => true,
     routes: [
@@ -39,6 +43,22 @@ describe('startHttpServer', () => {
         path: '/api/v1/fail',
         handle: () => {
           throw new SyncError('CannotCommitYet', 'the copy is not complete');
+        },
+        errorBody: genericErrorBody,
+      },
+      {
+        method: 'POST',
+        path: '/api/v1/stopped',
+        handle: () => {
+          throw failure;
+        },
+        errorBody: genericErrorBody,
+      },
+      {
+        method: 'POST',
+        path: '/api/v1/later',
+        handle: () => {
+          throw new SyncError('NotStarted', 'the stored state has not been read yet');
         },
         errorBody: genericErrorBody,
       },
@@ -168,6 +188,41 @@ describe('startHttpServer', () => {
     const answer = await call('/api/v1/progress');
     assert.equal(answer.status, 500);
     assert.deepEqual(answer.body, { error: 'InternalError: at mongodb://<credentials>@host/' });
+  });
+
+  it('logs a fault once, however often it is the answer; another one again', async () => {
+    lines.length = 0;
+    for (let times = 0; times < 3; times++) {
+      assert.equal((await post('/api/v1/stopped', '{}')).status, 500);
+    }
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? '', /the work has stopped/);
+    await call('/api/v1/progress');
+    await call('/api/v1/progress');
+    assert.equal(lines.length, 3);
+  });
+
+  it('does not log what was logged before it became the answer', async () => {
+    lines.length = 0;
+    const { routes: _routes, ...others } = base;
+    const error = new SyncError('InternalError', 'it cannot work');
+    const handle = () => {
+      throw error;
+    };
+    const routes = [
+      { method: 'GET', path: '/api/v1/progress', handle, errorBody: progressErrorBody },
+    ] as const;
+    await using other = await startHttpServer({ ...others, routes });
+    logOnce(logger, error, { err: error }, 'the work has ended');
+    assert.equal((await call('/api/v1/progress', {}, other)).status, 500);
+    assert.equal(lines.length, 1);
+  });
+
+  it('says when to try again what should pass by itself', async () => {
+    const { status, headers } = await post('/api/v1/later', '{}');
+    assert.equal(status, 503);
+    assert.ok(Number(headers.get('retry-after')) > 0);
+    assert.equal((await post('/api/v1/fail', '{}')).headers.get('retry-after'), null);
   });
 
   it('asks for the token on routes alone', async () => {

@@ -10,11 +10,15 @@ import type { Registry } from 'prom-client';
 import { requireToken } from './api-token.ts';
 import { SyncError, toSyncError } from './errors.ts';
 import { closeServer, listen, requestLimits } from './listening.ts';
+import { logOnce } from './log-once.ts';
 import type { Logger } from './logger.ts';
 import { followCertificate, readCertificate, type CertificateFiles } from './served-certificate.ts';
 
 /** Largest body that is read. */
 export const maxBodyBytes = 1024 * 1024;
+
+/** When a client should try again what was answered with 503: `Retry-After`. */
+const retryAfterSeconds = 2;
 
 /** What every server answers to GET beside its routes, as text and without a token. */
 export const probePaths = ['/healthz', '/readyz', '/metrics'] as const;
@@ -181,9 +185,10 @@ function serveRoutes({ routes, apiToken, logger }: HttpServerOptions): Koa.Middl
     } catch (thrown) {
       const error = toSyncError(thrown);
       if (error.name === 'InternalError')
-        logger.error({ err: thrown, path: ctx.path }, 'request failed');
+        logOnce(logger, error, { err: thrown, path: ctx.path }, 'request failed');
       if (error.name === 'Unauthorized') ctx.set('WWW-Authenticate', 'Bearer');
       ctx.status = error.row.status;
+      if (ctx.status === 503) ctx.set('Retry-After', String(retryAfterSeconds));
       ctx.body = errorBody(error);
     }
   };

@@ -1,6 +1,7 @@
 import { NamespaceFilter, serverMatcher } from '../mongo/namespace-filter.ts';
 import { retrying } from '../mongo/retrying.ts';
 import { SyncError } from '../service/errors.ts';
+import { logOnce } from '../service/log-once.ts';
 import type { Logger } from '../service/logger.ts';
 import type { ClusterName, StartOptions } from './api/start-body.ts';
 import { readStoredState, recall, untilBooted } from './boot.ts';
@@ -20,6 +21,9 @@ import type { StartParts } from './start-sync.ts';
 import { SyncStore } from './state/store.ts';
 import { SyncWork } from './sync-work.ts';
 
+/** How long after its start a process lets commands wait for the stored state. */
+const openingMs = 10_000;
+
 /** A sync tool: at most one sync, its commands, its progress. Created, it knows nothing; `run` reads the stored state. */
 export class Syncer {
   readonly monitor = new SyncMonitor();
@@ -28,6 +32,8 @@ export class Syncer {
   readonly #logger: Logger;
   readonly #clusters: Clusters;
   readonly #live: LiveSync;
+  /** Resolved when commands wait for the stored state no more. */
+  readonly #opening = Promise.withResolvers<undefined>();
   #topologies: Topologies | undefined;
   #bootError = new SyncError('NotStarted', 'the stored state has not been read yet');
   #work: SyncWork | undefined;
@@ -41,6 +47,9 @@ export class Syncer {
     this.#clusters = createClusters(options);
     this.#live = new LiveSync(options.id, ({ destination }) => this.#storeOn(destination.name));
     this.commands = new SyncCommands({
+      opened: async () => {
+        await this.#opening.promise;
+      },
       startParts: () => this.#startParts,
       live: this.#live,
       monitor: this.monitor,
@@ -82,6 +91,7 @@ export class Syncer {
         resolve(undefined);
       });
     });
+    const opening = setTimeout(this.#opening.resolve, openingMs, undefined);
     const watching = watchOplog({
       needed: () => this.#neededOplog,
       clusters: this.#clusters,
@@ -95,6 +105,7 @@ export class Syncer {
       await this.#workEnded;
       await watching;
     } finally {
+      clearTimeout(opening);
       await this.#clusters.cluster0[Symbol.asyncDispose]();
       await this.#clusters.cluster1[Symbol.asyncDispose]();
     }
@@ -139,7 +150,9 @@ export class Syncer {
     };
     await untilBooted(this.#logger, this.#signal, boot, (error) => {
       this.#bootError = error;
+      if (!error.row.retryable) this.#opening.resolve(undefined);
     });
+    this.#opening.resolve(undefined);
   }
 
   async #readState(): Promise<void> {
@@ -188,7 +201,7 @@ export class Syncer {
     this.monitor.addError(error);
     const failure = withBlocked(error, blocked);
     this.#failure = failure;
-    this.#logger.error({ error: name, err: error, blocked }, 'the sync has stopped');
+    logOnce(this.#logger, failure, { error: name, err: error, blocked }, 'the sync has stopped');
     if (name === 'SupersededByOtherInstance') return;
     await this.#live
       .update({

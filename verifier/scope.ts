@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Document } from 'mongodb';
+import { listNamespaces, listUserDatabases } from '../mongo/catalog.ts';
 import type { ClusterClient } from '../mongo/cluster-client.ts';
 import { syncDatabase, type Namespace } from '../mongo/namespace.ts';
 import {
@@ -10,7 +11,7 @@ import {
 } from '../mongo/namespace-filter.ts';
 import { codeOf, serverCode } from '../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../service/errors.ts';
-import type { ScopeRecord } from './state/records.ts';
+import type { OfSides, ScopeRecord } from './state/records.ts';
 
 /** What is to be compared, as the options say. */
 export interface ScopeOptions {
@@ -44,7 +45,7 @@ export function scopeOf(
 /**
  * Finds out what is to be compared: what the options select, with `verifyAll` all user databases, otherwise what the sync
  * selects that is recorded on the destination.
- * @throws SyncError CheckFailed where there is neither.
+ * @throws SyncError NothingToCompare where there is neither; CheckFailed where what is recorded cannot be read.
  */
 export async function readScope(
   options: ScopeOptions,
@@ -60,7 +61,7 @@ export async function readScope(
   }
   if (sync === undefined) {
     throw new SyncError(
-      'CheckFailed',
+      'NothingToCompare',
       `what to compare is not known: no sync is recorded in the destination's database ${syncDatabase}; start the verifier with --verifyAll to compare all user databases, or with --includeNamespaces`,
     );
   }
@@ -93,6 +94,26 @@ export async function requireSameScope(
   throw new SyncError(
     'CheckFailed',
     'another sync is recorded on the destination now, which selects other namespaces or leaves out other indexes than the one that was verified: start another verification, with --clean or a higher --attempt (a SyncVerification: another spec.rerun)',
+  );
+}
+
+/**
+ * Makes sure that there is something to compare: a verdict on nothing would be `equal`.
+ * @throws SyncError NothingToCompare where neither side has a namespace that is selected.
+ */
+export async function requireSomethingSelected(
+  record: ScopeRecord,
+  { source, destination }: OfSides<ClusterClient>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { selects } = scopeOf(record, destination, signal);
+  for (const cluster of [source, destination])
+    for (const db of await listUserDatabases(cluster, signal))
+      for (const { namespace } of await listNamespaces(cluster, db, signal))
+        if (await selects(namespace)) return;
+  throw new SyncError(
+    'NothingToCompare',
+    'neither side has a collection or view that the verifier is to compare: look at its filter, or that of the sync, and at the connection strings',
   );
 }
 

@@ -7,8 +7,11 @@ import { runCommand } from '../mongo/run-command.ts';
 import { codeOf, isTransient, serverCode } from '../mongo/server-errors.ts';
 import { readTopology } from '../mongo/topology.ts';
 import { messageOf, SyncError } from '../service/errors.ts';
+import { Mutex } from '../service/mutex.ts';
+import { logOnce } from '../service/log-once.ts';
 import { orAborted } from '../service/or-aborted.ts';
 import { participate, type ParticipantContext } from './participate.ts';
+import { readScope, requireSomethingSelected } from './scope.ts';
 import { readSummary, type Summary } from './summary.ts';
 import { namespaceReports, type NamespaceReport } from './namespace-report.ts';
 import type { MismatchPage } from './state/mismatch-store.ts';
@@ -17,6 +20,8 @@ import type { MismatchPage } from './state/mismatch-store.ts';
 const requestMs = 20_000;
 const progressMs = 5_000;
 const idlePollMs = 1_000;
+
+type RequestKind = 'check' | 'writesOff' | 'progress' | 'mismatches' | 'namespaces';
 
 /** What a verifier works with. Its signal is aborted when the program is to end. */
 export interface VerifierContext extends ParticipantContext {
@@ -34,6 +39,16 @@ export class Verifier {
   /** Why this process cannot work at all. */
   #error: SyncError | undefined;
   #summary: Summary | undefined;
+  /** The store goes on with what was given up here: nothing of the same kind is asked of it before it has answered. */
+  readonly #oneByOne: Readonly<Record<RequestKind, Mutex>> = {
+    check: new Mutex(),
+    writesOff: new Mutex(),
+    progress: new Mutex(),
+    mismatches: new Mutex(),
+    namespaces: new Mutex(),
+  };
+  /** True while progress tells what was so before the metadata store fell silent. */
+  #isStale = false;
 
   constructor(context: VerifierContext) {
     this.#context = context;
@@ -45,10 +60,17 @@ export class Verifier {
     return this.#isConnected || this.#error !== undefined;
   }
 
-  /** Begins the verification. Does nothing while it runs and when it is complete; one that failed goes on. */
+  /**
+   * Begins the verification. Does nothing while it runs and when it is complete; one that failed goes on.
+   * @throws SyncError NothingToCompare; nothing has been stored then.
+   */
   async check(): Promise<void> {
-    await this.#request(async () => {
-      await this.#context.stores.verifications.begin();
+    await this.#request('check', async (signal) => {
+      const { verifications } = this.#context.stores;
+      const record = await verifications.read();
+      if (!record?.scope) await this.#requireScope(signal);
+      signal.throwIfAborted();
+      await verifications.begin();
     });
     this.#context.wakeup.wake();
   }
@@ -56,6 +78,7 @@ export class Verifier {
   /** Notes that writes have stopped. @returns false when that was known. */
   async setWritesOff(): Promise<boolean> {
     const isNew = await this.#request(
+      'writesOff',
       async () => await this.#context.stores.verifications.setWritesOff(),
     );
     if (isNew) this.#context.logger.info('writes are off');
@@ -72,19 +95,23 @@ export class Verifier {
     try {
       const { stores, identity } = this.#context;
       this.#summary = await this.#request(
+        'progress',
         async () => await readSummary(stores, identity),
         progressMs,
       );
+      this.#isStale = false;
     } catch (error) {
       if (!this.#summary) throw error;
-      this.#context.logger.warn({ reason: messageOf(error) }, 'progress is not the latest');
+      const { logger } = this.#context;
+      if (!this.#isStale) logger.warn({ reason: messageOf(error) }, 'progress is not the latest');
+      this.#isStale = true;
     }
     return this.#summary;
   }
 
   /** Differences that the current pass has found, or the last one. @param after - `next` of the page before. */
   async mismatches(limit: number, after: string | undefined): Promise<MismatchPage> {
-    return await this.#request(async () => {
+    return await this.#request('mismatches', async () => {
       const { verifications, mismatches } = this.#context.stores;
       const record = await verifications.read();
       if (!record?.generation) return { mismatches: [], next: null };
@@ -95,7 +122,7 @@ export class Verifier {
 
   /** What the current pass, or the last one, has compared of each namespace, and what was read and counted of it. */
   async namespaces(limit: number, after: string): Promise<readonly NamespaceReport[]> {
-    return await this.#request(async () => {
+    return await this.#request('namespaces', async () => {
       const { stores } = this.#context;
       const record = await stores.verifications.read();
       return record ? await namespaceReports(stores, record, { after, limit }) : [];
@@ -118,7 +145,7 @@ export class Verifier {
     } catch (error) {
       if (!signal.aborted) {
         this.#error = namedError(error, 'CheckFailed');
-        logger.error({ err: error }, 'this process cannot work');
+        logOnce(logger, this.#error, { err: error }, 'this process cannot work');
       }
     } finally {
       this.#connected.resolve(undefined);
@@ -190,17 +217,34 @@ export class Verifier {
     }
   }
 
-  /** Carries out a request, for which this process has to be connected. */
-  async #request<T>(run: () => Promise<T>, deadlineMs = requestMs): Promise<T> {
+  async #requireScope(signal: AbortSignal): Promise<void> {
+    const { scope, destination } = this.#context;
+    await retrying({ ...this.#context, signal }, 'scope', async () => {
+      const record = await readScope(scope, destination, signal);
+      await requireSomethingSelected(record, this.#context, signal);
+    });
+  }
+
+  /** Carries out a request, for which this process has to be connected. One that is given up before its turn does nothing. */
+  async #request<T>(
+    kind: RequestKind,
+    run: (signal: AbortSignal) => Promise<T>,
+    deadlineMs = requestMs,
+  ): Promise<T> {
     const deadline = AbortSignal.timeout(deadlineMs);
     const signal = AbortSignal.any([this.#context.signal, deadline]);
     try {
       await orAborted(this.#connected.promise, signal);
       if (this.#error) throw this.#error;
-      return await orAborted(run(), signal);
+      const running = this.#oneByOne[kind].run(async () => {
+        signal.throwIfAborted();
+        return await run(signal);
+      });
+      running.catch(() => undefined);
+      return await orAborted(running, signal);
     } catch (error) {
       if (!deadline.aborted) throw namedError(error, 'CheckFailed');
-      throw new SyncError('ClusterUnreachable', 'the metadata store does not answer', {
+      throw new SyncError('ClusterUnreachable', 'the metadata store, or a side, does not answer', {
         cause: error,
       });
     }

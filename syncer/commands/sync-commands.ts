@@ -19,6 +19,11 @@ import { requireNoParameters, stateAfter, type Command } from './transitions.ts'
 
 /** The process that is commanded. */
 export interface CommandGround {
+  /**
+   * Resolves when the stored state has been read, or commands are to wait for it no longer: the process was started a while ago, or
+   * something keeps it from reading that does not pass.
+   */
+  readonly opened: () => Promise<void>;
   /** @throws SyncError while the stored state has not been read. */
   readonly startParts: () => StartParts;
   readonly live: LiveSync;
@@ -74,6 +79,7 @@ export class SyncCommands {
    * @throws SyncError for whatever forbids it; nothing has been written then, unless users could not be blocked.
    */
   async start(body: unknown, digest?: string): Promise<void> {
+    await this.#ground.opened();
     await this.#oneByOne.run(async () => {
       this.#requireSameStart(body);
       this.#requireSameSync(digest);
@@ -101,6 +107,7 @@ export class SyncCommands {
    */
   async preflight(body: unknown): Promise<void> {
     const options = parseStartBody(body);
+    await this.#ground.opened();
     await this.#oneByOne.run(async () => {
       await naming(async () => {
         await checkStart(this.#ground.startParts(), options);
@@ -196,6 +203,7 @@ export class SyncCommands {
     caller?: AbortSignal,
   ): Promise<T> {
     requireNoParameters(command, body);
+    await this.#ground.opened();
     return await this.#oneByOne.run(async () => {
       await this.#refresh();
       this.#requireSameSync(digest);

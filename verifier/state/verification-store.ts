@@ -182,7 +182,9 @@ export class VerificationStore {
   async claimSubject(subject: string): Promise<string> {
     await this.#create();
     const recorded = await onStore(this.#store, async () => {
-      const isOther = { status: 'idle', subject: { $nin: [null, subject] } };
+      // One that failed before it was known what it is about has nothing that could be taken for something else.
+      const hasNotBegun = { $or: [{ status: 'idle' }, { scope: null, error: { $ne: null } }] };
+      const isOther = { ...hasNotBegun, subject: { $nin: [null, subject] } };
       const fresh = { ...this.#fresh(), subject };
       await this.#verifications.replaceOne({ ...this.#key(), ...isOther }, fresh);
       const unclaimed = { ...this.#key(), subject: null };

@@ -2,18 +2,25 @@ import assert from 'node:assert/strict';
 import { testPassword } from '../../ground/mongod/users.ts';
 import { until } from '../../ground/until.ts';
 import { useReplicaSetPair } from './replica-set-pair.ts';
-import { openSession, verifyOnce } from './verifier-session.ts';
+import { openSession, verifyOnce, type VerifierSession } from './verifier-session.ts';
 
 describe('verifier API', function () {
   const pair = useReplicaSetPair();
   let srcURI = '';
   let destURI = '';
+  /** The source, for a user who may read one database alone. */
+  let poor = '';
 
   before(async () => {
     [srcURI, destURI] = pair.sets.map((set) => set.uri('syncer')) as [string, string];
     for (const db of [pair.source, pair.destination]) {
       await db.collection('items').insertOne(row(1));
     }
+    const roles = [{ role: 'read', db: 'shop' }];
+    const mechanisms = ['SCRAM-SHA-256'];
+    const createUser = { createUser: 'poor', pwd: 'poor', roles, mechanisms };
+    await pair.clients[0]?.db('admin').command(createUser);
+    poor = `mongodb://poor:poor@${String(pair.sets[0]?.members[0]?.address)}/?replicaSet=rs0`;
   });
 
   it('answers progress in idle before check, without a verdict', async () => {
@@ -134,12 +141,6 @@ describe('verifier API', function () {
   });
 
   it('gives no verdict to a user who may read one database alone, and says why', async () => {
-    const [source] = pair.clients;
-    const roles = [{ role: 'read', db: 'shop' }];
-    const mechanisms = ['SCRAM-SHA-256'];
-    await source?.db('admin').command({ createUser: 'poor', pwd: 'poor', roles, mechanisms });
-    const [set] = pair.sets;
-    const poor = `mongodb://poor:poor@${String(set?.members[0]?.address)}/?replicaSet=rs0`;
     await using session = await openSession({ srcURI: poor, destURI });
     await session.post('check');
     await session.post('writesOff');
@@ -150,6 +151,43 @@ describe('verifier API', function () {
     assert.match(String(error), /^MissingPrivileges: /);
     assert.notEqual(phase, 'idle');
     assert.equal(verdict, null);
+  });
+
+  it('refuses a check whose filter selects nothing, and takes the next one when it does', async () => {
+    const includeNamespaces = '[{"database": "depot"}]';
+    const options = { srcURI, destURI, verifyAll: false, includeNamespaces };
+    await using session = await openSession(options);
+    await assertNothingToCompare(session, /neither side/);
+    const [, destination] = pair.clients;
+    await destination?.db('depot').collection('a').insertOne({});
+    assert.equal((await session.post('check')).status, 200);
+    await session.post('writesOff');
+    const { verdict, mismatches } = await session.untilComplete();
+    assert.equal(verdict, 'different');
+    assert.deepEqual(
+      mismatches.map(({ kind, namespace }) => `${kind} ${namespace}`),
+      ['extraNamespace depot.a'],
+    );
+    await destination?.db('depot').dropDatabase();
+  });
+
+  it('lets another one take the place of a verification that failed before it had begun', async () => {
+    {
+      await using session = await openSession({ srcURI: poor, destURI });
+      await session.post('check');
+      await until('it has failed', async () => (await session.progress()).error !== null);
+    }
+    await using session = await openSession({
+      srcURI,
+      destURI,
+      clean: false,
+      verifyAll: false,
+      includeNamespaces: '[{"database": "shop"}]',
+    });
+    assert.equal((await session.post('check')).status, 200);
+    await session.post('writesOff');
+    const { verdict, documentsCompared } = await session.untilComplete();
+    assert.deepEqual({ verdict, documentsCompared }, { verdict: 'equal', documentsCompared: 1 });
   });
 
   it('can be used by users who may read, and write the metadata store', async () => {
@@ -167,13 +205,16 @@ describe('verifier API', function () {
   });
 
   context('without --verifyAll', () => {
-    it('asks for it when no sync is recorded on the destination', async () => {
-      await using session = await openSession({ srcURI, destURI, verifyAll: false });
-      await session.post('check');
-      await until('progress carries the error', async () => {
-        return (await session.progress()).error !== null;
-      });
-      assert.match(String((await session.progress()).error), /^CheckFailed: .*--verifyAll/);
+    it('refuses a check when no sync is recorded on the destination, and takes the next one', async () => {
+      {
+        await using session = await openSession({ srcURI, destURI, verifyAll: false });
+        await assertNothingToCompare(session, /--verifyAll/);
+      }
+      await using session = await openSession({ srcURI, destURI, clean: false });
+      assert.equal((await session.post('check')).status, 200);
+      await session.post('writesOff');
+      const { verdict, documentsCompared } = await session.untilComplete();
+      assert.deepEqual({ verdict, documentsCompared }, { verdict: 'equal', documentsCompared: 1 });
     });
 
     it("compares what the sync's filter selects, and no index that the sync left out", async () => {
@@ -223,6 +264,15 @@ describe('verifier API', function () {
     });
   });
 });
+
+/** A check is refused by name, and nothing of it is stored. */
+async function assertNothingToCompare(session: VerifierSession, why: RegExp): Promise<void> {
+  const { status, body } = await session.post('check');
+  assert.deepEqual({ status, error: body['error'] }, { status: 409, error: 'NothingToCompare' });
+  assert.match(String(body['errorDescription']), why);
+  const { phase, error, startedAt } = await session.progress();
+  assert.deepEqual({ phase, error, startedAt }, { phase: 'idle', error: null, startedAt: null });
+}
 
 function row(_id: number): { _id: never; name: string } {
   return { _id: _id as never, name: 'lamp' };

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import type { Member } from '../../ground/mongod/replica-set.ts';
+import type { SyncerProcess } from '../../ground/syncer-process.ts';
+import { until } from '../../ground/until.ts';
+import { forward, useClusterPair } from './cluster-pair.ts';
+
+describe('a process that has just been started', () => {
+  const pair = useClusterPair();
+  let member: Member;
+  let syncer: SyncerProcess;
+
+  beforeEach(async () => {
+    await pair.reset();
+    await pair.source.client.db('shop').collection('items').insertOne({});
+    member = await pair.source.set.primary();
+    syncer = await pair.syncer({ until: 'listening' });
+    await until('it is ready', async () => (await syncer.getProgress()).status === 200);
+  });
+  afterEach(async () => {
+    await pair.source.set.kill(member, 'SIGCONT');
+    await syncer[Symbol.asyncDispose]();
+  });
+
+  async function restartBeforeFrozenSource(): Promise<void> {
+    await syncer.kill();
+    await pair.source.set.kill(member, 'SIGSTOP');
+    await syncer.restart();
+  }
+
+  it('lets a start, and a resume, wait until it has read the stored state', async () => {
+    for (const [command, body] of [
+      ['start', forward],
+      ['resume', {}],
+    ] as const) {
+      await restartBeforeFrozenSource();
+      const answer = syncer.post(command, body);
+      const { status, body: progress } = await syncer.getProgress();
+      assert.equal(status, 503);
+      assert.match(String(progress['error']), /^NotStarted: /);
+      await pair.source.set.kill(member, 'SIGCONT');
+      assert.deepEqual(await answer, { status: 200, body: { success: true } });
+      await syncer.waitFor(({ canCommit }) => canCommit);
+      if (command === 'start') await syncer.post('pause', {});
+    }
+  });
+
+  it('answers every command with 503 and Retry-After where that takes longer', async () => {
+    await restartBeforeFrozenSource();
+    const answers = await Promise.all(
+      ['start', 'preflight', 'pause', 'resume', 'commit', 'reverse'].map(async (command) => {
+        const { status, headers, body } = await fetch(`${syncer.url}/api/v1/${command}`, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify(command === 'start' || command === 'preflight' ? forward : {}),
+        });
+        await body?.cancel();
+        return { command, status, isToldWhen: Number(headers.get('Retry-After')) > 0 };
+      }),
+    );
+    assert.equal(answers.length, 6);
+    for (const { command, status, isToldWhen } of answers)
+      assert.deepEqual({ status, isToldWhen }, { status: 503, isToldWhen: true }, command);
+  });
+
+  it('logs once why a sync has failed, however often it answers with it', async () => {
+    await syncer.start(forward);
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await syncer.kill();
+    const collections = pair.destination.client
+      .db('clustersync_internal')
+      .collection('collections');
+    assert.equal((await collections.updateMany({}, { $unset: { options: 1 } })).modifiedCount, 1);
+    const before = (await syncer.log()).length;
+    await syncer.restart();
+    await until('the sync has failed', async () => (await syncer.getProgress()).status === 500);
+    for (let times = 0; times < 3; times++) {
+      const { body } = await syncer.getProgress();
+      assert.match(String(body['error']), /^InternalError: /);
+      assert.equal((await syncer.post('pause', {})).status, 500);
+    }
+    const lines = (await syncer.log()).slice(before).split('\n');
+    const errors = lines.filter((line) => line.includes('"level":"error"'));
+    assert.equal(errors.length, 1, errors.join('\n'));
+    assert.match(errors[0] ?? '', /the sync has stopped/);
+  });
+});
