@@ -12,6 +12,7 @@ import {
   createUnlessThere,
   dropNamespace,
   notThere,
+  requireEmpty,
   type Destination,
 } from './destination-catalog.ts';
 import { shardCollection } from './shard-collection.ts';
@@ -38,6 +39,7 @@ export async function createCollection(
  * else creates collections under these names.
  * @param read - puts collections into the catalog, then gives each of them to be created.
  * @returns what `read` returns.
+ * @throws SyncError DestinationNotEmpty where documents are there: of somebody else, as none are copied before.
  * @throws SyncError ClusterUnreachable when the primary has changed meanwhile.
  */
 export async function createCollections<R>(
@@ -48,7 +50,8 @@ export async function createCollections<R>(
   const { catalog, destination, signal } = context;
   return await acknowledgedTogether(destination, signal, async (concern) => {
     const result = await forEachAsGiven(read, catalogSideBySide, async (collection) => {
-      await createUnlessThere(context, collection, concern);
+      if (!(await createUnlessThere(context, collection, concern)))
+        await requireEmpty(context, collection.namespace);
       if (withIndexes)
         await createIndexes(context, collection.namespace, collection.indexes, concern);
     });

@@ -35,18 +35,41 @@ export const catalogSideBySide = 8;
 
 const majority: WriteConcernSettings = { w: 'majority' };
 
-/** Creates a tracked collection in its replicated form, without its indexes. May be repeated. */
+/**
+ * Creates a tracked collection in its replicated form, without its indexes. May be repeated.
+ * @returns false where something stands at its name already.
+ */
 export async function createUnlessThere(
   context: Destination,
   { namespace, options, indexes }: TrackedCollection,
   writeConcern = majority,
-): Promise<void> {
+): Promise<boolean> {
   try {
     const replicated = { ...replicatedOptions(options), ...oldIdIndex(indexes) };
     await runCreate(context, namespace, replicated, writeConcern);
+    return true;
   } catch (error) {
     if (codeOf(error) !== serverCode.namespaceExists) throw error;
+    return false;
   }
+}
+
+/**
+ * Makes sure that a collection that was there before it was created has no documents: nothing has been copied yet, so that
+ * they would be somebody else's.
+ * @throws SyncError DestinationNotEmpty.
+ */
+export async function requireEmpty(
+  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
+  { db, coll }: Namespace,
+): Promise<void> {
+  const read = { find: coll, limit: 1, singleBatch: true, projection: { _id: 1 } };
+  const { cursor } = await runCommand(destination.decoded.db(db), read, { signal });
+  if ((cursor as { firstBatch: readonly unknown[] }).firstBatch.length === 0) return;
+  throw new SyncError(
+    'DestinationNotEmpty',
+    `${namespaceText({ db, coll })} was written to on the destination since the start`,
+  );
 }
 
 /** The error for a collection that was created, and is not listed then. */

@@ -3,7 +3,7 @@ import type { Document, Filter } from 'mongodb';
 import { until } from '../../ground/until.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
-import { canBeSlow, failCommands } from './slow-commands.ts';
+import { canBeSlow, failCommands, slowCommands } from './slow-commands.ts';
 
 const documentCount = 100;
 
@@ -146,6 +146,20 @@ describe('the copy of a collection is complete only where the stored state prove
       await syncer.kill();
       await syncer.restart();
     }, /CopyIncomplete.*7 collections are stored, and 8 were to be copied/);
+  });
+
+  it('documents that somebody has written before the collection was created stop the sync by name', async () => {
+    await using syncer = await pair.syncer();
+    await using slow = await slowCommands(pair.destination, ['create'], 3_000);
+    await syncer.start(forward);
+    await slow.reached(1);
+    const first = pair.destination.client.db('shop').collection('first');
+    await first.insertOne({ written: 'by somebody else' });
+    await assert.rejects(
+      syncer.waitFor(({ canCommit }) => canCommit),
+      /DestinationNotEmpty.*shop\.first was written to/,
+    );
+    assert.equal(await first.countDocuments(), 1);
   });
 
   /** Removes the record of a collection while none can be completed. */
