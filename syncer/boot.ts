@@ -59,14 +59,13 @@ export async function readStoredState(
       const store = storeOn(name);
       const record = await store.readSync();
       requireSettled(name, record, await store.readSyncOfPrimary());
-      if (!record || isBetween(topologies, record, name)) return record;
-      requireFinished(topologies, record, name);
-      return undefined;
+      return record && isBetween(topologies, record, name) ? record : undefined;
     }),
   );
   const [record] = records
     .filter((found) => found !== undefined)
     .sort((left, right) => right.reversals - left.reversals);
+  if (!record) await requireNoOther(topologies, storeOn);
   return { topologies, record };
 }
 
@@ -135,22 +134,24 @@ export async function untilBooted(
 }
 
 /**
- * That there is no sync would not be true: the destination is in the middle of one, and the connection string of the source leads
- * elsewhere now. A committed one is over, and what was its destination may be the source of the next.
+ * That there is no sync would not be true where a destination is in the middle of one, and the connection string of its source
+ * leads elsewhere now. A committed one is over, and what was its destination may be the source of the next.
  * @throws SyncError OtherSyncUnfinished.
  */
-function requireFinished(
+async function requireNoOther(
   topologies: Topologies,
-  { state, source, destination }: SyncRecord,
-  name: ClusterName,
-): void {
-  const isItsDestination =
-    destination.name === name && destination.clusterId === topologies[name].clusterId;
-  if (!isItsDestination || state === 'COMMITTED') return;
-  throw new SyncError(
-    'OtherSyncUnfinished',
-    `${name} holds the state of a sync from another deployment than the one that ${source.name} leads to now`,
-  );
+  storeOn: (cluster: ClusterName) => SyncStore,
+): Promise<void> {
+  for (const name of ['cluster1', 'cluster0'] as const) {
+    const { state, source, destination } = (await storeOn(name).readSync()) ?? {};
+    const isItsDestination =
+      destination?.name === name && destination.clusterId === topologies[name].clusterId;
+    if (!source || !isItsDestination || state === 'COMMITTED') continue;
+    throw new SyncError(
+      'OtherSyncUnfinished',
+      `${name} holds the state of a sync from another deployment than the one that ${source.name} leads to now`,
+    );
+  }
 }
 
 /** True for the record of a sync between these two clusters with this destination. */

@@ -150,4 +150,16 @@ describe('LiveSync', () => {
     );
     assert.equal(memory.record.commandCount, 2);
   });
+
+  it('works on no other sync that has taken the place of its own in the store', async () => {
+    const memory = new Memory();
+    const live = liveOn(memory);
+    await live.refresh();
+    await live.requireUnchanged();
+    memory.record = { ...running, startedAt: new Date(running.startedAt.getTime() + 1) };
+    const isAnother = { name: 'SupersededByOtherInstance', message: /that of another sync/ };
+    await assert.rejects(live.requireUnchanged(), isAnother);
+    await assert.rejects(live.refresh(), isAnother);
+    assert.deepEqual(live.stored, running);
+  });
 });

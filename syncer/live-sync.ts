@@ -15,6 +15,18 @@ export type RecordStore = Pick<
 /** Attempts to give a command beside another instance that is given it, too. */
 const maxAttempts = 5;
 
+/** A process works on the sync that it has begun or found, and on no other that takes its place in the store. */
+function isSameSync(one: SyncRecord, other: SyncRecord): boolean {
+  return one.startedAt.getTime() === other.startedAt.getTime();
+}
+
+function anotherSync(): SyncError {
+  return new SyncError(
+    'SupersededByOtherInstance',
+    'the stored state is that of another sync, which was started elsewhere',
+  );
+}
+
 /** The record of a sync: read at any time, changed in the store first. */
 export class LiveSync {
   readonly #id: string;
@@ -172,7 +184,7 @@ export class LiveSync {
 
   /**
    * Reads what is stored, again where this process has changed it meanwhile.
-   * @throws SyncError SupersededByOtherInstance where nothing is.
+   * @throws SyncError SupersededByOtherInstance where nothing is, or another sync.
    */
   async refresh(): Promise<void> {
     for (;;) {
@@ -182,6 +194,7 @@ export class LiveSync {
       if (this.isShared) this.#coordinator = await this.#store.lease.read();
       if (!stored) throw new SyncError('SupersededByOtherInstance', 'the stored state is gone');
       if (version !== this.#version) continue;
+      if (!isSameSync(stored, this.stored)) throw anotherSync();
       // What was asked for later may have been answered before.
       if (number > this.#answered) this.#stored = stored;
       this.#answered = Math.max(this.#answered, number);
@@ -196,6 +209,7 @@ export class LiveSync {
   async requireUnchanged(): Promise<void> {
     const { state } = this.current;
     const stored = await this.#store.readSync();
+    if (stored && !isSameSync(stored, this.stored)) throw anotherSync();
     const now = stored ? stateOf(stored, this.#id) : 'gone';
     if (now === state) return;
     throw new SyncError(
@@ -209,8 +223,8 @@ export class LiveSync {
     const stored = await this.#store.readSync();
     if (stored && stored.phase !== 'handover') return stored;
     const moved = await this.#storeOf({ ...known, destination: known.source }).readSync();
-    const isMoved = moved?.startedAt.getTime() === known.startedAt.getTime();
-    return isMoved && moved.reversals > known.reversals ? moved : stored;
+    if (!moved || !isSameSync(moved, known)) return stored;
+    return moved.reversals > known.reversals ? moved : stored;
   }
 
   get #receivedCount(): number | undefined {

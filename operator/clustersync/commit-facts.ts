@@ -19,6 +19,7 @@ import type { SourceFinding } from './source.ts';
 import { isAtLeast } from './stage.ts';
 import { isCommittedIn, type Assessment } from './assessment.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
+import { syncStartOf } from './identity.ts';
 import { obstacleOfVerification } from './verification-gate.ts';
 
 /** What an automatic commit depends on, beside the sync. */
@@ -137,7 +138,10 @@ function obstacleOf(
     return waiting('WaitingForLag', message);
   }
   if (!options.verificationRef) return undefined;
-  const ofVerification = obstacleOfVerification(clusterSync, verification, hold !== undefined);
+  const ofVerification = obstacleOfVerification(clusterSync, verification, {
+    isQuiet: hold !== undefined,
+    syncStartedAt: syncStartOf(assessment.progresses.map((progress) => progress?.raw)),
+  });
   return ofVerification && { trouble: ofVerification };
 }
 

@@ -1,5 +1,6 @@
 import { optionsDigest } from '../../service/options-digest.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
+import { stringIn } from '../operand/http-api.ts';
 import type { Trouble } from '../operand/trouble.ts';
 import { listed, startBody } from './resources.ts';
 import type { SyncerProgress } from './syncer-client.ts';
@@ -25,4 +26,18 @@ export function troubleOfOtherSync(ids: readonly string[]): Trouble {
     message: `the destination holds a sync that was started with other options than this spec has (it is that of the syncer ${listed(ids)}): nothing is sent to it. To continue that sync, create the ClusterSync again with the options that it was started with; to give it up and begin with these options, ask for that with spec.startOver`,
     level: 'stalled',
   };
+}
+
+/** What a status has room for. */
+const maxStartLength = 64;
+
+/**
+ * When the sync of a ClusterSync was started, as its instances say: tells it from one that was there before, for this ClusterSync or
+ * for a former one of its name. Undefined as long as there is none, and with a tool that does not say it.
+ * @param progresses - of the instances, as they were received.
+ */
+export function syncStartOf(progresses: readonly unknown[]): string | undefined {
+  return progresses
+    .map((progress) => stringIn(progress, 'startedAt'))
+    .find((start) => start !== undefined && start.length <= maxStartLength);
 }

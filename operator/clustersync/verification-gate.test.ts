@@ -8,7 +8,7 @@ import {
   views,
   web,
 } from './testing/automatic-commits.ts';
-import { answers, outlook, runningWorld } from './testing/worlds.ts';
+import { answers, changed, outlook, runningWorld } from './testing/worlds.ts';
 
 const { changes } = answers;
 describe('what a commit waits for in its verification', () => {
@@ -136,5 +136,24 @@ describe('what a commit waits for in its verification', () => {
       { ...held, verification: verification(checking) },
     );
     assert.equal(step.kind, 'record');
+  });
+
+  it('is a run about this sync: what was found of a former one of the name proves nothing', () => {
+    const world = runningWorld(changed(changes, { startedAt: 'now' }));
+    const equal = { phase: 'Succeeded', verdict: 'Equal', completedAt: 'x' } as const;
+    const run = { attempt: 1, direction: 'Forward', inputsHash: '' } as const;
+    const stalled = 'Stalled: False WaitingForVerification';
+    const of = (status: SyncVerificationStatus, syncStartedAt?: string) => {
+      const about = { ...run, ...(syncStartedAt !== undefined && { syncStartedAt }) };
+      const given = verification({ ...checking, ...status, run: about });
+      const decision = decideIn(world, spec, { verification: given });
+      return [outlook(decision.status), ...commandsIn(decision)];
+    };
+    assert.deepEqual(of(equal, 'before'), [stalled]);
+    assert.deepEqual(of(equal), [stalled]);
+    assert.deepEqual(of({}, 'before'), [waiting]);
+    const committing = ['ChangeApplication: False Committing', 'commit old'];
+    assert.deepEqual(of(equal, 'now'), committing);
+    assert.deepEqual(of({}, 'now'), committing);
   });
 });

@@ -5,12 +5,16 @@ import type { Trouble } from '../operand/trouble.ts';
 /**
  * Why a commit waits for its verification; undefined when that has compared everything once and knows of nothing that is
  * different.
- * @param isQuiet - writes have stopped: then nothing may be left to be compared, either. Before, there always is.
+ * @param situation - `isQuiet`: writes have stopped: then nothing may be left to be compared, either. Before, there always is.
+ *   `syncStartedAt`: see {@link syncStartOf}.
  */
 export function obstacleOfVerification(
   { metadata, spec }: ClusterSync,
   verification: SyncVerification | undefined,
-  isQuiet: boolean,
+  {
+    isQuiet,
+    syncStartedAt,
+  }: { readonly isQuiet: boolean; readonly syncStartedAt: string | undefined },
 ): Trouble | undefined {
   const name = spec.commit.verificationRef?.name ?? '';
   const waiting = (message: string): Trouble => {
@@ -23,7 +27,12 @@ export function obstacleOfVerification(
     const message = `the SyncVerification ${name} is about another ClusterSync: no commit is sent`;
     return { reason: 'WaitingForVerification', message, level: 'stalled' };
   }
-  const isOfThis = status?.run?.direction === spec.direction;
+  const isOfSync = status?.run?.syncStartedAt === syncStartedAt;
+  if (status?.completedAt !== undefined && !isOfSync) {
+    const message = `the SyncVerification ${name} has compared what another sync had copied: no commit is sent until another run (spec.rerun) has compared this one`;
+    return { reason: 'WaitingForVerification', message, level: 'stalled' };
+  }
+  const isOfThis = isOfSync && status?.run?.direction === spec.direction;
   if (isOfThis && status.verdict === 'Equal') return undefined;
   if (isOfThis && status.completedAt !== undefined) {
     const message = `the SyncVerification ${name} ${status.verdict === 'Different' ? 'has found differences' : 'has ended without a verdict'}: no commit is sent until another run (spec.rerun) knows of none`;

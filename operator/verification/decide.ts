@@ -92,7 +92,7 @@ export function decide(given: SyncVerification, world: World): Decision {
   const status = statusOf(input);
   const isPending =
     target !== undefined && !input.observation?.answer && !input.observation?.unreachable;
-  const isNewRun = verification.status.run !== given.status?.run;
+  const isNewRun = verification.status.run.attempt !== given.status?.run?.attempt;
   const isDeleted = verification.metadata.deletionTimestamp !== undefined;
   const isMaking = isRunning && !isEnding && !isDeleted;
   const token = world.token ?? world.newToken;
@@ -221,6 +221,13 @@ function commandOf(
   return name !== undefined && maySend(observation, name, nowMs) ? { name, body: {} } : undefined;
 }
 
+function whyReplaced(former: Run, next: Run | undefined): string {
+  if (next?.direction !== former.direction) return 'as the sync has been turned round';
+  return next.syncStartedAt === former.syncStartedAt
+    ? 'as spec.rerun asks for'
+    : 'as another sync has taken the place of the one that it was about';
+}
+
 /** Only what has changed is an event. */
 function eventsOf(
   former: SyncVerificationStatus | undefined,
@@ -233,10 +240,7 @@ function eventsOf(
       type: 'Normal',
       reason: 'Rerun',
       action: 'Check',
-      note:
-        next.run?.direction === replaced.direction
-          ? 'the verification starts over, as spec.rerun asks for'
-          : 'the verification starts over, as the sync has been turned round',
+      note: `the verification starts over, ${whyReplaced(replaced, next.run)}`,
     });
   }
   if (next.verifier?.checkSentAt !== undefined && former?.startedAt === undefined) {

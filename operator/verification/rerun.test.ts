@@ -88,6 +88,57 @@ describe('a SyncVerification of a sync that is turned round', () => {
   });
 });
 
+describe('a SyncVerification of a sync that another one takes the place of', () => {
+  const startedAt = (when: string | null, base = committed) => {
+    const instances = [{ id: 'old', progress: { state: 'RUNNING', startedAt: when } }];
+    return { ...base, status: { ...base.status, instances } };
+  };
+
+  it('starts over where it is under way, and stays as it is where it has ended', () => {
+    const first = startedAt('first');
+    const [, checked] = follow([
+      running(idle, { clusterSync: first }),
+      running(checking, { clusterSync: first }),
+    ]);
+    assert.equal(checked?.status?.run?.syncStartedAt, 'first');
+    const second = startedAt('second');
+    const again = decide(verification(checked.status), running(equal, { clusterSync: second }));
+    assert.deepEqual([again.status?.run?.attempt, again.status?.run?.syncStartedAt], [2, 'second']);
+    assert.equal(again.status?.verdict, undefined);
+    assert.match(again.events[0]?.note ?? '', /another sync has taken the place/);
+
+    const [, end] = follow([
+      running(checking, { clusterSync: first }),
+      running(equal, { clusterSync: first }),
+    ]);
+    assert.equal(end?.status?.verdict, 'Equal');
+    const later = decide(verification(end.status), world({ clusterSync: second }));
+    assert.equal(later.status, undefined);
+  });
+
+  it('is about the sync that there is at its check, and about no other after that', () => {
+    const [made, checked] = follow([
+      running(idle, { clusterSync: startedAt(null) }),
+      running(checking, { clusterSync: startedAt('first') }),
+    ]);
+    assert.deepEqual(
+      [made?.status?.run?.attempt, made?.status?.run?.syncStartedAt],
+      [1, undefined],
+    );
+    assert.deepEqual(
+      [checked?.status?.run?.attempt, checked?.status?.run?.syncStartedAt],
+      [1, 'first'],
+    );
+    assert.ok(!checked?.events.some(({ reason }) => reason === 'Rerun'));
+    // While there is no ClusterSync, or its syncer has not answered, it is about the same.
+    for (const clusterSync of [undefined, startedAt(null)]) {
+      const { status } = decide(verification(checked?.status), running(checking, { clusterSync }));
+      assert.equal(status?.run?.attempt, 1);
+      assert.equal(status.run.syncStartedAt, 'first');
+    }
+  });
+});
+
 describe('the rerun of a SyncVerification', () => {
   const again = { rerun: 'again' };
 

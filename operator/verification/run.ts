@@ -5,6 +5,7 @@ import type {
   SyncVerificationSpec,
   SyncVerificationStatus,
 } from '../api/sync-verification.ts';
+import { syncStartOf } from '../clustersync/identity.ts';
 import type { Pod } from '../kube/builtin-resources.ts';
 import { hasEnded } from './status.ts';
 
@@ -18,8 +19,8 @@ export interface RunningVerification extends SyncVerification {
 
 /**
  * The verification with the run that is wanted: that of its status, as long as nothing else is asked for, or a new one, of
- * which nothing is known yet. Where the sync is turned round meanwhile, what is under way begins anew, the other way round;
- * what is over stays so.
+ * which nothing is known yet. Where the sync is turned round meanwhile, or another one takes its place, what is under way starts
+ * over; what is over stays so.
  */
 export function withRun(
   verification: SyncVerification,
@@ -29,15 +30,26 @@ export function withRun(
   const inputsHash = hashOf(spec.filter ?? {});
   const former = status?.run;
   const direction = clusterSync ? (clusterSync.status?.direction ?? 'Forward') : former?.direction;
+  const progresses = clusterSync?.status?.instances?.map(({ progress }) => progress) ?? [];
+  const syncStartedAt = syncStartOf(progresses) ?? former?.syncStartedAt;
+  // Before the check, it is about whichever sync comes to be.
+  const isOfSync =
+    former?.syncStartedAt === syncStartedAt ||
+    (former?.syncStartedAt === undefined && status?.startedAt === undefined);
+  const ofSync = syncStartedAt === undefined ? {} : { syncStartedAt };
   const isWanted =
     former?.inputsHash === inputsHash &&
     (spec.rerun === undefined || spec.rerun === former.rerun) &&
-    (hasEnded(status) || direction === former.direction);
-  if (isWanted) return { ...verification, status: { ...status, run: former } };
+    (hasEnded(status) || (direction === former.direction && isOfSync));
+  if (isWanted) {
+    const run = hasEnded(status) ? former : { ...former, ...ofSync };
+    return { ...verification, status: { ...status, run } };
+  }
   const run: Run = {
     ...(spec.rerun !== undefined && { rerun: spec.rerun }),
     attempt: Math.max(metadata.generation ?? 0, (former?.attempt ?? 0) + 1),
     direction: direction ?? 'Forward',
+    ...ofSync,
     inputsHash,
   };
   // The times of the conditions tell since when they are so: that goes on.

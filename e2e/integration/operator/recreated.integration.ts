@@ -192,6 +192,22 @@ describe('a ClusterSync that is deleted and created again, on a real API server'
       const stopped = await run({ ...filtered, source: renamed }, 'False PreconditionFailed');
       assert.match(JSON.stringify(stopped.conditions), /NotAnInstance/);
 
+      // Nor one whose source is another deployment now: not even as one that was never started.
+      const { namespace: elsewhere } = await ground.newPlace();
+      const uriOf = async (place: string): Promise<object> => {
+        const ref = { namespace: place, name: 'old-uri' };
+        return { data: (await ground.client.get(secrets, ref, { signal })).data };
+      };
+      const own = await uriOf(namespace);
+      const old = { namespace, name: 'old-uri' };
+      await ground.client.patch(secrets, old, await uriOf(elsewhere), { signal });
+      for (const state of ['Paused', 'Committed']) {
+        const refused = await run({ ...filtered, state }, 'False PreconditionFailed');
+        assert.match(JSON.stringify(refused.conditions), /OtherSyncUnfinished: cluster1 holds/);
+        assert.equal(refused.canCommit, false);
+      }
+      await ground.client.patch(secrets, old, own, { signal });
+
       await source.collection('apples').insertOne({ n: 100 });
       await run({ ...filtered, state: 'Committed' }, 'True Committed', async () => {
         assert.deepEqual(await counts(), [101, 0]);

@@ -218,6 +218,10 @@ export interface VerificationRun {
    */
   direction: 'Forward' | 'Reverse';
   /**
+   * When the sync that it is about was started, as the syncer says: of another sync, under the same name, it proves nothing. Absent where the syncer does not say it.
+   */
+  syncStartedAt?: string;
+  /**
    * Tells what is compared from what another run compares.
    */
   inputsHash: string;
