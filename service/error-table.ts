@@ -226,6 +226,20 @@ export const errorTable = {
     action:
       'Changes since the commit are forgotten. To go back, empty the old source and start a new sync in the other direction; next time, with a larger oplog on the destination.',
   },
+  ResetUnderWay: {
+    status: 409,
+    retryable: true,
+    reason: 'ResetUnderWay',
+    action:
+      'Wait until `state` in progress is IDLE; `warnings` say what the reset waits for. Of several instances each has to be given it.',
+  },
+  CleanNotAllowed: {
+    status: 409,
+    retryable: false,
+    reason: 'CleanNotAllowed',
+    action:
+      'The destination is in use, and nothing of it is dropped. Send reset with Keep, and drop there yourself what nobody needs.',
+  },
   NotStarted: {
     status: 409,
     retryable: true,

@@ -53,8 +53,20 @@ export async function readStoredState(
     cluster0: await reach('cluster0', 'cluster1'),
     cluster1: await reach('cluster1', 'cluster0'),
   };
+  return { topologies, record: await findRecord(topologies, storeOn) };
+}
+
+/**
+ * The record of a sync between these clusters: of two the one with more reversals.
+ * @param on - the clusters that it may be on.
+ */
+export async function findRecord(
+  topologies: Topologies,
+  storeOn: (cluster: ClusterName) => Pick<SyncStore, 'readSync'>,
+  on: readonly ClusterName[] = ['cluster1', 'cluster0'],
+): Promise<SyncRecord | undefined> {
   const records = await Promise.all(
-    (['cluster1', 'cluster0'] as const).map(async (name) => {
+    on.map(async (name) => {
       const record = await storeOn(name).readSync();
       return record && isBetween(topologies, record, name) ? record : undefined;
     }),
@@ -62,7 +74,7 @@ export async function readStoredState(
   const [record] = records
     .filter((found) => found !== undefined)
     .sort((left, right) => right.reversals - left.reversals);
-  return { topologies, record };
+  return record;
 }
 
 /** Shows the figures of a stored sync as they were, so that progress tells the truth from its first answer on. */

@@ -2,6 +2,7 @@ import { neededOplog, oplogWarning } from './outlook/oplog-outlook.ts';
 import type { SyncMonitor } from './monitor.ts';
 import { catchUpOf, lagOf } from './outlook/lag.ts';
 import { blockedText } from './commit/write-blocking.ts';
+import { resetError } from './reset/reset-error.ts';
 import type { Phase, SyncView } from './state/records.ts';
 
 /** What `info` says of each phase (contract 2.2). */
@@ -38,8 +39,8 @@ export interface ProgressSource {
 }
 
 /** True when the sync has come so far that it can be committed. */
-export function canCommit(record: Pick<SyncView, 'state' | 'phase'>): boolean {
-  return record.state === 'RUNNING' && record.phase === 'changes';
+export function canCommit(record: Pick<SyncView, 'state' | 'phase' | 'reset'>): boolean {
+  return record.state === 'RUNNING' && record.phase === 'changes' && record.reset === null;
 }
 
 /** The body of a progress answer when no sync was started: all fields but two are null. */
@@ -100,7 +101,9 @@ export function syncProgress(record: SyncView, source: ProgressSource): object {
 }
 
 /** What `info` says. An instance that has not been given a command yet is not where the others are. */
-function infoText({ state, phase }: SyncView): string {
+function infoText({ state, phase, reset }: SyncView): string | null {
+  // Nothing of it is done any more.
+  if (reset !== null && state === 'PAUSED') return null;
   switch (state) {
     case 'COMMITTING':
       return infoOf.restoring;
@@ -119,7 +122,9 @@ function stateWarnings(
 ): string[] {
   const needed = neededOplog(record, appliedTime);
   const oplog = needed && oplogWarning(oplogState, needed);
-  return [blockedText(record), oplog].filter((warning) => warning !== undefined);
+  return [resetError(record)?.message, blockedText(record), oplog].filter(
+    (warning) => warning !== undefined,
+  );
 }
 
 /** A committed sync needs no oplog any more, but for a reversal. */

@@ -7,6 +7,7 @@ import { newRecord } from './commands/new-record.ts';
 import { requireMember, requireSameOptions, stateOf } from './coordination/instances.ts';
 import type { LiveSync } from './live-sync.ts';
 import { checkClusters } from './preflight.ts';
+import { resetError } from './reset/reset-error.ts';
 import type { SyncStore } from './state/store.ts';
 
 /** What the start of a sync needs of its process. */
@@ -98,6 +99,8 @@ async function joinSync(parts: StartParts, options: StartOptions): Promise<boole
     isBetween(topologies, stored, options.destination) &&
     stored.instances.includes(id);
   if (!isMember || stateOf(stored, id) !== 'IDLE') return false;
+  const resetUnderWay = resetError(stored);
+  if (resetUnderWay) throw resetUnderWay;
   requireSameOptions(options, stored);
   live.adopt(stored);
   await parts.persisting(live.receiving('start', {}));

@@ -106,6 +106,26 @@ export async function dropNamespace(
 }
 
 /**
+ * Drops the collection of this UUID where it is.
+ * @returns false where another stands there, or none.
+ */
+export async function dropCollection(
+  context: Changing,
+  { db, coll }: Namespace,
+  collectionUUID: UUID,
+): Promise<boolean> {
+  try {
+    await runChange(context, db, { drop: coll, collectionUUID });
+    return true;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code !== serverCode.namespaceNotFound && code !== serverCode.collectionUuidMismatch)
+      throw error;
+    return false;
+  }
+}
+
+/**
  * Renames a collection of the destination, dropping one that stands at the new name. May be repeated: what counts is
  * where the collection of this UUID is now.
  */

@@ -2,6 +2,7 @@ import { naming } from '../../mongo/named-error.ts';
 import type { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import { Mutex } from '../../service/mutex.ts';
+import { parseResetBody } from '../api/reset-body.ts';
 import { parseStartBody } from '../api/start-body.ts';
 import { blockedClusters } from '../commit/write-blocking.ts';
 import type { LiveSync } from '../live-sync.ts';
@@ -9,6 +10,7 @@ import type { SyncMonitor } from '../monitor.ts';
 import { canCommit } from '../progress.ts';
 import { checkReverse } from '../reverse/check-reverse.ts';
 import { checkStart, startSync, type StartParts } from '../start-sync.ts';
+import type { ResetDestination } from '../state/records.ts';
 import type { SyncWork } from '../sync-work.ts';
 import { requireNoParameters, stateAfter, type Command } from './transitions.ts';
 
@@ -24,6 +26,8 @@ export interface CommandGround {
   /** Resolves when no work is under way, and what it failed with is known. */
   readonly workEnded: () => Promise<void>;
   readonly beginWork: () => void;
+  /** Records that the sync is to be reset, and begins with that. @throws SyncError CleanNotAllowed, ResetUnderWay. */
+  readonly beginReset: (destination: ResetDestination) => Promise<void>;
   /** Why the sync has stopped, if so. */
   readonly failure: () => SyncError | undefined;
 }
@@ -130,6 +134,21 @@ export class SyncCommands {
     });
   }
 
+  /**
+   * POST /reset. Resolves when it is stored that the sync is to end for good, and at once where there is none.
+   * @throws SyncError CleanNotAllowed, ResetUnderWay.
+   */
+  async reset(body: unknown): Promise<void> {
+    const destination = parseResetBody(body);
+    await this.#oneByOne.run(async () => {
+      // Nothing is taken before the stored state has been read.
+      this.#ground.startParts();
+      await naming(async () => {
+        await this.#ground.beginReset(destination);
+      });
+    });
+  }
+
   /** Acts when the command's turn has come, if it is taken then. */
   async #carryOut<T>(
     command: Exclude<Command, 'start'>,
@@ -150,7 +169,8 @@ export class SyncCommands {
     const { work, failure } = this.#ground;
     // Nothing is taken before the stored state has been read.
     this.#ground.startParts();
-    const { record } = this.#live;
+    const { record, resetUnderWay } = this.#live;
+    if (resetUnderWay) throw resetUnderWay;
     stateAfter(command, {
       state: record?.state ?? 'IDLE',
       canCommit: record !== undefined && canCommit(record) && (work()?.isUnderWay ?? false),
@@ -184,7 +204,7 @@ export class SyncCommands {
 
   /** Finds out what other instances have been given. */
   async #refresh(): Promise<void> {
-    if (!this.#live.isShared) return;
+    if (!this.#live.isShared || this.#live.resetUnderWay) return;
     await naming(async () => {
       await this.#live.refresh();
     });
