@@ -58,7 +58,9 @@ export const collectionCommands: CommandTable = {
       const { cluster } = state;
       const { db, signal } = request;
       const command = commandOf(request);
-      const { collectionUUID } = knownArguments(command, ['collectionUUID']);
+      const { collectionUUID } = knownArguments(command, ['collectionUUID']) as {
+        readonly collectionUUID?: unknown;
+      };
       if (!(await cluster.database(db, signal))) return { ok: 1 };
       const drop = {
         _shardsvrDropCollection: command['drop'] as unknown,
