@@ -133,7 +133,8 @@ export const errorTable = {
   },
   OtherSyncUnfinished: {
     ...precondition,
-    action: 'Finish the other sync, or drop its database clustersync_internal on the destination.',
+    action:
+      'Finish the other sync, or end it: `clustersync reset` to a syncer between its clusters. Where these are gone, drop the database clustersync_internal on the destination.',
   },
   OtherStartOptions: {
     ...precondition,
@@ -252,7 +253,7 @@ export const errorTable = {
     ...fatal,
     reason: 'OplogRolledOver',
     action:
-      'The source has forgotten changes that were not read yet. Drop the destination and start again, with a larger oplog on the source.',
+      'The source has forgotten changes that were not read yet. Start over with a larger oplog on the source: `spec.startOver`, or `clustersync reset --destination Clean` and another start.',
   },
   UniqueIndexViolation: {
     ...fatal,

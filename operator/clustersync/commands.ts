@@ -3,6 +3,7 @@ import type { Command } from '../operand/monitor.ts';
 import { isCurrent, maySend, type Observation } from '../operand/observation.ts';
 import { isCommittedIn, mayBegin } from './assessment.ts';
 import type { InstanceView } from './instance-trouble.ts';
+import type { ResetDestination } from './reset.ts';
 import { startBody } from './resources.ts';
 import type { SourceFinding } from './source.ts';
 import { isAtLeast, isTheOtherWay, stageOf } from './stage.ts';
@@ -15,7 +16,7 @@ export interface InstanceCommand {
 }
 
 /** What the commands follow from, beside the resource. */
-interface CommandInput {
+export interface CommandInput {
   readonly views: readonly InstanceView[];
   readonly source: SourceFinding;
   /** Whether an automatic commit has come so far that it is sent. */
@@ -31,7 +32,7 @@ export function commandsOf(
   const { state, direction, commit } = clusterSync.spec;
   if (isCommittedIn(clusterSync)) return [];
   const progresses = views.map(({ observation }) => observation && progressOf(observation, nowMs));
-  const calls = (name: SyncerCommand, body: object = {}) =>
+  const calls = (name: keyof typeof callingState, body: object = {}) =>
     views.flatMap(({ instance, observation }, index): InstanceCommand[] => {
       const progress = progresses[index];
       if (!observation || progress?.state !== callingState[name]) return [];
@@ -62,13 +63,25 @@ export function commandsOf(
 }
 
 /** The state in which an instance takes a command. */
-const callingState: Record<SyncerCommand, string> = {
+const callingState: Record<Exclude<SyncerCommand, 'reset'>, string> = {
   start: 'IDLE',
   pause: 'RUNNING',
   resume: 'PAUSED',
   commit: 'RUNNING',
   reverse: 'COMMITTED',
 };
+
+/** Each instance is told that the sync ends, also one that knows of none yet or reports an error, until all know of none. */
+export function resetCommands(
+  views: readonly InstanceView[],
+  destination: ResetDestination,
+  nowMs: number,
+): InstanceCommand[] {
+  return views.flatMap(({ instance, observation }): InstanceCommand[] => {
+    if (!observation?.answer || !maySend(observation, 'reset', nowMs)) return [];
+    return [{ id: instance.id, command: { name: 'reset', body: { destination } } }];
+  });
+}
 
 function progressOf(
   observation: Observation<SyncerProgress, SyncerCommand>,
