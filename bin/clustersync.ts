@@ -11,6 +11,7 @@ import { commandHelp, progressHelp, reportHelp, runHelp, statusHelp } from '../c
 import {
   commandOptionTable,
   progressOptionTable,
+  resetOptionTable,
   reportOptionTable as toolReportOptionTable,
   statusOptionTable,
 } from '../cli/tool/options.ts';
@@ -88,6 +89,15 @@ const clustersync = withExitCodes(new Command('clustersync'))
       options: commandOptionTable,
       help: commandHelp.reverse,
       load: async () => (await import('../cli/tool/main.ts')).sendCommand('reverse'),
+    }),
+  )
+  .addCommand(
+    personalCommand({
+      name: 'reset',
+      description: 'ends a sync for good, and forgets it; cannot be taken back',
+      options: resetOptionTable,
+      help: commandHelp.reset,
+      load: async () => (await import('../cli/tool/main.ts')).resetSync,
     }),
   )
   .addCommand(

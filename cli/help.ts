@@ -71,6 +71,10 @@ export const commandHelp = {
     'reverse --wait',
     'Only for a sync that was started with reversible. Nothing is copied anew; commit ends it again.',
   ),
+  reset: helpOf(
+    'reset --destination Clean --wait',
+    'It cannot be taken back: the next start begins from nothing. With Clean, the collections and views that the sync has made are dropped, and no others; once a commit has let users write to the destination, that is refused.',
+  ),
 } as const;
 
 /** What the help of `clustersync report` says below the options. */

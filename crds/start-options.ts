@@ -46,7 +46,7 @@ export function startOptionProperties(body: SchemaNode): Record<string, SchemaNo
 function immutable(name: string): ValidationRule {
   return {
     rule: 'self == oldSelf',
-    message: `${name} cannot be changed; delete the ClusterSync and create another one`,
+    message: `${name} cannot be changed; delete the ClusterSync, with spec.onDelete: Clean to drop what it has copied, and create another one`,
   };
 }
 

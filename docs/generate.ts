@@ -7,6 +7,7 @@ import { runOptionTable } from '../cli/run/options.ts';
 import {
   commandOptionTable,
   progressOptionTable,
+  resetOptionTable,
   reportOptionTable as toolReportOptionTable,
   statusOptionTable,
 } from '../cli/tool/options.ts';
@@ -51,6 +52,7 @@ const personal: Readonly<Record<string, OptionTable>> = {
   run: runOptionTable,
   'status, pause, resume': statusOptionTable,
   'commit, reverse': commandOptionTable,
+  reset: resetOptionTable,
   progress: progressOptionTable,
   report: toolReportOptionTable,
 };

@@ -143,7 +143,8 @@ export const errorTable = {
   },
   OtherSyncUnfinished: {
     ...precondition,
-    action: 'Finish the other sync, or drop its database clustersync_internal on the destination.',
+    action:
+      'Finish the other sync, or end it: `clustersync reset` to a syncer between its clusters. Where these are gone, drop the database clustersync_internal on the destination.',
   },
   OtherStartOptions: {
     ...precondition,
@@ -243,6 +244,20 @@ export const errorTable = {
     action:
       'Changes since the commit are forgotten. To go back, empty the old source and start a new sync in the other direction; next time, with a larger oplog on the destination.',
   },
+  ResetUnderWay: {
+    status: 409,
+    retryable: true,
+    reason: 'ResetUnderWay',
+    action:
+      'Wait until `state` in progress is IDLE; `warnings` say what the reset waits for. Of several instances each has to be given it.',
+  },
+  CleanNotAllowed: {
+    status: 409,
+    retryable: false,
+    reason: 'CleanNotAllowed',
+    action:
+      'The destination is in use, and nothing of it is dropped. Send reset with Keep, and drop there yourself what nobody needs.',
+  },
   NotStarted: {
     status: 503,
     retryable: true,
@@ -261,7 +276,7 @@ export const errorTable = {
     ...fatal,
     reason: 'OplogRolledOver',
     action:
-      'The source has forgotten changes that were not read yet. Drop the destination and start again, with a larger oplog on the source.',
+      'The source has forgotten changes that were not read yet. Start over with a larger oplog on the source: `spec.startOver`, or `clustersync reset --destination Clean` and another start.',
   },
   UniqueIndexViolation: {
     ...fatal,

@@ -54,19 +54,34 @@ export async function readStoredState(
     cluster0: await reach('cluster0', 'cluster1'),
     cluster1: await reach('cluster1', 'cluster0'),
   };
+  for (const name of ['cluster1', 'cluster0'] as const) {
+    const store = storeOn(name);
+    requireSettled(name, await store.readSync(), await store.readSyncOfPrimary());
+  }
+  const record = await findRecord(topologies, storeOn);
+  if (!record) await requireNoOther(topologies, storeOn);
+  return { topologies, record };
+}
+
+/**
+ * The record of a sync between these clusters: of two the one with more reversals.
+ * @param on - the clusters that it may be on.
+ */
+export async function findRecord(
+  topologies: Topologies,
+  storeOn: (cluster: ClusterName) => Pick<SyncStore, 'readSync'>,
+  on: readonly ClusterName[] = ['cluster1', 'cluster0'],
+): Promise<SyncRecord | undefined> {
   const records = await Promise.all(
-    (['cluster1', 'cluster0'] as const).map(async (name) => {
-      const store = storeOn(name);
-      const record = await store.readSync();
-      requireSettled(name, record, await store.readSyncOfPrimary());
+    on.map(async (name) => {
+      const record = await storeOn(name).readSync();
       return record && isBetween(topologies, record, name) ? record : undefined;
     }),
   );
   const [record] = records
     .filter((found) => found !== undefined)
     .sort((left, right) => right.reversals - left.reversals);
-  if (!record) await requireNoOther(topologies, storeOn);
-  return { topologies, record };
+  return record;
 }
 
 /**

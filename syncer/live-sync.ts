@@ -2,6 +2,7 @@ import type { Timestamp } from 'mongodb';
 import { isTransient } from '../mongo/server-errors.ts';
 import { SyncError } from '../service/errors.ts';
 import { instancesWithoutCommand, stateOf } from './coordination/instances.ts';
+import { resetError } from './reset/reset-error.ts';
 import type { GroupCommand, SyncRecord, SyncView } from './state/records.ts';
 import type { LeaseStore } from './state/lease-store.ts';
 import type { SyncStore } from './state/store.ts';
@@ -55,7 +56,18 @@ export class LiveSync {
   get record(): SyncView | undefined {
     if (!this.#stored) return undefined;
     const state = stateOf(this.#stored, this.#id);
-    return state === 'IDLE' ? undefined : { ...this.#stored, state };
+    if (state === 'IDLE') return undefined;
+    return { ...this.#stored, state: this.#isToldToReset ? 'PAUSED' : state };
+  }
+
+  /** Why nothing else is done, where the sync is being reset. */
+  get resetUnderWay(): SyncError | undefined {
+    return this.#stored && resetError(this.#stored);
+  }
+
+  /** As it is in the store; undefined where there is none. */
+  get storedOrNone(): SyncRecord | undefined {
+    return this.#stored;
   }
 
   /** The record of a sync that there is. */
@@ -97,13 +109,27 @@ export class LiveSync {
     this.#stored = record;
   }
 
+  /** There is no sync any more. */
+  forget(): void {
+    this.#version++;
+    this.#stored = undefined;
+    this.#coordinator = null;
+    this.#isGivenCommit = false;
+  }
+
   /**
    * Changes the record, in the store first, where it is as expected there. Otherwise another instance has changed it, and what
    * it is now is known then.
+   * @throws SyncError ResetUnderWay where the sync is being reset: nothing is changed then.
    */
   async update(change: Partial<SyncRecord>, expected?: Partial<SyncRecord>): Promise<void> {
-    if (await this.#store.updateSync(change, expected)) this.adopt({ ...this.stored, ...change });
-    else await this.refresh();
+    if (await this.#store.updateSync(change, expected)) {
+      this.adopt({ ...this.stored, ...change });
+      return;
+    }
+    await this.refresh();
+    const { resetUnderWay } = this;
+    if (resetUnderWay) throw resetUnderWay;
   }
 
   /** Keeps a warning for the people who look at progress. */
@@ -159,6 +185,7 @@ export class LiveSync {
         isReceived = await this.#store.receiveCommand(stored, isFirst ? first : undefined);
         await this.refresh();
         if (isReceived) return;
+        if (this.resetUnderWay) break;
       }
       throw new SyncError(
         'SupersededByOtherInstance',
@@ -225,6 +252,11 @@ export class LiveSync {
     const moved = await this.#storeOf({ ...known, destination: known.source }).readSync();
     if (!moved || !isSameSync(moved, known)) return stored;
     return moved.reversals > known.reversals ? moved : stored;
+  }
+
+  /** What it does for the sync is only that. */
+  get #isToldToReset(): boolean {
+    return this.#stored?.reset?.received.includes(this.#id) ?? false;
   }
 
   get #receivedCount(): number | undefined {

@@ -193,6 +193,16 @@ export class SyncMonitor {
     this.#catchUp.clear();
   }
 
+  /** There is no sync any more. */
+  forget(): void {
+    this.beginWork({ copiedBytes: 0, eventsApplied: 0, restarts: 0 });
+    this.copyTally.begin([]);
+    this.copiedDocuments = 0;
+    this.appliedTime = null;
+    this.latestTime = null;
+    this.forgetOplog();
+  }
+
   addCopied(documents: number, bytes: number): void {
     this.#counters.copiedDocuments.inc(documents);
     this.#counters.copiedBytes.inc(bytes);

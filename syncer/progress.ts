@@ -7,6 +7,7 @@ import { catchUpOf, lagOf } from './outlook/lag.ts';
 import type { CommitWord } from './commit/commit-word.ts';
 import { blockedText } from './commit/write-blocking.ts';
 import { digestOf } from './coordination/instances.ts';
+import { resetError } from './reset/reset-error.ts';
 import type { Phase, SyncView } from './state/records.ts';
 
 /** What `info` says of each phase (contract 2.2). */
@@ -109,7 +110,9 @@ export function syncProgress(record: SyncView, source: ProgressSource): object {
 }
 
 /** What `info` says. An instance that has not been given a command yet is not where the others are. */
-function infoText({ state, phase }: SyncView): string {
+function infoText({ state, phase, reset }: SyncView): string | null {
+  // Nothing of it is done any more.
+  if (reset !== null && state === 'PAUSED') return null;
   switch (state) {
     case 'COMMITTING':
       return infoOf.restoring;
@@ -136,7 +139,9 @@ function stateWarnings(
     isOplogUnreadable && followsSource(record.phase)
       ? unreadableOplogWarning(record.options)
       : undefined;
-  return [blockedText(record), oplog, unreadable].filter((warning) => warning !== undefined);
+  return [resetError(record)?.message, blockedText(record), oplog, unreadable].filter(
+    (warning) => warning !== undefined,
+  );
 }
 
 /** A committed sync needs no oplog any more, but for a reversal. */

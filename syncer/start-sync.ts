@@ -9,6 +9,7 @@ import { setWriteBlocking } from './commit/write-blocking.ts';
 import { requireMember, requireSameOptions, stateOf } from './coordination/instances.ts';
 import type { LiveSync } from './live-sync.ts';
 import { checkClusters } from './preflight.ts';
+import { resetError } from './reset/reset-error.ts';
 import type { SyncStore } from './state/store.ts';
 
 /** What the start of a sync needs of its process. */
@@ -125,6 +126,8 @@ async function joinSync(parts: StartParts, options: StartOptions): Promise<boole
   if (stored && !isBetween(topologies, stored, options.destination)) throw otherSync(options);
   const isMember = stored?.instances.includes(id) === true;
   if (!isMember || stateOf(stored, id) !== 'IDLE') return false;
+  const resetUnderWay = resetError(stored);
+  if (resetUnderWay) throw resetUnderWay;
   requireSameOptions(options, stored, 'OtherStartOptions');
   live.adopt(stored);
   await parts.persisting(live.receiving('start', {}));

@@ -78,6 +78,13 @@ export class SyncWork {
     }
   }
 
+  /** Ends the work where it is. Resolves when nothing of it goes on any more. */
+  async stop(): Promise<void> {
+    this.#isPausing = true;
+    this.#stopForPause();
+    await this.ended;
+  }
+
   /** Makes sure that no other process has taken the sync over. @throws SyncError SupersededByOtherInstance. */
   async requireOwnership(): Promise<void> {
     await this.#context?.store.heartbeat();

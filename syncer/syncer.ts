@@ -1,4 +1,5 @@
 import { NamespaceFilter, serverMatcher } from '../mongo/namespace-filter.ts';
+import { namedError } from '../mongo/named-error.ts';
 import { retrying } from '../mongo/retrying.ts';
 import { SyncError } from '../service/errors.ts';
 import { logOnce } from '../service/log-once.ts';
@@ -17,7 +18,10 @@ import type { SyncerOptions } from './options.ts';
 import { neededOplog, type NeededOplog } from './outlook/oplog-outlook.ts';
 import { watchOplog } from './outlook/watch-oplog.ts';
 import { idleProgress, syncProgress } from './progress.ts';
+import { carryOutReset } from './reset/carry-out-reset.ts';
+import { receiveReset, recordOf, type Receipt, type RecordPlaces } from './reset/receive-reset.ts';
 import type { StartParts } from './start-sync.ts';
+import type { ResetDestination } from './state/records.ts';
 import { SyncStore } from './state/store.ts';
 import { SyncWork } from './sync-work.ts';
 
@@ -39,6 +43,7 @@ export class Syncer {
   #work: SyncWork | undefined;
   #workEnded = Promise.resolve();
   #failure: SyncError | undefined;
+  #isResetting = false;
   #signal = AbortSignal.abort();
 
   constructor(options: SyncerOptions, logger: Logger) {
@@ -62,6 +67,9 @@ export class Syncer {
         this.#beginWork();
       },
       commitWord: () => this.#commitWord,
+      beginReset: async (destination) => {
+        await this.#receiveReset(destination);
+      },
       failure: () => this.#failure,
     });
     registerStateMetrics(this.monitor, {
@@ -174,7 +182,64 @@ export class Syncer {
     const { record } = this.#live;
     const blocked = record ? blockedClusters(record) : [];
     this.#logger.info({ state: record?.state ?? 'IDLE', blocked }, 'ready');
-    if (record?.state === 'RUNNING' || record?.state === 'COMMITTING') this.#beginWork();
+    if (stored?.reset?.received.includes(this.#options.id)) this.#beginReset();
+    else if (record?.state === 'RUNNING' || record?.state === 'COMMITTING') this.#beginWork();
+  }
+
+  async #receiveReset(destination: ResetDestination): Promise<void> {
+    const { persisting } = this.#startParts;
+    let receipt: Receipt = { kind: 'received', record: undefined };
+    await persisting(async () => {
+      receipt = await receiveReset(this.#recordPlaces, destination);
+    });
+    const stored = recordOf(receipt);
+    if (stored) this.#live.adopt(stored);
+    this.#logger.info({ destination, isStored: stored !== undefined }, 'told to reset');
+    if (stored || this.#live.storedOrNone) this.#beginReset();
+    if (!stored) await this.#workEnded;
+  }
+
+  /** Ends the work, then the sync, unless that is being done. */
+  #beginReset(): void {
+    if (this.#isResetting) return;
+    this.#isResetting = true;
+    this.#failure = undefined;
+    const [work, workEnded] = [this.#work, this.#workEnded];
+    const reset = async (): Promise<void> => {
+      await work?.stop();
+      await workEnded;
+      this.#work = undefined;
+      this.#failure = undefined;
+      await carryOutReset({
+        ...this.#recordPlaces,
+        clusters: this.#clusters,
+        monitor: this.monitor,
+        logger: this.#logger,
+        isPreferred: this.#options.preferCoordinator,
+        signal: this.#signal,
+      });
+      this.#live.forget();
+      this.monitor.forget();
+    };
+    this.#workEnded = reset()
+      .catch((error: unknown) => {
+        if (this.#signal.aborted) return;
+        this.#failure = namedError(error);
+        this.monitor.addError(error);
+        this.#logger.error({ error: this.#failure.name, err: error }, 'the reset has stopped');
+      })
+      .finally(() => {
+        this.#isResetting = false;
+      });
+  }
+
+  get #recordPlaces(): RecordPlaces {
+    return {
+      id: this.#options.id,
+      topologies: this.#needTopologies(),
+      live: this.#live,
+      storeOn: (name) => this.#storeOn(name),
+    };
   }
 
   #beginWork(): void {

@@ -82,11 +82,23 @@ export class Instances {
     { instances }: SyncProgress,
     signal: AbortSignal,
   ): Promise<void> {
-    const results = await Promise.allSettled(
-      this.#apis.map(async (api, index) => {
-        if (instances[index]?.state === from) await api.command(command, signal);
-      }),
-    );
+    await this.#all(async (api, index) => {
+      if (instances[index]?.state === from) await api.command(command, signal);
+    }, signal);
+  }
+
+  /** Gives the reset to all, whatever they say of themselves. Rejects when one refuses it. */
+  async reset(destination: string, signal: AbortSignal): Promise<void> {
+    await this.#all(async (api) => {
+      await api.reset(destination, signal);
+    }, signal);
+  }
+
+  async #all(
+    run: (api: SyncerApi, index: number) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const results = await Promise.allSettled(this.#apis.map(run));
     signal.throwIfAborted();
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   }

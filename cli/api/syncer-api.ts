@@ -102,6 +102,11 @@ export class SyncerApi {
   async command(command: SyncerCommand, signal: AbortSignal): Promise<void> {
     await this.#client.post(command, {}, signal, this.#headers);
   }
+
+  /** Ends the sync for good. @param destination - Keep, Unblock or Clean. */
+  async reset(destination: string, signal: AbortSignal): Promise<void> {
+    await this.#client.post('reset', { destination }, signal);
+  }
 }
 
 /** Reads an answer of GET /progress. */

@@ -21,6 +21,7 @@ import type {
   CommandOptions,
   ProgressOptions,
   ReportOptions,
+  ResetOptions,
   StatusOptions,
 } from './options.ts';
 import { statusText, statusValue } from './status-text.ts';
@@ -75,6 +76,25 @@ export function sendCommand(
     await writeOut(formatted(statusValue(sync), options.output, () => statusText(sync)));
     return 0;
   };
+}
+
+/** Ends a sync for good, also one that has failed: its instances are not asked how it is before. */
+export async function resetSync(
+  options: ResetOptions,
+  _logger: Logger,
+  signal: AbortSignal,
+): Promise<number> {
+  const instances = instancesOf(options);
+  await instances.reset(options.destination, signal);
+  if (options.wait)
+    await watch(
+      instances,
+      ({ instances: all }) => all.every(({ state }) => state === 'IDLE'),
+      signal,
+    );
+  const sync = await readSync(instances, signal);
+  await writeOut(formatted(statusValue(sync), options.output, () => statusText(sync)));
+  return 0;
 }
 
 /** Says how far a sync is, once or until it is committed. */

@@ -46,6 +46,19 @@ export const commandOptionTable = {
   },
 } as const satisfies OptionTable;
 
+/** The options of `clustersync reset`. */
+export const resetOptionTable = {
+  ...commandOptionTable,
+  destination: {
+    type: 'string',
+    default: 'Keep',
+    choices: ['Keep', 'Unblock', 'Clean'],
+    valueName: 'what',
+    description:
+      'what becomes of the destination: it stays as it is; users may write again where the sync has blocked them; that, and what the sync has made is dropped',
+  },
+} as const satisfies OptionTable;
+
 /** The options of `clustersync progress`. */
 export const progressOptionTable = {
   ...api,
@@ -72,5 +85,6 @@ export type ApiOptions = Pick<StatusOptions, 'url' | 'apiToken' | 'caFile' | 'tl
 
 export type StatusOptions = Options<typeof statusOptionTable>;
 export type CommandOptions = Options<typeof commandOptionTable>;
+export type ResetOptions = Options<typeof resetOptionTable>;
 export type ProgressOptions = Options<typeof progressOptionTable>;
 export type ReportOptions = Options<typeof reportOptionTable>;

@@ -44,7 +44,8 @@ describe('startOptionProperties', () => {
     assert.deepEqual(option?.['x-kubernetes-validations'], [
       {
         rule: 'self == oldSelf',
-        message: 'option cannot be changed; delete the ClusterSync and create another one',
+        message:
+          'option cannot be changed; delete the ClusterSync, with spec.onDelete: Clean to drop what it has copied, and create another one',
       },
     ]);
   });

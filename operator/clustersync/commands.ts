@@ -5,6 +5,7 @@ import { isCurrent, maySend, type Observation } from '../operand/observation.ts'
 import { isCommittedIn, mayBegin } from './assessment.ts';
 import { isOfOtherSync, wantedDigest } from './identity.ts';
 import type { InstanceView } from './instance-trouble.ts';
+import type { ResetDestination } from './reset.ts';
 import { startBody } from './resources.ts';
 import type { SourceFinding } from './source.ts';
 import { isAtLeast, isTheOtherWay, stageOf } from './stage.ts';
@@ -17,7 +18,7 @@ export interface InstanceCommand {
 }
 
 /** What the commands follow from, beside the resource. */
-interface CommandInput {
+export interface CommandInput {
   readonly views: readonly InstanceView[];
   readonly source: SourceFinding;
   /** Whether an automatic commit has come so far that it is sent. */
@@ -39,7 +40,7 @@ export function commandsOf(
   const wanted = { direction, digest };
   const headers = { [optionsDigestHeader]: digest };
   const progresses = views.map(({ observation }) => observation && progressOf(observation, nowMs));
-  const calls = (name: SyncerCommand, body: object = {}) =>
+  const calls = (name: keyof typeof callingState, body: object = {}) =>
     views.flatMap(({ instance, observation }, index): InstanceCommand[] => {
       const progress = progresses[index];
       if (!observation || progress?.state !== callingState[name]) return [];
@@ -70,13 +71,25 @@ export function commandsOf(
 }
 
 /** The state in which an instance takes a command. */
-const callingState: Record<SyncerCommand, string> = {
+const callingState: Record<Exclude<SyncerCommand, 'reset'>, string> = {
   start: 'IDLE',
   pause: 'RUNNING',
   resume: 'PAUSED',
   commit: 'RUNNING',
   reverse: 'COMMITTED',
 };
+
+/** Each instance is told that the sync ends, also one that knows of none yet or reports an error, until all know of none. */
+export function resetCommands(
+  views: readonly InstanceView[],
+  destination: ResetDestination,
+  nowMs: number,
+): InstanceCommand[] {
+  return views.flatMap(({ instance, observation }): InstanceCommand[] => {
+    if (!observation?.answer || !maySend(observation, 'reset', nowMs)) return [];
+    return [{ id: instance.id, command: { name: 'reset', body: { destination } } }];
+  });
+}
 
 function progressOf(
   observation: Observation<SyncerProgress, SyncerCommand>,

@@ -40,11 +40,13 @@ export interface CommitInput {
   readonly instances: readonly InstanceView[];
   /** Whether the destination is another ClusterSync's. */
   readonly isUnclaimed: boolean;
+  /** Whether the sync is being ended, to begin again. */
+  readonly isBeingReset: boolean;
 }
 
 /** What the next step of an automatic commit depends on. */
 export function commitFacts(input: CommitInput, world: CommitWorld): CommitFacts {
-  const { clusterSync, nowMs, isUnclaimed } = input;
+  const { clusterSync, nowMs, isUnclaimed, isBeingReset } = input;
   const { metadata, spec, status } = clusterSync;
   const { commit: options, state, direction } = spec;
   return {
@@ -57,7 +59,8 @@ export function commitFacts(input: CommitInput, world: CommitWorld): CommitFacts
       options.mode === 'Automatic' &&
       state !== 'Paused' &&
       metadata.deletionTimestamp === undefined &&
-      !isUnclaimed,
+      !isUnclaimed &&
+      !isBeingReset,
     commit: progressOfCommit(input, world.hold),
     obstacle: obstacleOf(input, options, world),
     hold: world.hold,

@@ -19,11 +19,20 @@ import {
 import { planCommit, type CommitStep } from '../commit/plan.ts';
 import { commitFacts, commitStatus, type CommitWorld } from './commit-facts.ts';
 import { assess, isAtRest, isCommittedIn } from './assessment.ts';
-import { commandsOf, type InstanceCommand } from './commands.ts';
+import { commandsOf, resetCommands, type CommandInput, type InstanceCommand } from './commands.ts';
 import { eventsOf } from './events.ts';
 import type { Claim } from './destination-claims.ts';
 import { hashOfSecrets, instancesOf, syncerName, syncerObjects, syncerPort } from './resources.ts';
 import type { InstanceView } from './instance-trouble.ts';
+import {
+  assessedForReset,
+  finalizersWanted,
+  isDeletedInForeground,
+  isLetGo,
+  planReset,
+  withReset,
+  type ResetPlan,
+} from './reset.ts';
 import { findingOf } from './source.ts';
 import type { SourceView } from './source-topologies.ts';
 import { statusOf } from './status.ts';
@@ -64,6 +73,10 @@ export interface Decision {
   readonly targets: ReadonlyMap<string, MonitorTarget>;
   /** To be sent all at the same time. */
   readonly commands: readonly InstanceCommand[];
+  /** Those that the resource is to have; undefined where it has them. */
+  readonly finalizers: readonly string[] | undefined;
+  /** Whether all has been done that a deletion asks for. */
+  readonly isEnded: boolean;
   /** For an automatic commit. */
   readonly commit: CommitStep;
   readonly status: ClusterSyncStatus;
@@ -111,20 +124,31 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const untrusted = trust.kind === 'unknown' ? trust.trouble : undefined;
   const blocker = rejection ?? unclaimed ?? (world.statefulSet ? undefined : missing) ?? untrusted;
   const input = { clusterSync, nowMs, finding, instances: views, blocker };
-  const assessment = assess(input);
+  const assessed = assess(input);
+  const reset = planReset(clusterSync, {
+    ...{ views, assessment: assessed, isUnclaimed: unclaimed !== undefined, nowMs },
+    isMade: world.statefulSet !== undefined,
+  });
+  const assessment = assessedForReset(assessed, reset);
   const facts = commitFacts(
-    { ...input, assessment, isUnclaimed: unclaimed !== undefined },
+    {
+      ...{ ...input, assessment, isUnclaimed: unclaimed !== undefined },
+      isBeingReset: reset.kind === 'under way',
+    },
     world.commit,
   );
   const plan = clusterSync.spec.suspend ? undefined : planCommit(facts);
-  const status = statusOf(input, assessment, {
-    status: commitStatus(facts, plan),
-    trouble: plan?.trouble,
-  });
+  const report = { status: commitStatus(facts, plan), trouble: plan?.trouble };
+  const status = withReset(clusterSync, statusOf(input, assessment, report), reset);
   const isHandsOff =
     clusterSync.spec.suspend ||
-    clusterSync.metadata.deletionTimestamp !== undefined ||
+    isLetGo(clusterSync) ||
+    isDeletedInForeground(clusterSync) ||
     unclaimed !== undefined;
+  const finalizers =
+    clusterSync.spec.suspend && clusterSync.spec.onDelete !== 'Keep'
+      ? undefined
+      : finalizersWanted(clusterSync, reset);
   const targets = isResting ? noTargets : targetsOf(views, world.token, trust);
   const token = world.token ?? world.newToken;
   // Pods of which nothing could be known are not made.
@@ -144,14 +168,14 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
         ? undefined
         : syncerObjects(clusterSync, { instances, isResting, secretsHash }, settings),
     targets,
-    commands: isHandsOff
-      ? []
-      : commandsOf(clusterSync, {
-          views,
-          source: finding,
-          mayCommit: plan?.step.kind === 'send',
-          nowMs,
-        }),
+    commands: commandsFor(clusterSync, reset, isHandsOff, {
+      views,
+      source: finding,
+      mayCommit: plan?.step.kind === 'send',
+      nowMs,
+    }),
+    finalizers,
+    isEnded: reset.kind === 'done' && reset.cause.kind === 'deletion',
     commit: plan?.step ?? { kind: 'none' },
     status,
     isStatusPending: views.some(
@@ -168,10 +192,32 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
             ? committedResyncMs
             : resyncMs,
       ...((facts.hold ?? plan?.trouble?.level === 'waiting') ? [commitMs] : []),
-      ...(isSourceNew ? [0] : []),
+      ...(isSourceNew || reset.kind === 'done' ? [0] : []),
       ...views.flatMap(({ observation }) => (observation ? dueMs(observation, nowMs) : [])),
     ),
   };
+}
+
+/** While the sync is being ended, or that is about to be on record, nothing else is said to the instances. */
+function commandsFor(
+  clusterSync: ClusterSync,
+  reset: ResetPlan,
+  isHandsOff: boolean,
+  input: CommandInput,
+): InstanceCommand[] {
+  switch (reset.kind) {
+    case 'done':
+      return [];
+    case 'under way':
+      return reset.isSent && !clusterSync.spec.suspend
+        ? resetCommands(input.views, reset.destination, input.nowMs)
+        : [];
+    case 'refused':
+    case 'none':
+      return isHandsOff || clusterSync.metadata.deletionTimestamp !== undefined
+        ? []
+        : commandsOf(clusterSync, input);
+  }
 }
 
 function missingSecret({ source, destination }: World): Trouble | undefined {

@@ -46,8 +46,28 @@ export function eventsOf(
   if (isNew('Committed')) {
     normal('Committed', 'Commit', 'the sync is committed; the destination may be written to');
   }
+  const { startOver } = next;
+  if (startOver && startOver.token !== former?.startOver?.token && startOver.state !== 'Done') {
+    if (startOver.state === 'Resetting')
+      normal('StartingOver', 'Reset', 'the sync is being ended, to begin again');
+    else
+      events.push({
+        ...{ type: 'Warning', reason: 'StartOverRefused', action: 'Reset' },
+        note: 'spec.startOver is not carried out: the sync is committed, and its destination in use',
+      });
+  }
+  if (startOver?.state === 'Done' && !isSame(startOver, former?.startOver)) {
+    normal('StartedOver', 'Reset', 'the sync has ended, and begins again from nothing');
+  }
   events.push(...warningEvents(former, next, warningReasons));
   return events;
+}
+
+function isSame(
+  one: NonNullable<ClusterSyncStatus['startOver']>,
+  other: ClusterSyncStatus['startOver'],
+): boolean {
+  return one.token === other?.token && one.state === other.state;
 }
 
 /** Reasons for not being ready that somebody may want to know of, though they should pass. */

@@ -56,6 +56,8 @@ const stagesOf: Record<SyncerCommand, readonly Stage[]> = {
   resume: ['reversing', 'copy', 'changes'],
   commit: ['changes'],
   reverse: ['reversing'],
+  // Only while it is asked for: see planReset.
+  reset: [],
 };
 
 /** @param who - and what it does: the message goes on with the name of the error. */

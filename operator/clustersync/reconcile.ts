@@ -7,6 +7,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { systemClock, type Clock } from '../kube/clock.ts';
 import type { ReconcileContext, ReconcileResult } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
+import { isConflict, isNotFound } from '../kube/kube-error.ts';
 import { objectKey, parseKey } from '../kube/resource.ts';
 import { holderOf } from '../leases/lease-holder.ts';
 import { authorityRef } from '../operand/api-trust.ts';
@@ -20,6 +21,7 @@ import type { CommitWorld } from './commit-facts.ts';
 import { decide, type Decision, type World } from './decide.ts';
 import type { Claim, DestinationClaims } from './destination-claims.ts';
 import { destinationHosts } from './destination-hosts.ts';
+import { isLetGo, leftBehind } from './reset.ts';
 import { instancesOf, syncerName } from './resources.ts';
 import { isSourceAsked } from './source.ts';
 import type { SourceTopologies, SourceView } from './source-topologies.ts';
@@ -58,6 +60,8 @@ export class ClusterSyncReconciler {
   readonly #status: StatusWriter<ClusterSyncStatus, ClusterSync>;
   /** Of the connection strings that were read last: they are the same in almost every pass. */
   readonly #hosts = new Map<string, { readonly uri: string; readonly hosts: Hosts }>();
+  /** The ClusterSyncs as they were last seen. */
+  readonly #present = new Map<string, ClusterSync>();
   /** The ClusterSyncs of which no namesake has left anything. */
   readonly #settledUids = new Map<string, string>();
 
@@ -72,6 +76,7 @@ export class ClusterSyncReconciler {
   async reconcile(key: string, { signal, logger }: ReconcileContext): Promise<ReconcileResult> {
     const { monitor, store, recorder, holds } = this.#options;
     const cached = this.#options.clusterSyncs.get(key);
+    this.#tellOfLeft(key, cached);
     const isLeft = await this.#releaseFormer(key, cached?.metadata.uid, signal);
     if (!cached) {
       monitor.forget(key);
@@ -83,7 +88,12 @@ export class ClusterSyncReconciler {
       return isLeft ? { requeueAfterMs: releaseAgainMs } : {};
     }
     const clusterSync = this.#status.current(cached);
+    this.#present.set(key, clusterSync);
     let decision = await this.#decide(clusterSync, {}, signal);
+    if (decision.finalizers) {
+      await this.#setFinalizers(clusterSync, decision, signal);
+      return { requeueAfterMs: nextStepMs };
+    }
     const rejection = await store.apply(clusterSync, decision, signal);
     if (rejection) {
       logger.warn({ reason: rejection.reason }, rejection.message);
@@ -101,6 +111,7 @@ export class ClusterSyncReconciler {
       monitor.send(key, id, command);
     }
     const { status, events, requeueAfterMs } = decision;
+    if (!decision.isStatusPending) this.#present.set(key, { ...clusterSync, status });
     const delays = [requeueAfterMs, ...(isLeft ? [releaseAgainMs] : [])];
     if (!decision.isStatusPending || !clusterSync.status) {
       const result = await this.#status.write(clusterSync, status, signal);
@@ -135,6 +146,42 @@ export class ClusterSyncReconciler {
     if (uid === undefined) this.#settledUids.delete(key);
     else this.#settledUids.set(key, uid);
     return false;
+  }
+
+  /** Says what a ClusterSync leaves that is gone by now. */
+  #tellOfLeft(key: string, cached: ClusterSync | undefined): void {
+    const former = this.#present.get(key);
+    if (!former || former.metadata.uid === cached?.metadata.uid) return;
+    this.#present.delete(key);
+    const note = leftBehind(former);
+    if (note === undefined) return;
+    const event = { type: 'Warning', reason: 'LeftUnfinished', action: 'Delete', note } as const;
+    this.#options.recorder.record({ ...event, regarding: former });
+  }
+
+  async #setFinalizers(
+    clusterSync: ClusterSync,
+    { finalizers, isEnded }: Pick<Decision, 'finalizers' | 'isEnded'>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { client, recorder } = this.#options;
+    const { metadata, spec } = clusterSync;
+    const { resourceVersion } = metadata;
+    if (isEnded && spec.onDelete !== 'Keep') {
+      const note = `nothing of the sync is left to be done (spec.onDelete: ${spec.onDelete})`;
+      const event = { type: 'Normal', reason: 'Reset', action: 'Delete', note } as const;
+      recorder.record({ ...event, regarding: clusterSync });
+      this.#present.delete(objectKey(metadata));
+    }
+    const patch = {
+      metadata: { finalizers, ...(resourceVersion !== undefined && { resourceVersion }) },
+    };
+    try {
+      await client.patch(clusterSyncs, metadata, patch, { signal });
+    } catch (error) {
+      // It is looked at again as it is by now.
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    }
   }
 
   async #decide(
@@ -198,8 +245,8 @@ export class ClusterSyncReconciler {
   }
 
   async #claim(clusterSync: ClusterSync, uri: SecretValue, signal: AbortSignal): Promise<Claim> {
-    const { metadata, spec } = clusterSync;
-    const isHandsOff = spec.suspend || metadata.deletionTimestamp !== undefined;
+    const { spec } = clusterSync;
+    const isHandsOff = spec.suspend || isLetGo(clusterSync);
     if (isHandsOff || uri.kind === 'missing') return { kind: 'none' };
     const hosts = this.#hostsOf(clusterSync, connectionString(uri.value));
     if (!hosts) return { kind: 'unreadable' };

@@ -112,6 +112,7 @@ function outline(status: ClusterSyncStatus | undefined): unknown {
     status?.canCommit,
     status?.canWrite,
     status?.commit,
+    status?.startOver,
     status?.instances?.map(({ id, pod, ready, error }) => [id, pod, ready, error === undefined]),
   ];
 }

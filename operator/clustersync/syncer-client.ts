@@ -23,7 +23,7 @@ export interface SyncerProgress {
 }
 
 /** The commands that the operator sends. */
-export type SyncerCommand = 'start' | 'pause' | 'resume' | 'commit' | 'reverse';
+export type SyncerCommand = 'start' | 'pause' | 'resume' | 'commit' | 'reverse' | 'reset';
 
 const unreachableName = 'SyncerUnreachable';
 /** start looks at both deployments first, and a commit may wait for that of the other instances. */

@@ -14,7 +14,12 @@ function syncWith(status: ClusterSyncStatus): ClusterSync {
     spec: {
       ...{ source: reference('old'), destination: reference('new'), direction: 'Forward' },
       ...{ buildIndexes: 'beforeDataCopy', enableUserWriteBlocking: false, reversible: false },
-      ...{ state: 'Running', suspend: false, syncer: { resources: {}, logLevel: 'info' } },
+      ...{
+        state: 'Running',
+        suspend: false,
+        onDelete: 'Keep',
+        syncer: { resources: {}, logLevel: 'info' },
+      },
       commit: {
         ...{ mode: 'Manual', maxLagSeconds: 1, workloadsAfterCommit: 'StayAtZero' },
         deadlineSeconds: 600,

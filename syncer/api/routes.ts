@@ -6,9 +6,9 @@ import type { Syncer } from '../syncer.ts';
 /** Collections that /api/v1/collections shows: it is for people. */
 const maxCollectionsShown = 100;
 
-const commands = ['start', 'pause', 'resume', 'reverse'] as const;
+const commands = ['start', 'pause', 'resume', 'reverse', 'reset'] as const;
 
-/** The endpoints of the contract, part 4, and those of pause, resume and reverse, of the same shape. */
+/** The endpoints of the contract, part 4, and those of pause, resume, reverse and reset, of the same shape. */
 export function syncerRoutes(syncer: Pick<Syncer, 'commands' | 'monitor' | 'progress'>): Route[] {
   return [
     ...commands.map((command): Route => ({

@@ -125,13 +125,33 @@ async function dropEmptyDatabase(context: Destination, db: string): Promise<void
 
 /** Drops a collection or view; one that is not there is as good as dropped. */
 export async function dropNamespace(
-  context: Destination,
+  context: Omit<Destination, 'leftIndexes'>,
   { db, coll }: Namespace,
   writeConcern = majority,
 ): Promise<void> {
   await tolerating([serverCode.namespaceNotFound], async () => {
     await runChange(context, db, { drop: coll }, writeConcern);
   });
+}
+
+/**
+ * Drops the collection of this UUID where it is.
+ * @returns false where another stands there, or none.
+ */
+export async function dropCollection(
+  context: Changing,
+  { db, coll }: Namespace,
+  collectionUUID: UUID,
+): Promise<boolean> {
+  try {
+    await runChange(context, db, { drop: coll, collectionUUID });
+    return true;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code !== serverCode.namespaceNotFound && code !== serverCode.collectionUuidMismatch)
+      throw error;
+    return false;
+  }
 }
 
 /**

@@ -37,6 +37,7 @@ export function newRecord(options: StartOptions, topologies: Topologies, id: str
     writableTime: null,
     canWrite: false,
     failure: null,
+    reset: null,
     warnings: [],
   };
 }

@@ -5,6 +5,7 @@ import { isTransient } from '../../mongo/server-errors.ts';
 import { Mutex } from '../../service/mutex.ts';
 import { optionsDigest } from '../../service/options-digest.ts';
 import { sleep } from '../../service/sleep.ts';
+import { parseResetBody } from '../api/reset-body.ts';
 import { parseStartBody, type StartOptions } from '../api/start-body.ts';
 import type { CommitWord } from '../commit/commit-word.ts';
 import { checkFeatureVersion } from '../check-feature-version.ts';
@@ -14,6 +15,7 @@ import type { LiveSync } from '../live-sync.ts';
 import type { SyncMonitor } from '../monitor.ts';
 import { checkReverse } from '../reverse/check-reverse.ts';
 import { blockDestination, checkStart, startSync, type StartParts } from '../start-sync.ts';
+import type { ResetDestination } from '../state/records.ts';
 import type { SyncWork } from '../sync-work.ts';
 import { requireNoParameters, stateAfter, type Command } from './transitions.ts';
 
@@ -36,6 +38,8 @@ export interface CommandGround {
   readonly beginWork: () => void;
   /** What is known of a commit of the sync that there is. */
   readonly commitWord: () => CommitWord;
+  /** Records that the sync is to be reset, and begins with that. @throws SyncError CleanNotAllowed, ResetUnderWay. */
+  readonly beginReset: (destination: ResetDestination) => Promise<void>;
   /** Why the sync has stopped, if so. */
   readonly failure: () => SyncError | undefined;
 }
@@ -195,6 +199,22 @@ export class SyncCommands {
     });
   }
 
+  /**
+   * POST /reset. Resolves when it is stored that the sync is to end for good, and at once where there is none.
+   * @throws SyncError CleanNotAllowed, ResetUnderWay.
+   */
+  async reset(body: unknown): Promise<void> {
+    const destination = parseResetBody(body);
+    await this.#ground.opened();
+    await this.#oneByOne.run(async () => {
+      // Nothing is taken before the stored state has been read.
+      this.#ground.startParts();
+      await naming(async () => {
+        await this.#ground.beginReset(destination);
+      });
+    });
+  }
+
   /** Acts when the command's turn has come, if it is taken then. */
   async #carryOut<T>(
     command: Exclude<Command, 'start'>,
@@ -243,7 +263,8 @@ export class SyncCommands {
     const { commitWord, failure } = this.#ground;
     // Nothing is taken before the stored state has been read.
     this.#ground.startParts();
-    const { record } = this.#live;
+    const { record, resetUnderWay } = this.#live;
+    if (resetUnderWay) throw resetUnderWay;
     const word = record && commitWord();
     stateAfter(command, {
       state: record?.state ?? 'IDLE',
@@ -302,7 +323,7 @@ export class SyncCommands {
 
   /** Finds out what other instances have been given. */
   async #refresh(): Promise<void> {
-    if (!this.#live.isShared) return;
+    if (!this.#live.isShared || this.#live.resetUnderWay) return;
     await naming(async () => {
       await this.#live.refresh();
     });

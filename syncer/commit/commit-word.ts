@@ -45,6 +45,7 @@ export interface CommitWord {
 
 /** What the word depends on of the record: that a majority has it, as this instance shows it. */
 type CommitRecord = Pick<SyncView, 'state' | 'phase' | 'commandCount'> & {
+  readonly reset?: SyncView['reset'];
   readonly source: Pick<SyncView['source'], 'name'>;
   readonly destination: Pick<SyncView['destination'], 'name'>;
 };
@@ -71,7 +72,8 @@ export function commitWord(
       : [
           `commit: other instances have taken it, and ${others.join(' and ')} must be given it, too`,
         ];
-  if (state !== 'RUNNING' || phase !== 'changes' || !evidence.isWorking)
+  const isReset = (record.reset ?? null) !== null;
+  if (state !== 'RUNNING' || phase !== 'changes' || isReset || !evidence.isWorking)
     return { canCommit: false, commitUnderWay, warnings: toOthers };
   const obstacles = [...missingProofs(record, evidence), ...longIndexes(evidence)];
   return {

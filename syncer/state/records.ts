@@ -33,6 +33,22 @@ export interface FailureRecord {
   readonly at: Date;
 }
 
+/**
+ * What the end of a sync leaves on the destination. Keep: all as it is. Unblock: users may write again where the sync blocked
+ * them. Clean: that, and nothing that the sync has made.
+ */
+export const resetDestinations = ['Keep', 'Unblock', 'Clean'] as const;
+export type ResetDestination = (typeof resetDestinations)[number];
+
+/** That a sync is being reset: its end for good. It is stored before anything is done for that. */
+export interface ResetRecord {
+  readonly destination: ResetDestination;
+  /** The ids of the instances that have been given it. */
+  readonly received: readonly string[];
+  /** The ids of those whose work has ended: nothing that it has asked for is still to come. */
+  readonly ended: readonly string[];
+}
+
 /** The sync: one document, `_id: 'sync'`, in the collection `sync`. */
 export interface SyncRecord {
   /** After the last command, where every instance has had it: what a single one shows, `viewOf` says. */
@@ -77,6 +93,8 @@ export interface SyncRecord {
   /** True once the commit has let users write to the destination. */
   readonly canWrite: boolean;
   readonly failure: FailureRecord | null;
+  /** Null unless the sync is being reset. From then on nothing else changes it. */
+  readonly reset: ResetRecord | null;
   readonly warnings: readonly string[];
 }
 

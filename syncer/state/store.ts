@@ -10,7 +10,10 @@ import {
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { namespaceText, syncDatabase, type Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
+import { runCommand } from '../../mongo/run-command.ts';
+import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { decodeSpec } from '../../mongo/specification.ts';
+import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { SyncError } from '../../service/errors.ts';
 import { inGroupsOf } from '../../service/groups.ts';
 import { commandWrite } from '../commands/command-write.ts';
@@ -27,14 +30,16 @@ import {
 } from './encoding.ts';
 import { LeaseStore } from './lease-store.ts';
 import { LeftIndexStore } from './left-index-store.ts';
-import type {
-  CopyEvidence,
-  InstanceRecord,
-  Partition,
-  StoredPartition,
-  SyncRecord,
-  TrackedCollection,
-  TrackedView,
+import {
+  resetDestinations,
+  type CopyEvidence,
+  type InstanceRecord,
+  type Partition,
+  type ResetDestination,
+  type StoredPartition,
+  type SyncRecord,
+  type TrackedCollection,
+  type TrackedView,
 } from './records.ts';
 
 /** Collections that are encoded or decoded at once: 10,000 would keep progress from answering for a second. */
@@ -56,6 +61,9 @@ const nothingDone = {
 
 /** Index of the record that says that all partitions of a collection are stored. */
 const partitionsEnd = -1;
+
+/** What tells a sync from any other, and from itself before a reversal. */
+export type SyncIdentity = Pick<SyncRecord, 'startedAt' | 'reversals'>;
 
 /** A checkpoint of an instance: what a restarted process needs to go on. */
 export interface Checkpoint {
@@ -125,7 +133,7 @@ export class SyncStore {
   /** The sync, undefined when none was started. */
   async readSync(): Promise<SyncRecord | undefined> {
     const found = await this.#sync.findOne({ _id: 'sync' }, { signal: this.#signal });
-    return found === null ? undefined : (withoutId(found) as unknown as SyncRecord);
+    return syncRecordIn(found);
   }
 
   /** The sync as the primary has it: a majority may not have that yet. */
@@ -134,7 +142,7 @@ export class SyncStore {
       { _id: 'sync' },
       { readConcern: { level: 'local' }, signal: this.#signal },
     );
-    return found === null ? undefined : (withoutId(found) as unknown as SyncRecord);
+    return syncRecordIn(found);
   }
 
   /**
@@ -152,14 +160,17 @@ export class SyncStore {
   }
 
   /**
-   * Changes the sync where it is as expected. What another process has changed stays.
+   * Changes the sync where it is as expected, and is not being reset. What another process has changed stays.
    * @returns false where it is not, or is gone.
    */
   async updateSync(
     change: Partial<SyncRecord>,
     expected: Partial<SyncRecord> = {},
   ): Promise<boolean> {
-    const result = await this.#sync.updateOne({ _id: 'sync', ...expected }, { $set: change });
+    const result = await this.#sync.updateOne(
+      { _id: 'sync', reset: null, ...expected },
+      { $set: change },
+    );
     return result.matchedCount > 0;
   }
 
@@ -191,8 +202,72 @@ export class SyncStore {
     const { received, expected, change } = commandWrite(record, this.#instanceId, first);
     const isReceived = { _id: 'sync', ...received };
     if ((await this.#sync.findOne(isReceived, { signal: this.#signal })) !== null) return true;
-    const result = await this.#sync.updateOne({ _id: 'sync', ...expected }, { $set: change });
+    const result = await this.#sync.updateOne(
+      { _id: 'sync', reset: null, ...expected },
+      { $set: change },
+    );
     return result.matchedCount > 0;
+  }
+
+  /**
+   * Records that this instance has been given a reset; the first one that is gives the sync its reset. One that is under way
+   * can be made to do less, not more. May be repeated where the answer was lost.
+   * @param cleanable - what a sync has to be for its destination to be cleaned.
+   * @returns false where the sync is another by now, is being reset to do less, or is not to be cleaned.
+   */
+  async receiveReset(
+    { startedAt, reversals }: SyncIdentity,
+    destination: ResetDestination,
+    cleanable: Readonly<Document>,
+  ): Promise<boolean> {
+    const same = { _id: 'sync', startedAt, reversals };
+    const id = this.#instanceId;
+    const begun = await this.#sync.updateOne(
+      { ...same, reset: null, ...(destination === 'Clean' ? cleanable : {}) },
+      { $set: { reset: { destination, received: [id], ended: [] } } },
+    );
+    if (begun.matchedCount > 0) return true;
+    const asMuch = resetDestinations.slice(resetDestinations.indexOf(destination));
+    const joined = await this.#sync.updateOne(
+      { ...same, 'reset.destination': { $in: asMuch } },
+      { $set: { 'reset.destination': destination }, $addToSet: { 'reset.received': id } },
+    );
+    return joined.matchedCount > 0;
+  }
+
+  /** Records that nothing is to come any more of what this instance did before it was given a reset. */
+  async endForReset({ startedAt, reversals }: SyncIdentity): Promise<void> {
+    await this.#sync.updateOne(
+      { _id: 'sync', startedAt, reversals, 'reset.received': this.#instanceId },
+      { $addToSet: { 'reset.ended': this.#instanceId } },
+    );
+  }
+
+  /**
+   * Forgets a sync, its record last: until that is gone, what is left is known to be of a reset. May be repeated.
+   * @param assertMaySend - checked when each command is sent.
+   */
+  async forget(sync: SyncIdentity | undefined, assertMaySend: () => void): Promise<void> {
+    const run = async (command: Document): Promise<void> => {
+      const checked = { ...command, writeConcern: { w: 'majority', j: true } };
+      await runCommand(this.#db, checkedWhenSent(checked, assertMaySend), {
+        signal: this.#signal,
+        deadlineMs: 'none',
+      });
+    };
+    for (const name of collectionNames.toReversed()) {
+      if (name === 'sync') continue;
+      try {
+        await run({ drop: name });
+      } catch (error) {
+        if (codeOf(error) !== serverCode.namespaceNotFound) throw error;
+      }
+    }
+    if (sync === undefined) return;
+    const { startedAt, reversals } = sync;
+    const coordinator = { q: { _id: 'coordinator' }, limit: 1 };
+    const record = { q: { _id: 'sync', startedAt, reversals }, limit: 1 };
+    await run({ delete: 'sync', deletes: [coordinator, record] });
   }
 
   /** What is stored of each instance, by its id. */
@@ -448,4 +523,10 @@ export class SyncStore {
     }
     return evidence;
   }
+}
+
+/** A state of before there were resets says nothing of one. */
+function syncRecordIn(found: Document | null): SyncRecord | undefined {
+  if (found === null) return undefined;
+  return { reset: null, ...withoutId(found) } as unknown as SyncRecord;
 }

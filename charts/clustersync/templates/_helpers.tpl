@@ -103,6 +103,10 @@ tolerations:
 - apiGroups: [clustersync.dev]
   resources: [clustersyncs, syncverifications]
   verbs: [get, list, watch]
+# Patched: the finalizer of spec.onDelete alone, never a spec.
+- apiGroups: [clustersync.dev]
+  resources: [clustersyncs]
+  verbs: [patch]
 # Deleted: verifications that have ended, some time after it, where they ask for that (ttlSecondsAfterFinished).
 - apiGroups: [clustersync.dev]
   resources: [syncverifications]

@@ -182,6 +182,7 @@ describe('the chart, on a real API server', () => {
     const anywhere = 'one';
     for (const [verb, resource] of [
       ['watch', 'clustersyncs.clustersync.dev'],
+      ['patch', 'clustersyncs.clustersync.dev'],
       ['patch', 'clustersyncs/status.clustersync.dev'],
       ['patch', 'syncverifications/status.clustersync.dev'],
       ['delete', 'syncverifications.clustersync.dev'],
@@ -202,7 +203,7 @@ describe('the chart, on a real API server', () => {
       assert.equal(await mayI(verb, leases, releaseNamespace), true, verb);
     }
     for (const [verb, resource] of [
-      ['patch', 'clustersyncs.clustersync.dev'],
+      ['update', 'clustersyncs.clustersync.dev'],
       ['delete', 'clustersyncs.clustersync.dev'],
       ['patch', 'syncverifications.clustersync.dev'],
       ['list', 'secrets'],

@@ -84,6 +84,13 @@ describe('the commands to a running tool', () => {
     assert.equal(reversed.exitCode, 0, reversed.errors);
     const { source } = JSON.parse(reversed.output) as { source: string };
     assert.match(source, /^cluster1: /);
+
+    const used = await tell('reset', '--destination', 'Clean');
+    assert.equal(used.exitCode, 2);
+    assert.match(used.errors, /in use since a commit of this sync/);
+    const reset = await tell('reset', '--wait', '--output', 'json');
+    assert.equal(reset.exitCode, 0, reset.errors);
+    assert.equal((JSON.parse(reset.output) as { state: string }).state, 'IDLE');
   });
 
   it('say what is wrong with the way to the tool', async () => {

@@ -124,7 +124,7 @@ export async function endPreparation({ client }: Pick<Side, 'client'>): Promise<
 }
 
 /** All collections and views of the user databases, as `db.coll`, in alphabetical order. */
-export async function namespacesOf({ client }: Side): Promise<string[]> {
+export async function namespacesOf({ client }: Pick<Side, 'client'>): Promise<string[]> {
   const namespaces: string[] = [];
   for (const name of await databaseNames(client)) {
     if (name === 'clustersync_internal') continue;

@@ -76,6 +76,11 @@ export interface ClusterSyncSpec {
    */
   direction: 'Forward' | 'Reverse';
   commit: CommitOptions;
+  startOver?: StartOver;
+  /**
+   * What a deletion in mid-sync leaves. Keep: everything, with the state from which a ClusterSync with the same spec resumes; an event says what. Unblock: the sync ends for good, and users may write again where it has blocked them. Clean: that, and the collections and views that the sync has made are dropped, no others. With the last two a finalizer keeps the ClusterSync until that is done; it goes at once when this is set to Keep.
+   */
+  onDelete: 'Keep' | 'Unblock' | 'Clean';
   /**
    * Stops the operator from changing anything for this ClusterSync, and from sending commands. The sync itself goes on, and the status is kept up to date.
    */
@@ -180,6 +185,19 @@ export interface WorkloadReference {
    * Its name, in the namespace of the ClusterSync.
    */
   name: string;
+}
+/**
+ * Ends the sync for good and begins it again from nothing, with this spec: once for each new token, as long as it is not committed. The status says what has become of it.
+ */
+export interface StartOver {
+  /**
+   * Any text. Another one asks for it once more.
+   */
+  token: string;
+  /**
+   * What becomes of the destination before. Keep: nothing, so that a new sync needs it to be emptied. Unblock: users may write again where the sync has blocked them. Clean: that, and the collections and views that the sync has made are dropped, no others.
+   */
+  destination: 'Keep' | 'Unblock' | 'Clean';
 }
 /**
  * How the syncer's pods are run.
@@ -310,6 +328,7 @@ export interface ClusterSyncStatus {
     shards: string[];
   };
   commit?: CommitStatus;
+  startOver?: StartOverStatus;
   /**
    * How many instances have a pod that is ready, of how many are to have one; as 2/3. After the commit of a sync that is not reversible none is to have one.
    */
@@ -398,6 +417,19 @@ export interface HeldWorkload {
    * How many pods it was to have.
    */
   replicas: number;
+}
+/**
+ * The last token of spec.startOver that was seen.
+ */
+export interface StartOverStatus {
+  /**
+   * The token.
+   */
+  token: string;
+  /**
+   * Resetting: the former sync is being ended. Done: it has ended, and the sync begins again; this token asks for nothing any more. Refused: the sync was committed, and nothing was done.
+   */
+  state: 'Resetting' | 'Done' | 'Refused';
 }
 export interface InstanceStatus {
   /**

@@ -40,6 +40,7 @@ export function clusterSync(
       direction: 'Forward',
       commit: manual,
       suspend: false,
+      onDelete: 'Keep',
       syncer: { resources: { requests: { cpu: '100m' } }, logLevel: 'info' },
       ...spec,
     },

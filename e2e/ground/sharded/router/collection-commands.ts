@@ -58,9 +58,14 @@ export const collectionCommands: CommandTable = {
       const { cluster } = state;
       const { db, signal } = request;
       const command = commandOf(request);
-      knownArguments(command, []);
+      const { collectionUUID } = knownArguments(command, ['collectionUUID']) as {
+        readonly collectionUUID?: unknown;
+      };
       if (!(await cluster.database(db, signal))) return { ok: 1 };
-      const drop = { _shardsvrDropCollection: command['drop'] as unknown };
+      const drop = {
+        _shardsvrDropCollection: command['drop'] as unknown,
+        ...(collectionUUID !== undefined && { collectionUUID }),
+      };
       const answer = await cluster.runOnPrimary(db, drop, signal);
       await refreshPlacement(state, [namespaceOf(request)], signal);
       return answer;

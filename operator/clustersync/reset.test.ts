@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict';
+import type { ClusterSync, ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
+import { findCondition } from '../kube/conditions.ts';
+import { decide, type Decision, type World } from './decide.ts';
+import { leftBehind, resetFinalizer } from './reset.ts';
+import {
+  answers,
+  changed,
+  clusterSync,
+  emptyWorld,
+  nowMs,
+  outlook,
+  readyMessage,
+  reversed,
+  runningWorld,
+  shardedWorld,
+  threeShards,
+} from './testing/worlds.ts';
+
+const { idle, copy, changes, paused, committing, committed } = answers;
+
+const failed = {
+  kind: 'error',
+  error: { name: 'OplogRolledOver', description: 'gone', isLasting: true },
+} as const;
+
+const begun: ClusterSyncStatus = {
+  source: { kind: 'ReplicaSet', shards: ['rs'] },
+  startedAt: '2026-01-01T00:00:00Z',
+};
+
+const startOver = { token: 'one', destination: 'Clean' } as const;
+
+function deleted(
+  spec: Partial<ClusterSyncSpec>,
+  status: ClusterSyncStatus = begun,
+  finalizers: readonly string[] = [resetFinalizer],
+): ClusterSync {
+  const sync = clusterSync(spec, status);
+  const deletionTimestamp = '2026-01-01T11:00:00Z';
+  return { ...sync, metadata: { ...sync.metadata, deletionTimestamp, finalizers } };
+}
+
+const commandsOf = ({ commands }: Decision): readonly string[] =>
+  commands.map(({ command: { name, body } }) => `${name} ${JSON.stringify(body)}`);
+
+const clean = 'reset {"destination":"Clean"}';
+
+describe('spec.startOver', () => {
+  for (const [name, answer] of Object.entries({ copy, changes, paused, failed })) {
+    it(`in ${name}: has the sync reset, and nothing else`, () => {
+      const decision = decide(clusterSync({ startOver }, begun), runningWorld(answer));
+      assert.deepEqual(commandsOf(decision), [clean]);
+      assert.deepEqual(decision.status.startOver, { token: 'one', state: 'Resetting' });
+      assert.equal(decision.status.canCommit, false);
+    });
+  }
+
+  it('records that it is done before the sync is started again, of which nothing is kept', () => {
+    const status = {
+      ...begun,
+      startOver: { token: 'one', state: 'Resetting' },
+      totals: { estimatedTotalBytes: 1, estimatedCopiedBytes: 1, percent: 100 },
+    } as const;
+    const first = decide(clusterSync({ startOver }, status), runningWorld(idle));
+    assert.deepEqual(first.commands, []);
+    const { startOver: recorded, source, startedAt, totals, instances } = first.status;
+    assert.deepEqual(recorded, { token: 'one', state: 'Done' });
+    assert.deepEqual([source, startedAt, totals, instances], Array(4).fill(undefined));
+    assert.equal(first.requeueAfterMs, 0);
+
+    const next = { ...first.status, ...(begun.source && { source: begun.source }) };
+    const second = decide(clusterSync({ startOver }, next), runningWorld(idle));
+    assert.match(commandsOf(second).join(), /^start /);
+    assert.deepEqual(second.status.startOver, { token: 'one', state: 'Done' });
+  });
+
+  it('is not repeated for a token that is done, nor when it is taken out again', () => {
+    const status = { ...begun, startOver: { token: 'one', state: 'Done' } } as const;
+    for (const spec of [{ startOver }, {}]) {
+      for (const answer of [copy, changes, failed]) {
+        const decision = decide(clusterSync(spec, status), runningWorld(answer));
+        assert.deepEqual(decision.commands, []);
+        assert.deepEqual(decision.status.startOver, status.startOver);
+      }
+    }
+    const other = { startOver: { ...startOver, token: 'two' } };
+    assert.deepEqual(commandsOf(decide(clusterSync(other, status), runningWorld(copy))), [clean]);
+  });
+
+  const used: Readonly<Record<string, readonly [ClusterSyncStatus, World]>> = {
+    'is committed': [begun, runningWorld(committed)],
+    'lets users write to the destination': [
+      begun,
+      runningWorld(changed(committing, { canWrite: true })),
+    ],
+    'was committed, and goes back': [
+      { ...begun, committedAt: '2026-01-01T10:00:00Z' },
+      runningWorld(reversed(changes)),
+    ],
+    'was committed, and has lost its state': [
+      { ...begun, committedAt: '2026-01-01T10:00:00Z' },
+      runningWorld(idle),
+    ],
+  };
+  for (const [what, [status, world]] of Object.entries(used)) {
+    it(`is refused for a sync that ${what}, whatever is to become of the destination`, () => {
+      for (const destination of ['Keep', 'Unblock', 'Clean'] as const) {
+        const spec = { startOver: { token: 'one', destination }, reversible: true };
+        const decision = decide(clusterSync(spec, status), world);
+        assert.ok(!commandsOf(decision).some((command) => /^(reset|start)/.test(command)));
+        assert.deepEqual(decision.status.startOver, { token: 'one', state: 'Refused' });
+        assert.ok(decision.events.some(({ reason }) => reason === 'StartOverRefused'));
+      }
+    });
+  }
+
+  it('waits for a commit that is being carried out', () => {
+    const decision = decide(clusterSync({ startOver }, begun), runningWorld(committing));
+    assert.deepEqual(decision.commands, []);
+    assert.match(readyMessage(decision.status), /the commit that is being carried out is waited/);
+  });
+
+  it('commits nothing by itself meanwhile', () => {
+    const commit = { ...clusterSync().spec.commit, mode: 'Automatic' } as const;
+    const decision = decide(clusterSync({ startOver, commit }, begun), runningWorld(changes));
+    assert.deepEqual(commandsOf(decision), [clean]);
+    assert.deepEqual(decision.commit, { kind: 'none' });
+  });
+
+  it('tells all instances, and is done when all know of no sync', () => {
+    const status = { ...threeShards, startedAt: '2026-01-01T00:00:00Z' };
+    const sync = clusterSync({ startOver }, status);
+    const all = decide(sync, shardedWorld([idle, changes, failed]));
+    assert.deepEqual(commandsOf(all), [clean, clean, clean]);
+    const missing = decide(sync, shardedWorld([idle, idle, 'no pod']));
+    assert.deepEqual(commandsOf(missing), [clean, clean]);
+    assert.equal(missing.status.startOver?.state, 'Resetting');
+    const done = decide(sync, shardedWorld([idle, idle, idle]));
+    assert.equal(done.status.startOver?.state, 'Done');
+  });
+
+  it('takes no answer of before a reset for its end', () => {
+    const taken = { name: 'reset', kind: 'taken', endedMs: nowMs - 50 } as const;
+    const observation = { command: taken, askedMs: nowMs - 100 };
+    const before = decide(clusterSync({ startOver }, begun), runningWorld(idle, { observation }));
+    assert.equal(before.status.startOver?.state, 'Resetting');
+    const after = decide(
+      clusterSync({ startOver }, begun),
+      runningWorld(idle, { observation: { ...observation, askedMs: nowMs - 10 } }),
+    );
+    assert.equal(after.status.startOver?.state, 'Done');
+  });
+
+  it('is stalled by what an instance refuses it with', () => {
+    const error = { name: 'CleanNotAllowed', description: 'in use', isLasting: true };
+    const command = {
+      ...({ name: 'reset', kind: 'refused' } as const),
+      ...{ error, attempts: 1, endedMs: nowMs, retryAtMs: nowMs + 1000 },
+    };
+    const { status } = decide(
+      clusterSync({ startOver }, begun),
+      runningWorld(changes, { observation: { command } }),
+    );
+    assert.equal(outlook(status), 'Stalled: False CleanNotAllowed');
+  });
+
+  it('changes nothing of a ClusterSync that is suspended', () => {
+    const sync = clusterSync({ startOver, suspend: true }, begun);
+    const decision = decide(sync, runningWorld(changes));
+    assert.deepEqual(decision.commands, []);
+    assert.equal(decision.status.startOver, undefined);
+  });
+});
+
+describe('spec.onDelete', () => {
+  it('asks for a finalizer before anything is made, and gives it back with Keep', () => {
+    for (const onDelete of ['Unblock', 'Clean'] as const) {
+      const { finalizers } = decide(clusterSync({ onDelete }), emptyWorld());
+      assert.deepEqual(finalizers, [resetFinalizer]);
+    }
+    assert.equal(decide(clusterSync(), emptyWorld()).finalizers, undefined);
+    const sync = clusterSync();
+    const kept = {
+      ...sync,
+      metadata: { ...sync.metadata, finalizers: ['other', resetFinalizer] },
+    };
+    assert.deepEqual(decide(kept, emptyWorld()).finalizers, ['other']);
+  });
+
+  it('has the sync reset, then lets the ClusterSync go', () => {
+    const sync = deleted({ onDelete: 'Clean' });
+    for (const answer of [copy, changes, paused, failed]) {
+      const decision = decide(sync, runningWorld(answer));
+      assert.deepEqual(commandsOf(decision), [clean]);
+      assert.equal(decision.finalizers, undefined);
+      assert.match(readyMessage(decision.status), /set spec\.onDelete to Keep$/);
+    }
+    const done = decide(sync, runningWorld(idle));
+    assert.deepEqual(done.commands, []);
+    assert.deepEqual(done.finalizers, []);
+  });
+
+  it('says that it cannot be done, and how to get out: with Keep it goes at once', () => {
+    const unreachable = { sinceMs: nowMs - 60_000, description: 'no route' };
+    const gone = runningWorld(undefined, { observation: { unreachable } });
+    const { status, finalizers } = decide(deleted({ onDelete: 'Clean' }), gone);
+    assert.equal(finalizers, undefined);
+    assert.match(readyMessage(status), /no route.*; to let it go as it is, set spec\.onDelete to/);
+    const kept = decide(deleted({ onDelete: 'Keep' }), gone);
+    assert.deepEqual(kept.finalizers, []);
+    assert.deepEqual(kept.commands, []);
+  });
+
+  it('resets nothing of a sync that is committed, was never begun, or is of another ClusterSync', () => {
+    const claim = {
+      kind: 'taken',
+      host: 'db:27017',
+      holder: { namespace: 'other', name: 'first', uid: 'uid' },
+    } as const;
+    const cases: readonly (readonly [ClusterSync, World])[] = [
+      [deleted({ onDelete: 'Clean' }), runningWorld(committed)],
+      [
+        deleted({ onDelete: 'Clean' }, { ...begun, committedAt: '2026-01-01T10:00:00Z' }),
+        runningWorld(reversed(changes)),
+      ],
+      [deleted({ onDelete: 'Clean' }, {}), emptyWorld()],
+      [deleted({ onDelete: 'Clean' }), { ...runningWorld(changes), claim }],
+    ];
+    for (const [sync, world] of cases) {
+      const decision = decide(sync, world);
+      assert.deepEqual(decision.commands, []);
+      assert.deepEqual(decision.finalizers, []);
+    }
+  });
+
+  it('does nothing for one that is deleted without its finalizer, or whose pods Kubernetes deletes first', () => {
+    const without = decide(deleted({ onDelete: 'Clean' }, begun, []), runningWorld(changes));
+    assert.deepEqual([without.commands, without.objects], [[], undefined]);
+    const finalizers = [resetFinalizer, 'foregroundDeletion'];
+    const foreground = decide(
+      deleted({ onDelete: 'Clean' }, begun, finalizers),
+      runningWorld(undefined, { pods: new Map() }),
+    );
+    assert.equal(foreground.objects, undefined);
+    const stalled = findCondition(foreground.status.conditions, 'Stalled');
+    assert.equal(stalled?.reason, 'DeletedInForeground');
+  });
+});
+
+describe('what a deletion leaves', () => {
+  const totals = { estimatedTotalBytes: 900, estimatedCopiedBytes: 300, percent: 33 };
+
+  it('is named: a part of a copy, blocked writes, the state, and how to get rid of it', () => {
+    const spec = { enableUserWriteBlocking: true };
+    const note = leftBehind(clusterSync(spec, { ...begun, totals })) ?? '';
+    assert.match(note, /a part of a copy of about 300 bytes on new/);
+    assert.match(note, /writes of ordinary users blocked on new,/);
+    assert.match(note, /the same spec resumes from there/);
+    assert.match(note, /create the ClusterSync again with spec\.onDelete: Clean/);
+    assert.ok(note.length < 1024);
+    const committingNote = leftBehind(clusterSync(spec, { ...begun, totals, phase: 'Committing' }));
+    assert.match(committingNote ?? '', /blocked on old and new,/);
+    assert.doesNotMatch(leftBehind(clusterSync({}, begun)) ?? '', /blocked/);
+  });
+
+  it('is nothing of a sync that was not begun, or is committed', () => {
+    assert.equal(leftBehind(clusterSync({}, {})), undefined);
+    const condition = {
+      ...({ type: 'Committed', status: 'True', reason: 'Committed', message: '' } as const),
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    } as const;
+    assert.equal(leftBehind(clusterSync({}, { ...begun, conditions: [condition] })), undefined);
+  });
+});

@@ -1,0 +1,247 @@
+import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
+import { isCurrent } from '../operand/observation.ts';
+import { gravest, type Trouble } from '../operand/trouble.ts';
+import { isCommittedIn, type Assessment } from './assessment.ts';
+import { troubleOfError, type InstanceView } from './instance-trouble.ts';
+
+/** What the end of a sync leaves on the destination. */
+export type ResetDestination = ClusterSync['spec']['onDelete'];
+
+/** Keeps a ClusterSync until its sync has been reset. */
+export const resetFinalizer = 'clustersync.dev/reset';
+
+/** Deleting in the foreground: Kubernetes deletes the pods first, however often they are made. */
+const foregroundFinalizer = 'foregroundDeletion';
+
+/** What asks for the end of a sync. */
+export type ResetCause =
+  | { readonly kind: 'deletion' }
+  /** To begin it again. */
+  | { readonly kind: 'startOver'; readonly token: string };
+
+/** What is to be done for the end of a sync that is asked for. */
+export type ResetPlan =
+  | { readonly kind: 'none' }
+  /** It is committed: there is nothing that could be begun again. */
+  | { readonly kind: 'refused'; readonly token: string }
+  /** There is no sync any more, or none that is to be ended. */
+  | { readonly kind: 'done'; readonly cause: ResetCause }
+  | {
+      readonly kind: 'under way';
+      readonly cause: ResetCause;
+      readonly destination: ResetDestination;
+      /** Whether the instances are to be told so. */
+      readonly isSent: boolean;
+      readonly trouble: Trouble;
+    };
+
+/** What the plan follows from, beside the resource. */
+export interface ResetInput {
+  readonly views: readonly InstanceView[];
+  readonly assessment: Assessment;
+  /** Whether the destination is another ClusterSync's. */
+  readonly isUnclaimed: boolean;
+  /** Whether pods have been made for it. */
+  readonly isMade: boolean;
+  readonly nowMs: number;
+}
+
+/** Whether a ClusterSync is deleted and the operator has nothing more to do for it. */
+export function isLetGo({ metadata }: ClusterSync): boolean {
+  if (metadata.deletionTimestamp === undefined) return false;
+  return !(metadata.finalizers ?? []).includes(resetFinalizer);
+}
+
+/** Whether Kubernetes deletes the pods of a ClusterSync before itself. */
+export function isDeletedInForeground({ metadata }: ClusterSync): boolean {
+  return (metadata.finalizers ?? []).includes(foregroundFinalizer);
+}
+
+/** The finalizers that a ClusterSync is to have; undefined where they are as they should be. */
+export function finalizersWanted(
+  { metadata, spec }: ClusterSync,
+  plan: ResetPlan,
+): readonly string[] | undefined {
+  const finalizers = metadata.finalizers ?? [];
+  const has = finalizers.includes(resetFinalizer);
+  const isEnded = plan.kind === 'done' && plan.cause.kind === 'deletion';
+  const isWanted =
+    metadata.deletionTimestamp === undefined
+      ? // A definition of before does not have the field.
+        ['Unblock', 'Clean'].includes(spec.onDelete)
+      : has && !isEnded;
+  if (isWanted === has) return undefined;
+  return isWanted
+    ? [...finalizers, resetFinalizer]
+    : finalizers.filter((name) => name !== resetFinalizer);
+}
+
+/** What to do for the end of the sync that the resource asks for. */
+export function planReset(clusterSync: ClusterSync, input: ResetInput): ResetPlan {
+  const { metadata, spec, status } = clusterSync;
+  if (metadata.deletionTimestamp !== undefined)
+    return isLetGo(clusterSync) ? { kind: 'none' } : planEnd(clusterSync, input);
+  const { startOver } = spec;
+  if (startOver === undefined || input.isUnclaimed || spec.suspend) return { kind: 'none' };
+  const { token, destination } = startOver;
+  if (status?.startOver?.token === token && status.startOver.state !== 'Resetting')
+    return { kind: 'none' };
+  if (isInUse(clusterSync, input.assessment)) return { kind: 'refused', token };
+  const cause = { kind: 'startOver', token } as const;
+  if (isWithoutSync(input)) return { kind: 'done', cause };
+  return underWay(clusterSync, input, cause, destination);
+}
+
+/** What the status says of it: that the sync has ended is on record before another one is begun. */
+export function withReset(
+  clusterSync: ClusterSync,
+  status: ClusterSyncStatus,
+  plan: ResetPlan,
+): ClusterSyncStatus {
+  const former = clusterSync.status?.startOver;
+  switch (plan.kind) {
+    case 'none':
+      return former ? { ...status, startOver: former } : status;
+    case 'refused':
+      return { ...status, startOver: { token: plan.token, state: 'Refused' } };
+    case 'under way':
+    case 'done': {
+      if (plan.cause.kind === 'deletion') return former ? { ...status, startOver: former } : status;
+      const { token } = plan.cause;
+      if (plan.kind === 'under way') return { ...status, startOver: { token, state: 'Resetting' } };
+      // All else was of the former sync; what the source is now is asked again.
+      const { observedGeneration, phase, conditions } = status;
+      return {
+        ...(observedGeneration !== undefined && { observedGeneration }),
+        ...(phase !== undefined && { phase }),
+        ...(conditions !== undefined && { conditions }),
+        startOver: { token, state: 'Done' },
+      };
+    }
+  }
+}
+
+/** How a sync does that is being ended: nothing of what it was is shown any more. */
+export function assessedForReset(assessment: Assessment, plan: ResetPlan): Assessment {
+  if (plan.kind !== 'under way') return assessment;
+  const { trouble } = plan;
+  if (!plan.isSent) return { ...assessment, trouble };
+  return { ...assessment, trouble, stage: 'idle', canCommit: false, paused: 'none' };
+}
+
+/**
+ * What a deletion leaves that is not followed by a reset, for an event; undefined where the sync was not begun, or is committed.
+ */
+export function leftBehind(clusterSync: ClusterSync): string | undefined {
+  const { spec, status } = clusterSync;
+  if (status?.startedAt === undefined || isCommittedIn(clusterSync)) return undefined;
+  const [source, destination] =
+    status.direction === 'Reverse'
+      ? [spec.destination.name, spec.source.name]
+      : [spec.source.name, spec.destination.name];
+  const isCommitting = status.phase === 'Committing';
+  const blocked = spec.enableUserWriteBlocking
+    ? [...(isCommitting ? [source] : []), ...(status.canWrite === true ? [] : [destination])]
+    : [];
+  const bytes = status.totals?.estimatedCopiedBytes ?? 0;
+  const isCopied = status.totals?.percent === 100;
+  return [
+    `the sync was not committed when this was deleted, and spec.onDelete is ${spec.onDelete}. It leaves `,
+    `${isCopied ? 'a copy' : 'a part of a copy'} of about ${bytes} bytes on ${destination}`,
+    blocked.length > 0 ? `, writes of ordinary users blocked on ${blocked.join(' and ')}` : '',
+    `, and its state in clustersync_internal on ${destination}: a ClusterSync with the same spec resumes from there. `,
+    'To get rid of it, create the ClusterSync again with spec.onDelete: Clean (or Unblock), and delete it when its pods run',
+  ].join('');
+}
+
+function planEnd(clusterSync: ClusterSync, input: ResetInput): ResetPlan {
+  const cause = { kind: 'deletion' } as const;
+  const { onDelete } = clusterSync.spec;
+  const isNothing =
+    !['Unblock', 'Clean'].includes(onDelete) ||
+    input.isUnclaimed ||
+    isInUse(clusterSync, input.assessment) ||
+    // Nothing of it has ever run.
+    (!input.isMade && clusterSync.status?.startedAt === undefined) ||
+    isWithoutSync(input);
+  return isNothing ? { kind: 'done', cause } : underWay(clusterSync, input, cause, onDelete);
+}
+
+/** Whether users may write to the destination, or have since a commit: that is never given up for another copy. */
+function isInUse(clusterSync: ClusterSync, { reported }: Assessment): boolean {
+  if (isCommittedIn(clusterSync) || clusterSync.status?.committedAt !== undefined) return true;
+  // Whichever sync it is: one with other options than spec has is ended for the sake of this one.
+  return reported.some((progress) => progress?.state === 'COMMITTED' || progress?.canWrite);
+}
+
+/** Whether every instance has just said that it knows of no sync. */
+function isWithoutSync({ views, nowMs }: ResetInput): boolean {
+  return (
+    views.length > 0 &&
+    views.every(({ observation }) => {
+      if (!observation || observation.unreachable || !isCurrent(observation, nowMs)) return false;
+      const { answer, command, askedMs } = observation;
+      if (answer?.kind !== 'progress' || answer.progress.state !== 'IDLE') return false;
+      if (command?.kind === 'sending') return false;
+      return command?.kind !== 'taken' || askedMs > command.endedMs;
+    })
+  );
+}
+
+function underWay(
+  clusterSync: ClusterSync,
+  { views, assessment }: ResetInput,
+  cause: ResetCause,
+  destination: ResetDestination,
+): ResetPlan {
+  // A commit that goes well is not ended: users are about to write to the destination.
+  const isCommitting = views.every(
+    ({ observation }) =>
+      observation?.answer?.kind === 'progress' &&
+      ['COMMITTING', 'COMMITTED'].includes(observation.answer.progress.state),
+  );
+  const isSent = !isCommitting && !clusterSync.spec.suspend;
+  const trouble = troubleOf(clusterSync, views, assessment, cause, isCommitting);
+  return { kind: 'under way', cause, destination, isSent, trouble };
+}
+
+function troubleOf(
+  clusterSync: ClusterSync,
+  views: readonly InstanceView[],
+  assessment: Assessment,
+  cause: ResetCause,
+  isCommitting: boolean,
+): Trouble {
+  const wayOut =
+    cause.kind === 'deletion' ? '; to let it go as it is, set spec.onDelete to Keep' : '';
+  const refused = views.map(({ instance, observation }) =>
+    observation?.command?.kind === 'refused' && observation.command.name === 'reset'
+      ? troubleOfError(observation.command.error, `the syncer ${instance.id} refuses reset with`)
+      : undefined,
+  );
+  const inForeground: Trouble | undefined =
+    cause.kind === 'deletion' && isDeletedInForeground(clusterSync)
+      ? {
+          reason: 'DeletedInForeground',
+          message:
+            'Kubernetes deletes the pods of this ClusterSync first, and without them its sync cannot be reset',
+          level: 'stalled',
+        }
+      : undefined;
+  const suspended: Trouble | undefined = clusterSync.spec.suspend
+    ? {
+        reason: 'Suspended',
+        message: 'spec.suspend keeps the sync from being reset',
+        level: 'warning',
+      }
+    : undefined;
+  // That another sync is there is why it is ended.
+  const other = assessment.trouble?.reason === 'DifferentSync' ? undefined : assessment.trouble;
+  const known = gravest([inForeground, suspended, ...refused, other]);
+  if (known) return { ...known, message: `${known.message}${wayOut}` };
+  const message = isCommitting
+    ? 'the commit that is being carried out is waited for'
+    : 'the sync is being ended, with what spec says of its destination';
+  const reason = cause.kind === 'deletion' ? 'Resetting' : 'StartingOver';
+  return { reason, message: `${message}${wayOut}`, level: 'waiting' };
+}

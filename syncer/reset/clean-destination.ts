@@ -1,0 +1,127 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Document } from 'mongodb';
+import { findInDatabase, listNamed, type CollectionInfo } from '../../mongo/catalog.ts';
+import { namespaceText } from '../../mongo/namespace.ts';
+import { isTrue } from '../../mongo/replicated-form.ts';
+import { runCommand } from '../../mongo/run-command.ts';
+import { encodeSpec } from '../../mongo/specification.ts';
+import { forEachConcurrently } from '../../service/concurrency.ts';
+import type { Logger } from '../../service/logger.ts';
+import {
+  catalogSideBySide,
+  collectionAt,
+  dropCollection,
+  dropNamespace,
+  type Destination,
+} from '../catalog/destination-catalog.ts';
+import type { SyncRecord, TrackedCollection, TrackedView } from '../state/records.ts';
+
+/** What cleaning a destination needs. */
+export interface Cleaning extends Omit<Destination, 'leftIndexes'> {
+  readonly record: SyncRecord;
+  readonly logger: Logger;
+  /** Renews what the right to change the destination rests on. */
+  readonly keepRight: () => Promise<void>;
+}
+
+/**
+ * Drops on the destination what the sync has made, and nothing else: collections by their UUIDs, views where they are as the
+ * sync has put them. What it cannot prove to be the sync's is left, and named in the log. May be repeated.
+ */
+export async function cleanDestination(
+  cleaning: Cleaning,
+  collections: readonly TrackedCollection[],
+  views: readonly TrackedView[],
+): Promise<void> {
+  const dropped = { collections: 0, views: 0 };
+  // Views first: they may be of what is dropped next.
+  await forEachConcurrently(views, catalogSideBySide, async (view) => {
+    await cleaning.keepRight();
+    if (await dropView(cleaning, view)) dropped.views++;
+  });
+  await forEachConcurrently(collections, catalogSideBySide, async (collection) => {
+    await cleaning.keepRight();
+    if (await dropMade(cleaning, collection)) dropped.collections++;
+  });
+  cleaning.logger.info(dropped, 'destination cleaned');
+}
+
+async function dropMade(cleaning: Cleaning, collection: TrackedCollection): Promise<boolean> {
+  for (;;) {
+    const made = await findMade(cleaning, collection);
+    if (!made) {
+      await warnOfOther(cleaning, collection);
+      return false;
+    }
+    // Where it has moved meanwhile it is looked for again.
+    if (await dropCollection(cleaning, made.namespace, made.uuid)) return true;
+  }
+}
+
+/** The collection that the sync has made for one of the source; undefined where it is gone, or not proven to be that. */
+async function findMade(
+  cleaning: Cleaning,
+  { namespace, destinationUuid, options }: TrackedCollection,
+): Promise<CollectionInfo | undefined> {
+  const { destination, record, signal } = cleaning;
+  if (destinationUuid !== null) {
+    const found = await findInDatabase(destination, namespace, destinationUuid, signal);
+    if (found) return found;
+  }
+  const there = await collectionAt(cleaning, namespace);
+  if (!there) return undefined;
+  // The sync was about to make it where nothing stood, and puts documents there only when its UUID is stored.
+  if (destinationUuid === null) return (await isEmpty(cleaning, there)) ? there : undefined;
+  // The commit was about to store the UUID that the server has given it.
+  const isConverted = record.phase === 'restoring' && options['clusteredIndex'] !== undefined;
+  return isConverted && isTrue(options['capped']) && isTrue(there.options['capped'])
+    ? there
+    : undefined;
+}
+
+async function isEmpty(
+  { destination, signal }: Cleaning,
+  { namespace: { db, coll }, uuid }: CollectionInfo,
+): Promise<boolean> {
+  const find = { find: coll, limit: 1, singleBatch: true, projection: { _id: 1 } };
+  const answer = await runCommand(destination.decoded.db(db), find, { signal });
+  const { firstBatch } = answer['cursor'] as { readonly firstBatch: readonly unknown[] };
+  const there = await collectionAt({ destination, signal }, { db, coll });
+  return firstBatch.length === 0 && (there?.uuid.equals(uuid) ?? false);
+}
+
+async function warnOfOther(cleaning: Cleaning, { namespace }: TrackedCollection): Promise<void> {
+  if (!(await collectionAt(cleaning, namespace))) return;
+  cleaning.logger.warn(
+    { namespace: namespaceText(namespace) },
+    'left on the destination: not the collection that the sync has made',
+  );
+}
+
+async function dropView(cleaning: Cleaning, { namespace, options }: TrackedView): Promise<boolean> {
+  const { destination, signal, logger } = cleaning;
+  const [there] = await listNamed(destination, namespace.db, [namespace.coll], signal);
+  if (!there) return false;
+  if (there.kind !== 'view' || !isSameView(there.options, options)) {
+    logger.warn(
+      { namespace: namespaceText(namespace) },
+      'left on the destination: not the view that the sync has made',
+    );
+    return false;
+  }
+  await dropNamespace(cleaning, namespace);
+  return true;
+}
+
+/** In whichever order the options stand. */
+function isSameView(left: Document, right: Document): boolean {
+  const sorted = (options: Document): Buffer =>
+    Buffer.from(
+      encodeSpec(
+        Object.fromEntries(
+          Object.entries(options).sort(([one], [other]) => (one < other ? -1 : 1)),
+        ),
+      ),
+    );
+  return isDeepStrictEqual(sorted(left), sorted(right));
+}
