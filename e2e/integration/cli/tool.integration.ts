@@ -85,7 +85,7 @@ describe('the commands to a running tool', () => {
     const { source } = JSON.parse(reversed.output) as { source: string };
     assert.match(source, /^cluster1: /);
 
-    const used = await tell('reset', '--destination', 'Clean');
+    const used = await tell('reset', '--destination', 'Clean', '--wait');
     assert.equal(used.exitCode, 2);
     assert.match(used.errors, /in use since a commit of this sync/);
     const reset = await tell('reset', '--wait', '--output', 'json');

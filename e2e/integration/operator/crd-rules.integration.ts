@@ -24,6 +24,7 @@ describe('the rules of the custom resources, on a real API server', () => {
           workloadsAfterCommit: 'StayAtZero',
           deadlineSeconds: 300,
         },
+        onDelete: 'Keep',
         suspend: false,
         syncer: { logLevel: 'info', resources: { requests: { cpu: '100m', memory: '256Mi' } } },
       });
@@ -64,6 +65,8 @@ describe('the rules of the custom resources, on a real API server', () => {
           deadlineSeconds: 60,
           attempt: '2026-01-01',
         },
+        startOver: { token: '2026-01-01', destination: 'Clean' },
+        onDelete: 'Unblock',
         suspend: true,
         syncer: {
           image: 'example.dev/syncer@sha256:0123',
