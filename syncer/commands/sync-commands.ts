@@ -203,12 +203,13 @@ export class SyncCommands {
    * POST /reset. Resolves when it is stored that the sync is to end for good, and at once where there is none.
    * @throws SyncError CleanNotAllowed, ResetUnderWay.
    */
-  async reset(body: unknown): Promise<void> {
+  async reset(body: unknown, digest?: string): Promise<void> {
     const destination = parseResetBody(body);
     await this.#ground.opened();
     await this.#oneByOne.run(async () => {
       // Nothing is taken before the stored state has been read.
       this.#ground.startParts();
+      this.#requireSameSync(digest);
       await naming(async () => {
         await this.#ground.beginReset(destination);
       });

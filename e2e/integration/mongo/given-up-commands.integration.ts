@@ -129,16 +129,20 @@ describe('commands that are given up while no majority takes part', () => {
     const [srcURI, destURI] = [source.uri('syncer'), destination.uri('syncer')];
     await using session = await openSession({ srcURI, destURI, metaURI: source.uri('admin') });
     await stopReplication();
-    const answers = await Promise.all(
-      [1, 2, 3].flatMap(() => [session.post('check'), session.post('writesOff')]),
-    );
-    assert.deepEqual(
-      answers.map(({ body }) => body['error']),
-      Array.from({ length: 6 }, () => 'ClusterUnreachable'),
-    );
-    // Of each command the first one, which waits until a majority has what it wrote.
-    assert.deepEqual(await waiting('clustersync verifier'), ['update', 'update']);
-    await setReplication('off');
+    try {
+      const answers = await Promise.all(
+        [1, 2, 3].flatMap(() => [session.post('check'), session.post('writesOff')]),
+      );
+      assert.deepEqual(
+        answers.map(({ body }) => body['error']),
+        Array.from({ length: 6 }, () => 'ClusterUnreachable'),
+      );
+      // Of each command the first one, which waits until a majority has what it wrote.
+      assert.deepEqual(await waiting('clustersync verifier'), ['update', 'update']);
+    } finally {
+      // Without a majority, the verifier does not come to its end.
+      await setReplication('off');
+    }
     await until(
       'they have ended',
       async () => (await waiting('clustersync verifier')).length === 0,
