@@ -79,15 +79,19 @@ const callingState: Record<Exclude<SyncerCommand, 'reset'>, string> = {
   reverse: 'COMMITTED',
 };
 
-/** Each instance is told that the sync ends, also one that knows of none yet or reports an error, until all know of none. */
+/**
+ * Each instance is told that the sync ends, also one that knows of none yet or reports an error, until all know of none.
+ * @param digest - of the sync that ends; undefined for whichever there is.
+ */
 export function resetCommands(
   views: readonly InstanceView[],
-  destination: ResetDestination,
+  { destination, digest }: { readonly destination: ResetDestination; readonly digest?: string },
   nowMs: number,
 ): InstanceCommand[] {
+  const headers = digest === undefined ? {} : { [optionsDigestHeader]: digest };
   return views.flatMap(({ instance, observation }): InstanceCommand[] => {
     if (!observation?.answer || !maySend(observation, 'reset', nowMs)) return [];
-    return [{ id: instance.id, command: { name: 'reset', body: { destination } } }];
+    return [{ id: instance.id, command: { name: 'reset', body: { destination }, headers } }];
   });
 }
 

@@ -19,6 +19,7 @@ import {
 import { planCommit, type CommitStep } from '../commit/plan.ts';
 import { commitFacts, commitStatus, type CommitWorld } from './commit-facts.ts';
 import { assess, isAtRest, isCommittedIn } from './assessment.ts';
+import { wantedDigest } from './identity.ts';
 import { commandsOf, resetCommands, type CommandInput, type InstanceCommand } from './commands.ts';
 import { eventsOf } from './events.ts';
 import type { Claim } from './destination-claims.ts';
@@ -210,7 +211,7 @@ function commandsFor(
       return [];
     case 'under way':
       return reset.isSent && !clusterSync.spec.suspend
-        ? resetCommands(input.views, reset.destination, input.nowMs)
+        ? resetCommands(input.views, endOf(clusterSync, reset), input.nowMs)
         : [];
     case 'refused':
     case 'none':
@@ -218,6 +219,16 @@ function commandsFor(
         ? []
         : commandsOf(clusterSync, input);
   }
+}
+
+/** A deletion ends the sync of this ClusterSync alone; starting over ends whichever stands in the way. */
+function endOf(
+  clusterSync: ClusterSync,
+  { cause, destination }: ResetPlan & { readonly kind: 'under way' },
+): Parameters<typeof resetCommands>[1] {
+  return cause.kind === 'deletion'
+    ? { destination, digest: wantedDigest(clusterSync) }
+    : { destination };
 }
 
 function missingSecret({ source, destination }: World): Trouble | undefined {

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import type { ClusterSync, ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
 import { findCondition } from '../kube/conditions.ts';
 import { decide, type Decision, type World } from './decide.ts';
+import { optionsDigestHeader } from '../../service/options-digest.ts';
+import { wantedDigest } from './identity.ts';
 import { leftBehind, resetFinalizer } from './reset.ts';
 import {
   answers,
@@ -55,6 +57,18 @@ describe('spec.startOver', () => {
       assert.equal(decision.status.canCommit, false);
     });
   }
+
+  it('has a sync reset that was started with other options, whichever that is', () => {
+    const other = changed(changes, { optionsDigest: 'of another sync' });
+    const decision = decide(clusterSync({ startOver }, begun), runningWorld(other));
+    assert.deepEqual(commandsOf(decision), [clean]);
+    assert.deepEqual(decision.commands[0]?.command.headers, {});
+    assert.match(readyMessage(decision.status), /the sync is being ended/);
+    const inUse = changed(committed, { optionsDigest: 'of another sync' });
+    const refused = decide(clusterSync({ startOver }, begun), runningWorld(inUse));
+    assert.deepEqual(commandsOf(refused), []);
+    assert.equal(refused.status.startOver?.state, 'Refused');
+  });
 
   it('records that it is done before the sync is started again, of which nothing is kept', () => {
     const status = {
@@ -174,6 +188,16 @@ describe('spec.startOver', () => {
 });
 
 describe('spec.onDelete', () => {
+  it('ends the sync of its ClusterSync alone: the command says which, and another sync is left', () => {
+    const sync = deleted({ onDelete: 'Clean' });
+    const [sent] = decide(sync, runningWorld(changes)).commands;
+    assert.deepEqual(sent?.command.headers, { [optionsDigestHeader]: wantedDigest(sync) });
+    const other = changed(changes, { optionsDigest: 'of another sync' });
+    const decision = decide(sync, runningWorld(other));
+    assert.deepEqual(decision.commands, []);
+    assert.equal(decision.isEnded, true);
+  });
+
   it('asks for a finalizer before anything is made, and gives it back with Keep', () => {
     for (const onDelete of ['Unblock', 'Clean'] as const) {
       const { finalizers } = decide(clusterSync({ onDelete }), emptyWorld());

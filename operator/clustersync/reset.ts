@@ -161,6 +161,8 @@ function planEnd(clusterSync: ClusterSync, input: ResetInput): ResetPlan {
     !['Unblock', 'Clean'].includes(onDelete) ||
     input.isUnclaimed ||
     isInUse(clusterSync, input.assessment) ||
+    // What is there is the sync of another ClusterSync.
+    input.assessment.stages.includes('different') ||
     // Nothing of it has ever run.
     (!input.isMade && clusterSync.status?.startedAt === undefined) ||
     isWithoutSync(input);

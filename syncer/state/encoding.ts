@@ -2,7 +2,17 @@ import { Binary, type Document, type UUID } from 'mongodb';
 import { idBound } from '../../mongo/id-range.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
 import { decodeIndexSpec, decodeSpec, encodeSpec } from '../../mongo/specification.ts';
-import type { TrackedCollection } from './records.ts';
+import type { StoredPartition, SyncRecord, TrackedCollection } from './records.ts';
+
+/** The collections of the state: the record of the sync is in the first. */
+export const collectionNames = [
+  'sync',
+  'instances',
+  'collections',
+  'views',
+  'partitions',
+  'leftIndexes',
+] as const;
 
 /** A document of the state by the type of its `_id`. */
 export interface Stored<T> extends Document {
@@ -58,4 +68,19 @@ export function storedBound(bound: Document | null): Binary | null {
 /** The bound that is stored so. */
 export function boundOf(value: unknown): Document | null {
   return value === null ? null : (idBound(bytesOf(value)) ?? null);
+}
+
+/** A state of before there were resets says nothing of one. */
+export function syncRecordIn(found: Document | null): SyncRecord | undefined {
+  if (found === null) return undefined;
+  return { reset: null, ...withoutId(found) } as unknown as SyncRecord;
+}
+
+/** A stored range of a collection. */
+export function partitionIn(
+  { collection, index }: { readonly collection: UUID; readonly index: number },
+  stored: Document,
+): StoredPartition {
+  const [min, max] = [boundOf(stored['min']), boundOf(stored['max'])];
+  return { collection, index, min, max, isCopied: stored['isCopied'] === true };
 }

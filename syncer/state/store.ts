@@ -19,12 +19,14 @@ import { inGroupsOf } from '../../service/groups.ts';
 import { commandWrite } from '../commands/command-write.ts';
 import { Claim } from './claim.ts';
 import {
-  boundOf,
   bytesOf,
+  collectionNames,
   decodeCollection,
   encodeCollection,
+  partitionIn,
   stored,
   storedBound,
+  syncRecordIn,
   withoutId,
   type Stored,
 } from './encoding.ts';
@@ -72,15 +74,6 @@ export interface Checkpoint {
   readonly appliedOpsTime: Timestamp | null;
   readonly eventsApplied: number;
 }
-
-const collectionNames = [
-  'sync',
-  'instances',
-  'collections',
-  'views',
-  'partitions',
-  'leftIndexes',
-] as const;
 
 /**
  * The state of a sync that survives its processes: the database `clustersync_internal` on the destination.
@@ -417,12 +410,8 @@ export class SyncStore {
     const whole = this.#partitions.find({ '_id.index': partitionsEnd }, { signal: this.#signal });
     for await (const { _id } of whole) partitions.set(_id.collection.toHexString(false), []);
     const pending = this.#partitions.find({ isCopied: false }, { signal: this.#signal });
-    for await (const { _id, min, max } of pending) {
-      const { collection, index } = _id;
-      partitions
-        .get(collection.toHexString(false))
-        ?.push({ collection, index, min: boundOf(min), max: boundOf(max) });
-    }
+    for await (const { _id, ...range } of pending)
+      partitions.get(_id.collection.toHexString(false))?.push(partitionIn(_id, range));
     return partitions;
   }
 
@@ -502,14 +491,7 @@ export class SyncStore {
       }
       const of = partitions.get(key) ?? [];
       partitions.set(key, of);
-      const isCopied = stored['isCopied'] === true;
-      of.push({
-        collection,
-        index,
-        min: boundOf(stored['min']),
-        max: boundOf(stored['max']),
-        isCopied,
-      });
+      of.push(partitionIn(_id, stored));
     }
     const evidence = new Map<string, CopyEvidence>();
     const options = { signal: this.#signal, projection: { isCopied: 1 } };
@@ -523,10 +505,4 @@ export class SyncStore {
     }
     return evidence;
   }
-}
-
-/** A state of before there were resets says nothing of one. */
-function syncRecordIn(found: Document | null): SyncRecord | undefined {
-  if (found === null) return undefined;
-  return { reset: null, ...withoutId(found) } as unknown as SyncRecord;
 }
