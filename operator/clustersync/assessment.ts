@@ -33,7 +33,10 @@ export interface Assessment {
   /** Whether every instance has just reported its progress. */
   readonly isFresh: boolean;
   readonly canCommit: boolean;
+  /** Undefined where it has not just been reported. */
   readonly lagTimeSeconds: number | undefined;
+  /** The largest that was last reported, however long ago. */
+  readonly reportedLagSeconds: number | undefined;
   /** Whether instances are paused: some of them, or all that were started, so that none works. */
   readonly paused: 'all' | 'some' | 'none';
 }
@@ -71,11 +74,12 @@ export function assess(input: StatusInput): Assessment {
     isFresh &&
     !finding.trouble &&
     progresses.every((progress) => progress?.canCommit);
-  const lagTimeSeconds = lagOf(progresses, stage, isFresh);
+  const reportedLagSeconds = lagOf(progresses, stage);
+  const lagTimeSeconds = isFresh || stage === 'committed' ? reportedLagSeconds : undefined;
   const paused = pausedOf(progresses);
   return {
     ...{ progresses, reported, stages, stage, trouble },
-    ...{ isFresh, canCommit, lagTimeSeconds, paused },
+    ...{ isFresh, canCommit, lagTimeSeconds, reportedLagSeconds, paused },
   };
 }
 
@@ -129,10 +133,10 @@ function pausedOf(progresses: Progresses): Assessment['paused'] {
   return isAtRest ? 'all' : 'some';
 }
 
-function lagOf(progresses: Progresses, stage: Stage, isFresh: boolean): number | undefined {
+function lagOf(progresses: Progresses, stage: Stage): number | undefined {
   const lags = progresses.flatMap((progress) => progress?.lagTimeSeconds ?? []);
   if (stage === 'committed') return 0;
   // During the copy there is nothing yet that could lag, and 0 would be taken for consistent.
-  if (!isFresh || !isAtLeast(stage, 'changes') || lags.length === 0) return undefined;
+  if (!isAtLeast(stage, 'changes') || lags.length === 0) return undefined;
   return Math.max(...lags);
 }

@@ -22,6 +22,8 @@ export interface Situation {
   readonly isCommitting: boolean;
   /** Whether every instance has just reported its progress. */
   readonly isFresh: boolean;
+  /** The largest lag that an instance has last reported; undefined where none has. */
+  readonly reportedLagSeconds: number | undefined;
 }
 
 /** The conditions of a ClusterSync: those of kstatus, and its milestones. */
@@ -113,13 +115,29 @@ function outlookOf(situation: Situation): Outlook {
     return { kind: 'reconciling', reason: 'Resuming', message: 'the sync is about to go on' };
   }
   if (state === 'Running' && stage === 'changes') {
-    return { kind: 'ready', reason: 'InSync', message: here.message };
+    return isInSync(situation)
+      ? { kind: 'ready', reason: 'InSync', message: here.message }
+      : { kind: 'ready', reason: 'CatchingUp', message: catchingUpText(situation, here.message) };
   }
   if (suspend && stage === 'idle') {
     return { kind: 'reconciling', reason: 'Suspended', message: suspended.message };
   }
   if (state === 'Committed' && stage === 'changes') return outlookBeforeCommit(situation);
   return { kind: 'reconciling', ...here };
+}
+
+/** Beyond this the destination is said to be catching up: an idle source makes a no-op every 10 s at the latest. */
+const inSyncLagSeconds = 60;
+
+/** That nothing is wrong does not prove it: the instances have said how far they are. Those that stop answering are in trouble. */
+function isInSync({ reportedLagSeconds }: Situation): boolean {
+  return reportedLagSeconds !== undefined && reportedLagSeconds <= inSyncLagSeconds;
+}
+
+function catchingUpText({ reportedLagSeconds }: Situation, text: string): string {
+  return reportedLagSeconds === undefined
+    ? `${text}; the lag is not known`
+    : `${text}, ${reportedLagSeconds} s behind the source`;
 }
 
 function outlookBeforeCommit({ canCommit, finding }: Situation): Outlook {

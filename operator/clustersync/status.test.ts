@@ -5,6 +5,7 @@ import { decide, type World } from './decide.ts';
 import { isUrgent } from './status.ts';
 import {
   answers,
+  changed,
   clusterSync,
   emptyWorld,
   failure,
@@ -117,6 +118,20 @@ describe('the status of a ClusterSync', () => {
       'False InitialCopy Reconciling',
     ],
     ['changes applied', runningWorld(answers.changes), {}, 'ChangeApplication', 'True InSync'],
+    [
+      'changes applied, an hour behind',
+      runningWorld(changed(answers.changes, { lagTimeSeconds: 3600 })),
+      {},
+      'ChangeApplication',
+      'True CatchingUp',
+    ],
+    [
+      'changes applied, and nothing said of the lag',
+      runningWorld(changed(answers.changes, { lagTimeSeconds: null })),
+      {},
+      'ChangeApplication',
+      'True CatchingUp',
+    ],
     [
       'a commit that is asked for during the copy',
       runningWorld(answers.copy),

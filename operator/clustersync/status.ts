@@ -55,6 +55,7 @@ export function statusOf(
   const behind = wasCommitted ? [] : behindOthers(instances, stages);
   const drafts = conditionsOf({
     ...{ clusterSync, stage, behind, trouble, finding, canCommit, isFresh, paused },
+    reportedLagSeconds: assessment.reportedLagSeconds,
     isCommitting: stages.some((each) => isAtLeast(each, 'committing')),
     isWorking: progresses.some((progress) => workingStates.includes(progress?.state ?? '')),
   });
