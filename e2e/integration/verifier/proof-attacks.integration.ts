@@ -130,4 +130,53 @@ describe('verifier, attacks on the verdict', () => {
     assert.deepEqual(shown(progress), [['shop.items', 'differentDocument', id]]);
     assert.equal(progress.verdict, 'different');
   });
+
+  it('does not store a position after changes that could not be stored', async () => {
+    await fill();
+    const { srcURI } = uris();
+    await using cluster = createClusterClient({
+      uri: srcURI,
+      option: 'srcURI',
+      appName: 'follower',
+    });
+    const from = await lastChangeOfSource();
+    const refused = new SyncError('ClusterUnreachable', 'the store does not answer');
+    const stop = new AbortController();
+    const position = Promise.withResolvers<string>();
+    const log = new ChangeLog(
+      {
+        add: async (_, rechecks) => {
+          if (rechecks.length > 0) await Promise.reject(refused);
+        },
+        addTallies: async () => {
+          await Promise.resolve();
+        },
+        setPositions: async () => {
+          await Promise.resolve();
+          position.resolve('a position was stored');
+        },
+      },
+      { generation: 1, positions: { source: null, destination: null } },
+    );
+    const follower = new ChangeFollower({
+      signal: stop.signal,
+      logger: createLogger('verifier', 'debug', () => undefined),
+      monitor: new VerifierMonitor(),
+      side: 'source',
+      cluster,
+      isSharded: false,
+      from,
+      selects: async () => await Promise.resolve(true),
+      reached: null,
+      log,
+      onStored: () => undefined,
+    });
+    await pair.source.collection<Row>('items').updateOne({ _id: 9 }, { $set: { text: 'y' } });
+    try {
+      await assert.rejects(Promise.race([follower.run(), position.promise]), refused);
+      await assert.rejects(log.flush(), refused);
+    } finally {
+      stop.abort(new Error('the test is over'));
+    }
+  });
 });
