@@ -179,4 +179,27 @@ describe('verifier, attacks on the verdict', () => {
       stop.abort(new Error('the test is over'));
     }
   });
+
+  it('does not take lost documents for expired ones in a collection with a TTL index', async () => {
+    await fill();
+    await onBoth(
+      async (db) =>
+        await db
+          .collection<Row>('items')
+          .createIndexes([{ key: { at: 1 }, expireAfterSeconds: tenYearsSeconds }]),
+    );
+    await using session = await open();
+    await session.post('check');
+    await untilCovered();
+    const lost = 300;
+    await applyOps(
+      clientOf(1),
+      Array.from({ length: lost }, (_, _id) => ({ op: 'd', ns: 'shop.items', o: { _id } })),
+    );
+    await session.post('writesOff');
+    const { verdict, mismatchCount, mismatches } = await session.untilComplete();
+    assert.equal(verdict, 'different');
+    assert.equal(mismatchCount, lost);
+    assert.ok(mismatches.every(({ kind }) => kind === 'missingDocument'));
+  });
 });
