@@ -14,7 +14,7 @@ import type { Count, Coverage, OfSides, Proof, Tally } from '../state/records.ts
 import type { Stores } from '../state/stores.ts';
 import type { PlanKey } from '../state/task-store.ts';
 import { countByScan, countByStatistics } from './count-documents.ts';
-import { countDoubt } from './judge-count.ts';
+import { countDoubt, isSettledByStatistics, type CountEvidence } from './judge-count.ts';
 
 /** What a proof works with. */
 export interface ProofContext extends RetryContext {
@@ -122,8 +122,9 @@ async function count(
     ]);
     if (source !== undefined && destination !== undefined) {
       const counted = { source, destination };
-      const doubt = countDoubt({ read, tally, counted, isExpiring: false });
-      if (doubt === undefined) return { counted, doubt };
+      const isSharded = sides.source.isSharded || sides.destination.isSharded;
+      const evidence: CountEvidence = { read, tally, counted, isExpiring: false };
+      if (isSettledByStatistics(evidence, isSharded)) return { counted, doubt: undefined };
     }
     const counted = {
       source: await countByScan(sides.source, namespace, signal),
