@@ -202,4 +202,21 @@ describe('verifier, attacks on the verdict', () => {
     assert.equal(mismatchCount, lost);
     assert.ok(mismatches.every(({ kind }) => kind === 'missingDocument'));
   });
+
+  it('finds different collations of a collection of several ranges', async () => {
+    const rows = Array.from({ length: documents }, (_, number): Row => {
+      const letter = String.fromCharCode((number % 2 === 0 ? 65 : 97) + (number % 26));
+      return { _id: `${letter}${number}`, text: 'x'.repeat(200) };
+    });
+    await pair.source.createCollection('items');
+    const collation = { locale: 'en', strength: 1 };
+    await pair.destination.createCollection('items', { collation });
+    await onBoth(async (db) => await db.collection<Row>('items').insertMany(rows));
+    await using session = await open();
+    await session.post('check');
+    await session.post('writesOff');
+    const progress = await session.untilComplete();
+    assert.equal(progress.verdict, 'different');
+    assert.ok(progress.mismatches.some(({ kind }) => kind === 'options'));
+  });
 });
