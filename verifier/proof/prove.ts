@@ -32,6 +32,8 @@ export interface Doubt {
 /** What the verdict `equal` rests on, and what keeps it from being given. */
 export interface ProofResult {
   readonly proof: Proof;
+  /** Of both catalogs together. */
+  readonly namespaces: number;
   readonly doubts: readonly Doubt[];
   readonly counts: readonly (Count & { readonly generation: number })[];
 }
@@ -53,7 +55,7 @@ export async function prove(context: ProofContext, plan: PlanKey): Promise<Proof
     return { pairs: await readNamespacePairs(catalog, 'all'), compared: found };
   });
   const coverages = await stores.coverages.latest(plan.run);
-  const proof = new GrowingProof();
+  const proof = new GrowingProof(pairs.size);
   await forEachConcurrently(pairs.values(), countedAtOnce, async (pair) => {
     const { namespace } = pair;
     if (!compared.has(namespaceText(namespace))) {
@@ -74,6 +76,7 @@ export async function prove(context: ProofContext, plan: PlanKey): Promise<Proof
 }
 
 class GrowingProof implements ProofResult {
+  readonly namespaces: number;
   readonly doubts: Doubt[] = [];
   readonly counts: (Count & { readonly generation: number })[] = [];
   proof: Proof = {
@@ -82,6 +85,10 @@ class GrowingProof implements ProofResult {
     documentsCompared: { source: 0, destination: 0 },
     documentsCounted: { source: 0, destination: 0 },
   };
+
+  constructor(namespaces: number) {
+    this.namespaces = namespaces;
+  }
 
   doubt(namespace: Namespace, reason: string): void {
     this.doubts.push({ namespace, reason });

@@ -97,7 +97,7 @@ describe('options of the verifier', () => {
 
     it('compares everything with --verifyAll, whatever a sync has selected', async () => {
       const sync = clients[1]?.db('clustersync_internal').collection<{ _id: string }>('sync');
-      const options = { includeNamespaces: [{ database: 'none' }] };
+      const options = { includeNamespaces: [{ database: 'shop', collections: ['many'] }] };
       await sync?.insertOne({ _id: 'sync', options } as { _id: string });
       const found = async (verifyAll: boolean): Promise<string[]> => {
         const { progress } = await verifyOnce({ ...uris, verifyAll });

@@ -203,6 +203,25 @@ describe('verifier, attacks on the verdict', () => {
     assert.ok(mismatches.every(({ kind }) => kind === 'missingDocument'));
   });
 
+  it('fails where a filter selects nothing on either side', async () => {
+    await fill();
+    await using session = await open({
+      verifyAll: false,
+      includeNamespaces: JSON.stringify([{ database: 'shpo' }]),
+    });
+    const { status, body } = await session.post('check');
+    await session.post('writesOff');
+    let last: Progress | undefined;
+    if (status === 200 && body['success'] === true) {
+      await until('the verification cannot be completed', async () => {
+        last = await session.progress();
+        assert.equal(last.verdict, null);
+        return last.error !== null;
+      });
+    }
+    assert.match(String(last?.error), /^CheckFailed: .*selects no namespace/);
+  });
+
   it('finds different collations of a collection of several ranges', async () => {
     const rows = Array.from({ length: documents }, (_, number): Row => {
       const letter = String.fromCharCode((number % 2 === 0 ? 65 : 97) + (number % 26));
