@@ -222,20 +222,32 @@ describe('verifier, attacks on the verdict', () => {
     assert.match(String(last?.error), /^CheckFailed: .*selects no namespace/);
   });
 
-  it('finds different collations of a collection of several ranges', async () => {
+  it('finds different collations of a large collection, and what differs in it', async () => {
     const rows = Array.from({ length: documents }, (_, number): Row => {
       const letter = String.fromCharCode((number % 2 === 0 ? 65 : 97) + (number % 26));
-      return { _id: `${letter}${number}`, text: 'x'.repeat(200) };
+      // Several batches of each side.
+      return { _id: `${letter}${number}`, text: 'x'.repeat(20_000) };
     });
     await pair.source.createCollection('items');
     const collation = { locale: 'en', strength: 1 };
+    const [missing, changed] = [rows[7]?._id ?? '', rows[300]?._id ?? ''];
     await pair.destination.createCollection('items', { collation });
     await onBoth(async (db) => await db.collection<Row>('items').insertMany(rows));
+    const copies = pair.destination.collection<Row>('items');
+    await copies.deleteOne({ _id: missing });
+    await copies.updateOne({ _id: changed }, { $set: { text: 'y' } });
+    await copies.insertOne({ _id: 'more' });
     await using session = await open();
     await session.post('check');
     await session.post('writesOff');
     const progress = await session.untilComplete();
     assert.equal(progress.verdict, 'different');
-    assert.ok(progress.mismatches.some(({ kind }) => kind === 'options'));
+    const found = progress.mismatches.map(({ kind, id }) => [kind, id ?? ''].join(' '));
+    assert.deepEqual(found.sort(), [
+      `differentDocument "${changed}"`,
+      'extraDocument "more"',
+      `missingDocument "${missing}"`,
+      'options ',
+    ]);
   });
 });
