@@ -18,7 +18,7 @@ export function notProven(what: string, reasons: readonly string[]): SyncError {
   );
 }
 
-/** What a verification ends with that had nothing to compare: that nothing equals nothing says nothing of the data that was meant. */
+/** What a verification ends with that has nothing to compare at its end: `equal` would say nothing of the data that was meant. */
 export function nothingCompared({ includeNamespaces, excludeNamespaces }: ScopeRecord): SyncError {
   const isOfAll = includeNamespaces === null && excludeNamespaces === null;
   return new SyncError(
