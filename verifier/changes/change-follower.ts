@@ -55,11 +55,12 @@ export class ChangeFollower {
   }
 
   /**
-   * Follows the stream until the signal is aborted.
+   * Follows the stream until the signal is aborted. The stream is opened again after errors of reading it that may pass; an error
+   * of storing what was read ends the following, for the changes are out of the stream and not on record.
    * @throws SyncError CheckFailed when the server has forgotten changes that were not read yet.
    */
   async run(): Promise<never> {
-    const { signal, logger, monitor, side, reached } = this.#options;
+    const { signal, logger, monitor, side, reached, log } = this.#options;
     let token: RawDocument | undefined = reached?.token.buffer;
     const patience = new Patience();
     for (let attempt = 0; ; attempt++) {
@@ -75,6 +76,7 @@ export class ChangeFollower {
         }
       } catch (error) {
         signal.throwIfAborted();
+        if (log.hasFailed) throw error;
         if (!isTransient(error) && !patience.allows(error)) throw streamError(error, side);
         monitor.addRetry('change stream');
         logger.warn({ side, attempt, reason: messageOf(error) }, 'opening the stream again');

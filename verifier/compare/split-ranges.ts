@@ -1,9 +1,10 @@
 import { BSON, type Document } from 'mongodb';
+import { canonicalKey } from '../../mongo/canonical-id.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { isNoCollection } from '../../mongo/catalog.ts';
-import { elementsOf } from '../../mongo/raw-bson.ts';
+import { elementsOf, idElement } from '../../mongo/raw-bson.ts';
 import { decodeElement } from '../../mongo/raw-value.ts';
 import type { Amount } from '../state/records.ts';
 import { boundDocument, idKey } from './id-key.ts';
@@ -55,7 +56,7 @@ export async function splitRanges(
   return rangesBetween(boundsOf(samples, count));
 }
 
-/** Bounds between which the sorted samples weigh about the same, so that `count` ranges come of them; none twice. */
+/** Bounds between which the sorted samples weigh about the same, so that `count` ranges come of them; no `_id` twice, of whatever type. */
 export function boundsOf(sorted: readonly Sample[], count: number): Document[] {
   const total = sorted.reduce((sum, { bytes }) => sum + bytes, 0);
   const bounds = new Map<string, Document>();
@@ -63,7 +64,9 @@ export function boundsOf(sorted: readonly Sample[], count: number): Document[] {
   let weight = 0;
   for (const { bound, bytes } of sorted) {
     if (number < count && weight >= (total * number) / count) {
-      bounds.set(Buffer.from(BSON.serialize(bound)).toString('latin1'), bound);
+      // The first of what a server may hold for the same: the next one may be the same place, which makes a range of nothing.
+      const key = canonicalKey(idElement(BSON.serialize(bound)));
+      if (!bounds.has(key)) bounds.set(key, bound);
       while (number < count && weight >= (total * number) / count) number += 1;
     }
     weight += bytes;

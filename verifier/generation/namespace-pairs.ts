@@ -9,6 +9,7 @@ import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { isKeptForCommand, isTrue } from '../../mongo/replicated-form.ts';
 import { oddNameError } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
+import { relaxedText } from '../compare/specification-difference.ts';
 
 /** What each side has under one name. */
 export interface NamespacePair {
@@ -25,6 +26,13 @@ export function isCollectionPair({ source, destination }: NamespacePair): boolea
 /** True for a collection that is capped on the source. */
 export function isCapped({ source }: NamespacePair): boolean {
   return source?.kind === 'collection' && isTrue(source.options['capped']);
+}
+
+/** True where both collections have their documents in the same order of `_id`, which their collations decide. */
+export function hasCommonOrder({ source, destination }: NamespacePair): boolean {
+  const collationOf = (info: NamespaceInfo | undefined): string =>
+    info?.kind === 'collection' ? relaxedText(info.options['collation'] ?? null) : '';
+  return collationOf(source) === collationOf(destination);
 }
 
 /** The source's collection of a pair. */

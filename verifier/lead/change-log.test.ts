@@ -3,7 +3,7 @@ import { BSON, Timestamp } from 'mongodb';
 import { idKey, keyOfBytes } from '../compare/id-key.ts';
 import type { ObservedChange } from '../changes/observed-change.ts';
 import type { OfSides, Position, Recheck, Tally } from '../state/records.ts';
-import { ChangeLog, type LogLimits } from './change-log.ts';
+import { ChangeLog, type LogLimits, type LogStore } from './change-log.ts';
 
 const items = { db: 'shop', coll: 'items' };
 
@@ -138,5 +138,43 @@ describe('ChangeLog', () => {
     log.take('source', changed(1), at(12));
     await log.flush();
     assert.equal(stored.filter((line) => line.includes('ids')).length, 3);
+  });
+
+  it('stores no position after changes that it could not store', async () => {
+    for (const failing of ['add', 'addTallies', 'setPositions'] as const) {
+      const refused = new Error('refused');
+      const reached: string[] = [];
+      const step = async (name: typeof failing): Promise<void> => {
+        await Promise.resolve();
+        if (name === failing && !reached.includes('refused')) {
+          reached.push('refused');
+          throw refused;
+        }
+        reached.push(name);
+      };
+      const store: LogStore = {
+        add: async () => {
+          await step('add');
+        },
+        addTallies: async () => {
+          await step('addTallies');
+        },
+        setPositions: async () => {
+          await step('setPositions');
+        },
+      };
+      const positions = { source: null, destination: null };
+      const log = new ChangeLog(store, { generation: 1, positions }, roomy);
+      log.take('source', [counted('insert', 1)], at(10));
+      assert.equal(log.hasFailed, false);
+      // The other side waits for its turn meanwhile.
+      const ends = await Promise.allSettled([log.flush(), log.flush(), log.close()]);
+      assert.deepEqual(
+        ends.map((end) => (end.status === 'rejected' ? (end.reason as unknown) : end.status)),
+        [refused, refused, refused],
+      );
+      assert.equal(log.hasFailed, true);
+      assert.equal(reached.includes('setPositions'), false);
+    }
   });
 });

@@ -50,7 +50,8 @@ interface Waiting {
 
 /**
  * What the change streams of both sides tell, on its way to the metadata store. A position is stored only when all changes
- * before it are: who goes on from a stored position misses none.
+ * before it are: who goes on from a stored position misses none. A log that could not store something is of no more use: what it
+ * held is lost, so that it stores no position after it. Another one takes the changes from the stored position.
  */
 export class ChangeLog {
   readonly #store: LogStore;
@@ -66,6 +67,8 @@ export class ChangeLog {
   #knownLength = 0;
   /** The pass that changes are noted for. */
   #generation: number;
+  /** Why something that was taken could not be stored. */
+  #failure: { readonly error: unknown } | undefined;
 
   /** @param generation - the pass that changes are noted for. */
   constructor(
@@ -83,6 +86,11 @@ export class ChangeLog {
   get isFull(): boolean {
     const { waitingIds, waitingLength } = this.#limits;
     return this.#waitingIds >= waitingIds || this.#waitingLength >= waitingLength;
+  }
+
+  /** True where something could not be stored: nothing is stored any more. */
+  get hasFailed(): boolean {
+    return this.#failure !== undefined;
   }
 
   get isEmpty(): boolean {
@@ -122,14 +130,20 @@ export class ChangeLog {
   }
 
   async #storeWaiting(): Promise<void> {
+    if (this.#failure) throw this.#failure.error;
     const rechecks = this.#takeWaiting();
     const positions = { ...this.#positions };
     const generation = this.#generation;
     const tallies = this.#tallies;
     this.#tallies = new Map();
-    await this.#store.add(generation, rechecks);
-    await this.#store.addTallies(generation, tallies);
-    await this.#store.setPositions(positions);
+    try {
+      await this.#store.add(generation, rechecks);
+      await this.#store.addTallies(generation, tallies);
+      await this.#store.setPositions(positions);
+    } catch (error) {
+      this.#failure = { error };
+      throw error;
+    }
   }
 
   #note(side: SideName, change: ObservedChange): void {

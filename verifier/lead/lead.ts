@@ -6,7 +6,7 @@ import { sleep } from '../../service/sleep.ts';
 import { ChangeFollower } from '../changes/change-follower.ts';
 import type { Side } from '../compare/compare-context.ts';
 import type { VerifierMonitor } from '../monitor.ts';
-import { notProven, shownReasons } from '../proof/not-proven.ts';
+import { nothingCompared, notProven, shownReasons } from '../proof/not-proven.ts';
 import { prove } from '../proof/prove.ts';
 import { readCoverage } from '../proof/read-coverage.ts';
 import { requireSameScope, scopeOf, type ScopeOptions } from '../scope.ts';
@@ -345,7 +345,7 @@ class Lead {
    * Gives the verdict, which is that of the last pass: different if any of its tasks found a difference, equal if each namespace is
    * proven to be. What is not is compared again as a whole, once.
    * @returns false where another last pass was planned.
-   * @throws SyncError CheckFailed where nothing differs, and something is not proven.
+   * @throws SyncError CheckFailed where nothing differs, and something is not proven, or there was nothing to compare.
    */
   async #finish(begun: Begun): Promise<boolean> {
     const { generation } = this.#record;
@@ -365,7 +365,7 @@ class Lead {
       isSharded: begun.starts[name].isSharded,
       readAfter: generation.readAfter[name],
     });
-    const { proof, doubts, counts } = await prove(
+    const { proof, namespaces, doubts, counts } = await prove(
       {
         ...this.#context,
         catalog: { source, destination, selects, signal },
@@ -374,6 +374,7 @@ class Lead {
       key,
     );
     await this.#update({});
+    if (namespaces === 0) throw nothingCompared(begun.scope);
     await coverages.setCounted(this.#run, counts);
     if (doubts.length === 0) {
       await this.#complete('equal', proof);

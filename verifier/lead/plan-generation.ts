@@ -47,7 +47,7 @@ async function attempt(context: PlanContext, plan: Plan): Promise<number> {
   const { tasks, rechecks, catalog } = context;
   const { key } = plan;
   await tasks.drop(key);
-  const noted = (): ReturnType<RecheckStore['upTo']> => rechecks.upTo(key.run, key.generation);
+  const noted = (): ReturnType<RecheckStore['all']> => rechecks.all(key.run);
   const pending = await readPending(noted());
   const pairs = await readNamespacePairs(catalog, databasesOf(plan, pending));
   const planned = [...planTasks(plan, pending, pairs)];

@@ -110,6 +110,7 @@ describe('coverageOf', () => {
   const cases: readonly (readonly [string, readonly RangeTask[], RegExp])[] = [
     ['a task that has not ended', [{ ...whole, state: 'processing' }], /is processing/],
     ['a task that was given up', [{ ...whole, read: null }], /^unread$/],
+    ['a split into nothing', [{ ...whole, read: null, parts: 0 }], /split into no ranges/],
     ['ranges alone', [first, second, ...others], /4 ranges, and not the task/],
     [
       'a range that has not ended',

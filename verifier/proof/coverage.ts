@@ -57,6 +57,7 @@ function coverageBy(
   if (parts.length !== whole.parts) {
     return incomplete(`${parts.length} of its ${whole.parts} ranges are on record`);
   }
+  if (parts.length === 0) return incomplete('it was split into no ranges');
   const open = parts.filter((part) => !hasEnded(part));
   if (open.length > 0)
     return incomplete(`${open.length} of its ${whole.parts} ranges have not ended`);

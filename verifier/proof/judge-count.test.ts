@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { countDoubt, type CountEvidence } from './judge-count.ts';
+import { countDoubt, isSettledByStatistics, type CountEvidence } from './judge-count.ts';
 
 /** What happens to a document while it may be read: it is there before, is inserted and deleted, and is there after. */
 interface History {
@@ -72,6 +72,32 @@ describe('countDoubt', () => {
     );
   });
 
+  it('doubts where a document is gone that no event tells of', () => {
+    const none = { source: 0, destination: 0 };
+    const sides = fc.constantFrom('source' as const, 'destination' as const);
+    const numbers = fc.record({ read: fc.integer({ min: 1, max: 9 }), deleted: fc.nat(9) });
+    fc.assert(
+      fc.property(numbers, fc.nat(9), sides, ({ read, deleted }, inserted, side) => {
+        fc.pre(deleted < read);
+        const both = (count: number): CountEvidence['read'] => ({
+          source: count,
+          destination: count,
+        });
+        const tally = { inserted: both(inserted), deleted: both(deleted) };
+        const least = { read: both(read), tally, isExpiring: false };
+        assert.equal(countDoubt({ ...least, counted: both(read - deleted) }), undefined);
+        assert.match(
+          countDoubt({ ...least, counted: both(read - deleted - 1) }) ?? '',
+          /the source counts/,
+        );
+        const counted = { ...both(read - deleted), [side]: read - deleted - 1 };
+        assert.match(countDoubt({ ...least, counted }) ?? '', new RegExp(`the ${side} counts`));
+        const quiet = { ...least, tally: { inserted: none, deleted: none } };
+        assert.match(countDoubt({ ...quiet, counted: both(read - 1) }) ?? '', /the source counts/);
+      }),
+    );
+  });
+
   it('doubts where the sides count differently, whatever events allow', () => {
     const tally = {
       inserted: { source: 9, destination: 9 },
@@ -83,4 +109,32 @@ describe('countDoubt', () => {
     assert.equal(countDoubt(evidence), 'the source counts 5 documents, the destination 4');
     assert.equal(countDoubt({ ...evidence, isExpiring: true }), undefined);
   });
+});
+
+describe('isSettledByStatistics', () => {
+  const none = { source: 0, destination: 0 };
+  const both = { source: 5, destination: 5 };
+  const quiet: CountEvidence = {
+    read: both,
+    tally: { inserted: none, deleted: none },
+    counted: both,
+    isExpiring: false,
+  };
+  const busy: CountEvidence = {
+    ...quiet,
+    tally: { inserted: { source: 1, destination: 0 }, deleted: none },
+  };
+  const cases: readonly (readonly [string, CountEvidence, boolean, boolean])[] = [
+    ['the numbers that were read', quiet, false, true],
+    ['the numbers that were read, of shards', quiet, true, true],
+    ['numbers within the bounds', busy, false, true],
+    ['numbers within the bounds, of shards', busy, true, false],
+    ['others', { ...quiet, counted: none }, false, false],
+    ['others, of shards', { ...quiet, counted: none }, true, false],
+  ];
+  for (const [what, evidence, isSharded, expected] of cases) {
+    it(`is ${expected} for ${what}`, () => {
+      assert.equal(isSettledByStatistics(evidence, isSharded), expected);
+    });
+  }
 });

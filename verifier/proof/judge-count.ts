@@ -15,6 +15,16 @@ export interface CountEvidence {
 const sides: readonly SideName[] = ['source', 'destination'];
 
 /**
+ * True where counts by the statistics leave no doubt. Those of a shard count documents that no router shows and that are not known as
+ * orphans: bounds that inserts and deletes have widened may hide them, so that there the numbers have to be those that were read.
+ */
+export function isSettledByStatistics(evidence: CountEvidence, isSharded: boolean): boolean {
+  const { inserted, deleted } = evidence.tally;
+  const isQuiet = sides.every((side) => inserted[side] === 0 && deleted[side] === 0);
+  return countDoubt(evidence) === undefined && (isQuiet || !isSharded);
+}
+
+/**
  * Says why the numbers of documents do not add up; undefined where they do.
  *
  * A document that is there at the end was read, or an event tells that it was inserted. One that was read is there at the end, or an

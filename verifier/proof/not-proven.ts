@@ -1,4 +1,5 @@
 import { SyncError } from '../../service/errors.ts';
+import type { ScopeRecord } from '../state/records.ts';
 
 /** Reasons that a message tells of many. */
 const maxReasons = 5;
@@ -14,5 +15,16 @@ export function notProven(what: string, reasons: readonly string[]): SyncError {
   return new SyncError(
     'CheckFailed',
     `${what}: ${shownReasons(reasons)}. Make sure that nothing writes to either side, then start another verification`,
+  );
+}
+
+/** What a verification ends with that has nothing to compare at its end: `equal` would say nothing of the data that was meant. */
+export function nothingCompared({ includeNamespaces, excludeNamespaces }: ScopeRecord): SyncError {
+  const isOfAll = includeNamespaces === null && excludeNamespaces === null;
+  return new SyncError(
+    'CheckFailed',
+    isOfAll
+      ? 'neither side has a collection or view to compare. Make sure that the connection strings name the clusters that are meant, then start another verification'
+      : 'the filter selects no namespace on either side. Correct the filter, then start another verification',
   );
 }

@@ -14,7 +14,7 @@ import type { Count, Coverage, OfSides, Proof, Tally } from '../state/records.ts
 import type { Stores } from '../state/stores.ts';
 import type { PlanKey } from '../state/task-store.ts';
 import { countByScan, countByStatistics } from './count-documents.ts';
-import { countDoubt } from './judge-count.ts';
+import { countDoubt, isSettledByStatistics, type CountEvidence } from './judge-count.ts';
 
 /** What a proof works with. */
 export interface ProofContext extends RetryContext {
@@ -32,6 +32,8 @@ export interface Doubt {
 /** What the verdict `equal` rests on, and what keeps it from being given. */
 export interface ProofResult {
   readonly proof: Proof;
+  /** Of both catalogs together. */
+  readonly namespaces: number;
   readonly doubts: readonly Doubt[];
   readonly counts: readonly (Count & { readonly generation: number })[];
 }
@@ -53,7 +55,7 @@ export async function prove(context: ProofContext, plan: PlanKey): Promise<Proof
     return { pairs: await readNamespacePairs(catalog, 'all'), compared: found };
   });
   const coverages = await stores.coverages.latest(plan.run);
-  const proof = new GrowingProof();
+  const proof = new GrowingProof(pairs.size);
   await forEachConcurrently(pairs.values(), countedAtOnce, async (pair) => {
     const { namespace } = pair;
     if (!compared.has(namespaceText(namespace))) {
@@ -74,6 +76,7 @@ export async function prove(context: ProofContext, plan: PlanKey): Promise<Proof
 }
 
 class GrowingProof implements ProofResult {
+  readonly namespaces: number;
   readonly doubts: Doubt[] = [];
   readonly counts: (Count & { readonly generation: number })[] = [];
   proof: Proof = {
@@ -82,6 +85,10 @@ class GrowingProof implements ProofResult {
     documentsCompared: { source: 0, destination: 0 },
     documentsCounted: { source: 0, destination: 0 },
   };
+
+  constructor(namespaces: number) {
+    this.namespaces = namespaces;
+  }
 
   doubt(namespace: Namespace, reason: string): void {
     this.doubts.push({ namespace, reason });
@@ -110,7 +117,7 @@ function sum(one: OfSides<number>, other: OfSides<number>): OfSides<number> {
 async function count(
   context: ProofContext,
   pair: NamespacePair,
-  { read }: Coverage,
+  { read, isOfLast }: Coverage,
   tally: Tally,
 ): Promise<{ readonly counted: OfSides<number>; readonly doubt: string | undefined }> {
   const { sides, signal } = context;
@@ -122,14 +129,16 @@ async function count(
     ]);
     if (source !== undefined && destination !== undefined) {
       const counted = { source, destination };
-      const doubt = countDoubt({ read, tally, counted, isExpiring: false });
-      if (doubt === undefined) return { counted, doubt };
+      const isSharded = sides.source.isSharded || sides.destination.isSharded;
+      const evidence: CountEvidence = { read, tally, counted, isExpiring: false };
+      if (isSettledByStatistics(evidence, isSharded)) return { counted, doubt: undefined };
     }
     const counted = {
       source: await countByScan(sides.source, namespace, signal),
       destination: await countByScan(sides.destination, namespace, signal),
     };
-    const isExpiring = await expires(context, pair);
+    // An earlier pass has not looked at the dates of expiry of what one side alone has: a difference is compared again.
+    const isExpiring = isOfLast && (await expires(context, pair));
     return { counted, doubt: countDoubt({ read, tally, counted, isExpiring }) };
   });
 }

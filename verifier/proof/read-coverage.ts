@@ -27,7 +27,7 @@ export async function readCoverage(
 async function attempt(
   tasks: TaskStore,
   run: string,
-  { number: generation, epoch, plannedTasks }: GenerationRecord,
+  { number: generation, epoch, kind, plannedTasks }: GenerationRecord,
 ): Promise<PassCoverage> {
   const key = { run, generation, epoch };
   const covered: Coverage[] = [];
@@ -39,7 +39,7 @@ async function attempt(
     switch (coverage.kind) {
       case 'covered': {
         const { ranges, read } = coverage;
-        covered.push({ namespace, generation, ranges, read });
+        covered.push({ namespace, generation, isOfLast: kind === 'last', ranges, read });
         break;
       }
       case 'incomplete':

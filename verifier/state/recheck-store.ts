@@ -48,12 +48,14 @@ export class RecheckStore {
     }
   }
 
-  /** What is noted for a pass, or was for an earlier one that never came; by namespace, databases first. */
-  async *upTo(run: string, generation: number): AsyncGenerator<Recheck, void> {
+  /**
+   * Everything that is noted, by namespace, databases first. A plan takes all of it, whatever pass it is noted for: a lead that died
+   * while it planned a pass has noted changes for the one after it, and the position on record is past those changes.
+   */
+  async *all(run: string): AsyncGenerator<Recheck, void> {
     const { signal } = this.#store;
-    const filter = { run, generation: { $lte: generation } };
     const cursor = this.#rechecks
-      .find(filter, { signal, batchSize: 100 })
+      .find({ run }, { signal, batchSize: 100 })
       .sort({ 'namespace.db': 1, 'namespace.coll': 1 })
       .allowDiskUse(true);
     for await (const stored of cursor) yield stored as unknown as Recheck;

@@ -100,6 +100,8 @@ export interface Tally {
 export interface Coverage {
   readonly namespace: Namespace;
   readonly generation: number;
+  /** True for a last pass, which excuses each document that one side alone has by its own date of expiry. */
+  readonly isOfLast: boolean;
   /** Ranges that join from the lowest to the highest `_id`, without a hole or an overlap. */
   readonly ranges: number;
   readonly read: OfSides<number>;

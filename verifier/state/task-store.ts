@@ -17,6 +17,8 @@ export interface ClaimedTask extends Task {
   readonly key: string;
   /** Names this taking of it: what another one writes of it counts no more. */
   readonly claim: string;
+  /** How often it was taken, with this one. */
+  readonly claims: number;
 }
 
 /** How a task ended. */
@@ -76,6 +78,11 @@ export interface NamespaceCounts {
   readonly expected: Amount;
 }
 
+interface StoredPart extends PartKey {
+  /** The number of the claim. */
+  readonly claims: number;
+}
+
 interface StoredTask extends Document {
   _id: string;
 }
@@ -131,7 +138,7 @@ export class TaskStore {
 
   /**
    * Splits a task: its parts are stored, and take its place. Parts of an earlier claim that came to nothing are removed when
-   * a task is taken again. The name of a part holds both the task that it is a part of and the claim: one claim takes several
+   * a task is taken again: those of a lower number, as a claim that is held up removes them late. The name of a part holds both the task that it is a part of and the claim: one claim takes several
    * tasks, and each of them may be split.
    */
   async split(plan: PlanKey, parent: ClaimedTask, parts: readonly Task[]): Promise<void> {
@@ -141,7 +148,12 @@ export class TaskStore {
         ...plan,
         ...storedTask(task),
         seq: partSeq,
-        part: { parent: parent.key, claim: parent.claim, index } satisfies PartKey,
+        part: {
+          parent: parent.key,
+          claim: parent.claim,
+          claims: parent.claims,
+          index,
+        } satisfies StoredPart,
       })),
     );
   }
@@ -172,10 +184,12 @@ export class TaskStore {
         );
         taken = await readTaken();
       }
-      const again = taken.filter(({ claims }) => Number(claims) > 1).map(({ _id }) => _id);
-      if (again.length > 0)
-        await this.#tasks.deleteMany({ ...plan, 'part.parent': { $in: again } });
-      return taken.map((task) => claimedTask(task, claim));
+      const claimed = taken.map((task) => claimedTask(task, claim));
+      const earlier = claimed
+        .filter(({ claims }) => claims > 1)
+        .map(({ key, claims }) => ({ 'part.parent': key, 'part.claims': { $lt: claims } }));
+      if (earlier.length > 0) await this.#tasks.deleteMany({ ...plan, $or: earlier });
+      return claimed;
     });
   }
 
@@ -393,5 +407,6 @@ function rangeTask(stored: StoredTask): RangeTask {
 
 function claimedTask(stored: StoredTask, claim: string): ClaimedTask {
   const { namespace, work, expected } = stored as unknown as Task;
-  return { namespace, work: work satisfies TaskWork, expected, key: stored._id, claim };
+  const claims = Number(stored['claims']);
+  return { namespace, work: work satisfies TaskWork, expected, key: stored._id, claim, claims };
 }

@@ -13,6 +13,7 @@ import type { CompareContext, Side } from '../compare/compare-context.ts';
 import { compareIds, idLists } from '../compare/compare-ids.ts';
 import { compareOrder } from '../compare/compare-order.ts';
 import { compareRange } from '../compare/compare-range.ts';
+import { compareUnordered } from '../compare/compare-unordered.ts';
 import type { Comparison } from '../compare/comparison.ts';
 import { expiryExcuse } from '../compare/expiry.ts';
 import { keyOfBytes } from '../compare/id-key.ts';
@@ -23,6 +24,7 @@ import { readPlacement } from '../compare/read-placement.ts';
 import { splitRanges } from '../compare/split-ranges.ts';
 import {
   isCapped,
+  hasCommonOrder,
   isCollectionPair,
   sourceCollection,
   type NamespacePair,
@@ -123,6 +125,13 @@ async function compareCollection(
   sizeBytes: number,
 ): Promise<Outcome> {
   const { source, signal, kind, rangeBytes } = context;
+  if (!hasCommonOrder(pair)) {
+    const excuse = await excuseOf(context, pair);
+    return {
+      kind: 'documents',
+      comparison: await compareUnordered(context, pair.namespace, excuse),
+    };
+  }
   if (isCapped(pair)) {
     const comparison = await compareWhole(context, pair, wholeRange);
     const isQuiet = kind === 'last' && comparison.found.length === 0;
@@ -162,10 +171,7 @@ function rangeOf({ min, max }: TaskWork & { readonly kind: 'range' }): IdRange {
   return { min: bound(min), max: bound(max) };
 }
 
-/**
- * Compares a range. What differs in the last pass is looked up once more by its `_id`: that needs no common order of the
- * two sides, which collections of different collations do not have.
- */
+/** Compares a range. What differs in the last pass is looked up once more by its `_id`. */
 async function compareWhole(
   context: TaskContext,
   pair: NamespacePair,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { MongoClient } from 'mongodb';
-import { type Collection, type Document } from 'mongodb';
+import type { Collection, Document } from 'mongodb';
 import { verifierDatabase } from '../../../mongo/namespace.ts';
 import { until } from '../../ground/until.ts';
+import { applyOps } from './apply-ops.ts';
 import { useReplicaSetPair } from './replica-set-pair.ts';
 import { openSession, type Progress, type VerifierSession } from './verifier-session.ts';
 
@@ -176,16 +176,3 @@ describe('verifier, the proof of the verdict', () => {
     );
   });
 });
-
-/** Writes as `mongorestore --oplogReplay` does: change streams tell nothing of it. */
-async function applyOps(client: MongoClient, operations: readonly Document[]): Promise<void> {
-  const admin = client.db('admin');
-  const anything = [{ resource: { anyResource: true }, actions: ['anyAction'] }];
-  await admin.command({ createRole: 'anything', privileges: anything, roles: [] });
-  try {
-    await admin.command({ grantRolesToUser: 'admin', roles: ['anything'] });
-    await admin.command({ applyOps: operations });
-  } finally {
-    await admin.command({ dropRole: 'anything' });
-  }
-}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import type { Document, Timestamp } from 'mongodb';
+import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-client.ts';
+import { Troubles } from '../../../mongo/troubles.ts';
+import { createLogger } from '../../../service/logger.ts';
+import type { Side } from '../../../verifier/compare/compare-context.ts';
+import { prove, type ProofResult } from '../../../verifier/proof/prove.ts';
+import { CoverageStore } from '../../../verifier/state/coverage-store.ts';
+import { TaskStore } from '../../../verifier/state/task-store.ts';
+import { useReplicaSetPair } from './replica-set-pair.ts';
+
+interface Row extends Document {
+  readonly _id: number;
+}
+
+const namespace = { db: 'shop', coll: 'items' };
+const plan = { run: 'run', generation: 3, epoch: 1 };
+const nothing = { documents: 0, bytes: 0 };
+
+describe('verifier, what proves a collection to be equal', () => {
+  const pair = useReplicaSetPair();
+  let clusters: readonly ClusterClient[] = [];
+
+  before(() => {
+    clusters = pair.sets.map((set) =>
+      createClusterClient({ uri: set.uri('admin'), option: 'uri', appName: 'proof' }),
+    );
+  });
+
+  after(async () => {
+    for (const cluster of clusters) await cluster[Symbol.asyncDispose]();
+  });
+
+  beforeEach(async () => {
+    for (const db of [pair.source, pair.destination]) {
+      await db.dropDatabase();
+      const rows = Array.from({ length: 5 }, (_, _id): Row => ({ _id }));
+      await db.collection<Row>('items').insertMany(rows);
+    }
+    await pair.clients[1]?.db('stores').dropDatabase();
+  });
+
+  async function sideOf(index: number): Promise<Side> {
+    const cluster = clusters[index];
+    const answer = await pair.clients[index]?.db('admin').command({ ping: 1 });
+    assert.ok(cluster && answer);
+    return { cluster, isSharded: false, readAfter: answer['operationTime'] as Timestamp };
+  }
+
+  /** The proof after a pass that has read five documents of each side. */
+  async function proofAfter({
+    isOfLast,
+    isMetadataCompared = true,
+  }: {
+    readonly isOfLast: boolean;
+    readonly isMetadataCompared?: boolean;
+  }): Promise<ProofResult> {
+    const client = pair.clients[1];
+    const [source, destination] = [await sideOf(0), await sideOf(1)];
+    assert.ok(client);
+    const { signal } = new AbortController();
+    const context = {
+      signal,
+      logger: createLogger('verifier', 'error', () => undefined),
+      monitor: { troubles: new Troubles(), addRetry: () => undefined },
+    };
+    const store = { ...context, db: client.db('stores') };
+    const tasks = new TaskStore(store);
+    const coverages = new CoverageStore(store);
+    if (isMetadataCompared) {
+      await tasks.add(plan, [{ namespace, work: { kind: 'metadata' }, expected: nothing }], 0);
+      const [task] = await tasks.claim(plan, 1, { owner: 'owner', claim: 'claim' });
+      assert.ok(task);
+      const found = { isFailed: false, isMetadata: true, isOverflowing: false };
+      await tasks.end([{ task, ...found, compared: nothing, read: null, parts: null }]);
+    }
+    const read = { source: 5, destination: 5 };
+    await coverages.add(plan.run, [{ namespace, generation: 0, isOfLast, ranges: 1, read }]);
+    const selects = async ({ db }: { readonly db: string }): Promise<boolean> =>
+      await Promise.resolve(db === 'shop');
+    const catalog = { source: source.cluster, destination: destination.cluster, selects, signal };
+    return await prove(
+      { ...context, stores: { tasks, coverages }, catalog, sides: { source, destination } },
+      plan,
+    );
+  }
+
+  function reasons({ doubts }: ProofResult): readonly string[] {
+    return doubts.map(({ reason }) => reason);
+  }
+
+  async function letExpire(): Promise<void> {
+    for (const db of [pair.source, pair.destination]) {
+      const index = { key: { at: 1 }, expireAfterSeconds: 3600 };
+      await db.collection<Row>('items').createIndexes([index]);
+    }
+  }
+
+  it('is its metadata, its documents and their number', async () => {
+    const result = await proofAfter({ isOfLast: false });
+    assert.deepEqual(reasons(result), []);
+    assert.equal(result.namespaces, 1);
+    const both = { source: 5, destination: 5 };
+    assert.deepEqual(result.proof, {
+      collections: 1,
+      ranges: 1,
+      documentsCompared: both,
+      documentsCounted: both,
+    });
+  });
+
+  it('is not there where the last pass has not compared its metadata', async () => {
+    const result = await proofAfter({ isOfLast: true, isMetadataCompared: false });
+    assert.deepEqual(reasons(result), [
+      'its options and indexes were not compared in the last pass',
+    ]);
+  });
+
+  const missing = /^the destination counts 4 documents, and 5 were compared/;
+
+  it('is not there where a document is gone', async () => {
+    await pair.destination.collection<Row>('items').deleteOne({ _id: 1 });
+    for (const isOfLast of [true, false]) {
+      const [reason = '', ...others] = reasons(await proofAfter({ isOfLast }));
+      assert.match(reason, missing);
+      assert.equal(others.length, 0);
+    }
+  });
+
+  it('allows documents to be gone where they expire, after a last pass alone', async () => {
+    await letExpire();
+    await pair.destination.collection<Row>('items').deleteOne({ _id: 1 });
+    const [reason = ''] = reasons(await proofAfter({ isOfLast: false }));
+    assert.match(reason, missing);
+    assert.deepEqual(reasons(await proofAfter({ isOfLast: true })), []);
+  });
+
+  it('allows no more documents than were read where they expire', async () => {
+    await letExpire();
+    await pair.destination.collection<Row>('items').insertOne({ _id: 6 });
+    const [reason = ''] = reasons(await proofAfter({ isOfLast: true }));
+    assert.match(reason, /^the destination counts 6 documents, and 5 were compared/);
+  });
+});

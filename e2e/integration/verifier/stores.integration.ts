@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { Binary, BSON, UUID, type Collection, type Db, type Document } from 'mongodb';
+import { Troubles } from '../../../mongo/troubles.ts';
+import { createLogger } from '../../../service/logger.ts';
+import { CoverageStore } from '../../../verifier/state/coverage-store.ts';
+import { insertNew } from '../../../verifier/state/insert-new.ts';
+import type { Coverage, Task, TaskWork } from '../../../verifier/state/records.ts';
+import { TaskStore, type ClaimedTask, type TaskEnd } from '../../../verifier/state/task-store.ts';
+import type { MetadataStore } from '../../../verifier/state/verification-store.ts';
+import { useReplicaSetPair } from './replica-set-pair.ts';
+
+const namespace = { db: 'shop', coll: 'items' };
+const nothing = { documents: 0, bytes: 0 };
+const plan = { run: 'run', generation: 0, epoch: 1 };
+const collection: Task = { namespace, work: { kind: 'collection' }, expected: nothing };
+
+interface Named extends Document {
+  readonly _id: number;
+}
+
+describe('verifier, the stores of the metadata', () => {
+  const pair = useReplicaSetPair({ parameters: { enableTestCommands: 1 } });
+
+  beforeEach(async () => {
+    await db().dropDatabase();
+  });
+
+  function db(): Db {
+    const client = pair.clients[1];
+    assert.ok(client);
+    return client.db('stores');
+  }
+
+  function store(): MetadataStore {
+    return {
+      db: db(),
+      signal: new AbortController().signal,
+      logger: createLogger('verifier', 'error', () => undefined),
+      monitor: { troubles: new Troubles(), addRetry: () => undefined },
+    };
+  }
+
+  async function claimOne(tasks: TaskStore, claim: string): Promise<ClaimedTask> {
+    const [task, ...others] = await tasks.claim(plan, 1, { owner: `owner of ${claim}`, claim });
+    assert.ok(task);
+    assert.equal(others.length, 0);
+    return task;
+  }
+
+  function parts(count: number): Task[] {
+    const bound = (_id: number): Binary => new Binary(BSON.serialize({ _id }));
+    return Array.from({ length: count }, (_, index): Task => {
+      const min = index === 0 ? null : bound(index);
+      const max = index === count - 1 ? null : bound(index + 1);
+      const work: TaskWork = { kind: 'range', min, max };
+      return { namespace, work, expected: nothing };
+    });
+  }
+
+  function ended(task: ClaimedTask, more: Partial<TaskEnd> = {}): TaskEnd {
+    return {
+      task,
+      isFailed: false,
+      isMetadata: false,
+      compared: nothing,
+      read: { source: 1, destination: 1 },
+      parts: null,
+      isOverflowing: false,
+      ...more,
+    };
+  }
+
+  function partsOnRecord(): Promise<number> {
+    return db()
+      .collection('tasks')
+      .countDocuments({ part: { $exists: true } });
+  }
+
+  describe('tasks', () => {
+    it('keep the parts of a claim when an earlier one removes what it finds late', async () => {
+      const admin = db().client.db('admin');
+      const tasks = new TaskStore(store());
+      await tasks.add(plan, [collection], 0);
+      await claimOne(tasks, 'first');
+      await tasks.releaseOthers(plan.run, []);
+      const { count } = await admin.command({
+        configureFailPoint: 'failCommand',
+        mode: { times: 1 },
+        data: {
+          failCommands: ['delete'],
+          namespace: 'stores.tasks',
+          blockConnection: true,
+          blockTimeMS: 8_000,
+        },
+      });
+      const order: string[] = [];
+      const held = claimOne(tasks, 'second').finally(() => order.push('removed'));
+      const timesEntered = Number(count) + 1;
+      await admin.command({ waitForFailPoint: 'failCommand', timesEntered, maxTimeMS: 60_000 });
+      await tasks.releaseOthers(plan.run, []);
+      const task = await claimOne(tasks, 'third');
+      await tasks.split(plan, task, parts(3));
+      order.push('split');
+      await held;
+      assert.deepEqual(order, ['split', 'removed']);
+      assert.equal(await partsOnRecord(), 3);
+    });
+
+    it('lose the parts of a claim whose process has died', async () => {
+      const tasks = new TaskStore(store());
+      await tasks.add(plan, [collection], 0);
+      await tasks.split(plan, await claimOne(tasks, 'dead'), parts(3));
+      await tasks.releaseOthers(plan.run, []);
+      // Its parts come first in the queue.
+      const key = { ...plan, 'work.kind': 'range' };
+      await db()
+        .collection('tasks')
+        .updateMany(key, { $set: { state: 'completed' } });
+      await claimOne(tasks, 'living');
+      assert.equal(await partsOnRecord(), 0);
+    });
+
+    it('end only for the claim that holds them', async () => {
+      const tasks = new TaskStore(store());
+      await tasks.add(plan, [collection], 0);
+      const dead = await claimOne(tasks, 'dead');
+      await tasks.releaseOthers(plan.run, []);
+      const living = await claimOne(tasks, 'living');
+      await tasks.end([ended(dead)]);
+      assert.equal(await tasks.isOver(plan), false);
+      await tasks.end([ended(living, { isFailed: true })]);
+      await tasks.end([ended(dead)]);
+      const { completed, failed } = await tasks.counts(plan);
+      assert.deepEqual({ completed, failed }, { completed: 0, failed: 1 });
+    });
+
+    it('take a repeated split for the same after a part of it was taken', async () => {
+      const tasks = new TaskStore(store());
+      await tasks.add(plan, [collection], 0);
+      const task = await claimOne(tasks, 'mine');
+      await tasks.split(plan, task, parts(3));
+      await claimOne(tasks, 'other');
+      await tasks.split(plan, task, parts(3));
+      assert.equal(await partsOnRecord(), 3);
+      assert.equal((await tasks.counts(plan)).processing, 2);
+    });
+  });
+
+  describe('insertNew', () => {
+    it('refuses another document under an _id that is taken', async () => {
+      const named: Collection<Named> = db().collection('named');
+      await insertNew(named, [{ _id: 1, name: 'one', state: 'added' }], ['name']);
+      await named.updateOne({ _id: 1 }, { $set: { state: 'taken' } });
+      const both: Named[] = [
+        { _id: 1, name: 'one', state: 'added' },
+        { _id: 2, name: 'two', state: 'added' },
+      ];
+      await insertNew(named, both, ['name']);
+      assert.deepEqual(await named.find().sort({ _id: 1 }).toArray(), [
+        { _id: 1, name: 'one', state: 'taken' },
+        { _id: 2, name: 'two', state: 'added' },
+      ]);
+      const other = insertNew(named, [{ _id: 2, name: 'another' }], ['name']);
+      await assert.rejects(other, /holds another document in named under the _id 2/);
+      assert.equal(await named.countDocuments({ name: 'another' }), 0);
+    });
+  });
+
+  describe('coverages', () => {
+    function coverage(generation: number, count: number): Coverage {
+      const read = { source: count, destination: count };
+      return { namespace, generation, isOfLast: false, ranges: 1, read };
+    }
+
+    it('are those of the latest pass, whichever was stored last', async () => {
+      const coverages = new CoverageStore(store());
+      await coverages.add('run', [coverage(10, 7)]);
+      await coverages.add('run', [coverage(9, 5), coverage(2, 3)]);
+      await coverages.add(new UUID().toHexString(), [coverage(99, 1)]);
+      const found = (await coverages.latest('run')).get('shop.items');
+      assert.equal(found?.generation, 10);
+      assert.deepEqual(found.read, { source: 7, destination: 7 });
+    });
+
+    it('add up what came after the pass, and nothing before', async () => {
+      const coverages = new CoverageStore(store());
+      for (const [generation, inserted] of [
+        [1, 100],
+        [2, 10],
+        [3, 1],
+      ] as const) {
+        const tally = {
+          inserted: { source: inserted, destination: inserted },
+          deleted: { source: 0, destination: 2 * inserted },
+        };
+        await coverages.addTallies('run', generation, new Map([['shop.items', tally]]));
+      }
+      assert.deepEqual(await coverages.tallySince('run', namespace, 1), {
+        inserted: { source: 11, destination: 11 },
+        deleted: { source: 0, destination: 22 },
+      });
+    });
+  });
+});
