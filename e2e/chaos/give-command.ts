@@ -37,7 +37,10 @@ export async function giveCommand(
     isTaken = answer?.body['error'] === 'InvalidStateTransition';
     const isDisturbed = before % 2 === 1 || disturbance() !== before;
     if (isTaken || isDisturbed) continue;
-    assert.equal(answer?.body['error'], 'ClusterUnreachable', JSON.stringify(answer));
+    // A commit needs answers of both sides that are a few seconds old at most: a fault before it was sent may have cost them.
+    const passing =
+      command === 'commit' ? ['ClusterUnreachable', 'CannotCommitYet'] : ['ClusterUnreachable'];
+    assert.ok(passing.includes(String(answer?.body['error'])), JSON.stringify(answer));
   }
 }
 

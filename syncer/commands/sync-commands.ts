@@ -46,7 +46,7 @@ export interface CommandGround {
 
 /** A commit waits for so long for proofs that it would be taken, where they are older than progress takes them for. */
 const proofDeadlineMs = 5_000;
-const proofPollMs = 25;
+const proofPollMs = 100;
 
 /** What a client sends. */
 interface CommandRequest {
@@ -290,8 +290,11 @@ export class SyncCommands {
     const deadline = AbortSignal.any([caller, AbortSignal.timeout(proofDeadlineMs)]);
     const { record } = this.#live;
     if (record?.state !== 'RUNNING' || record.phase !== 'changes') return;
-    while (!deadline.aborted && !this.#ground.commitWord().canCommit && !this.#ground.failure())
+    while (!deadline.aborted && !this.#ground.commitWord().canCommit && !this.#ground.failure()) {
       await sleep(proofPollMs, deadline).catch(() => undefined);
+      // Another instance may have been given the commit meanwhile: it is on its way to a majority, and this one is to join.
+      await this.#refresh();
+    }
   }
 
   /** Finds out, before anything is changed, whether the store can be reached and is still this process's. */
