@@ -164,6 +164,8 @@ export class SyncCommands {
   async #commit(request: CommandRequest, caller: AbortSignal): Promise<void> {
     const act = async (): Promise<SyncWork | undefined> => {
       await this.#requireFeatureVersions();
+      // The clusters were asked meanwhile, and another instance may have been given the commit.
+      await this.#untilProven(caller);
       this.#require('commit', caller);
       await this.#transition(
         this.#live.receiving('commit', { state: 'COMMITTING' }),
