@@ -80,6 +80,9 @@ const kinds = {
   ],
 } as const;
 
+/** Sent only where the answer of another one was waited for in vain: no silence can be planned for it. */
+const afterSilence = ['killSessions'];
+
 const mostImportant = new Set(['find', 'getMore of the change stream', 'insert']);
 
 type SideName = keyof typeof kinds;
@@ -133,7 +136,7 @@ describe('a sync with connections that fall silent alone', function () {
       );
       const known: readonly string[] = kinds[side];
       assert.deepEqual(
-        seen.filter((kind) => !known.includes(kind)),
+        seen.filter((kind) => !known.includes(kind) && !afterSilence.includes(kind)),
         [],
         `${side}: kinds that this test does not know`,
       );
@@ -227,7 +230,11 @@ async function taken(syncer: SyncerProcess, command: string, body: object): Prom
       const answer = await syncer.post(command, body);
       if (answer.status === 200) return true;
       const error = String(answer.body['error']);
-      assert.ok(['NotStarted', 'ClusterUnreachable'].includes(error), JSON.stringify(answer.body));
+      // A commit needs answers of both sides that are a few seconds old at most.
+      const isPassing =
+        ['NotStarted', 'ClusterUnreachable'].includes(error) ||
+        (command === 'commit' && error === 'CannotCommitYet');
+      assert.ok(isPassing, JSON.stringify(answer.body));
       return false;
     },
     5 * maxSilenceMs,
