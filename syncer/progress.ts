@@ -101,7 +101,8 @@ export function syncProgress(record: SyncView, source: ProgressSource): object {
       warnings: [
         ...stateWarnings(record, monitor),
         ...commit.warnings,
-        ...leftIndexWarnings(monitor.leftIndexes),
+        // The commit has built them all, though an instance that has not led it may not have heard of that.
+        ...(record.state === 'COMMITTED' ? [] : leftIndexWarnings(monitor.leftIndexes)),
         ...monitor.troubles.warnings(),
         ...record.warnings,
       ],
