@@ -239,8 +239,8 @@ export class SyncCommands {
 
   /** @throws SyncError DifferentSync where the sync that there is was started by another body. */
   #requireSameStart(body: unknown): void {
-    const { record } = this.#live;
-    if (!record) return;
+    const { record, resetUnderWay } = this.#live;
+    if (!record || resetUnderWay) return;
     let options: StartOptions;
     try {
       options = parseStartBody(body);
