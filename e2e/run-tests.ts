@@ -22,6 +22,7 @@ const longFiles = [
   'syncer/silent-commands.integration.ts',
   'syncer/catalog-changes.integration.ts',
   'syncer/random-reverse.integration.ts',
+  'syncer/reset.integration.ts',
   'syncer/rollbacks.integration.ts',
   'syncer/into-sharded.integration.ts',
   'syncer/crashes.integration.ts',
