@@ -165,7 +165,7 @@ function serverErrorPage(): string {
     '- **handled, or fatal**: what was sent is refused. Where that is expected, it says here what follows; elsewhere the work ends with',
     '  `InternalError`.',
     '- **stops: act**: a person must act. The work ends with `MissingPrivileges`, `ServerRefused` or the name given here; state and',
-    '  data are kept, and a restarted program goes on.',
+    '  data are kept, and a restarted program resumes.',
     '',
     'A `start`, and other requests, are answered with the error at once.',
     '',

@@ -330,7 +330,7 @@ export const errorTable = {
     ...fatal,
     reason: 'ServerRefused',
     action:
-      'Do what the description asks for, on the server or for its user (the codes of servers are listed in the reference), then restart the program: the sync goes on.',
+      'Do what the description asks for, on the server or for its user (the codes of servers are listed in the reference), then restart the program: the sync resumes.',
   },
   ApplyOpsOnSource: {
     ...fatal,
