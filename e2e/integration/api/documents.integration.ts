@@ -119,6 +119,9 @@ describe('the OpenAPI documents, held against the servers', function () {
     assert.equal((await call('verifier', 'GET', '/api/v1/namespaces?limit=0')).status, 400);
     await pair.source.client.db('shop').collection('items').deleteOne({ n: 3 });
     await taken('syncer', 'POST', '/api/v1/reverse', {});
+    await untilSyncer('it is reversed', ({ canCommit }) => canCommit);
+    await taken('syncer', 'POST', '/api/v1/reset', { destination: 'Unblock' });
+    await untilSyncer('there is no sync any more', ({ state }) => state === 'IDLE');
     for (const program of apiPrograms) {
       for (const path of ['/healthz', '/readyz', '/metrics']) {
         const response = await fetch(`${urls[program]}${path}`);

@@ -286,7 +286,7 @@ export const valueCases: readonly ValueCase[] = [
     differences: [
       `${operator}.args.8:  → "--dashboard=true"`,
       `${operator}.args.9:  → "--dashboardPort=8081"`,
-      'ClusterRole/clustersync-clustersync rules.10.verbs.2:  → "list"',
+      'ClusterRole/clustersync-clustersync rules.11.verbs.2:  → "list"',
     ],
   },
   {
