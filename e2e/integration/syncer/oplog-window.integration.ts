@@ -33,7 +33,7 @@ describe('an oplog that has rolled over', () => {
     await hasFailed(syncer);
     for (const command of ['pause', 'resume', 'commit', 'reverse'])
       assert.equal((await syncer.post(command, {})).body['error'], 'OplogRolledOver', command);
-    const again = await syncer.post('start', forward);
+    const again = await syncer.post('start', { ...forward, enableUserWriteBlocking: true });
     assert.equal(again.body['error'], 'InvalidStateTransition');
     assert.match(String(again.body['errorDescription']), /the state is RUNNING/);
     for (const path of ['healthz', 'readyz'])
