@@ -1,5 +1,6 @@
 import { UUID } from 'mongodb';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { isTrue } from '../../mongo/replicated-form.ts';
 import { codeOf, errorNameOf } from '../../mongo/server-errors.ts';
 import { serverCodeOf } from '../../mongo/server-codes.ts';
 import { shardKeyIndexName } from '../../mongo/shard-key.ts';
@@ -69,7 +70,10 @@ export class LeftIndexes {
       collection: tracked.uuid,
       name,
       reason: named?.name ?? errorNameOf(error),
-      expectedSeconds: known?.expectedSeconds ?? this.secondsFor(tracked.sizeBytes),
+      // What is built at the commit in any case is no reason to wait with it.
+      expectedSeconds: isTrue(tracked.options['capped'])
+        ? null
+        : (known?.expectedSeconds ?? this.secondsFor(tracked.sizeBytes)),
       mark: new UUID().toHexString(),
     };
     await this.#store.leave(record);

@@ -2,7 +2,7 @@ import { MongoServerError } from 'mongodb';
 import { listIndexBuilds, listIndexes } from '../../mongo/catalog.ts';
 import { isSameNamespace, namespaceText } from '../../mongo/namespace.ts';
 import { backgroundBuild } from '../../mongo/own-operations.ts';
-import { replicatedIndex } from '../../mongo/replicated-form.ts';
+import { isTrue, replicatedIndex } from '../../mongo/replicated-form.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { isIndexRefused, isTransient, neededAction } from '../../mongo/server-errors.ts';
 import { isSameSpec, type IndexSpec } from '../../mongo/specification.ts';
@@ -104,6 +104,11 @@ export class LeftIndexBuilder {
     const spec = tracked?.indexes.find(({ name }) => name === record.name);
     if (!tracked || !spec) {
       if (this.#barriers === 0) await leftIndexes.remove(record);
+      return;
+    }
+    if (isTrue(tracked.options['capped'])) {
+      // A state that is replayed later may be refused by it again, and its document would move to the end of the natural order.
+      this.#attempts.set(keyOf(record), { count: 0, nextMs: Infinity });
       return;
     }
     const wanted = replicatedIndex(spec);
