@@ -5,12 +5,12 @@ import { SyncError } from '../service/errors.ts';
 import { collectingRarely } from '../service/rare-collection.ts';
 import { sleep } from '../service/sleep.ts';
 import { ChangesLost } from './changes/change-follower.ts';
-import type { CompareContext, Side } from './compare/compare-context.ts';
+import type { CompareContext } from './compare/compare-context.ts';
 import type { RateLimit } from './compare/rate-limit.ts';
-import { lead, planKey } from './lead/lead.ts';
+import { lead, planKey, sidesOf } from './lead/lead.ts';
 import type { VerifierMonitor } from './monitor.ts';
 import { scopeOf, type ScopeOptions } from './scope.ts';
-import type { SideName, VerificationRecord } from './state/records.ts';
+import type { VerificationRecord } from './state/records.ts';
 import type { Stores } from './state/stores.ts';
 import { LeadLost, type ProcessIdentity } from './state/verification-store.ts';
 import type { Wakeup } from './wakeup.ts';
@@ -144,11 +144,6 @@ class Participant {
       const { generation, scope, starts } = await this.#read();
       if (generation && scope && starts) {
         const { selects } = scopeOf(scope, destination, signal);
-        const side = (name: SideName): Side => ({
-          cluster: this.#context[name],
-          isSharded: starts[name].isSharded,
-          readAfter: generation.readAfter[name],
-        });
         this.#context.monitor.generation = generation.number;
         const work: WorkerContext = {
           stores,
@@ -158,8 +153,7 @@ class Participant {
           workers,
           task: {
             ...this.#context,
-            source: side('source'),
-            destination: side('destination'),
+            ...sidesOf(this.#context, starts, generation),
             kind: generation.kind,
             mayLackIndexes: scope.mayLackIndexes,
             catalog: new CatalogCache({ source, destination, selects, signal }),

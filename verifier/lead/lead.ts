@@ -17,6 +17,7 @@ import type {
   Proof,
   ScopeRecord,
   SideName,
+  Start,
   VerificationRecord,
 } from '../state/records.ts';
 import type { Stores } from '../state/stores.ts';
@@ -360,16 +361,11 @@ class Lead {
     }
     const { source, destination, signal, logger } = this.#context;
     const { selects } = scopeOf(begun.scope, destination, signal);
-    const side = (name: SideName): Side => ({
-      cluster: this.#context[name],
-      isSharded: begun.starts[name].isSharded,
-      readAfter: generation.readAfter[name],
-    });
     const { proof, namespaces, doubts, counts } = await prove(
       {
         ...this.#context,
         catalog: { source, destination, selects, signal },
-        sides: { source: side('source'), destination: side('destination') },
+        sides: sidesOf(this.#context, begun.starts, generation),
       },
       key,
     );
@@ -419,6 +415,20 @@ class Lead {
       await wakeup.since(count, pollMs, signal);
     }
   }
+}
+
+/** The two sides as a pass reads them. */
+export function sidesOf(
+  clusters: OfSides<ClusterClient>,
+  starts: OfSides<Start>,
+  { readAfter }: Pick<GenerationRecord, 'readAfter'>,
+): OfSides<Side> {
+  const side = (name: SideName): Side => ({
+    cluster: clusters[name],
+    isSharded: starts[name].isSharded,
+    readAfter: readAfter[name],
+  });
+  return { source: side('source'), destination: side('destination') };
 }
 
 /** The tasks of a pass. */
