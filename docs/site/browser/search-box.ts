@@ -193,7 +193,7 @@ async function loadScript(name: string): Promise<void> {
   await loaded;
 }
 
-/** Finds passages that have all words, or such as begin with them; where there are none, such as are nearly the same. The best first. */
+/** Finds passages that have all words, the last one also as a beginning; where there are none, such as are nearly the same. The best first. */
 function finderOf(passages: readonly Passage[]): (words: string) => Found[] {
   const index = new globalThis.MiniSearch<{ readonly id: number }>({
     fields: ['title', 'headings', 'text'],
@@ -210,7 +210,8 @@ function finderOf(passages: readonly Passage[]): (words: string) => Found[] {
   const findBy = (words: string, fuzzy: SearchOptions['fuzzy']): SearchResult[] =>
     index.search(words, {
       combineWith: 'AND',
-      prefix: true,
+      // The last word may not be typed to its end yet.
+      prefix: (_word, at, all) => at === all.length - 1,
       ...(fuzzy !== undefined && { fuzzy }),
       boost: { headings: 3, title: 2 },
       boostDocument: (id) => (passages[Number(id)]?.isListed === true ? 1 : 0.5),
