@@ -133,6 +133,7 @@ export function actionFor(name: string): string | undefined {
 /** Names that the operator itself gives to what it meets. */
 const ownNames: readonly string[] = [
   'CommandNotSupported',
+  'NoVerdict',
   'SyncerUnreachable',
   'VerifierUnreachable',
 ];
