@@ -1,6 +1,6 @@
 import { optionsDigest } from '../../service/options-digest.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
-import { stringIn } from '../operand/http-api.ts';
+import { propertyIn, stringIn } from '../operand/http-api.ts';
 import type { Trouble } from '../operand/trouble.ts';
 import { listed, startBody } from './resources.ts';
 import type { SyncerProgress } from './syncer-client.ts';
@@ -32,12 +32,25 @@ export function troubleOfOtherSync(ids: readonly string[]): Trouble {
 const maxStartLength = 64;
 
 /**
- * When the sync of a ClusterSync was started, as its instances say: tells it from one that was there before, for this ClusterSync or
- * for a former one of its name. Undefined as long as there is none, and with a tool that does not say it.
+ * When the sync of a ClusterSync was started: tells it from one that was there before, for this ClusterSync or for a former one of
+ * its name. It is what the instances say; with a tool that does not tell it, when the operator has first seen the sync. Undefined
+ * as long as there is none.
  * @param progresses - of the instances, as they were received.
+ * @param seenAt - `startedAt` of the status.
  */
-export function syncStartOf(progresses: readonly unknown[]): string | undefined {
+export function syncStartOf(
+  progresses: readonly unknown[],
+  seenAt: string | undefined,
+): string | undefined {
+  const isTold = progresses.some((each) => propertyIn(each, 'startedAt') !== undefined);
+  if (!isTold) return seenAt;
   return progresses
     .map((progress) => stringIn(progress, 'startedAt'))
     .find((start) => start !== undefined && start.length <= maxStartLength);
+}
+
+/** The sync that a ClusterSync has, by its status: see {@link syncStartOf}. */
+export function syncOnRecord({ status }: ClusterSync): string | undefined {
+  const progresses = status?.instances?.map(({ progress }) => progress) ?? [];
+  return syncStartOf(progresses, status?.startedAt);
 }

@@ -188,7 +188,7 @@ interface Situation {
 }
 
 function conditionsOf(situation: Situation): ConditionDraft[] {
-  const { outcome, trouble } = situation;
+  const { input, outcome, trouble } = situation;
   if (outcome?.kind === 'error') {
     return unfinished('Stalled', troubleOfError(outcome.error, 'the verification cannot go on:'));
   }
@@ -206,15 +206,30 @@ function conditionsOf(situation: Situation): ConditionDraft[] {
         reason: 'Completed',
         message: 'everything that is to be compared has been compared',
       },
-      outcome.kind === 'equal'
-        ? { type: 'Consistent', status: 'True', reason: 'Equal', message: outcome.message }
-        : { type: 'Consistent', status: 'False', reason: 'Different', message: outcome.message },
+      {
+        type: 'Consistent',
+        ...(outcome.kind === 'equal'
+          ? { status: 'True', reason: 'Equal' }
+          : { status: 'False', reason: 'Different' }),
+        message: `${outcome.message}. ${subjectText(input)}`,
+      },
     ];
   }
   return unfinished(
     trouble?.level === 'stalled' ? 'Stalled' : 'Reconciling',
     trouble ?? busy(situation),
   );
+}
+
+/** Which data a verdict is about: of any other it says nothing. */
+function subjectText({ verification, clusterSync, nowMs }: StatusInput): string {
+  const { run } = verification.status;
+  const { name } = verification.spec.clusterSyncRef;
+  const uid = clusterSync?.metadata.uid;
+  const ofSync = run.syncStartedAt === undefined ? '' : `, started ${run.syncStartedAt}`;
+  const direction = run.direction === 'Reverse' ? ', in reverse' : '';
+  const ofUid = uid === undefined ? '' : ` (uid ${uid})`;
+  return `Compared: the sync of the ClusterSync ${name}${ofUid}${ofSync}${direction}, until ${secondTime(nowMs)}`;
 }
 
 function unfinished(
