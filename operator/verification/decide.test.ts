@@ -192,6 +192,24 @@ describe('a SyncVerification', () => {
     }
   });
 
+  it('says that what the verifier reports is not the latest, and takes it for no more', () => {
+    const asOf = '2026-01-01T11:00:00.000Z';
+    const [, decision, later] = follow([
+      running(checking),
+      running({ ...checking, asOf }),
+      running({ ...checking, asOf: null }),
+    ]);
+    assert.ok(decision && later);
+    assert.equal(outlook(decision), 'Checking False ProgressNotLatest Reconciling False/Unknown');
+    const { message = '' } = findCondition(decision.status?.conditions, 'Ready') ?? {};
+    assert.match(message, /was so at 2026-01-01T11:00:00\.000Z/);
+    assert.deepEqual(
+      decision.events.map(({ reason }) => reason),
+      ['ProgressNotLatest'],
+    );
+    assert.equal(outlook(later), 'Checking False Checking Reconciling False/Unknown');
+  });
+
   it('removes the pod when the result is on record, and then changes nothing any more', () => {
     const [, end] = follow([running(checking), running(equal, { clusterSync: committed })]);
     assert.ok(end?.status);

@@ -268,6 +268,7 @@ const warningReasons = [
   'ClusterSyncNotFound',
   'SecretNotFound',
   'VerifierUnreachable',
+  'ProgressNotLatest',
   'CertificateNotTrusted',
   'PodCrashLooping',
   'PodUnschedulable',

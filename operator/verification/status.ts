@@ -144,6 +144,7 @@ function troubleOf(input: StatusInput): Trouble | undefined {
     reportedError(input),
     pod ? pod.trouble : missingPod(podName),
     unreachable(input),
+    notLatest(input),
   ]);
 }
 
@@ -178,6 +179,17 @@ function unreachable({ pod, observation, nowMs }: StatusInput): Trouble | undefi
   if (!observation || !pod?.process) return undefined;
   const who = `the verifier in the pod ${pod.name}`;
   return unreachableTrouble(observation, { reason: 'VerifierUnreachable', who }, nowMs);
+}
+
+/** What was so before does not tell how far it is. */
+function notLatest({ observation }: StatusInput): Trouble | undefined {
+  const asOf = progressOf(observation)?.asOf;
+  if (asOf === undefined) return undefined;
+  return {
+    reason: 'ProgressNotLatest',
+    message: `the metadata store does not answer the verifier: what it reports was so at ${asOf}`,
+    level: 'warning',
+  };
 }
 
 interface Situation {
