@@ -139,7 +139,7 @@ describe('a ClusterSync that is created again with another', () => {
       const { status, commands } = decide(clusterSync(to), there);
       const isOther = outcome === 'another sync';
       assert.equal(wantedDigest(clusterSync(to)) !== former, isOther);
-      assert.equal(/DifferentSync/.test(outlook(status)), isOther, outlook(status));
+      assert.equal(outlook(status).includes('DifferentSync'), isOther, outlook(status));
       if (isOther) assert.deepEqual(commands, []);
       const end = decide(deleted(to), there);
       assert.equal(end.isEnded, isOther, 'a deletion ends its own sync, and no other one');

@@ -38,7 +38,7 @@ export function obstacleOfVerification(
     const message = `the SyncVerification ${name} has compared what another sync had copied: no commit is sent until another run (spec.rerun) has compared this one`;
     return { reason: 'WaitingForVerification', message, level: 'stalled' };
   }
-  const isOfThis = isOfSync && status?.run?.direction === spec.direction;
+  const isOfThis = isOfSync && status.run.direction === spec.direction;
   if (isOfThis && status.verdict === 'Equal') {
     if (isConditionTrue(status.conditions, 'Consistent')) return undefined;
     const message = `the SyncVerification ${name} has ended, and does not speak of the data any more: no commit is sent until another run (spec.rerun) has compared it`;

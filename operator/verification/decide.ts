@@ -130,7 +130,7 @@ function afterEnd({ metadata, spec, status }: RunningVerification, world: World)
   const leftMs =
     ttlSeconds === undefined || metadata.deletionTimestamp !== undefined
       ? undefined
-      : Date.parse(status?.completedAt ?? '') + ttlSeconds * 1000 - nowMs;
+      : Date.parse(status.completedAt ?? '') + ttlSeconds * 1000 - nowMs;
   const isExpired = leftMs !== undefined && leftMs <= 0;
   const next = standingOf(status, world);
   return {
