@@ -94,13 +94,13 @@ function conditionGauge(
   kind: string,
   list: () => (KubeObject & { readonly status?: { readonly conditions?: readonly Condition[] } })[],
 ): void {
-  const help = `Whether a condition of a ${kind} is True: 1 or 0.`;
+  const help = `Whether a condition of a ${kind} is True: 1 or 0. Not there while that is not known.`;
   gauge(registry, name, help, ['condition'], () =>
     list().flatMap(({ metadata, status }) =>
       (status?.conditions ?? []).map(({ type, status: value }) => ({
         metadata,
         labels: { condition: type },
-        value: value === 'True' ? 1 : 0,
+        value: value === 'Unknown' ? undefined : value === 'True' ? 1 : 0,
       })),
     ),
   );

@@ -87,5 +87,10 @@ function isMilestone({
   object,
   old,
 }: Extract<ObjectEvent<ClusterSync>, { kind: 'updated' }>): boolean {
-  return !isDeepStrictEqual(object.status?.conditions, old.status?.conditions);
+  const milestones = ({ status }: ClusterSync): unknown => [
+    status?.conditions,
+    status?.direction,
+    status?.startedAt,
+  ];
+  return !isDeepStrictEqual(milestones(object), milestones(old));
 }

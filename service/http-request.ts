@@ -1,4 +1,9 @@
-import { request as requestPlain, type IncomingMessage, type RequestOptions } from 'node:http';
+import {
+  request as requestPlain,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
 import { request as requestSecure } from 'node:https';
 import { TLSSocket } from 'node:tls';
 import { messageOf } from './errors.ts';
@@ -29,6 +34,8 @@ export interface HttpRequest {
 /** An answer; whatever its status, redirections among them, which are not followed. */
 export interface HttpAnswer {
   readonly status: number;
+  /** With names in lower case. */
+  readonly headers: IncomingHttpHeaders;
   readonly text: string;
 }
 
@@ -61,7 +68,8 @@ export async function sendRequest(
     }
     chunks.push(chunk);
   }
-  return { status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') };
+  const { statusCode: status = 0, headers: answered } = answer;
+  return { status, headers: answered, text: Buffer.concat(chunks).toString('utf8') };
 }
 
 async function exchange(

@@ -46,6 +46,8 @@ export interface Route {
   ) => Promise<object> | object;
   /** The JSON body of an answer that carries an error. */
   readonly errorBody: (error: SyncError) => object;
+  /** Headers of the answer, also of one that carries an error. */
+  readonly answerHeaders?: () => Readonly<Record<string, string>>;
 }
 
 /** What an HTTP server serves beside its routes. */
@@ -180,6 +182,7 @@ function serveRoutes({ routes, apiToken, logger }: HttpServerOptions): Koa.Middl
       requireToken(ctx.get('Authorization'), apiToken);
       refuseOtherOrigins(ctx);
       const body = route.method === 'POST' ? await readJson(ctx) : undefined;
+      ctx.set({ ...route.answerHeaders?.() });
       const caller = { headers: ctx.headers, gone: goneOf(ctx) };
       ctx.body = await route.handle(body, ctx.URL.searchParams, caller);
     } catch (thrown) {

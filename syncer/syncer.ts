@@ -10,7 +10,7 @@ import { createClusters, type Clusters, type Topologies } from './clusters.ts';
 import { SyncCommands } from './commands/sync-commands.ts';
 import { commitWord, type CommitWord } from './commit/commit-word.ts';
 import { blockedClusters, blockedText, withBlocked } from './commit/write-blocking.ts';
-import { instancesWithoutCommand, requireMember } from './coordination/instances.ts';
+import { digestOf, instancesWithoutCommand, requireMember } from './coordination/instances.ts';
 import { LiveSync } from './live-sync.ts';
 import { registerStateMetrics } from './metrics.ts';
 import { SyncMonitor } from './monitor.ts';
@@ -137,6 +137,12 @@ export class Syncer {
       commit: this.#commitWord,
       monitor: this.monitor,
     });
+  }
+
+  /** Which sync it is that progress tells of, or has failed; undefined where there is none, or nothing is known of it. */
+  optionsDigest(): string | undefined {
+    const { record } = this.#live;
+    return record && digestOf(record);
   }
 
   get #commitWord(): CommitWord {

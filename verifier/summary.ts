@@ -23,7 +23,10 @@ export interface Summary {
   readonly compared: Amount;
   /** Ids of the processes that work on it. */
   readonly processes: readonly string[];
+  /** When it was so. */
   readonly atMs: number;
+  /** False where the metadata store has fallen silent since then: what is so now is not known. */
+  readonly isLatest: boolean;
 }
 
 /** Reads everything that progress and reports tell. */
@@ -53,5 +56,6 @@ export async function readSummary(stores: Stores, identity: Summary['identity'])
     },
     processes: processes.map(({ id }) => id).sort(),
     atMs: Date.now(),
+    isLatest: true,
   };
 }

@@ -18,7 +18,8 @@ import type { MismatchPage } from './state/mismatch-store.ts';
 
 /** How long a request may wait for the metadata store. */
 const requestMs = 20_000;
-const progressMs = 5_000;
+/** Less than those wait who poll: what is not the latest is to reach them, too. */
+const progressMs = 3_000;
 const idlePollMs = 1_000;
 
 type RequestKind = 'check' | 'writesOff' | 'progress' | 'mismatches' | 'namespaces';
@@ -47,8 +48,6 @@ export class Verifier {
     mismatches: new Mutex(),
     namespaces: new Mutex(),
   };
-  /** True while progress tells what was so before the metadata store fell silent. */
-  #isStale = false;
 
   constructor(context: VerifierContext) {
     this.#context = context;
@@ -87,26 +86,31 @@ export class Verifier {
   }
 
   /**
-   * How far the verification is. While the metadata store cannot be reached: how far it was when it last could.
+   * How far the verification is. While the metadata store cannot be reached: how far it was when it last could, which it says.
    * @throws SyncError AuthenticationFailed (and others that do not pass) when a cluster cannot be used.
    */
   async summary(): Promise<Summary> {
     if (this.#error) throw this.#error;
     try {
       const { stores, identity } = this.#context;
-      this.#summary = await this.#request(
+      return await this.#request(
         'progress',
-        async () => await readSummary(stores, identity),
+        async () => {
+          const summary = await readSummary(stores, identity);
+          // Also one that comes too late for this call is later than what was known.
+          this.#summary = summary;
+          return summary;
+        },
         progressMs,
       );
-      this.#isStale = false;
     } catch (error) {
       if (!this.#summary) throw error;
       const { logger } = this.#context;
-      if (!this.#isStale) logger.warn({ reason: messageOf(error) }, 'progress is not the latest');
-      this.#isStale = true;
+      if (this.#summary.isLatest)
+        logger.warn({ reason: messageOf(error) }, 'progress is not the latest');
+      this.#summary = { ...this.#summary, isLatest: false };
+      return this.#summary;
     }
-    return this.#summary;
   }
 
   /** Differences that the current pass has found, or the last one. @param after - `next` of the page before. */

@@ -8,6 +8,8 @@ export interface VerificationProgress {
   readonly error: string | null;
   /** Number of the pass; 0 is the first. */
   readonly generation: number;
+  /** When all of this was so, where the verifier does not know the latest; null where it does. */
+  readonly asOf: string | null;
   /** Everything has been compared once. */
   readonly isFirstPassOver: boolean;
   /** Of the current pass, as far as it is known what there is to do; null where it is not. */
@@ -75,6 +77,7 @@ export function readVerification(answer: JsonObject): VerificationProgress {
     verdict: verdict === 'equal' || verdict === 'different' ? verdict : null,
     error: textOf(raw['error']),
     generation,
+    asOf: textOf(raw['asOf']),
     isFirstPassOver: generation > 0 || isPassOver,
     fraction: done === null || total === null || total === 0 ? null : Math.min(1, done / total),
     secondsLeft: numberOf(stats['secondsLeft']),

@@ -155,6 +155,7 @@ function indexesLine({ built, total }: { readonly built: number; readonly total:
 /** A verification in words. */
 export function verificationText(verification: VerificationProgress): string {
   const { verdict, error, generation, mismatchCount, documentsCompared, phase } = verification;
+  const { asOf } = verification;
   if (error !== null) return harmless(error);
   const compared = `${countOf(documentsCompared, 'document')} compared`;
   if (verdict !== null) return `${verdict}  ${compared}`;
@@ -165,6 +166,7 @@ export function verificationText(verification: VerificationProgress): string {
     mismatchCount === 0
       ? 'no differences'
       : `${countOf(mismatchCount, 'difference')} to be looked at again`,
+    ...(asOf === null ? [] : [`not the latest: at ${harmless(asOf)}`]),
   ].join('  ');
 }
 

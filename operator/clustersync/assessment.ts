@@ -2,7 +2,7 @@ import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import { isConditionTrue } from '../kube/conditions.ts';
 import { isCurrent } from '../operand/observation.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
-import { troubleOfOtherSync, wantedDigest } from './identity.ts';
+import { isFailureOfOtherSync, troubleOfOtherSync, wantedDigest } from './identity.ts';
 import { troubleOfInstances, type InstanceView } from './instance-trouble.ts';
 import type { SourceFinding } from './source.ts';
 import { isAtLeast, slowest, stageOf, type Stage } from './stage.ts';
@@ -47,7 +47,10 @@ export function assess(input: StatusInput): Assessment {
   const { direction } = clusterSync.spec;
   const wanted = { direction, digest: wantedDigest(clusterSync) };
   const reported = instances.map((view) => shownProgress(view, clusterSync.status));
-  const stages = reported.map((progress) => stageOf(progress, wanted));
+  const stages = reported.map((progress, index): Stage => {
+    const isOther = isFailureOfOtherSync(instances[index]?.observation, wanted.digest);
+    return isOther ? 'different' : stageOf(progress, wanted);
+  });
   const progresses = reported.map((progress, index) =>
     stages[index] === 'different' ? undefined : progress,
   );
@@ -59,9 +62,7 @@ export function assess(input: StatusInput): Assessment {
       ? undefined
       : gravest([
           input.blocker,
-          different.length > 0
-            ? troubleOfOtherSync(different.map(({ instance }) => instance.id))
-            : undefined,
+          different.length > 0 ? troubleOfOtherSync(different) : undefined,
           finding.trouble,
           troubleOfInstances(instances, stages, nowMs),
           stages.includes('idle') && !mayBegin(clusterSync) ? cannotBegin : undefined,

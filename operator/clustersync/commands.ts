@@ -3,7 +3,7 @@ import type { ClusterSync } from '../api/clustersync.ts';
 import type { Command } from '../operand/monitor.ts';
 import { isCurrent, maySend, type Observation } from '../operand/observation.ts';
 import { isCommittedIn, mayBegin } from './assessment.ts';
-import { isOfOtherSync, wantedDigest } from './identity.ts';
+import { isFailureOfOtherSync, isOfOtherSync, wantedDigest } from './identity.ts';
 import type { InstanceView } from './instance-trouble.ts';
 import type { ResetDestination } from './reset.ts';
 import { startBody } from './resources.ts';
@@ -35,8 +35,9 @@ export function commandsOf(
   if (isCommittedIn(clusterSync)) return [];
   const digest = wantedDigest(clusterSync);
   // Also by what was answered long ago: no instance has another sync than the others.
-  if (views.some(({ observation }) => isOfOtherSync(lastProgressOf(observation), digest)))
-    return [];
+  const isOther = ({ observation }: InstanceView): boolean =>
+    isOfOtherSync(lastProgressOf(observation), digest) || isFailureOfOtherSync(observation, digest);
+  if (views.some(isOther)) return [];
   const wanted = { direction, digest };
   const headers = { [optionsDigestHeader]: digest };
   const progresses = views.map(({ observation }) => observation && progressOf(observation, nowMs));

@@ -143,7 +143,10 @@ function obstacleOf(
   if (!options.verificationRef) return undefined;
   const ofVerification = obstacleOfVerification(clusterSync, verification, {
     isQuiet: hold !== undefined,
-    syncStartedAt: syncStartOf(assessment.progresses.map((progress) => progress?.raw)),
+    syncStartedAt: syncStartOf(
+      assessment.progresses.map((progress) => progress?.raw),
+      clusterSync.status?.startedAt,
+    ),
   });
   return ofVerification && { trouble: ofVerification };
 }

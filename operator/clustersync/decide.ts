@@ -78,6 +78,8 @@ export interface Decision {
   readonly finalizers: readonly string[] | undefined;
   /** Whether all has been done that a deletion asks for. */
   readonly isEnded: boolean;
+  /** Whether something may be left all the same. */
+  readonly isLeft: boolean;
   /** For an automatic commit. */
   readonly commit: CommitStep;
   readonly status: ClusterSyncStatus;
@@ -128,6 +130,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const assessed = assess(input);
   const reset = planReset(clusterSync, {
     ...{ views, assessment: assessed, isUnclaimed: unclaimed !== undefined, nowMs },
+    isOfOther: world.claim.kind === 'taken',
     isMade: world.statefulSet !== undefined,
   });
   const assessment = assessedForReset(assessed, reset);
@@ -177,6 +180,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     }),
     finalizers,
     isEnded: reset.kind === 'done' && reset.cause.kind === 'deletion',
+    isLeft: reset.kind === 'done' && reset.isLeft,
     commit: plan?.step ?? { kind: 'none' },
     status,
     isStatusPending: views.some(

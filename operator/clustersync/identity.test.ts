@@ -83,6 +83,51 @@ describe('a sync that was started with other options than the spec has', () => {
   });
 });
 
+describe('a sync that was started with other options, and has failed', () => {
+  const error = { name: 'OplogRolledOver', description: 'too late', isLasting: true };
+  const failed = (digest: string) => ({ kind: 'error', error, optionsDigest: digest }) as const;
+
+  it('stalls by that it is another one, and says how it has failed', () => {
+    for (const state of ['Running', 'Paused', 'Committed'] as const) {
+      const { commands, status } = decide(clusterSync({ state }), runningWorld(failed(other)));
+      assert.deepEqual(commands, []);
+      assert.equal(outlook(status), 'Stalled: False DifferentSync');
+      assert.match(readyMessage(status), /OplogRolledOver: too late/);
+      assert.match(readyMessage(status), /options that it was started with.*spec\.startOver/);
+    }
+  });
+
+  it('is not ended with a ClusterSync that is deleted', () => {
+    const finalizers = ['clustersync.dev/reset'];
+    const { metadata, ...rest } = clusterSync({ onDelete: 'Clean' });
+    const deleted = { ...metadata, finalizers, deletionTimestamp: '2026-01-01T12:00:00Z' };
+    for (const [digest, isEnded] of [
+      [other, true],
+      [own, false],
+    ] as const) {
+      const decision = decide({ ...rest, metadata: deleted }, runningWorld(failed(digest)));
+      assert.equal(decision.isEnded, isEnded);
+    }
+  });
+
+  it('is ended by startOver', () => {
+    const spec = { startOver: { token: 'again', destination: 'Keep' } } as const;
+    const begun = decide(clusterSync(spec), runningWorld(failed(other)));
+    assert.equal(begun.status.startOver?.state, 'Resetting');
+    assert.deepEqual(
+      begun.commands.map(({ command }) => [command.name, command.headers]),
+      [['reset', {}]],
+    );
+  });
+
+  it('is stalled by its own failure where it has the options of the spec, or does not tell', () => {
+    for (const answer of [failed(own), { kind: 'error', error } as const]) {
+      const { status } = decide(clusterSync(), runningWorld(answer));
+      assert.equal(outlook(status), 'Stalled: False OplogRolledOver');
+    }
+  });
+});
+
 describe('a sync that was started with the options of the spec', () => {
   it('is taken up, and each command says which sync it is for', () => {
     const cases: [object, typeof answers.changes, string][] = [

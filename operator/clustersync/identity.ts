@@ -1,7 +1,8 @@
 import { optionsDigest } from '../../service/options-digest.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
-import { stringIn } from '../operand/http-api.ts';
+import { propertyIn, stringIn } from '../operand/http-api.ts';
 import type { Trouble } from '../operand/trouble.ts';
+import type { InstanceView } from './instance-trouble.ts';
 import { listed, startBody } from './resources.ts';
 import type { SyncerProgress } from './syncer-client.ts';
 
@@ -19,11 +20,26 @@ export function isOfOtherSync(progress: SyncerProgress | undefined, digest: stri
   return progress.optionsDigest !== digest;
 }
 
-/** @param ids - of the instances that work on another sync. */
-export function troubleOfOtherSync(ids: readonly string[]): Trouble {
+/** Whether what an instance reports is the failure of another sync: that is not this one's. */
+export function isFailureOfOtherSync(
+  observation: InstanceView['observation'],
+  digest: string,
+): boolean {
+  const { answer } = observation ?? {};
+  if (answer?.kind !== 'error' || answer.optionsDigest === undefined) return false;
+  return answer.optionsDigest !== digest;
+}
+
+/** @param views - the instances that work on another sync, or have. */
+export function troubleOfOtherSync(views: readonly InstanceView[]): Trouble {
+  const ids = views.map(({ instance }) => instance.id);
+  const failed = views.flatMap(({ observation }) =>
+    observation?.answer?.kind === 'error' ? [observation.answer.error] : [],
+  )[0];
+  const failure = failed ? `; it has failed with ${failed.name}: ${failed.description}` : '';
   return {
     reason: 'DifferentSync',
-    message: `the destination holds a sync that was started with other options than this spec has (it is that of the syncer ${listed(ids)}): nothing is sent to it. To continue that sync, create the ClusterSync again with the options that it was started with; to give it up and begin with these options, ask for that with spec.startOver`,
+    message: `the destination holds a sync that was started with other options than this spec has (it is that of the syncer ${listed(ids)}${failure}): nothing is sent to it. To continue that sync, create the ClusterSync again with the options that it was started with; to give it up and begin with these options, ask for that with spec.startOver`,
     level: 'stalled',
   };
 }
@@ -32,12 +48,25 @@ export function troubleOfOtherSync(ids: readonly string[]): Trouble {
 const maxStartLength = 64;
 
 /**
- * When the sync of a ClusterSync was started, as its instances say: tells it from one that was there before, for this ClusterSync or
- * for a former one of its name. Undefined as long as there is none, and with a tool that does not say it.
+ * When the sync of a ClusterSync was started: tells it from one that was there before, for this ClusterSync or for a former one of
+ * its name. It is what the instances say; with a tool that does not tell it, when the operator has first seen the sync. Undefined
+ * as long as there is none.
  * @param progresses - of the instances, as they were received.
+ * @param seenAt - `startedAt` of the status.
  */
-export function syncStartOf(progresses: readonly unknown[]): string | undefined {
+export function syncStartOf(
+  progresses: readonly unknown[],
+  seenAt: string | undefined,
+): string | undefined {
+  const isTold = progresses.some((each) => propertyIn(each, 'startedAt') !== undefined);
+  if (!isTold) return seenAt;
   return progresses
     .map((progress) => stringIn(progress, 'startedAt'))
     .find((start) => start !== undefined && start.length <= maxStartLength);
+}
+
+/** The sync that a ClusterSync has, by its status: see {@link syncStartOf}. */
+export function syncOnRecord({ status }: ClusterSync): string | undefined {
+  const progresses = status?.instances?.map(({ progress }) => progress) ?? [];
+  return syncStartOf(progresses, status?.startedAt);
 }

@@ -161,13 +161,14 @@ export class ClusterSyncReconciler {
 
   async #setFinalizers(
     clusterSync: ClusterSync,
-    { finalizers, isEnded }: Pick<Decision, 'finalizers' | 'isEnded'>,
+    { finalizers, isEnded, isLeft }: Pick<Decision, 'finalizers' | 'isEnded' | 'isLeft'>,
     signal: AbortSignal,
   ): Promise<void> {
     const { client, recorder } = this.#options;
     const { metadata, spec } = clusterSync;
     const { resourceVersion } = metadata;
-    if (isEnded && spec.onDelete !== 'Keep') {
+    // What is left is told when it is gone: see #tellOfLeft.
+    if (isEnded && !isLeft && spec.onDelete !== 'Keep') {
       const note = `nothing of the sync is left to be done (spec.onDelete: ${spec.onDelete})`;
       const event = { type: 'Normal', reason: 'Reset', action: 'Delete', note } as const;
       recorder.record({ ...event, regarding: clusterSync });

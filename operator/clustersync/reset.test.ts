@@ -258,6 +258,45 @@ describe('spec.onDelete', () => {
     }
   });
 
+  it('does not say that nothing is left where the destination is that of another one by now', () => {
+    const holder = { namespace: 'other', name: 'first', uid: 'uid' };
+    const claim = { kind: 'taken', host: 'db:27017', holder } as const;
+    const sync = deleted({ onDelete: 'Clean' });
+    assert.equal(decide(sync, { ...runningWorld(changes), claim }).isLeft, true);
+    assert.equal(decide(sync, runningWorld(idle)).isLeft, false);
+    const never = deleted({ onDelete: 'Clean' }, {});
+    assert.equal(decide(never, { ...emptyWorld(), claim }).isLeft, false);
+  });
+
+  it('does not take a connection string that cannot be read for the end of the sync', () => {
+    const claim = { kind: 'unreadable' } as const;
+    const decision = decide(deleted({ onDelete: 'Clean' }), { ...runningWorld(changes), claim });
+    assert.equal(decision.isEnded, false);
+    assert.equal(decision.finalizers, undefined);
+    assert.match(
+      readyMessage(decision.status),
+      /cannot be read.*; to let it go as it is, set spec\.onDelete to Keep$/,
+    );
+    // The pods that run have read another one: they can end it.
+    assert.deepEqual(commandsOf(decision), [clean]);
+    assert.deepEqual(
+      decide(deleted({ onDelete: 'Clean' }), { ...runningWorld(idle), claim }).finalizers,
+      [],
+    );
+  });
+
+  it('lets go what was started over, and not begun again, while the source is not known', () => {
+    const world = { ...runningWorld(undefined), observations: new Map(), pods: new Map() };
+    const over = { token: 'one', state: 'Done' } as const;
+    const done = decide(deleted({ onDelete: 'Clean' }, { startOver: over }), world);
+    assert.deepEqual([done.isEnded, done.finalizers], [true, []]);
+    // Nothing tells that there is none, and nothing that there is a commit.
+    const unknown = decide(deleted({ onDelete: 'Clean' }, {}), world);
+    assert.equal(unknown.isEnded, false);
+    assert.doesNotMatch(readyMessage(unknown.status), /commit/);
+    assert.match(readyMessage(unknown.status), /set spec\.onDelete to Keep$/);
+  });
+
   it('does nothing for one that is deleted without its finalizer, or whose pods Kubernetes deletes first', () => {
     const without = decide(deleted({ onDelete: 'Clean' }, begun, []), runningWorld(changes));
     assert.deepEqual([without.commands, without.objects], [[], undefined]);

@@ -24,8 +24,11 @@ export type ResetPlan =
   | { readonly kind: 'none' }
   /** It is committed: there is nothing that could be begun again. */
   | { readonly kind: 'refused'; readonly token: string }
-  /** There is no sync any more, or none that is to be ended. */
-  | { readonly kind: 'done'; readonly cause: ResetCause }
+  /**
+   * There is no sync any more, or none that is to be ended. `isLeft`: nothing was done, and there may be something of it on a
+   * destination that is another ClusterSync's by now.
+   */
+  | { readonly kind: 'done'; readonly cause: ResetCause; readonly isLeft: boolean }
   | {
       readonly kind: 'under way';
       readonly cause: ResetCause;
@@ -39,8 +42,10 @@ export type ResetPlan =
 export interface ResetInput {
   readonly views: readonly InstanceView[];
   readonly assessment: Assessment;
-  /** Whether the destination is another ClusterSync's. */
+  /** Whether it is not known to be this ClusterSync's destination. */
   readonly isUnclaimed: boolean;
+  /** Whether it is known to be another one's. */
+  readonly isOfOther: boolean;
   /** Whether pods have been made for it. */
   readonly isMade: boolean;
   readonly nowMs: number;
@@ -88,7 +93,7 @@ export function planReset(clusterSync: ClusterSync, input: ResetInput): ResetPla
     return { kind: 'none' };
   if (isInUse(clusterSync, input.assessment)) return { kind: 'refused', token };
   const cause = { kind: 'startOver', token } as const;
-  if (isWithoutSync(input)) return { kind: 'done', cause };
+  if (isWithoutSync(input)) return { kind: 'done', cause, isLeft: false };
   return underWay(clusterSync, input, cause, destination);
 }
 
@@ -159,14 +164,18 @@ function planEnd(clusterSync: ClusterSync, input: ResetInput): ResetPlan {
   const { onDelete } = clusterSync.spec;
   const isNothing =
     !['Unblock', 'Clean'].includes(onDelete) ||
-    input.isUnclaimed ||
+    input.isOfOther ||
     isInUse(clusterSync, input.assessment) ||
     // What is there is the sync of another ClusterSync.
     input.assessment.stages.includes('different') ||
     // Nothing of it has ever run.
     (!input.isMade && clusterSync.status?.startedAt === undefined) ||
+    isEndedBefore(clusterSync) ||
     isWithoutSync(input);
-  return isNothing ? { kind: 'done', cause } : underWay(clusterSync, input, cause, onDelete);
+  const isLeft = input.isOfOther && clusterSync.status?.startedAt !== undefined;
+  return isNothing
+    ? { kind: 'done', cause, isLeft }
+    : underWay(clusterSync, input, cause, onDelete);
 }
 
 /** Whether users may write to the destination, or have since a commit: that is never given up for another copy. */
@@ -174,6 +183,15 @@ function isInUse(clusterSync: ClusterSync, { reported }: Assessment): boolean {
   if (isCommittedIn(clusterSync) || clusterSync.status?.committedAt !== undefined) return true;
   // Whichever sync it is: one with other options than spec has is ended for the sake of this one.
   return reported.some((progress) => progress?.state === 'COMMITTED' || progress?.canWrite);
+}
+
+/** Whether it was started over, and not begun again: what the source is goes on record before anything is begun. */
+function isEndedBefore({ status }: ClusterSync): boolean {
+  return (
+    status?.startOver?.state === 'Done' &&
+    status.source === undefined &&
+    status.startedAt === undefined
+  );
 }
 
 /** Whether every instance has just said that it knows of no sync. */
@@ -197,11 +215,13 @@ function underWay(
   destination: ResetDestination,
 ): ResetPlan {
   // A commit that goes well is not ended: users are about to write to the destination.
-  const isCommitting = views.every(
-    ({ observation }) =>
-      observation?.answer?.kind === 'progress' &&
-      ['COMMITTING', 'COMMITTED'].includes(observation.answer.progress.state),
-  );
+  const isCommitting =
+    views.length > 0 &&
+    views.every(
+      ({ observation }) =>
+        observation?.answer?.kind === 'progress' &&
+        ['COMMITTING', 'COMMITTED'].includes(observation.answer.progress.state),
+    );
   const isSent = !isCommitting && !clusterSync.spec.suspend;
   const trouble = troubleOf(clusterSync, views, assessment, cause, isCommitting);
   return { kind: 'under way', cause, destination, isSent, trouble };

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
+import type { Condition } from '../kube/conditions.ts';
 import {
   automatic,
   commandsIn,
@@ -10,7 +11,19 @@ import {
 } from './testing/automatic-commits.ts';
 import { answers, changed, outlook, runningWorld } from './testing/worlds.ts';
 
-const { changes } = answers;
+/** Of the sync that the verification is about. */
+const changes = changed(answers.changes, { startedAt: 'now' });
+
+function conditions(ready: string, consistent?: 'True' | 'Unknown'): readonly Condition[] {
+  const given = { message: '', lastTransitionTime: 'x' };
+  return [
+    { ...given, type: 'Ready', status: 'False', reason: ready },
+    ...(consistent
+      ? [{ ...given, type: 'Consistent', status: consistent, reason: 'Equal' } as const]
+      : []),
+  ];
+}
+
 describe('what a commit waits for in its verification', () => {
   const counts = {
     totalTasks: 4,
@@ -19,11 +32,20 @@ describe('what a commit waits for in its verification', () => {
     failedTasks: 0,
     recheckTasks: 0,
   };
+  const run = { attempt: 1, direction: 'Forward', inputsHash: '', syncStartedAt: 'now' } as const;
   const checking: SyncVerificationStatus = {
     phase: 'Checking',
-    run: { attempt: 1, direction: 'Forward', inputsHash: '' },
+    run,
+    conditions: conditions('Checking'),
     verificationStatus: counts,
     verifier: { progress: { phase: 'recheck' } },
+  };
+  const equal: SyncVerificationStatus = {
+    ...checking,
+    phase: 'Succeeded',
+    verdict: 'Equal',
+    completedAt: 'x',
+    conditions: conditions('Completed', 'True'),
   };
   const spec = { commit: { ...automatic, verificationRef: { name: 'check' } } };
   const waiting = 'ChangeApplication: False WaitingForVerification';
@@ -32,6 +54,7 @@ describe('what a commit waits for in its verification', () => {
   function verification(
     status: SyncVerificationStatus | undefined,
     name = 'orders',
+    rerun?: string,
   ): SyncVerification {
     return {
       apiVersion: 'clustersync.dev/v1alpha1',
@@ -41,6 +64,7 @@ describe('what a commit waits for in its verification', () => {
         clusterSyncRef: { name },
         parallelism: 1,
         verifier: { resources: {}, logLevel: 'info' },
+        ...(rerun !== undefined && { rerun }),
       },
       ...(status && { status }),
     };
@@ -57,7 +81,7 @@ describe('what a commit waits for in its verification', () => {
     ['its check', verification({ ...checking, phase: 'Starting' }), waiting],
     [
       'its turning round',
-      verification({ ...checking, run: { attempt: 1, direction: 'Reverse', inputsHash: '' } }),
+      verification({ ...checking, run: { ...run, direction: 'Reverse' } }),
       waiting,
     ],
     [
@@ -90,10 +114,22 @@ describe('what a commit waits for in its verification', () => {
       verification({ ...checking, phase: 'Failed', completedAt: 'x' }),
       failed,
     ],
+    ['nothing, where it is equal', verification(equal), undefined],
     [
-      'nothing, where it is equal',
-      verification({ ...checking, phase: 'Succeeded', verdict: 'Equal', completedAt: 'x' }),
-      undefined,
+      'another run, where it speaks of the data no more',
+      verification({ ...equal, conditions: conditions('Completed', 'Unknown') }),
+      'Stalled: False WaitingForVerification',
+    ],
+    ['its rerun, where it is equal', verification(equal, 'orders', 'again'), waiting],
+    [
+      'its verifier, that does not answer',
+      verification({ ...checking, conditions: conditions('VerifierUnreachable') }),
+      waiting,
+    ],
+    [
+      'its verifier, that does not know the latest',
+      verification({ ...checking, conditions: conditions('ProgressNotLatest') }),
+      waiting,
     ],
     ['nothing, where it knows of no difference', verification(checking), undefined],
     [
@@ -139,12 +175,11 @@ describe('what a commit waits for in its verification', () => {
   });
 
   it('is a run about this sync: what was found of a former one of the name proves nothing', () => {
-    const world = runningWorld(changed(changes, { startedAt: 'now' }));
-    const equal = { phase: 'Succeeded', verdict: 'Equal', completedAt: 'x' } as const;
-    const run = { attempt: 1, direction: 'Forward', inputsHash: '' } as const;
+    const world = runningWorld(changes);
     const stalled = 'Stalled: False WaitingForVerification';
     const of = (status: SyncVerificationStatus, syncStartedAt?: string) => {
-      const about = { ...run, ...(syncStartedAt !== undefined && { syncStartedAt }) };
+      const { syncStartedAt: _, ...rest } = run;
+      const about = { ...rest, ...(syncStartedAt !== undefined && { syncStartedAt }) };
       const given = verification({ ...checking, ...status, run: about });
       const decision = decideIn(world, spec, { verification: given });
       return [outlook(decision.status), ...commandsIn(decision)];
@@ -155,5 +190,16 @@ describe('what a commit waits for in its verification', () => {
     const committing = ['ChangeApplication: False Committing', 'commit old'];
     assert.deepEqual(of(equal, 'now'), committing);
     assert.deepEqual(of({}, 'now'), committing);
+    // Of a sync of which nothing is known, nothing is proven.
+    const unknown = runningWorld(answers.changes);
+    const given = verification({
+      ...equal,
+      run: { attempt: 1, direction: 'Forward', inputsHash: '' },
+    });
+    const decision = decideIn(unknown, spec, { verification: given });
+    assert.deepEqual([outlook(decision.status), ...commandsIn(decision)], [stalled]);
+    const seen = { source: { kind: 'ReplicaSet', shards: ['rs'] }, startedAt: 'now' } as const;
+    const known = decideIn(unknown, spec, { verification: verification(equal) }, seen);
+    assert.deepEqual(commandsIn(known), ['commit old']);
   });
 });

@@ -1,5 +1,6 @@
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
+import { findCondition, isConditionTrue } from '../kube/conditions.ts';
 import type { Trouble } from '../operand/trouble.ts';
 
 /**
@@ -27,19 +28,33 @@ export function obstacleOfVerification(
     const message = `the SyncVerification ${name} is about another ClusterSync: no commit is sent`;
     return { reason: 'WaitingForVerification', message, level: 'stalled' };
   }
-  const isOfSync = status?.run?.syncStartedAt === syncStartedAt;
+  // What is not known to be about this sync is about another one.
+  const isOfSync = syncStartedAt !== undefined && status?.run?.syncStartedAt === syncStartedAt;
+  const isRerunWanted = wanted.rerun !== undefined && wanted.rerun !== status?.run?.rerun;
+  if (status?.completedAt !== undefined && isRerunWanted) {
+    return waiting(`the commit waits until the SyncVerification ${name} runs again`);
+  }
   if (status?.completedAt !== undefined && !isOfSync) {
     const message = `the SyncVerification ${name} has compared what another sync had copied: no commit is sent until another run (spec.rerun) has compared this one`;
     return { reason: 'WaitingForVerification', message, level: 'stalled' };
   }
-  const isOfThis = isOfSync && status?.run?.direction === spec.direction;
-  if (isOfThis && status.verdict === 'Equal') return undefined;
+  const isOfThis = isOfSync && status.run.direction === spec.direction;
+  if (isOfThis && status.verdict === 'Equal') {
+    if (isConditionTrue(status.conditions, 'Consistent')) return undefined;
+    const message = `the SyncVerification ${name} has ended, and does not speak of the data any more: no commit is sent until another run (spec.rerun) has compared it`;
+    return { reason: 'WaitingForVerification', message, level: 'stalled' };
+  }
   if (isOfThis && status.completedAt !== undefined) {
     const message = `the SyncVerification ${name} ${status.verdict === 'Different' ? 'has found differences' : 'has ended without a verdict'}: no commit is sent until another run (spec.rerun) knows of none`;
     return { reason: 'VerificationFailed', message, level: 'stalled' };
   }
   if (!isOfThis || status.phase !== 'Checking') {
     return waiting(`the commit waits until the SyncVerification ${name} compares the data`);
+  }
+  // Figures of before say nothing of what has come since.
+  const { reason } = findCondition(status.conditions, 'Ready') ?? {};
+  if (reason !== 'Checking') {
+    return waiting(`the commit waits until the SyncVerification ${name} tells how far it is`);
   }
   const { failed, left, waitingForNext, isFirst } = countsOf(status);
   if (isFirst) return waiting(`the SyncVerification ${name} has not compared everything once`);

@@ -6,6 +6,7 @@ import {
   type HttpAnswer,
   type ServerTrust,
 } from '../../service/http-request.ts';
+import { optionsDigestHeader } from '../../service/options-digest.ts';
 import { redact } from '../../service/redact.ts';
 import { Deadline } from '../kube/deadline.ts';
 
@@ -31,7 +32,14 @@ export interface ApiRequest {
 
 /** What came back: `body` is undefined where it is no JSON. */
 export type ApiAnswer =
-  { readonly kind: 'answer'; readonly status: number; readonly body: unknown } | Unreachable;
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly body: unknown;
+      /** Of the sync that the answer is about; undefined where it does not say. */
+      readonly optionsDigest: string | undefined;
+    }
+  | Unreachable;
 
 /** Why there is no answer. */
 export interface Unreachable {
@@ -98,7 +106,13 @@ export async function callApi(
         : `no answer: ${messageOf(error)}`,
     };
   }
-  return { kind: 'answer', status: answer.status, body: parsed(answer.text) };
+  const digest = answer.headers[optionsDigestHeader.toLowerCase()];
+  return {
+    kind: 'answer',
+    status: answer.status,
+    body: parsed(answer.text),
+    optionsDigest: typeof digest === 'string' ? digest : undefined,
+  };
 }
 
 function untrusted(error: UntrustedServerError, trust: ServerTrust | undefined): Unreachable {
@@ -133,6 +147,7 @@ export function actionFor(name: string): string | undefined {
 /** Names that the operator itself gives to what it meets. */
 const ownNames: readonly string[] = [
   'CommandNotSupported',
+  'NoVerdict',
   'SyncerUnreachable',
   'VerifierUnreachable',
 ];

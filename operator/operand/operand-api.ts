@@ -34,7 +34,7 @@ export function operandApi<P, C extends string>(options: OperandApiOptions<P>): 
         { method: 'GET', path: '/api/v1/progress', deadlineMs: progressDeadlineMs },
         signal,
       );
-      return answer.kind === 'answer' ? progressAnswer(answer.body, readProgress) : answer;
+      return answer.kind === 'answer' ? progressAnswer(answer, readProgress) : answer;
     },
     sendCommand: async (target, { name, body, headers }, { assertMaySend, signal }) => {
       const answer = await callApi(
@@ -70,15 +70,15 @@ function notSupported(status: number): CommandOutcome {
   return { kind: 'refused', error: { name: 'CommandNotSupported', description, isLasting: true } };
 }
 
-/** The body of a progress answer. */
+/** What an answer to a progress call says. */
 export function progressAnswer<P>(
-  body: unknown,
+  { body, optionsDigest }: Pick<Extract<ApiAnswer, { kind: 'answer' }>, 'body' | 'optionsDigest'>,
   readProgress: (progress: unknown) => P | undefined,
 ): ProgressAnswer<P> | Unreachable {
   const progress = readProgress(propertyIn(body, 'progress'));
   if (progress) return { kind: 'progress', progress };
   // A call that fails while a sync is resumed may be repeated: errors that are not known are not taken for the end.
   const error: ApiError | undefined = errorIn(body, false);
-  if (error) return { kind: 'error', error };
+  if (error) return { kind: 'error', error, optionsDigest };
   return { kind: 'unreachable', description: 'the answer has neither progress nor error' };
 }

@@ -153,7 +153,7 @@ describe('a SyncVerification', () => {
     assert.equal(decision.status?.verdict, undefined);
   });
 
-  it('takes the counts of a tool that has no verdict, once it knows that writes are off', () => {
+  it('does not take it for equal that a tool without a verdict has found nothing', () => {
     const { verdict: _, ...plain } = equal;
     const taken = { name: 'writesOff', kind: 'taken', endedMs: nowMs - 10_000 } as const;
     const later = { command: taken, askedMs: nowMs } as const;
@@ -163,7 +163,12 @@ describe('a SyncVerification', () => {
       running(plain, { clusterSync: committed }, later),
     ]);
     assert.equal(before?.status?.completedAt, undefined);
-    assert.equal(after?.status?.verdict, 'Equal');
+    assert.ok(after);
+    assert.equal(outlook(after), 'Failed False NoVerdict Stalled False/Unknown');
+    assert.equal(after.status?.verdict, undefined);
+    assert.equal(after.status?.completedAt, '2026-01-01T12:00:00Z');
+    const { message = '' } = findCondition(after.status.conditions, 'Stalled') ?? {};
+    assert.match(message, /0 of 5 tasks have failed, and it gives no verdict/);
     const wrong = { ...plain, verificationStatus: { ...counts, metadataMismatchTasks: 1 } };
     const [, , other] = follow([
       running(checking),
@@ -171,6 +176,38 @@ describe('a SyncVerification', () => {
       running(wrong, { clusterSync: committed }, later),
     ]);
     assert.equal(other?.status?.verdict, 'Different');
+  });
+
+  it('does not make a verdict of a word that it does not know, or that the counts deny', () => {
+    for (const [verdict, verificationStatus] of [
+      ['inconclusive', counts],
+      ['equal', { ...counts, failedTasks: 1 }],
+      ['equal', { ...counts, metadataMismatchTasks: 1 }],
+    ] as const) {
+      const said = { ...equal, verdict, verificationStatus };
+      const [, end] = follow([running(checking), running(said, { clusterSync: committed })]);
+      assert.ok(end);
+      assert.equal(outlook(end), 'Failed False NoVerdict Stalled False/Unknown');
+      assert.equal(end.status?.verdict, undefined);
+    }
+  });
+
+  it('says that what the verifier reports is not the latest, and takes it for no more', () => {
+    const asOf = '2026-01-01T11:00:00.000Z';
+    const [, decision, later] = follow([
+      running(checking),
+      running({ ...checking, asOf }),
+      running({ ...checking, asOf: null }),
+    ]);
+    assert.ok(decision && later);
+    assert.equal(outlook(decision), 'Checking False ProgressNotLatest Reconciling False/Unknown');
+    const { message = '' } = findCondition(decision.status?.conditions, 'Ready') ?? {};
+    assert.match(message, /was so at 2026-01-01T11:00:00\.000Z/);
+    assert.deepEqual(
+      decision.events.map(({ reason }) => reason),
+      ['ProgressNotLatest'],
+    );
+    assert.equal(outlook(later), 'Checking False Checking Reconciling False/Unknown');
   });
 
   it('removes the pod when the result is on record, and then changes nothing any more', () => {

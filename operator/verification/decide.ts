@@ -21,7 +21,8 @@ import {
 } from '../operand/workload.ts';
 import { outcomeOf } from './outcome.ts';
 import { verifierName, verifierObjects, verifierPodName, verifierPort } from './resources.ts';
-import { isOfRun, withRun, type Run } from './run.ts';
+import { isOfRun, withRun, type Run, type RunningVerification } from './run.ts';
+import { eventsOfStanding, standingOf } from './standing.ts';
 import { hasEnded, statusOf, verifierStatusOf, type StatusInput } from './status.ts';
 import type { VerifierCommand, VerifierProgress } from './verifier-client.ts';
 
@@ -123,24 +124,23 @@ export function decide(given: SyncVerification, world: World): Decision {
   };
 }
 
-function afterEnd(
-  { metadata, spec, status }: SyncVerification,
-  { statefulSet, nowMs }: World,
-): Decision {
+function afterEnd({ metadata, spec, status }: RunningVerification, world: World): Decision {
+  const { statefulSet, nowMs } = world;
   const ttlSeconds = spec.ttlSecondsAfterFinished;
   const leftMs =
     ttlSeconds === undefined || metadata.deletionTimestamp !== undefined
       ? undefined
-      : Date.parse(status?.completedAt ?? '') + ttlSeconds * 1000 - nowMs;
+      : Date.parse(status.completedAt ?? '') + ttlSeconds * 1000 - nowMs;
   const isExpired = leftMs !== undefined && leftMs <= 0;
+  const next = standingOf(status, world);
   return {
     token: undefined,
     objects: undefined,
     remove: statefulSet?.metadata.deletionTimestamp === undefined ? statefulSet : undefined,
     target: undefined,
     command: undefined,
-    status: undefined,
-    events: [],
+    status: next,
+    events: next ? eventsOfStanding(next) : [],
     isExpired,
     requeueAfterMs: isExpired ? undefined : leftMs,
   };
@@ -268,6 +268,7 @@ const warningReasons = [
   'ClusterSyncNotFound',
   'SecretNotFound',
   'VerifierUnreachable',
+  'ProgressNotLatest',
   'CertificateNotTrusted',
   'PodCrashLooping',
   'PodUnschedulable',

@@ -35,19 +35,39 @@ export function outcomeOf(
   if (!progress || checkSentAt === undefined) return undefined;
   if (progress.error) return { kind: 'error', error: progress.error };
   if (progress.phase !== 'idle' || progress.verdict === null) return undefined;
-  if (progress.verdict !== undefined) return verdictOf(progress, progress.verdict === 'equal');
+  if (progress.verdict !== undefined) return verdictOf(progress, progress.verdict);
   // Without a verdict idle means the end only when the verifier was asked after it knew that writes have stopped.
   const isAskedAfter =
     writesOffSentAt !== undefined && observation.askedMs > Date.parse(writesOffSentAt) + 1_000;
   if (!isAskedAfter) return undefined;
-  const failures = countIn(progress, 'failedTasks') + countIn(progress, 'metadataMismatchTasks');
-  return verdictOf(progress, failures === 0);
+  // That a task has failed proves a difference; that none has does not prove that all has been compared.
+  return failuresIn(progress) > 0 ? different(progress) : noVerdict(progress, 'no verdict');
 }
 
-function verdictOf(progress: VerifierProgress, isEqual: boolean): Outcome {
-  if (isEqual) return { kind: 'equal', message: 'the data of both deployments is equal' };
+/** Only what the tool says, and its counts do not deny, is taken for what it has found. */
+function verdictOf(progress: VerifierProgress, verdict: string): Outcome {
+  if (verdict === 'different') return different(progress);
+  if (verdict === 'equal' && failuresIn(progress) === 0) {
+    return { kind: 'equal', message: 'the data of both deployments is equal' };
+  }
+  return noVerdict(progress, `the verdict ${JSON.stringify(verdict.slice(0, maxQuotedLength))}`);
+}
+
+function failuresIn(progress: VerifierProgress): number {
+  return countIn(progress, 'failedTasks') + countIn(progress, 'metadataMismatchTasks');
+}
+
+function different(progress: VerifierProgress): Outcome {
   return { kind: 'different', message: differenceText(progress) };
 }
+
+function noVerdict(progress: VerifierProgress, given: string): Outcome {
+  const description = `the tool has ended: ${failuresIn(progress)} of ${countIn(progress, 'totalTasks')} tasks have failed, and it gives ${given}. That proves neither that the data is equal nor that it is different`;
+  return { kind: 'error', error: { name: 'NoVerdict', description, isLasting: true } };
+}
+
+/** Longest word of a tool that a message quotes. */
+const maxQuotedLength = 100;
 
 function differenceText(progress: VerifierProgress): string {
   const { mismatches } = progress;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerificationSpec, SyncVerificationStatus } from '../api/sync-verification.ts';
 import { answers, nowMs } from '../clustersync/testing/worlds.ts';
 import { findCondition } from '../kube/conditions.ts';
@@ -23,6 +24,11 @@ function ended(spec: Partial<SyncVerificationSpec> = {}): SyncVerificationStatus
   const [, end] = follow([running(checking), running(equal, { clusterSync: committed })], spec);
   assert.ok(end?.status?.completedAt !== undefined);
   return end.status;
+}
+
+function consistencyOf(status: SyncVerificationStatus | undefined): readonly unknown[] {
+  const consistent = findCondition(status?.conditions, 'Consistent');
+  return [consistent?.status, consistent?.reason];
 }
 
 function argumentsOf({ objects }: Decision): readonly string[] {
@@ -84,7 +90,16 @@ describe('a SyncVerification of a sync that is turned round', () => {
     assert.deepEqual([again.status?.run?.attempt, again.status?.run?.direction], [2, 'Reverse']);
     assert.equal(again.status?.verdict, undefined);
     assert.match(again.events[0]?.note ?? '', /turned round/);
-    assert.equal(decide(verification(ended()), world({ clusterSync: turned })).status, undefined);
+    assert.equal(decide(verification(ended()), world({ clusterSync: turned })).objects, undefined);
+  });
+
+  it('says nothing any more of data that is synced the other way round since it has ended', () => {
+    const { status } = decide(verification(ended()), world({ clusterSync: turned }));
+    assert.deepEqual(consistencyOf(status), ['Unknown', 'SyncReplaced']);
+    assert.equal(status?.verdict, 'Equal');
+    // Turned round again, it is not the data any more that was compared.
+    const later = decide(verification(status), world({ clusterSync: committed }));
+    assert.equal(later.status, undefined);
   });
 });
 
@@ -94,7 +109,7 @@ describe('a SyncVerification of a sync that another one takes the place of', () 
     return { ...base, status: { ...base.status, instances } };
   };
 
-  it('starts over where it is under way, and stays as it is where it has ended', () => {
+  it('starts over where it is under way, and not where it has ended', () => {
     const first = startedAt('first');
     const [, checked] = follow([
       running(idle, { clusterSync: first }),
@@ -113,7 +128,81 @@ describe('a SyncVerification of a sync that another one takes the place of', () 
     ]);
     assert.equal(end?.status?.verdict, 'Equal');
     const later = decide(verification(end.status), world({ clusterSync: second }));
-    assert.equal(later.status, undefined);
+    assert.equal(later.objects, undefined);
+    assert.equal(later.status?.completedAt, end.status.completedAt);
+  });
+
+  function endOf(progress: object, clusterSync: ClusterSync): SyncVerificationStatus {
+    const [, end] = follow([
+      running(checking, { clusterSync }),
+      running(progress, { clusterSync }),
+    ]);
+    assert.ok(end?.status?.completedAt !== undefined);
+    return end.status;
+  }
+
+  it('names the sync of which it has ended', () => {
+    for (const [progress, found] of [
+      [equal, 'True'],
+      [different, 'False'],
+    ] as const) {
+      const { conditions } = endOf(progress, startedAt('first'));
+      const { status, message } = findCondition(conditions, 'Consistent') ?? {};
+      assert.equal(status, found);
+      assert.match(
+        message ?? '',
+        /\. Compared: the sync of the ClusterSync orders \(uid sync-uid\), started first, until 2026-01-01T12:00:00Z$/,
+      );
+    }
+  });
+
+  it('says nothing of another sync when it has ended, whatever becomes of that', () => {
+    for (const progress of [equal, different]) {
+      const end = endOf(progress, startedAt('first'));
+      for (const same of [undefined, startedAt('first'), startedAt(null)]) {
+        const { status } = decide(verification(end), world({ clusterSync: same }));
+        assert.equal(status, undefined);
+      }
+      const second = world({ clusterSync: startedAt('second') });
+      const { status, events, objects } = decide(verification(end), second);
+      assert.deepEqual(consistencyOf(status), ['Unknown', 'SyncReplaced']);
+      const { message = '' } = findCondition(status?.conditions, 'Consistent') ?? {};
+      assert.match(message, /^another sync .*spec\.rerun.*started first/);
+      assert.equal(status?.verdict, end.verdict);
+      assert.equal(status?.completedAt, end.completedAt);
+      assert.deepEqual(
+        events.map(({ reason }) => reason),
+        ['SyncReplaced'],
+      );
+      assert.equal(objects, undefined);
+      const again = decide(verification(status), second);
+      assert.equal(again.status, undefined);
+      assert.deepEqual(again.events, []);
+    }
+  });
+
+  it('says nothing while its ClusterSync has no sync, or not yet', () => {
+    const first = startedAt('first');
+    const end = endOf(equal, first);
+    const made = { ...first, metadata: { ...first.metadata, uid: 'other' }, status: {} };
+    const { status } = decide(verification(end), world({ clusterSync: made }));
+    assert.deepEqual(consistencyOf(status), ['Unknown', 'NoSync']);
+    assert.equal(decide(verification(status), world({ clusterSync: made })).status, undefined);
+    // The same sync, taken up by a ClusterSync that was created again.
+    const back = decide(verification(status), world({ clusterSync: first })).status;
+    assert.deepEqual(consistencyOf(back), ['True', 'Equal']);
+  });
+
+  it('knows the sync of a tool that does not tell when it was started by what the operator has seen', () => {
+    const seenAt = (when: string): ClusterSync => {
+      const instances = [{ id: 'old', progress: { state: 'COMMITTED' } }];
+      return { ...committed, status: { ...committed.status, instances, startedAt: when } };
+    };
+    const end = endOf(equal, seenAt('2026-01-01T00:00:00Z'));
+    assert.equal(end.run?.syncStartedAt, '2026-01-01T00:00:00Z');
+    const other = world({ clusterSync: seenAt('2026-01-02T00:00:00Z') });
+    const { status } = decide(verification(end), other);
+    assert.deepEqual(consistencyOf(status), ['Unknown', 'SyncReplaced']);
   });
 
   it('is about the sync that there is at its check, and about no other after that', () => {
@@ -292,9 +381,9 @@ describe('what a SyncVerification tells of the mismatches', () => {
       byKind: found.mismatchKinds,
       namespaces: found.mismatchNamespaces,
     });
-    assert.equal(
-      findCondition(status.conditions, 'Consistent')?.message,
-      '7 mismatches: 6 missingDocument, 1 differentIndex; in shop.orders 5, shop.items 2',
+    assert.match(
+      findCondition(status.conditions, 'Consistent')?.message ?? '',
+      /^7 mismatches: 6 missingDocument, 1 differentIndex; in shop\.orders 5, shop\.items 2\. Compared: /,
     );
     assert.doesNotMatch(JSON.stringify(status), /secret"/);
     assert.equal(status.verifier?.progress?.['mismatchCount'], 7);

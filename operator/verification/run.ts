@@ -5,7 +5,7 @@ import type {
   SyncVerificationSpec,
   SyncVerificationStatus,
 } from '../api/sync-verification.ts';
-import { syncStartOf } from '../clustersync/identity.ts';
+import { syncOnRecord } from '../clustersync/identity.ts';
 import type { Pod } from '../kube/builtin-resources.ts';
 import { hasEnded } from './status.ts';
 
@@ -30,8 +30,7 @@ export function withRun(
   const inputsHash = hashOf(spec.filter ?? {});
   const former = status?.run;
   const direction = clusterSync ? (clusterSync.status?.direction ?? 'Forward') : former?.direction;
-  const progresses = clusterSync?.status?.instances?.map(({ progress }) => progress) ?? [];
-  const syncStartedAt = syncStartOf(progresses) ?? former?.syncStartedAt;
+  const syncStartedAt = (clusterSync && syncOnRecord(clusterSync)) ?? former?.syncStartedAt;
   // Before the check, it is about whichever sync comes to be.
   const isOfSync =
     former?.syncStartedAt === syncStartedAt ||

@@ -144,6 +144,7 @@ function troubleOf(input: StatusInput): Trouble | undefined {
     reportedError(input),
     pod ? pod.trouble : missingPod(podName),
     unreachable(input),
+    notLatest(input),
   ]);
 }
 
@@ -180,6 +181,17 @@ function unreachable({ pod, observation, nowMs }: StatusInput): Trouble | undefi
   return unreachableTrouble(observation, { reason: 'VerifierUnreachable', who }, nowMs);
 }
 
+/** What was so before does not tell how far it is. */
+function notLatest({ observation }: StatusInput): Trouble | undefined {
+  const asOf = progressOf(observation)?.asOf;
+  if (asOf === undefined) return undefined;
+  return {
+    reason: 'ProgressNotLatest',
+    message: `the metadata store does not answer the verifier: what it reports was so at ${asOf}`,
+    level: 'warning',
+  };
+}
+
 interface Situation {
   readonly input: StatusInput;
   readonly verifier: VerifierStatus;
@@ -188,7 +200,7 @@ interface Situation {
 }
 
 function conditionsOf(situation: Situation): ConditionDraft[] {
-  const { outcome, trouble } = situation;
+  const { input, outcome, trouble } = situation;
   if (outcome?.kind === 'error') {
     return unfinished('Stalled', troubleOfError(outcome.error, 'the verification cannot go on:'));
   }
@@ -206,15 +218,30 @@ function conditionsOf(situation: Situation): ConditionDraft[] {
         reason: 'Completed',
         message: 'everything that is to be compared has been compared',
       },
-      outcome.kind === 'equal'
-        ? { type: 'Consistent', status: 'True', reason: 'Equal', message: outcome.message }
-        : { type: 'Consistent', status: 'False', reason: 'Different', message: outcome.message },
+      {
+        type: 'Consistent',
+        ...(outcome.kind === 'equal'
+          ? { status: 'True', reason: 'Equal' }
+          : { status: 'False', reason: 'Different' }),
+        message: `${outcome.message}. ${subjectText(input)}`,
+      },
     ];
   }
   return unfinished(
     trouble?.level === 'stalled' ? 'Stalled' : 'Reconciling',
     trouble ?? busy(situation),
   );
+}
+
+/** Which data a verdict is about: of any other it says nothing. */
+function subjectText({ verification, clusterSync, nowMs }: StatusInput): string {
+  const { run } = verification.status;
+  const { name } = verification.spec.clusterSyncRef;
+  const uid = clusterSync?.metadata.uid;
+  const ofSync = run.syncStartedAt === undefined ? '' : `, started ${run.syncStartedAt}`;
+  const direction = run.direction === 'Reverse' ? ', in reverse' : '';
+  const ofUid = uid === undefined ? '' : ` (uid ${uid})`;
+  return `Compared: the sync of the ClusterSync ${name}${ofUid}${ofSync}${direction}, until ${secondTime(nowMs)}`;
 }
 
 function unfinished(

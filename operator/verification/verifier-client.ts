@@ -12,6 +12,8 @@ export interface VerifierProgress {
   readonly verdict: string | null | undefined;
   /** Its counts of tasks, as they were received. */
   readonly verificationStatus: Readonly<Record<string, unknown>> | undefined;
+  /** When what it reports was so, where it does not know the latest; undefined where it does, or does not tell. */
+  readonly asOf: string | undefined;
   /** What it has found, summed up; undefined where the tool does not tell. */
   readonly mismatches: MismatchSummary | undefined;
   /** All of it, as it was received, without the mismatches themselves: they tell the `_id`s of documents. */
@@ -52,6 +54,7 @@ export function readProgress(progress: unknown): VerifierProgress | undefined {
     error: errorOf(progress),
     verdict: typeof verdict === 'string' || verdict === null ? verdict : undefined,
     verificationStatus: isObject(status) ? status : undefined,
+    asOf: stringIn(progress, 'asOf')?.slice(0, maxTimeLength),
     mismatches: mismatchesIn(progress),
     raw,
   };
@@ -72,6 +75,9 @@ export function countIn(
   const count = verificationStatus?.[name];
   return typeof count === 'number' ? count : 0;
 }
+
+/** Of an ISO time, whatever a tool sends. */
+const maxTimeLength = 64;
 
 /** What the schema of the status has room for. */
 const bounds = { kind: { length: 64, rows: 64 }, namespace: { length: 320, rows: 10 } } as const;

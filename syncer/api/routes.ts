@@ -9,7 +9,9 @@ const maxCollectionsShown = 100;
 const commands = ['start', 'pause', 'resume', 'reverse', 'reset'] as const;
 
 /** The endpoints of the contract, part 4, and those of pause, resume, reverse and reset, of the same shape. */
-export function syncerRoutes(syncer: Pick<Syncer, 'commands' | 'monitor' | 'progress'>): Route[] {
+export function syncerRoutes(
+  syncer: Pick<Syncer, 'commands' | 'monitor' | 'progress' | 'optionsDigest'>,
+): Route[] {
   return [
     ...commands.map((command): Route => ({
       method: 'POST',
@@ -49,6 +51,10 @@ export function syncerRoutes(syncer: Pick<Syncer, 'commands' | 'monitor' | 'prog
       path: '/api/v1/progress',
       errorBody: progressErrorBody,
       handle: () => syncer.progress(),
+      answerHeaders: () => {
+        const digest = syncer.optionsDigest();
+        return digest === undefined ? {} : { [optionsDigestHeader]: digest };
+      },
     },
   ];
 }

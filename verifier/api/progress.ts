@@ -63,6 +63,10 @@ export interface ProgressBody {
     /** ISO times; null until then. */
     readonly startedAt: string | null;
     readonly completedAt: string | null;
+    /** ISO time at which all of this was so, where the metadata store has fallen silent since then; null where it is the latest. */
+    readonly asOf: string | null;
+    /** What somebody should know of, in words. */
+    readonly warnings: readonly string[];
   };
 }
 
@@ -71,6 +75,7 @@ export function progressBody(summary: Summary): ProgressBody {
   const { record, counts, mismatchCount, mismatchCounts, mismatches, compared } = summary;
   const { added = 0, processing = 0, failed = 0, completed = 0 } = counts ?? {};
   const error = record?.error;
+  const asOf = summary.isLatest ? null : new Date(summary.atMs).toISOString();
   return {
     progress: {
       phase: phaseOf(summary),
@@ -99,8 +104,14 @@ export function progressBody(summary: Summary): ProgressBody {
       processes: summary.processes,
       startedAt: record?.startedAt?.toISOString() ?? null,
       completedAt: record?.completedAt?.toISOString() ?? null,
+      asOf,
+      warnings: asOf === null ? [] : [staleText(asOf)],
     },
   };
+}
+
+function staleText(asOf: string): string {
+  return `the metadata store does not answer: this is how far the verification was at ${asOf}`;
 }
 
 function phaseOf({ record }: Summary): Phase {

@@ -21,10 +21,13 @@ import type {
   VerificationRecord,
 } from '../state/records.ts';
 import type { Stores } from '../state/stores.ts';
+import type { Notes } from '../state/recheck-store.ts';
 import type { PlanKey } from '../state/task-store.ts';
 import type { Wakeup } from '../wakeup.ts';
 import { begin, endTimes, type Begun } from './begin.ts';
 import { ChangeLog } from './change-log.ts';
+import { ChangeNotes } from './change-notes.ts';
+import { expectedNotes } from './expected-notes.ts';
 import { planGeneration } from './plan-generation.ts';
 
 /** Bounds of the pause between two passes, which is as long as the last pass took. */
@@ -157,16 +160,18 @@ class Lead {
     const signal = AbortSignal.any([this.#context.signal, stop.signal]);
     const { wakeup, stores } = this.#context;
     const { positions, generation } = this.#record;
+    const notes = new ChangeNotes(this.#epoch, this.#record.noted);
     const log = new ChangeLog(
       {
         add: async (number, rechecks) => {
-          await stores.rechecks.add(this.#run, number, rechecks);
+          await stores.rechecks.add(this.#run, number, [notes.next(number, rechecks)]);
         },
         addTallies: async (number, tallies) => {
           await stores.coverages.addTallies(this.#run, number, tallies);
         },
         setPositions: async (reached) => {
-          await this.#update({ positions: reached });
+          const noted = notes.after(this.#record.generation?.number ?? -1);
+          await this.#update({ positions: reached, noted });
         },
       },
       { generation: (generation?.number ?? -1) + 1, positions },
@@ -260,13 +265,13 @@ class Lead {
     {
       begun,
       isOfAll = false,
-      isAgain = false,
+      doubted,
       readAfter,
     }: {
       readonly begun: Begun;
       readonly isOfAll?: boolean;
-      /** True for a last pass that follows another one. */
-      readonly isAgain?: boolean;
+      /** What a last pass has noted that did not prove all: the one that follows it is the last. */
+      readonly doubted?: Notes;
       /** Undefined: what has been followed. */
       readonly readAfter?: OfSides<Timestamp>;
     },
@@ -281,9 +286,10 @@ class Lead {
     };
     const key = { run: this.#run, generation: (former?.number ?? -1) + 1, epoch: this.#epoch };
     const { selects } = scopeOf(begun.scope, destination, signal);
+    const notes = await expectedNotes(tasks, this.#record, doubted);
     const count = await planGeneration(
       { ...this.#context, tasks, rechecks, catalog: { source, destination, selects, signal } },
-      { kind, isOfAll, key, readAfter: times },
+      { kind, isOfAll, key, readAfter: times, notes },
     );
     const { compared } = former
       ? await tasks.counts(planKey(this.#run, former))
@@ -295,10 +301,11 @@ class Lead {
         number,
         epoch,
         kind,
-        isAgain,
+        isAgain: doubted !== undefined,
         plannedTasks: count,
         readAfter: times,
         startedAt: new Date(),
+        noted: null,
       },
       totals: {
         documents: totals.documents + compared.documents,
@@ -335,9 +342,9 @@ class Lead {
    */
   async #recordCoverage(generation: GenerationRecord): Promise<void> {
     const { coverages } = this.#context.stores;
-    const { covered, problems } = await readCoverage(this.#context, this.#run, generation);
+    const { covered, problems, noted } = await readCoverage(this.#context, this.#run, generation);
     // Another lead may have planned the next pass and forgotten these tasks meanwhile: then they prove nothing.
-    await this.#update({});
+    await this.#update({ generation: { ...generation, noted: generation.noted ?? noted } });
     await coverages.add(this.#run, covered);
     if (problems.length > 0) throw notProven(`pass ${generation.number} is not complete`, problems);
   }
@@ -379,12 +386,13 @@ class Lead {
     const reasons = doubts.map(({ namespace, reason }) => `${namespaceText(namespace)}: ${reason}`);
     if (generation.isAgain) throw notProven('no difference was found, but', reasons);
     logger.warn({ namespaces: shownReasons(reasons) }, 'comparing again what does not add up');
-    await rechecks.add(
-      this.#run,
-      generation.number + 1,
-      doubts.map(({ namespace }) => ({ kind: 'whole', namespace })),
-    );
-    await this.#plan('last', { begun, isAgain: true, readAfter: generation.readAfter });
+    const doubted: Notes = {
+      note: `doubts:${generation.number}:${this.#epoch}`,
+      first: 0,
+      rechecks: doubts.map(({ namespace }) => ({ kind: 'whole', namespace })),
+    };
+    await rechecks.add(this.#run, generation.number + 1, [doubted]);
+    await this.#plan('last', { begun, doubted, readAfter: generation.readAfter });
     return false;
   }
 

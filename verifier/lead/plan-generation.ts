@@ -12,6 +12,7 @@ import {
   type PassScope,
   type PlannedTask,
 } from '../generation/plan-tasks.ts';
+import { NotesOnRecord, type ExpectedNotes } from '../proof/notes-on-record.ts';
 import type { Amount, OfSides, Task } from '../state/records.ts';
 import type { RecheckStore } from '../state/recheck-store.ts';
 import type { PlanKey, TaskStore } from '../state/task-store.ts';
@@ -28,6 +29,8 @@ export interface PlanContext extends RetryContext {
 export interface Plan extends PassScope {
   readonly key: PlanKey;
   readonly readAfter: OfSides<Timestamp>;
+  /** The rechecks that have to be on record. */
+  readonly notes: readonly ExpectedNotes[];
 }
 
 /** Collections whose sizes are asked for side by side. */
@@ -38,6 +41,7 @@ const nothing: Amount = { documents: 0, bytes: 0 };
 /**
  * Stores all tasks of a pass. Nobody takes any of them before the pass itself is on record, so that it can be done again from
  * the beginning. @returns how many there are.
+ * @throws SyncError CheckFailed where not everything is on record that is to be compared again.
  */
 export async function planGeneration(context: PlanContext, plan: Plan): Promise<number> {
   return await retrying(context, 'plan', async () => await attempt(context, plan));
@@ -47,8 +51,9 @@ async function attempt(context: PlanContext, plan: Plan): Promise<number> {
   const { tasks, rechecks, catalog } = context;
   const { key } = plan;
   await tasks.drop(key);
-  const noted = (): ReturnType<RecheckStore['all']> => rechecks.all(key.run);
-  const pending = await readPending(noted());
+  const onRecord = new NotesOnRecord(plan.notes);
+  const pending = await readPending(onRecord.counting(rechecks.all(key.run)));
+  onRecord.requireAll();
   const pairs = await readNamespacePairs(catalog, databasesOf(plan, pending));
   const planned = [...planTasks(plan, pending, pairs)];
   const metadata = planned.filter(({ work }) => work.kind === 'metadata');
@@ -68,7 +73,9 @@ async function attempt(context: PlanContext, plan: Plan): Promise<number> {
   await tasks.add(key, sized, 0);
   let count = metadata.length + sized.length;
   let waiting: Task[] = [];
-  for await (const { namespace, ids } of planIdTasks(plan, pending, pairs, noted())) {
+  const readAgain = new NotesOnRecord(plan.notes);
+  const noted = readAgain.counting(rechecks.all(key.run));
+  for await (const { namespace, ids } of planIdTasks(plan, pending, pairs, noted)) {
     const expected = { documents: ids.length, bytes: 0 };
     waiting.push({ namespace, work: { kind: 'ids', ids }, expected });
     if (waiting.length < 20) continue;
@@ -77,6 +84,7 @@ async function attempt(context: PlanContext, plan: Plan): Promise<number> {
     waiting = [];
   }
   await tasks.add(key, waiting, 2);
+  readAgain.requireAll();
   return count + waiting.length;
 }
 

@@ -124,17 +124,15 @@ describe('isSettledByStatistics', () => {
     ...quiet,
     tally: { inserted: { source: 1, destination: 0 }, deleted: none },
   };
-  const cases: readonly (readonly [string, CountEvidence, boolean, boolean])[] = [
-    ['the numbers that were read', quiet, false, true],
-    ['the numbers that were read, of shards', quiet, true, true],
-    ['numbers within the bounds', busy, false, true],
-    ['numbers within the bounds, of shards', busy, true, false],
-    ['others', { ...quiet, counted: none }, false, false],
-    ['others, of shards', { ...quiet, counted: none }, true, false],
+  const cases: readonly (readonly [string, CountEvidence, boolean])[] = [
+    ['the numbers that were read', quiet, true],
+    ['numbers within bounds that are wider', busy, false],
+    ['the numbers that were read, and expire', { ...quiet, isExpiring: true }, true],
+    ['others', { ...quiet, counted: none }, false],
   ];
-  for (const [what, evidence, isSharded, expected] of cases) {
+  for (const [what, evidence, expected] of cases) {
     it(`is ${expected} for ${what}`, () => {
-      assert.equal(isSettledByStatistics(evidence, isSharded), expected);
+      assert.equal(isSettledByStatistics(evidence), expected);
     });
   }
 });

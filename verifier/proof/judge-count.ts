@@ -15,13 +15,14 @@ export interface CountEvidence {
 const sides: readonly SideName[] = ['source', 'destination'];
 
 /**
- * True where counts by the statistics leave no doubt. Those of a shard count documents that no router shows and that are not known as
- * orphans: bounds that inserts and deletes have widened may hide them, so that there the numbers have to be those that were read.
+ * True where counts by the statistics leave no doubt: where they are what was read, and nothing was inserted or deleted since.
+ * Bounds that are wider may hide what statistics count too much or too little: what transactions have inserted or deleted that
+ * are still open, what a server has lost count of that was killed, and orphans that a shard does not know as such.
  */
-export function isSettledByStatistics(evidence: CountEvidence, isSharded: boolean): boolean {
+export function isSettledByStatistics(evidence: CountEvidence): boolean {
   const { inserted, deleted } = evidence.tally;
   const isQuiet = sides.every((side) => inserted[side] === 0 && deleted[side] === 0);
-  return countDoubt(evidence) === undefined && (isQuiet || !isSharded);
+  return isQuiet && countDoubt(evidence) === undefined;
 }
 
 /**

@@ -129,9 +129,8 @@ async function count(
     ]);
     if (source !== undefined && destination !== undefined) {
       const counted = { source, destination };
-      const isSharded = sides.source.isSharded || sides.destination.isSharded;
       const evidence: CountEvidence = { read, tally, counted, isExpiring: false };
-      if (isSettledByStatistics(evidence, isSharded)) return { counted, doubt: undefined };
+      if (isSettledByStatistics(evidence)) return { counted, doubt: undefined };
     }
     const counted = {
       source: await countByScan(sides.source, namespace, signal),

@@ -9,6 +9,8 @@ export interface PassCoverage {
   /** The collections of which every document was read. */
   readonly covered: readonly Coverage[];
   readonly problems: readonly string[];
+  /** How many rechecks the tasks have noted. */
+  readonly noted: number;
 }
 
 /** Reads from what is on record what a pass that is over has read. */
@@ -27,13 +29,17 @@ export async function readCoverage(
 async function attempt(
   tasks: TaskStore,
   run: string,
-  { number: generation, epoch, kind, plannedTasks }: GenerationRecord,
+  { number: generation, epoch, kind, plannedTasks, noted: former }: GenerationRecord,
 ): Promise<PassCoverage> {
   const key = { run, generation, epoch };
   const covered: Coverage[] = [];
   const problems: string[] = [];
   const found = await tasks.plannedCount(key);
   if (found < plannedTasks) problems.push(`${found} of its ${plannedTasks} tasks are on record`);
+  const noted = await tasks.notedCount(key);
+  if (former !== null && noted !== former) {
+    problems.push(`its tasks have noted ${noted} rechecks, and there were ${former}`);
+  }
   for await (const coverage of coverageByNamespace(tasks.rangeTasks(key))) {
     const { namespace } = coverage;
     switch (coverage.kind) {
@@ -50,5 +56,5 @@ async function attempt(
         break;
     }
   }
-  return { covered, problems };
+  return { covered, problems, noted };
 }

@@ -1,13 +1,24 @@
-import type { Binary } from 'mongodb';
-import { UUID, type Collection, type Document } from 'mongodb';
+import type { Collection, Document } from 'mongodb';
 import { inGroupsOf } from '../../service/groups.ts';
 import type { Recheck } from './records.ts';
 import { insertNew } from './insert-new.ts';
 import { onStore, type MetadataStore } from './verification-store.ts';
 
 interface StoredRecheck extends Document {
-  _id: Binary | UUID;
+  _id: string;
 }
+
+/** Rechecks of one finder, in the order in which it notes them: the name and the number tell which of them are on record. */
+export interface Notes {
+  /** Names what has found them; no other finder of the same run has it. */
+  readonly note: string;
+  /** The place of the first of them: so many were noted under this name before. */
+  readonly first: number;
+  readonly rechecks: readonly Recheck[];
+}
+
+/** A recheck as it is on record. */
+export type NotedRecheck = Recheck & { readonly note: string; readonly place: number };
 
 /** Rechecks inserted by one command. */
 const batchLength = 200;
@@ -33,15 +44,19 @@ export class RecheckStore {
   }
 
   /** Notes rechecks for a pass. */
-  async add(run: string, generation: number, rechecks: readonly Recheck[]): Promise<void> {
-    for (const group of inGroupsOf(rechecks, batchLength)) {
-      const documents = group.map((recheck) => ({
-        _id: new UUID(),
+  async add(run: string, generation: number, notes: readonly Notes[]): Promise<void> {
+    const all = notes.flatMap(({ note, first, rechecks }) =>
+      rechecks.map((recheck, index) => ({
+        _id: `${run}:${note}:${first + index}`,
         run,
         generation,
+        note,
+        place: first + index,
         count: recheck.kind === 'ids' ? recheck.ids.length : 1,
         ...recheck,
-      }));
+      })),
+    );
+    for (const documents of inGroupsOf(all, batchLength)) {
       await onStore(this.#store, async () => {
         await insertNew(this.#rechecks, documents, fixedFields);
       });
@@ -52,13 +67,13 @@ export class RecheckStore {
    * Everything that is noted, by namespace, databases first. A plan takes all of it, whatever pass it is noted for: a lead that died
    * while it planned a pass has noted changes for the one after it, and the position on record is past those changes.
    */
-  async *all(run: string): AsyncGenerator<Recheck, void> {
+  async *all(run: string): AsyncGenerator<NotedRecheck, void> {
     const { signal } = this.#store;
     const cursor = this.#rechecks
       .find({ run }, { signal, batchSize: 100 })
       .sort({ 'namespace.db': 1, 'namespace.coll': 1 })
       .allowDiskUse(true);
-    for await (const stored of cursor) yield stored as unknown as Recheck;
+    for await (const stored of cursor) yield stored as unknown as NotedRecheck;
   }
 
   /** True where something is noted. */

@@ -4,7 +4,7 @@ import type { NamespaceFilterEntry } from '../../mongo/namespace-filter.ts';
 import type { ErrorName } from '../../service/error-table.ts';
 
 /** Version of what is stored: another one is refused. */
-export const formatVersion = 3;
+export const formatVersion = 4;
 
 /** The two sides of a comparison. */
 export type SideName = 'source' | 'destination';
@@ -50,6 +50,17 @@ export interface GenerationRecord {
   /** Reads of this pass see every write up to these times. */
   readonly readAfter: OfSides<Timestamp>;
   readonly startedAt: Date;
+  /** How many rechecks its tasks have noted; null until all of them have ended. */
+  readonly noted: number | null;
+}
+
+/** What a lead has noted of the changes for a pass that it, or another lead, will plan. */
+export interface ChangeNote {
+  readonly generation: number;
+  /** Of the lead. */
+  readonly epoch: number;
+  /** How many rechecks. */
+  readonly count: number;
 }
 
 /** Sums over all passes that are over. */
@@ -80,6 +91,8 @@ export interface VerificationRecord {
   readonly scope: ScopeRecord | null;
   readonly starts: OfSides<Start> | null;
   readonly positions: OfSides<Position | null>;
+  /** What is on record of the changes up to the positions, for the passes that are not planned yet. */
+  readonly noted: readonly ChangeNote[];
   readonly generation: GenerationRecord | null;
   readonly totals: Totals;
   readonly verdict: 'equal' | 'different' | null;

@@ -33,6 +33,8 @@ export interface TaskEnd {
   readonly parts: number | null;
   /** Differences beyond those that are kept. */
   readonly isOverflowing: boolean;
+  /** How many rechecks it has noted, under {@link taskNote}. */
+  readonly noted: number;
 }
 
 /** A task on documents that has ended or not, as a proof of what was read looks at it. */
@@ -46,6 +48,11 @@ export interface RangeTask {
   readonly read: OfSides<number> | null;
   readonly parts: number | null;
   readonly part: PartKey | null;
+}
+
+/** The name under which a task notes what is to be compared again, for the claim that holds it. */
+export function taskNote({ key, claim }: Pick<ClaimedTask, 'key' | 'claim'>): string {
+  return `task:${key}:${claim}`;
 }
 
 /** Which part of a split a task is. */
@@ -204,6 +211,7 @@ export class TaskStore {
         compared,
         read,
         parts,
+        noted,
       }): AnyBulkWriteOperation<StoredTask> => ({
         updateOne: {
           filter: { _id: task.key, claim: task.claim, state: 'processing' },
@@ -215,6 +223,7 @@ export class TaskStore {
               compared,
               read,
               parts,
+              noted,
             },
           },
         },
@@ -308,6 +317,34 @@ export class TaskStore {
         bytes: Number(row['expectedBytes']),
       },
     }));
+  }
+
+  /** How many rechecks the tasks of a pass have noted, all together. */
+  async notedCount(plan: PlanKey): Promise<number> {
+    const { signal } = this.#store;
+    const pipeline = [
+      { $match: { ...plan } },
+      { $group: { _id: null, noted: { $sum: '$noted' } } },
+    ];
+    const [row] = await onStore(this.#store, async () => {
+      return await this.#tasks.aggregate(pipeline, { signal }).toArray();
+    });
+    return Number(row?.['noted'] ?? 0);
+  }
+
+  /** How many rechecks each task of a pass has noted, by the name that they have. */
+  async notes(plan: PlanKey): Promise<Map<string, number>> {
+    const { signal } = this.#store;
+    const projection = { claim: 1, noted: 1 };
+    return await onStore(this.#store, async () => {
+      const counts = new Map<string, number>();
+      const options = { signal, batchSize: 1000, projection };
+      for await (const stored of this.#tasks.find({ ...plan, noted: { $gt: 0 } }, options)) {
+        const task = { key: stored._id, claim: String(stored['claim']) };
+        counts.set(taskNote(task), Number(stored['noted']));
+      }
+      return counts;
+    });
   }
 
   /** The tasks of a pass that were planned, without the parts of those that were split. */

@@ -310,6 +310,7 @@ function freshRecord(): Omit<VerificationRecord, 'attempt'> {
     scope: null,
     starts: null,
     positions: { source: null, destination: null },
+    noted: [],
     generation: null,
     totals: { documents: 0, bytes: 0 },
     verdict: null,

@@ -10,7 +10,13 @@ import { bundles } from '../lead/change-log.ts';
 import type { Amount, GenerationKind, Recheck } from '../state/records.ts';
 import type { MismatchStore } from '../state/mismatch-store.ts';
 import type { RecheckStore } from '../state/recheck-store.ts';
-import type { ClaimedTask, PlanKey, TaskEnd, TaskStore } from '../state/task-store.ts';
+import {
+  taskNote,
+  type ClaimedTask,
+  type PlanKey,
+  type TaskEnd,
+  type TaskStore,
+} from '../state/task-store.ts';
 import type { Outcome } from './run-task.ts';
 
 /** Where results are stored. */
@@ -28,6 +34,9 @@ interface Result {
   readonly mismatches: readonly Mismatch[];
   readonly rechecks: readonly Recheck[];
 }
+
+/** A result of which it has not been counted how much it notes. */
+type Finding = Omit<Result, 'end'> & { readonly end: Omit<TaskEnd, 'noted'> };
 
 const nothing: Amount = { documents: 0, bytes: 0 };
 
@@ -74,15 +83,22 @@ export class Results {
       await rechecks.add(
         run,
         generation + 1,
-        results.flatMap((result) => result.rechecks),
+        results.map(({ end, rechecks: found }) => {
+          return { note: taskNote(end.task), first: 0, rechecks: found };
+        }),
       );
       await tasks.end(results.map(({ end }) => end));
     });
   }
 
   #resultOf(task: ClaimedTask, outcome: Outcome): Result {
+    const { end, ...found } = this.#foundBy(task, outcome);
+    return { ...found, end: { ...end, noted: found.rechecks.length } };
+  }
+
+  #foundBy(task: ClaimedTask, outcome: Outcome): Finding {
     const { namespace } = task;
-    const end = (found: Partial<TaskEnd>): TaskEnd => ({
+    const end = (found: Partial<Finding['end']>): Finding['end'] => ({
       task,
       isFailed: false,
       isMetadata: false,

@@ -111,6 +111,24 @@ describe('a ClusterSync that is deleted and created again, on a real API server'
     });
   }
 
+  it('with other options names the ways out, whichever way the former sync has failed', async () => {
+    const place = await ground.newPlace();
+    const { namespace } = place;
+    await using syncer = await playSyncer(place.address);
+    await create(place, { includeNamespaces: filter }, 'True InSync');
+    syncer.digest = optionsDigest(bodyOf({ includeNamespaces: filter }));
+    syncer.progress = { error: 'OplogRolledOver: too late' };
+    await deleteSync(namespace);
+    const status = await create(place, { onDelete: 'Clean' }, 'False DifferentSync');
+    const { message = '' } = findCondition(status.conditions, 'Stalled') ?? {};
+    assert.match(message, /OplogRolledOver: too late.*started with.*spec\.startOver/);
+    // What is there is not its own: it is neither ended nor waited for.
+    await deleteSync(namespace);
+    assert.deepEqual(syncer.commandNames, ['start']);
+    const own = await create(place, { includeNamespaces: filter }, 'False OplogRolledOver');
+    assert.equal(own.phase, 'Stalled');
+  });
+
   const others: Record<string, object> = {
     'another name of the destination': {
       destination: { name: 'newer', uriSecretRef: { name: 'new-uri' } },

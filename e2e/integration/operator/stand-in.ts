@@ -19,6 +19,8 @@ export class StandIn implements AsyncDisposable {
   polls = 0;
   /** Body of the answers to progress calls. */
   progress: object;
+  /** The digest in the header of those answers: of the sync that they are about. */
+  digest: string | undefined;
   /** Called before each of them. */
   onPoll: () => void = () => undefined;
   /** Bodies of the answers to other questions, by their names; there is no answer to those that are not here. */
@@ -63,6 +65,7 @@ export class StandIn implements AsyncDisposable {
     if (name === 'progress') {
       this.polls += 1;
       this.onPoll();
+      if (this.digest !== undefined) response.setHeader(optionsDigestHeader, this.digest);
       response.end(JSON.stringify(this.progress));
       return;
     }

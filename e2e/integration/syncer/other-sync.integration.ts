@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { optionsDigest } from '../../../service/options-digest.ts';
+import { optionsDigest, optionsDigestHeader } from '../../../service/options-digest.ts';
 import type { Answer, SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward, restartAndCommit, useClusterPair } from './cluster-pair.ts';
@@ -115,6 +115,27 @@ describe('a sync is known by the options that it was started with', () => {
     assert.equal((await syncer.post('start', body)).body['error'], 'InvalidStateTransition');
     await restartAndCommit(syncer);
     await isSame();
+  });
+
+  it('one that has failed is told from another one, also by a new process', async () => {
+    await using syncer = await pair.syncing(filtered);
+    const { client } = pair.source;
+    await client.db('shop').createCollection('a_times', { timeseries: { timeField: 't' } });
+    for (const isNew of [false, true]) {
+      if (isNew) {
+        await syncer.kill();
+        await syncer.restart();
+      }
+      await until('it has failed', async () => (await syncer.getProgress()).status !== 200);
+      const answer = await fetch(`${syncer.url}/api/v1/progress`);
+      assert.notEqual(answer.status, 200);
+      assert.equal(answer.headers.get(optionsDigestHeader), optionsDigest(filtered));
+      const reset = { destination: 'Clean' };
+      refused(
+        await syncer.post('reset', reset, { digest: optionsDigest(forward) }),
+        /for a sync with other/,
+      );
+    }
   });
 
   it('one from another source is not taken up, nor denied, until its state is gone', async () => {

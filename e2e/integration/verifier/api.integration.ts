@@ -63,6 +63,8 @@ describe('verifier API', function () {
         processes: ['verifier'],
         startedAt: null,
         completedAt: null,
+        asOf: null,
+        warnings: [],
       },
     });
   });

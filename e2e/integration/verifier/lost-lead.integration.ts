@@ -133,7 +133,13 @@ describe('verifier, a lead that is lost', () => {
     );
     const claimed = await tasks.claim(plan, 8, { owner: 'one', claim: 'claim' });
     assert.equal(claimed.length, 2);
-    const found = { isFailed: false, isMetadata: false, isOverflowing: false, parts: null };
+    const found = {
+      isFailed: false,
+      isMetadata: false,
+      isOverflowing: false,
+      parts: null,
+      noted: 0,
+    };
     await tasks.end(claimed.map((task) => ({ task, ...found, compared: nothing, read })));
     const readAfter = { source: await now(0), destination: await now(1) };
     const change: Partial<VerificationRecord> = {
@@ -150,6 +156,7 @@ describe('verifier, a lead that is lost', () => {
         plannedTasks: 2,
         readAfter,
         startedAt: new Date(),
+        noted: null,
       },
     };
     await verifications.updateAsLead(run, epoch, change);

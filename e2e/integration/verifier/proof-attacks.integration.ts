@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
-import type { Collection, Db, Document, MongoClient, Timestamp } from 'mongodb';
+import {
+  Binary,
+  BSON,
+  type Collection,
+  type Db,
+  type Document,
+  type MongoClient,
+  type Timestamp,
+} from 'mongodb';
 import { createClusterClient } from '../../../mongo/cluster-client.ts';
 import { verifierDatabase } from '../../../mongo/namespace.ts';
 import { SyncError } from '../../../service/errors.ts';
 import { createLogger } from '../../../service/logger.ts';
 import { ChangeFollower } from '../../../verifier/changes/change-follower.ts';
+import { idKey, keyBytes } from '../../../verifier/compare/id-key.ts';
 import { ChangeLog } from '../../../verifier/lead/change-log.ts';
 import { VerifierMonitor } from '../../../verifier/monitor.ts';
 import { until } from '../../ground/until.ts';
@@ -86,6 +95,44 @@ describe('verifier, attacks on the verdict', () => {
     return entry['ts'] as Timestamp;
   }
 
+  /** Waits for the position of the source on record that is after a change. */
+  async function untilStored(time: Timestamp): Promise<void> {
+    await until('the position after the change is on record', async () => {
+      const record = await stored('verifications').findOne({});
+      const positions = record?.['positions'] as Document | undefined;
+      const position = positions?.['source'] as Document | null | undefined;
+      return position != null && (position['time'] as Timestamp).compare(time) >= 0;
+    });
+  }
+
+  async function untilFailed(session: VerifierSession): Promise<string> {
+    let last: Progress | undefined;
+    await until('the verification cannot be completed', async () => {
+      last = await session.progress();
+      assert.equal(last.verdict, null);
+      return last.error !== null;
+    });
+    return String(last?.error);
+  }
+
+  /** Keeps the lead from looking for what is to be compared again. */
+  async function holdNotes(): Promise<void> {
+    await fail({
+      mode: 'alwaysOn',
+      // Tried again for as long as it takes.
+      data: { failCommands: ['find'], namespace: `${verifierDatabase}.rechecks`, errorCode: 112 },
+    });
+  }
+
+  /** Loses the note that a document is to be compared again. */
+  async function loseNoteOf(_id: number): Promise<void> {
+    const key = new Binary(keyBytes(idKey(BSON.serialize({ _id }))));
+    await until('the note is lost', async () => {
+      return (await stored('rechecks').deleteOne({ ids: key })).deletedCount === 1;
+    });
+    await fail({ mode: 'off' });
+  }
+
   function shown({ mismatches }: Progress): readonly (readonly unknown[])[] {
     return mismatches.map(({ namespace, kind, id }) => [namespace, kind, id]);
   }
@@ -114,12 +161,7 @@ describe('verifier, attacks on the verdict', () => {
       .command({ waitForFailPoint: 'failCommand', timesEntered: entered + 1, maxTimeMS: 60_000 });
     await pair.source.collection<Row>('items').updateOne({ _id: 5 }, { $set: { text: 'y' } });
     const time = await lastChangeOfSource();
-    await until('the position after the change is on record', async () => {
-      const record = await stored('verifications').findOne({});
-      const positions = record?.['positions'] as Document | undefined;
-      const position = positions?.['source'] as Document | null | undefined;
-      return position != null && (position['time'] as Timestamp).compare(time) >= 0;
-    });
+    await untilStored(time);
     assert.equal(await stored('rechecks').countDocuments({ generation: 2 }), 1);
     await verifier.kill();
     await fail({ mode: 'off' });
@@ -129,6 +171,41 @@ describe('verifier, attacks on the verdict', () => {
     const id = '{"$numberInt":"5"}';
     assert.deepEqual(shown(progress), [['shop.items', 'differentDocument', id]]);
     assert.equal(progress.verdict, 'different');
+  });
+
+  it('gives no verdict where a note is lost of what a pass found to be different', async () => {
+    await fill();
+    const copies = pair.destination.collection<Row>('items');
+    await copies.updateOne({ _id: 5 }, { $set: { text: 'y' } });
+    await using session = await open({ maxBytesPerSecond: 60_000, workers: 1 });
+    await session.post('check');
+    await until('the first pass is planned', async () => {
+      return (await session.progress()).generationKind === 'first';
+    });
+    await holdNotes();
+    await untilCovered();
+    await loseNoteOf(5);
+    await session.post('writesOff');
+    assert.match(
+      await untilFailed(session),
+      /^CheckFailed: .*found by pass 0: 0 of 1 notes are on record/,
+    );
+  });
+
+  it('gives no verdict where a note is lost of what a change stream told', async () => {
+    await fill();
+    await using session = await open();
+    await session.post('check');
+    await untilCovered();
+    await holdNotes();
+    await pair.source.collection<Row>('items').updateOne({ _id: 5 }, { $set: { text: 'y' } });
+    await untilStored(await lastChangeOfSource());
+    await loseNoteOf(5);
+    await session.post('writesOff');
+    assert.match(
+      await untilFailed(session),
+      /^CheckFailed: .*told by the change streams: \d+ of \d+ notes are on record/,
+    );
   });
 
   it('does not store a position after changes that could not be stored', async () => {
@@ -211,13 +288,7 @@ describe('verifier, attacks on the verdict', () => {
     await untilCovered();
     await onBoth(async (db) => await db.dropDatabase());
     await session.post('writesOff');
-    let last: Progress | undefined;
-    await until('the verification cannot be completed', async () => {
-      last = await session.progress();
-      assert.equal(last.verdict, null);
-      return last.error !== null;
-    });
-    assert.match(String(last?.error), /^CheckFailed: the filter selects no namespace/);
+    assert.match(await untilFailed(session), /^CheckFailed: the filter selects no namespace/);
   });
 
   it('finds different collations of a large collection, and what differs in it', async () => {

@@ -51,9 +51,12 @@ describe('verifier, what proves a collection to be equal', () => {
   async function proofAfter({
     isOfLast,
     isMetadataCompared = true,
+    inserted = 0,
   }: {
     readonly isOfLast: boolean;
     readonly isMetadataCompared?: boolean;
+    /** Documents of each side that change streams have told of since. */
+    readonly inserted?: number;
   }): Promise<ProofResult> {
     const client = pair.clients[1];
     const [source, destination] = [await sideOf(0), await sideOf(1)];
@@ -72,10 +75,17 @@ describe('verifier, what proves a collection to be equal', () => {
       const [task] = await tasks.claim(plan, 1, { owner: 'owner', claim: 'claim' });
       assert.ok(task);
       const found = { isFailed: false, isMetadata: true, isOverflowing: false };
-      await tasks.end([{ task, ...found, compared: nothing, read: null, parts: null }]);
+      await tasks.end([{ task, ...found, compared: nothing, read: null, parts: null, noted: 0 }]);
     }
     const read = { source: 5, destination: 5 };
     await coverages.add(plan.run, [{ namespace, generation: 0, isOfLast, ranges: 1, read }]);
+    if (inserted > 0) {
+      const tally = {
+        inserted: { source: inserted, destination: inserted },
+        deleted: { source: 0, destination: 0 },
+      };
+      await coverages.addTallies(plan.run, 1, new Map([['shop.items', tally]]));
+    }
     const selects = async ({ db }: { readonly db: string }): Promise<boolean> =>
       await Promise.resolve(db === 'shop');
     const catalog = { source: source.cluster, destination: destination.cluster, selects, signal };
@@ -125,6 +135,24 @@ describe('verifier, what proves a collection to be equal', () => {
       assert.match(reason, missing);
       assert.equal(others.length, 0);
     }
+  });
+
+  it('is not there where statistics within the bounds are wrong', async () => {
+    const client = pair.clients[1];
+    assert.ok(client);
+    await pair.source.collection<Row>('items').insertOne({ _id: 6 });
+    await using session = client.startSession();
+    // Statistics count what a transaction has inserted that may never be committed.
+    session.startTransaction();
+    await pair.destination.collection<Row>('items').insertOne({ _id: 7 }, { session });
+    const stats = await pair.destination
+      .collection('items')
+      .aggregate([{ $collStats: { storageStats: {} } }])
+      .toArray();
+    assert.equal((stats[0]?.['storageStats'] as Document)['count'], 6);
+    const result = await proofAfter({ isOfLast: false, inserted: 2 });
+    await session.abortTransaction();
+    assert.deepEqual(reasons(result), ['the source counts 6 documents, the destination 5']);
   });
 
   it('allows documents to be gone where they expire, after a last pass alone', async () => {

@@ -66,6 +66,7 @@ describe('verifier, the stores of the metadata', () => {
       read: { source: 1, destination: 1 },
       parts: null,
       isOverflowing: false,
+      noted: 0,
       ...more,
     };
   }

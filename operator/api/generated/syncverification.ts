@@ -180,7 +180,7 @@ export interface SyncVerificationStatus {
    */
   phase?: 'Pending' | 'Starting' | 'Checking' | 'Finishing' | 'Succeeded' | 'Failed';
   /**
-   * Ready: the verification has been carried out, whatever it found. Reconciling: it is on its way. Stalled: it cannot be carried out. Complete: everything has been compared. Consistent: the data is equal.
+   * Ready: the verification has been carried out, whatever it found. Reconciling: it is on its way. Stalled: it cannot be carried out. Complete: everything has been compared. Consistent: the data is equal; Unknown, too, when the ClusterSync has another sync than the one that was compared, which the message names.
    */
   conditions?: Condition[];
   run?: VerificationRun;
@@ -218,7 +218,7 @@ export interface VerificationRun {
    */
   direction: 'Forward' | 'Reverse';
   /**
-   * When the sync that it is about was started, as the syncer says: of another sync, under the same name, it proves nothing. Absent where the syncer does not say it.
+   * When the sync that it is about was started, as the syncer says, or, with a tool that does not say it, as the operator has first seen it. Of another sync, under the same name, it proves nothing.
    */
   syncStartedAt?: string;
   /**

@@ -84,7 +84,8 @@ export function running(
   const pod = runningPod();
   const [container] = pod.status?.containerStatuses ?? [];
   assert.ok(container);
-  const answer = progress && progressAnswer({ progress }, readProgress);
+  const answer =
+    progress && progressAnswer({ body: { progress }, optionsDigest: undefined }, readProgress);
   assert.notEqual(answer?.kind, 'unreachable');
   return world({
     statefulSet,

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import type { Definition } from '../../crds/definition.ts';
+import type { SchemaNode } from '../../crds/json-schema.ts';
+import type { ClusterSync, ClusterSyncSpec } from '../api/clustersync.ts';
+import { decide } from './decide.ts';
+import { wantedDigest } from './identity.ts';
+import { resetFinalizer } from './reset.ts';
+import { instancesOf } from './resources.ts';
+import {
+  answers,
+  changed,
+  clusterSync,
+  manual,
+  observationOf,
+  outlook,
+  runningWorld,
+} from './testing/worlds.ts';
+
+/** What becomes of a sync when its ClusterSync is created again with another value of a field. */
+type Outcome =
+  /** It is another sync: nothing of the former one is taken up, or touched. */
+  | 'another sync'
+  /** It is the same sync, which goes on. */
+  | 'the same sync'
+  /** Its instance has another name, which the syncer refuses (NotAnInstance). */
+  | 'another instance'
+  /** Which deployment that is the syncer finds out, and refuses another one (OtherSyncUnfinished). */
+  | 'as its deployments are';
+
+type Part = Partial<ClusterSyncSpec>;
+
+const { spec: base } = clusterSync();
+const secretRef = (name: string, key = 'uri') => ({ name, key });
+const shardingEntries = [{ database: 'a', collection: 'b', shardCollection: { key: [{ c: 1 }] } }];
+const sharding = { createSupportingIndexes: false, shardingEntries };
+const filter = [{ database: 'a' }];
+const commit = (fields: object): Part => ({ commit: { ...manual, ...fields } });
+const syncer = (fields: object): Part => ({ syncer: { ...base.syncer, ...fields } });
+
+/** Each field with another value, and what it is changed from where that is not the default. */
+const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>> = {
+  'source.name': ['another instance', { source: { ...base.source, name: 'older' } }],
+  'source.uriSecretRef.name': [
+    'as its deployments are',
+    { source: { ...base.source, uriSecretRef: secretRef('other') } },
+  ],
+  'source.uriSecretRef.key': [
+    'as its deployments are',
+    { source: { ...base.source, uriSecretRef: secretRef('old-uri', 'other') } },
+  ],
+  'destination.name': ['the same sync', { destination: { ...base.destination, name: 'newer' } }],
+  'destination.uriSecretRef.name': [
+    'as its deployments are',
+    { destination: { ...base.destination, uriSecretRef: secretRef('other') } },
+  ],
+  'destination.uriSecretRef.key': [
+    'as its deployments are',
+    { destination: { ...base.destination, uriSecretRef: secretRef('new-uri', 'other') } },
+  ],
+  buildIndexes: ['another sync', { buildIndexes: 'afterDataCopy' }],
+  enableUserWriteBlocking: ['another sync', { enableUserWriteBlocking: true }],
+  includeNamespaces: ['another sync', { includeNamespaces: filter }],
+  excludeNamespaces: ['another sync', { excludeNamespaces: filter }],
+  reversible: ['another sync', { reversible: true }],
+  'sharding.createSupportingIndexes': [
+    'another sync',
+    { sharding: { ...sharding, createSupportingIndexes: true } },
+    { sharding },
+  ],
+  'sharding.shardingEntries': [
+    'another sync',
+    { sharding: { ...sharding, shardingEntries: [] } },
+    { sharding },
+  ],
+  state: ['the same sync', { state: 'Paused' }],
+  direction: ['the same sync', { direction: 'Reverse' }],
+  'commit.mode': ['the same sync', commit({ mode: 'Automatic' })],
+  'commit.maxLagSeconds': ['the same sync', commit({ maxLagSeconds: 20 })],
+  'commit.verificationRef.name': ['the same sync', commit({ verificationRef: { name: 'check' } })],
+  'commit.workloads': ['the same sync', commit({ workloads: [{ kind: 'Deployment', name: 'a' }] })],
+  'commit.workloadsAfterCommit': ['the same sync', commit({ workloadsAfterCommit: 'ScaleBack' })],
+  'commit.deadlineSeconds': ['the same sync', commit({ deadlineSeconds: 20 })],
+  'commit.attempt': ['the same sync', commit({ attempt: 'again' })],
+  'startOver.token': ['the same sync', { startOver: { token: 'again', destination: 'Keep' } }],
+  'startOver.destination': [
+    'the same sync',
+    { startOver: { token: 'again', destination: 'Clean' } },
+    { startOver: { token: 'again', destination: 'Keep' } },
+  ],
+  onDelete: ['the same sync', { onDelete: 'Clean' }],
+  suspend: ['the same sync', { suspend: true }],
+  'syncer.image': ['the same sync', syncer({ image: 'example.dev/other:1' })],
+  'syncer.imagePullPolicy': ['the same sync', syncer({ imagePullPolicy: 'Always' })],
+  'syncer.imagePullSecrets': ['the same sync', syncer({ imagePullSecrets: [{ name: 'a' }] })],
+  'syncer.resources.requests': ['the same sync', syncer({ resources: { requests: { cpu: 1 } } })],
+  'syncer.resources.limits': ['the same sync', syncer({ resources: { limits: { cpu: 1 } } })],
+  'syncer.nodeSelector': ['the same sync', syncer({ nodeSelector: { a: 'b' } })],
+  'syncer.tolerations': ['the same sync', syncer({ tolerations: [{ key: 'a' }] })],
+  'syncer.affinity': ['the same sync', syncer({ affinity: {} })],
+  'syncer.tls.secretName': ['the same sync', syncer({ tls: { secretName: 'a' } })],
+  'syncer.logLevel': ['the same sync', syncer({ logLevel: 'debug' })],
+};
+
+/** The fields that have no fields themselves, by their places. */
+function fieldsOf(node: SchemaNode, place: readonly string[] = []): string[] {
+  return node.properties
+    ? Object.entries(node.properties).flatMap(([name, each]) => fieldsOf(each, [...place, name]))
+    : [place.join('.')];
+}
+
+function specOfDefinition(): SchemaNode {
+  const text = readFileSync(new URL('../../crds/clustersyncs.yaml', import.meta.url), 'utf8');
+  const { spec } = parse(text) as Definition;
+  const node = spec.versions[0].schema.openAPIV3Schema.properties?.['spec'];
+  assert.ok(node);
+  return node;
+}
+
+function deleted(spec: Part): ClusterSync {
+  const { metadata, ...rest } = clusterSync({ ...spec, onDelete: 'Clean', suspend: false });
+  const deletionTimestamp = '2026-01-01T12:00:00Z';
+  return { ...rest, metadata: { ...metadata, finalizers: [resetFinalizer], deletionTimestamp } };
+}
+
+describe('a ClusterSync that is created again with another', () => {
+  it('field: each of the definition has its place below', () => {
+    assert.deepEqual(Object.keys(fields).sort(), fieldsOf(specOfDefinition()).sort());
+  });
+
+  for (const [name, [outcome, to, from = {}]] of Object.entries(fields)) {
+    it(`${name} is ${outcome}`, () => {
+      const former = wantedDigest(clusterSync(from));
+      const known = observationOf(changed(answers.changes, { optionsDigest: former }));
+      const [instance] = instancesOf(clusterSync(to));
+      assert.ok(instance);
+      const there = runningWorld(undefined, { observations: new Map([[instance.id, known]]) });
+      const { status, commands } = decide(clusterSync(to), there);
+      const isOther = outcome === 'another sync';
+      assert.equal(wantedDigest(clusterSync(to)) !== former, isOther);
+      assert.equal(outlook(status).includes('DifferentSync'), isOther, outlook(status));
+      if (isOther) assert.deepEqual(commands, []);
+      const end = decide(deleted(to), there);
+      assert.equal(end.isEnded, isOther, 'a deletion ends its own sync, and no other one');
+      assert.equal(end.commands.length === 0, isOther);
+    });
+  }
+});

@@ -1,0 +1,80 @@
+import type { ClusterSync } from '../api/clustersync.ts';
+import type { SyncVerificationStatus } from '../api/sync-verification.ts';
+import { syncOnRecord } from '../clustersync/identity.ts';
+import { findCondition, isSameCondition, setCondition } from '../kube/conditions.ts';
+import type { ConditionDraft } from '../kube/conditions.ts';
+import type { EventDraft } from '../kube/event-recorder.ts';
+import type { RunningVerification } from './run.ts';
+
+/** What the standing of a verification follows from. */
+interface Surroundings {
+  readonly clusterSync: ClusterSync | undefined;
+  readonly nowMs: number;
+}
+
+const replacedReason = 'SyncReplaced';
+
+/**
+ * What a verification that has a verdict says of the data, now that time has passed: nothing more, once its ClusterSync has another
+ * sync, or the same one in the other direction, and nothing while that has none. What was found stays on record as the verdict.
+ * @returns undefined where that is what the status says.
+ */
+export function standingOf(
+  status: RunningVerification['status'],
+  { clusterSync, nowMs }: Surroundings,
+): SyncVerificationStatus | undefined {
+  const former = findCondition(status.conditions, 'Consistent');
+  // Turned round again, or started over twice, it is still not the data that was compared.
+  if (status.verdict === undefined || !former || former.reason === replacedReason) return undefined;
+  // Without a ClusterSync of that name there is nothing else that it could seem to be about.
+  if (!clusterSync) return undefined;
+  const found = foundText(former.message);
+  const kept = former.observedGeneration;
+  const draft: ConditionDraft = {
+    type: 'Consistent',
+    ...standing(status, clusterSync, found),
+    ...(kept !== undefined && { observedGeneration: kept }),
+  };
+  if (isSameCondition(former, draft)) return undefined;
+  return { ...status, conditions: setCondition(status.conditions ?? [], draft, nowMs) };
+}
+
+/** That it does not speak of the data any more is an event, once. */
+export function eventsOfStanding({
+  conditions,
+}: SyncVerificationStatus): Omit<EventDraft, 'regarding'>[] {
+  const { reason, message = '' } = findCondition(conditions, 'Consistent') ?? {};
+  return reason === replacedReason
+    ? [{ type: 'Normal', reason, action: 'Check', note: message }]
+    : [];
+}
+
+function standing(
+  { run, verdict }: RunningVerification['status'],
+  clusterSync: ClusterSync,
+  found: string,
+): Pick<ConditionDraft, 'status' | 'reason' | 'message'> {
+  const { name } = clusterSync.metadata;
+  const sync = syncOnRecord(clusterSync);
+  const direction = clusterSync.status?.direction ?? run.direction;
+  if (sync !== undefined && run.syncStartedAt !== undefined && sync !== run.syncStartedAt) {
+    const message = `another sync (started ${sync}) has taken the place of the one that was compared: another run (spec.rerun) compares what that has copied. Found before: ${found}`;
+    return { status: 'Unknown', reason: replacedReason, message };
+  }
+  if (direction !== run.direction) {
+    const message = `the sync has been turned round since it was compared: another run (spec.rerun) compares what is synced now. Found before: ${found}`;
+    return { status: 'Unknown', reason: replacedReason, message };
+  }
+  if (sync === undefined && clusterSync.status?.startedAt === undefined) {
+    const message = `it is not known of any sync of the ClusterSync ${name} that it is the one that was compared. Found before: ${found}`;
+    return { status: 'Unknown', reason: 'NoSync', message };
+  }
+  return verdict === 'Equal'
+    ? { status: 'True', reason: 'Equal', message: found }
+    : { status: 'False', reason: 'Different', message: found };
+}
+
+/** What was found, as it was said first. */
+function foundText(message: string): string {
+  return message.replace(/^.* Found before: /s, '');
+}
