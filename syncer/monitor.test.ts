@@ -29,13 +29,23 @@ describe('lagSeconds', () => {
     assert.equal(monitor.lagSeconds, 7);
   });
 
-  it('goes by the clock where no write of the source is known', () => {
+  it('is not known before the source is heard of: its clock may be another one', () => {
     const monitor = new SyncMonitor(clock);
-    monitor.appliedTime = at(now() - 3_600);
-    const lag = monitor.lagSeconds ?? 0;
-    assert.ok(lag >= 3_600 && lag < 3_660, String(lag));
-    monitor.appliedTime = at(now() + 3_600);
-    assert.equal(monitor.lagSeconds, 0);
+    for (const applied of [now() - 3_600, now() + 3_600]) {
+      monitor.appliedTime = at(applied);
+      assert.equal(monitor.lagSeconds, null);
+    }
+  });
+
+  it('is not known after a reversal, until both are of the new source', () => {
+    const monitor = new SyncMonitor(clock);
+    monitor.appliedTime = at(100);
+    monitor.latestTime = at(100);
+    monitor.forgetSource();
+    monitor.latestTime = at(100);
+    assert.equal(monitor.lagSeconds, null);
+    monitor.appliedTime = at(90);
+    assert.equal(monitor.lagSeconds, 10);
   });
 });
 

@@ -91,13 +91,12 @@ export class SyncMonitor {
   }
 
   /**
-   * Seconds between the last applied event and the source's latest one; null before anything is applied. A source that has
-   * not been heard of for some seconds is taken to write all the time.
+   * Seconds between the last applied event and the source's latest one; null before anything is applied, and before the source
+   * was heard of: our clock may be behind its. A source that has not been heard of for some seconds is taken to write all the
+   * time.
    */
   get lagSeconds(): number | null {
-    if (this.appliedTime === null) return null;
-    if (this.#latest === null)
-      return Math.max(0, Math.floor(Date.now() / 1000) - this.appliedTime.t);
+    if (this.appliedTime === null || this.#latest === null) return null;
     const quietSeconds = Math.floor((this.#now() - this.#latest.atMs) / 1000);
     const lagSeconds = secondsBetween(this.appliedTime, this.#latest.time);
     return quietSeconds > maxQuietSeconds ? lagSeconds + quietSeconds : lagSeconds;
@@ -127,6 +126,12 @@ export class SyncMonitor {
   /** Null when that is not known. */
   get oplogState(): OplogState | null {
     return this.#oplogState;
+  }
+
+  /** The source is another one now: what was applied, and is its latest write, was by the clock of the former. */
+  forgetSource(): void {
+    this.appliedTime = null;
+    this.latestTime = null;
   }
 
   /** The oplog that was looked at matters no more. */
@@ -198,8 +203,7 @@ export class SyncMonitor {
     this.beginWork({ copiedBytes: 0, eventsApplied: 0, restarts: 0 });
     this.copyTally.begin([]);
     this.copiedDocuments = 0;
-    this.appliedTime = null;
-    this.latestTime = null;
+    this.forgetSource();
     this.forgetOplog();
   }
 
