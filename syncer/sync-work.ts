@@ -157,7 +157,7 @@ export class SyncWork {
     const parts = [
       work(),
       watch(),
-      keepPulse(context, live).then(async () => await this.#failed.promise),
+      keepPulse(context, live, this.#parts.topologies).then(async () => await this.#failed.promise),
       this.#failed.promise,
     ];
     try {

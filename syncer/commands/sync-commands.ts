@@ -273,6 +273,7 @@ export class SyncCommands {
       state: record?.state ?? 'IDLE',
       canCommit: word?.canCommit ?? false,
       commitWarnings: word?.warnings ?? [],
+      versionRefusal: this.#ground.monitor.commitProofs.versionRefusal,
       isCallerGone: caller?.aborted ?? false,
       isReversible: record?.options.reversible ?? false,
       failure: failure(),
@@ -292,6 +293,10 @@ export class SyncCommands {
     const deadline = AbortSignal.any([caller, AbortSignal.timeout(proofDeadlineMs)]);
     const { record } = this.#live;
     if (record?.state !== 'RUNNING' || record.phase !== 'changes') return;
+    // It does not pass by itself; what was seen a second ago need not be so any more.
+    const { versionRefusal } = this.#ground.monitor.commitProofs;
+    if (versionRefusal && !this.#ground.commitWord().canCommit)
+      await this.#requireFeatureVersions();
     while (!deadline.aborted && !this.#ground.commitWord().canCommit && !this.#ground.failure()) {
       await sleep(proofPollMs, deadline).catch(() => undefined);
       // Another instance may have been given the commit meanwhile: it is on its way to a majority, and this one is to join.

@@ -10,12 +10,20 @@ const maxIndexSeconds = 10;
 /** With these errors an index is refused that cannot stand beside another before the commit has made that one unique. */
 const refusedUntilCommit: readonly string[] = ['IndexOptionsConflict', 'IndexKeySpecsConflict'];
 
+/** What a cluster has answered. */
+export interface ClusterEvidence {
+  /** Since it has answered: the primary, or a majority of each shard; a destination, a write that a majority has acknowledged. */
+  readonly ageMs: number | null;
+  /** Since its featureCompatibilityVersion was seen to be one with which a commit is taken. */
+  readonly versionAgeMs: number | null;
+  /** Why a commit would be refused for the version that was seen last; null for nothing. */
+  readonly versionRefusal: string | null;
+}
+
 /** What this process has seen. Ages are those of the questions, in milliseconds; null where nothing was answered yet. */
 export interface CommitEvidence {
-  /** Since the primary of the source, or a majority of each of its shards, has answered. */
-  readonly sourceAgeMs: number | null;
-  /** Since a majority of the destination, or of each of its shards, has acknowledged a write. */
-  readonly destinationAgeMs: number | null;
+  readonly source: ClusterEvidence;
+  readonly destination: ClusterEvidence;
   /** Since the record of the sync was read as the destination's primary has it, acknowledged by a majority or not. */
   readonly recordAgeMs: number | null;
   /** How many commands that record has counted; null where it was not read. */
@@ -104,15 +112,28 @@ function isUnderWay(
   return isWorking && isFresh(recordAgeMs) ? false : null;
 }
 
-function missingProofs(
-  { source, destination }: CommitRecord,
-  { sourceAgeMs, destinationAgeMs, recordAgeMs }: CommitEvidence,
-): string[] {
+function missingProofs(record: CommitRecord, evidence: CommitEvidence): string[] {
+  const { name: source } = record.source;
+  const { name: destination } = record.destination;
   return [
-    missing(sourceAgeMs, `${source.name} has not answered`),
-    missing(destinationAgeMs, `a majority of ${destination.name} has not acknowledged a write`),
-    missing(recordAgeMs, `the state on ${destination.name} has not been read`),
+    missingOf(evidence.source, source, `${source} has not answered`),
+    missingOf(
+      evidence.destination,
+      destination,
+      `a majority of ${destination} has not acknowledged a write`,
+    ),
+    missing(evidence.recordAgeMs, `the state on ${destination} has not been read`),
   ].filter((text) => text !== undefined);
+}
+
+/** What is missing of a cluster: one thing, for the rest follows from it. */
+function missingOf(
+  { ageMs, versionAgeMs, versionRefusal }: ClusterEvidence,
+  cluster: string,
+  silence: string,
+): string | undefined {
+  const version = `the featureCompatibilityVersion of ${cluster} has not been read`;
+  return missing(ageMs, silence) ?? versionRefusal ?? missing(versionAgeMs, version);
 }
 
 /** Says where the commit would build indexes for long that can be built before it. */
