@@ -131,7 +131,8 @@ async function watchRecord(context: SyncContext, live: LiveSync): Promise<void> 
       );
       if (!record) return;
       monitor.commitProofs.setCommandsOnPrimary(record.commandCount);
-      const isOthers = record.commandCount > live.stored.commandCount && live.commitSentMs === null;
+      const isOthers =
+        record.commandCount > live.stored.commandCount && live.sent?.command !== 'commit';
       if (!isOthers || live.isShared) return;
       await live.refresh();
       if (live.stored.state === 'COMMITTING') await fixCommitTime(context, live);

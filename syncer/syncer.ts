@@ -135,17 +135,19 @@ export class Syncer {
       sourceHost: topologies[record.source.name].host,
       destinationHost: topologies[record.destination.name].host,
       commit: this.#commitWord,
+      sent: this.#live.sent,
       monitor: this.monitor,
     });
   }
 
   get #commitWord(): CommitWord {
-    const { current, stored, commitSentMs } = this.#live;
+    const { current, stored, sent } = this.#live;
     const isHalfGiven = stored.state === 'COMMITTING' && current.state !== 'COMMITTING';
     const evidence = {
       ...this.monitor.commitProofs.evidence,
-      sentAgeMs: commitSentMs === null ? null : performance.now() - commitSentMs,
+      sentAgeMs: sent?.command === 'commit' ? performance.now() - sent.sentMs : null,
       isCommitInHand: this.commands.isCommitInHand,
+      otherCommand: this.commands.otherInHand,
       leftIndexes: this.monitor.leftIndexes,
       isWorking: this.#work?.isUnderWay ?? false,
     };

@@ -51,6 +51,7 @@ export function wordOf({ record, isWorking, onPrimary, isProven, request }: Proc
     commandsOnPrimary: onPrimary === null ? null : records[onPrimary].commandCount,
     sentAgeMs: request?.stage === 'sent' ? 0 : null,
     isCommitInHand: request !== null,
+    otherCommand: null,
     leftIndexes: [],
     isWorking,
   });

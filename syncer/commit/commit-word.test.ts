@@ -19,6 +19,7 @@ const proven: CommitEvidence = {
   commandsOnPrimary: 1,
   sentAgeMs: null,
   isCommitInHand: false,
+  otherCommand: null,
   leftIndexes: [],
   isWorking: true,
 };
@@ -118,6 +119,11 @@ describe('what progress says of a commit', () => {
       'is that one is under way from when it comes',
       commitWord(record, { ...proven, isCommitInHand: true }),
       { ...possible, commitUnderWay: true },
+    ],
+    [
+      'names another command that is carried out before it',
+      commitWord(record, { ...proven, otherCommand: 'pause' }),
+      impossible('pause is being carried out'),
     ],
     [
       'is that it waits from when it is sent, whatever else is proven',

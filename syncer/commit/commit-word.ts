@@ -32,6 +32,8 @@ export interface CommitEvidence {
   readonly sentAgeMs: number | null;
   /** Whether a commit request has come that is not answered. */
   readonly isCommitInHand: boolean;
+  /** Another command that is being carried out, after which a commit would be refused; null for none. */
+  readonly otherCommand: string | null;
   /** Indexes that the commit would have to build. */
   readonly leftIndexes: readonly LeftIndex[];
   /** Whether the process works on the sync: nothing of a former process can come any more. */
@@ -83,7 +85,12 @@ export function commitWord(
   const isReset = (record.reset ?? null) !== null;
   if (state !== 'RUNNING' || phase !== 'changes' || isReset || !evidence.isWorking)
     return { canCommit: false, commitUnderWay, warnings: toOthers };
-  const obstacles = [...missingProofs(record, evidence), ...longIndexes(evidence)];
+  const { otherCommand } = evidence;
+  const obstacles = [
+    ...(otherCommand === null ? [] : [`${otherCommand} is being carried out`]),
+    ...missingProofs(record, evidence),
+    ...longIndexes(evidence),
+  ];
   return {
     canCommit: obstacles.length === 0,
     commitUnderWay,
@@ -98,8 +105,17 @@ function unacknowledged(
 ): string | undefined {
   const isAhead = commandsOnPrimary !== null && commandsOnPrimary > commandCount;
   if (sentAgeMs === null && !isAhead) return undefined;
-  const since = sentAgeMs === null ? '' : ` ${Math.floor(sentAgeMs / 1000)} s ago`;
-  return `commit: it was sent to the store${since} and cannot be taken back: it waits until a majority of ${destination.name} has it`;
+  return sentWarning('commit', sentAgeMs, destination.name);
+}
+
+/**
+ * What a command waits for from when it was sent to the store.
+ * @param ageMs - since when; null where another process has sent it.
+ * @param cluster - which holds the store.
+ */
+export function sentWarning(command: string, ageMs: number | null, cluster: string): string {
+  const since = ageMs === null ? '' : ` ${Math.floor(ageMs / 1000)} s ago`;
+  return `${command}: it was sent to the store${since} and cannot be taken back: it waits until a majority of ${cluster} has it`;
 }
 
 function isUnderWay(
