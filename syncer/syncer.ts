@@ -24,6 +24,7 @@ import type { StartParts } from './start-sync.ts';
 import type { ResetDestination } from './state/records.ts';
 import { SyncStore } from './state/store.ts';
 import { SyncWork } from './sync-work.ts';
+import { watchPaused } from './watch-paused.ts';
 
 /** How long after its start a process lets commands wait for the stored state. */
 const openingMs = 10_000;
@@ -107,11 +108,19 @@ export class Syncer {
       logger: this.#logger,
       signal,
     });
+    const watchingPaused = watchPaused({
+      live: this.#live,
+      storeOf: ({ destination }) => this.#storeOn(destination.name),
+      monitor: this.monitor,
+      logger: this.#logger,
+      signal,
+    });
     try {
       await this.#boot();
       await stopped;
       await this.#workEnded;
       await watching;
+      await watchingPaused;
     } finally {
       clearTimeout(opening);
       await this.#clusters.cluster0[Symbol.asyncDispose]();
@@ -150,6 +159,7 @@ export class Syncer {
       otherCommand: this.commands.otherInHand,
       leftIndexes: this.monitor.leftIndexes,
       isWorking: this.#work?.isUnderWay ?? false,
+      isShared: this.#live.isShared,
     };
     return commitWord(current, evidence, isHalfGiven ? instancesWithoutCommand(stored) : undefined);
   }

@@ -54,6 +54,7 @@ export function wordOf({ record, isWorking, onPrimary, isProven, request }: Proc
     otherCommand: null,
     leftIndexes: [],
     isWorking,
+    isShared: false,
   });
 }
 

@@ -22,6 +22,7 @@ const proven: CommitEvidence = {
   otherCommand: null,
   leftIndexes: [],
   isWorking: true,
+  isShared: false,
 };
 
 /** With other answers of a cluster. */
@@ -168,6 +169,14 @@ describe('what progress says of a commit', () => {
         { ...proven, isWorking: false, recordAgeMs: null },
       ),
       { ...possible, canCommit: false },
+    ],
+    [
+      'is nothing while this instance of several is paused, and has not read the record lately',
+      commitWord(
+        { ...record, state: 'PAUSED' },
+        { ...proven, isWorking: false, isShared: true, recordAgeMs: 3_000 },
+      ),
+      { canCommit: false, commitUnderWay: null, warnings: [] },
     ],
     [
       'is that it is under way until it is completed',

@@ -38,6 +38,8 @@ export interface CommitEvidence {
   readonly leftIndexes: readonly LeftIndex[];
   /** Whether the process works on the sync: nothing of a former process can come any more. */
   readonly isWorking: boolean;
+  /** Whether other instances work on the sync, which can be given a commit while this one is paused. */
+  readonly isShared: boolean;
 }
 
 /** What progress says of a commit. */
@@ -120,11 +122,11 @@ export function sentWarning(command: string, ageMs: number | null, cluster: stri
 
 function isUnderWay(
   state: 'RUNNING' | 'PAUSED',
-  { isCommitInHand, isWorking, recordAgeMs }: CommitEvidence,
+  { isCommitInHand, isWorking, isShared, recordAgeMs }: CommitEvidence,
 ): boolean | null {
   if (isCommitInHand) return true;
-  // A pause is taken after every earlier command has ended, and no commit is taken from then on.
-  if (state === 'PAUSED') return false;
+  // A pause is taken after every earlier command has ended, and by this instance no commit is taken from then on.
+  if (state === 'PAUSED') return isShared && !isFresh(recordAgeMs) ? null : false;
   return isWorking && isFresh(recordAgeMs) ? false : null;
 }
 

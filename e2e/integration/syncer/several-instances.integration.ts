@@ -168,6 +168,26 @@ describe('several instances on one sync', () => {
     await pair.assertEqual();
   });
 
+  it('say that a commit is under way which others have taken, also while they are paused', async () => {
+    await using instances = await syncing();
+    const [one, other] = instances.all;
+    assert.ok(one && other);
+    assert.equal((await other.post('pause', {})).status, 200);
+    await other.waitFor(({ commitUnderWay }) => commitUnderWay === false, { deadlineMs: 10_000 });
+    await one.waitFor(({ canCommit }) => canCommit);
+    await one.commit();
+    const taken = `other instances have taken it, and ${second} must be`;
+    const told = await other.waitFor(({ warnings }) => hasWarning(warnings, taken), {
+      deadlineMs: 10_000,
+    });
+    assert.deepEqual([told.state, told.commitUnderWay], ['PAUSED', true]);
+    assert.equal((await other.post('resume', {})).status, 200);
+    await other.waitFor(({ canCommit }) => canCommit);
+    await other.commit();
+    await instances.waitFor(({ state }) => state === 'COMMITTED');
+    await pair.assertEqual();
+  });
+
   const progressOf = async ({ all }: Instances): Promise<readonly SyncerProgress[]> =>
     await Promise.all(all.map(async (one) => await one.progress()));
 
