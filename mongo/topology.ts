@@ -1,4 +1,11 @@
-import { Binary, MongoClient, MongoServerError, ReadPreference, type Document } from 'mongodb';
+import {
+  Binary,
+  MongoClient,
+  MongoServerError,
+  ObjectId,
+  ReadPreference,
+  type Document,
+} from 'mongodb';
 import { SyncError, toSyncError } from '../service/errors.ts';
 import { orAborted } from '../service/or-aborted.ts';
 import type { ClusterClient } from './cluster-client.ts';
@@ -134,7 +141,7 @@ async function replicaSetId(cluster: Asked, signal: AbortSignal): Promise<string
   const settings = (answer['config'] as Document | undefined)?.['settings'] as Document | undefined;
   const id: unknown = settings?.['replicaSetId'];
   // Sets that were initiated long ago have none. Their primary changes.
-  return id === undefined ? await versionCollectionId(cluster, signal) : String(id);
+  return id instanceof ObjectId ? id.toHexString() : await versionCollectionId(cluster, signal);
 }
 
 /** By the collection that holds the featureCompatibilityVersion: each deployment has it, and nobody can drop it. */

@@ -35,7 +35,7 @@ describe('an index of a sharded collection that is left to the commit', () => {
       const copies = pair.destination.client.db('shop').collection<Row>('items');
       // On one shard alone, and on the destination alone.
       await copies.insertOne({ _id: -1, a: [1, 2], b: [1, 2] });
-      await items.createIndex({ a: 1, b: 1 }, { name: 'two' });
+      await items.createIndexes([{ key: { a: 1, b: 1 }, name: 'two' }]);
       await until(
         'all tell of it',
         async () => (await tellingOf(instances)) === instances.all.length,
