@@ -23,7 +23,8 @@ export interface PausedParts {
  */
 export async function watchPaused(parts: PausedParts): Promise<void> {
   const { live, storeOf, monitor, logger, signal } = parts;
-  while (!signal.aborted) {
+  const isStopped = (): boolean => signal.aborted;
+  while (!isStopped()) {
     if (live.isShared && live.record?.state === 'PAUSED' && !live.resetUnderWay) {
       try {
         const { commitProofs } = monitor;
@@ -32,7 +33,7 @@ export async function watchPaused(parts: PausedParts): Promise<void> {
         if (record) commitProofs.setCommandsOnPrimary(record.commandCount);
         if (record?.commandCount !== live.stored.commandCount) await live.refresh();
       } catch (error) {
-        if (!signal.aborted)
+        if (!isStopped())
           logger.debug({ reason: messageOf(error) }, 'the record could not be looked at');
       }
     }
