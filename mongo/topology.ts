@@ -1,4 +1,11 @@
-import { MongoClient, MongoServerError, ReadPreference, type Document } from 'mongodb';
+import {
+  Binary,
+  MongoClient,
+  MongoServerError,
+  ObjectId,
+  ReadPreference,
+  type Document,
+} from 'mongodb';
 import { SyncError, toSyncError } from '../service/errors.ts';
 import { orAborted } from '../service/or-aborted.ts';
 import type { ClusterClient } from './cluster-client.ts';
@@ -57,8 +64,22 @@ export async function readTopology(cluster: Asked, signal: AbortSignal): Promise
     host: String(hello['primary'] ?? hello['me']),
     shards: [hello['setName']],
     version: String(version),
-    clusterId: await replicaSetId(cluster, hello, signal),
+    clusterId: await replicaSetId(cluster, signal),
   };
+}
+
+/**
+ * What identifies a deployment, as {@link Topology.clusterId}, also for a user who may not ask for that: by the UUID of a collection
+ * then, which is another one for each deployment, and the same on all members of it.
+ * @throws errors of the servers, where the user may not list the collections of admin either.
+ */
+export async function readDeploymentId(cluster: Asked, signal: AbortSignal): Promise<string> {
+  try {
+    return (await readTopology(cluster, signal)).clusterId;
+  } catch (error) {
+    if (codeOf(error) !== serverCode.unauthorized) throw error;
+    return await versionCollectionId(cluster, signal);
+  }
 }
 
 /** True for what a router answers to `hello`. */
@@ -115,12 +136,22 @@ function missingFile(error: unknown): SyncError | undefined {
   return new SyncError('InvalidOption', description, { cause: error });
 }
 
-async function replicaSetId(cluster: Asked, hello: Document, signal: AbortSignal): Promise<string> {
+async function replicaSetId(cluster: Asked, signal: AbortSignal): Promise<string> {
   const answer = await runCommand(cluster.admin, { replSetGetConfig: 1 }, { signal });
   const settings = (answer['config'] as Document | undefined)?.['settings'] as Document | undefined;
-  return String(
-    settings?.['replicaSetId'] ?? `${String(hello['setName'])}/${String(hello['primary'])}`,
-  );
+  const id: unknown = settings?.['replicaSetId'];
+  // Sets that were initiated long ago have none. Their primary changes.
+  return id instanceof ObjectId ? id.toHexString() : await versionCollectionId(cluster, signal);
+}
+
+/** By the collection that holds the featureCompatibilityVersion: each deployment has it, and nobody can drop it. */
+async function versionCollectionId({ admin }: Asked, signal: AbortSignal): Promise<string> {
+  const list = { listCollections: 1, filter: { name: 'system.version' } };
+  const { cursor } = await runCommand(admin, list, { signal });
+  const [found] = (cursor as { readonly firstBatch: readonly Document[] }).firstBatch;
+  const uuid: unknown = (found?.['info'] as Document | undefined)?.['uuid'];
+  if (!(uuid instanceof Binary)) throw new Error('the collection admin.system.version has no UUID');
+  return `admin.system.version ${uuid.toString('hex')}`;
 }
 
 function firstHost(cluster: Asked): string {

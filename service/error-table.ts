@@ -189,6 +189,13 @@ export const errorTable = {
     reason: 'ClusterUnreachable',
     action: 'Check that the servers run and can be reached from here.',
   },
+  CommitUnknown: {
+    status: 503,
+    retryable: false,
+    reason: 'CommitUnknown',
+    action:
+      'Let no application write to the source. Look at `state` and `commitUnderWay` in progress until they say that the commit is carried out, or that none is under way.',
+  },
   ToolUnreachable: {
     status: 503,
     retryable: true,

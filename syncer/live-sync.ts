@@ -13,6 +13,13 @@ export type RecordStore = Pick<
   'readSync' | 'updateSync' | 'addWarning' | 'setPaused' | 'receiveCommand'
 > & { readonly lease: Pick<LeaseStore, 'read'> };
 
+/** A command that is on its way to the store. */
+export interface SentCommand {
+  readonly command: 'pause' | 'resume' | 'commit' | 'reverse';
+  /** Since when, by performance.now. */
+  readonly sentMs: number;
+}
+
 /** Attempts to give a command beside another instance that is given it, too. */
 const maxAttempts = 5;
 
@@ -41,7 +48,7 @@ export class LiveSync {
   #coordinator: string | null = null;
   /** True from before it is stored that this instance has been given a commit. */
   #isGivenCommit = false;
-  #commitSentMs: number | null = null;
+  #sent: SentCommand | null = null;
 
   /**
    * @param id - of this instance.
@@ -93,9 +100,9 @@ export class LiveSync {
     return instancesWithoutCommand(this.stored).length === 0;
   }
 
-  /** Since when a commit is on its way to the store, by performance.now: it may be taken by now. Null where none is. */
-  get commitSentMs(): number | null {
-    return this.#commitSentMs;
+  /** The command that is on its way to the store: it may be taken by now. Null where none is. */
+  get sent(): SentCommand | null {
+    return this.#sent;
   }
 
   /** The instance that coordinates the others, as far as is known. */
@@ -156,15 +163,24 @@ export class LiveSync {
     const receive = this.#receiving(command, change);
     return async () => {
       this.#isGivenCommit = command === 'commit';
-      if (command === 'commit') this.#commitSentMs ??= performance.now();
-      try {
-        await receive();
-        this.#commitSentMs = null;
-      } catch (error) {
-        if (error instanceof SyncError && !isTransient(error)) this.#commitSentMs = null;
-        throw error;
-      }
+      await receive();
     };
+  }
+
+  /**
+   * Runs what sends a command to the store, as often as it takes to know what has become of it: from the first attempt on it
+   * cannot be taken back. A commit that failed by what leaves that open stays sent.
+   */
+  async sending(command: SentCommand['command'], send: () => Promise<void>): Promise<void> {
+    this.#sent = { command, sentMs: performance.now() };
+    try {
+      await send();
+      this.#sent = null;
+    } catch (error) {
+      const isRefused = error instanceof SyncError && !isTransient(error);
+      if (isRefused || command !== 'commit') this.#sent = null;
+      throw error;
+    }
   }
 
   #receiving(command: GroupCommand, change: Partial<SyncRecord>): () => Promise<void> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Timestamp } from 'mongodb';
 import { SyncMonitor } from './monitor.ts';
+import type { OplogReading } from './outlook/oplog-history.ts';
 
 const now = (): number => Math.floor(Date.now() / 1000);
 const at = (t: number): Timestamp => new Timestamp({ t, i: 1 });
@@ -29,13 +30,83 @@ describe('lagSeconds', () => {
     assert.equal(monitor.lagSeconds, 7);
   });
 
-  it('goes by the clock where no write of the source is known', () => {
+  it('is not known before the source is heard of: its clock may be another one', () => {
     const monitor = new SyncMonitor(clock);
-    monitor.appliedTime = at(now() - 3_600);
-    const lag = monitor.lagSeconds ?? 0;
-    assert.ok(lag >= 3_600 && lag < 3_660, String(lag));
-    monitor.appliedTime = at(now() + 3_600);
-    assert.equal(monitor.lagSeconds, 0);
+    for (const applied of [now() - 3_600, now() + 3_600]) {
+      monitor.appliedTime = at(applied);
+      assert.equal(monitor.lagSeconds, null);
+    }
+  });
+
+  it('is not known after a reversal, until both are of the new source', () => {
+    const monitor = new SyncMonitor(clock);
+    monitor.appliedTime = at(100);
+    monitor.latestTime = at(100);
+    monitor.forgetSource();
+    monitor.latestTime = at(100);
+    assert.equal(monitor.lagSeconds, null);
+    monitor.appliedTime = at(90);
+    assert.equal(monitor.lagSeconds, 10);
+  });
+});
+
+describe('oplogState', () => {
+  const reading = (atMs: number, windowSeconds = 100_000): OplogReading => ({
+    atMs,
+    first: at(1_000),
+    latest: at(1_000 + windowSeconds),
+    sizeBytes: 1_000,
+    maxBytes: 1_000_000,
+    writtenBytes: 1_000,
+    minRetentionHours: 0,
+  });
+  const watching = () => {
+    const clock = { ms: 0 };
+    const monitor = new SyncMonitor(() => clock.ms);
+    return { clock, monitor };
+  };
+
+  it('is that it is not known, where it is needed and has not been read for half a minute', () => {
+    const { clock, monitor } = watching();
+    assert.equal(monitor.oplogState, null, 'it is not needed');
+    monitor.seekOplog();
+    clock.ms = 29_000;
+    monitor.seekOplog();
+    assert.equal(monitor.oplogState, null);
+    clock.ms = 30_000;
+    assert.equal(monitor.oplogState, 'unknown');
+    monitor.addOplogReading(reading(clock.ms), at(101_000));
+    assert.equal(monitor.oplogState, 'enough');
+    clock.ms = 59_999;
+    assert.equal(monitor.oplogState, 'enough');
+    clock.ms = 60_000;
+    assert.equal(monitor.oplogState, 'unknown');
+    monitor.forgetOplog();
+    assert.equal(monitor.oplogState, null);
+  });
+
+  it('is that it is not known from when reading it is refused', () => {
+    const { monitor } = watching();
+    monitor.seekOplog();
+    monitor.refuseOplog();
+    assert.equal(monitor.oplogState, 'unknown');
+    monitor.addOplogReading(reading(0), at(101_000));
+    assert.equal(monitor.oplogState, 'enough');
+  });
+
+  it('stays what calls for somebody, however old it is', () => {
+    for (const [needed, state] of [
+      [101_000, 'short'],
+      [1, 'lost'],
+    ] as const) {
+      const { clock, monitor } = watching();
+      monitor.seekOplog();
+      const short = { ...reading(0), sizeBytes: 1_000_000, writtenBytes: 1_000_000_000 };
+      monitor.addOplogReading({ ...short, first: at(100_000), latest: at(103_600) }, at(needed));
+      assert.equal(monitor.oplogState, state);
+      clock.ms = 1_000_000;
+      assert.equal(monitor.oplogState, state);
+    }
   });
 });
 

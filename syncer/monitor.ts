@@ -25,6 +25,9 @@ const maxQuietSeconds = 3;
 /** Readings of the oplog come more often than this. */
 const maxReadingAgeMs = 4_000;
 
+/** What was not read for so long is not known any more. */
+const maxOplogUnknownMs = 30_000;
+
 /** Change events that are being applied: one batch of the change stream. */
 export interface EventBatch {
   /** All changes up to here are applied when it is, and those before it are. */
@@ -70,6 +73,8 @@ export class SyncMonitor {
   /** Those that are not applied, in the order of the stream. */
   #batches: EventBatch[] = [];
   #oplogState: OplogState | null = null;
+  /** Since when nothing is known of the oplog that is needed; null where none is. */
+  #oplogUnknownMs: number | null = null;
   #oplogSecondsLeft: number | null = null;
   #latest: { readonly time: Timestamp; readonly atMs: number } | null = null;
 
@@ -91,13 +96,12 @@ export class SyncMonitor {
   }
 
   /**
-   * Seconds between the last applied event and the source's latest one; null before anything is applied. A source that has
-   * not been heard of for some seconds is taken to write all the time.
+   * Seconds between the last applied event and the source's latest one; null before anything is applied, and before the source
+   * was heard of: our clock may be behind its. A source that has not been heard of for some seconds is taken to write all the
+   * time.
    */
   get lagSeconds(): number | null {
-    if (this.appliedTime === null) return null;
-    if (this.#latest === null)
-      return Math.max(0, Math.floor(Date.now() / 1000) - this.appliedTime.t);
+    if (this.appliedTime === null || this.#latest === null) return null;
     const quietSeconds = Math.floor((this.#now() - this.#latest.atMs) / 1000);
     const lagSeconds = secondsBetween(this.appliedTime, this.#latest.time);
     return quietSeconds > maxQuietSeconds ? lagSeconds + quietSeconds : lagSeconds;
@@ -124,9 +128,28 @@ export class SyncMonitor {
     return latest === undefined ? null : secondsBetween(latest.first, latest.latest);
   }
 
-  /** Null when that is not known. */
+  /** Null where no oplog is needed, and as long as it may take to find out. */
   get oplogState(): OplogState | null {
-    return this.#oplogState;
+    const state = this.#oplogState;
+    if (this.#oplogUnknownMs === null || state === 'short' || state === 'lost') return state;
+    return this.#now() - this.#oplogUnknownMs >= maxOplogUnknownMs ? 'unknown' : state;
+  }
+
+  /** An oplog matters, and is about to be read. To be called before each attempt. */
+  seekOplog(): void {
+    this.#oplogUnknownMs ??= this.#now();
+  }
+
+  /** The user may not read the oplog that matters. */
+  refuseOplog(): void {
+    this.forgetOplog();
+    this.#oplogUnknownMs = -Infinity;
+  }
+
+  /** The source is another one now: what was applied, and is its latest write, was by the clock of the former. */
+  forgetSource(): void {
+    this.appliedTime = null;
+    this.latestTime = null;
   }
 
   /** The oplog that was looked at matters no more. */
@@ -135,6 +158,7 @@ export class SyncMonitor {
     this.#catchUp.clear();
     this.#oplogSecondsLeft = null;
     this.#oplogState = null;
+    this.#oplogUnknownMs = null;
   }
 
   /** Takes in what a cluster tells of the oplog that the sync needs from a time on. */
@@ -145,6 +169,7 @@ export class SyncMonitor {
     this.#oplogSecondsLeft = oplogSecondsLeft(this.#oplog, from);
     const lagSeconds = secondsBetween(from, reading.latest);
     this.#oplogState = oplogState(this.#oplogSecondsLeft, lagSeconds, this.#oplogState);
+    if (this.#oplogState !== null) this.#oplogUnknownMs = this.#now();
   }
 
   /** True when the oplog has been seen not to hold the changes after `time` any more. */
@@ -198,8 +223,7 @@ export class SyncMonitor {
     this.beginWork({ copiedBytes: 0, eventsApplied: 0, restarts: 0 });
     this.copyTally.begin([]);
     this.copiedDocuments = 0;
-    this.appliedTime = null;
-    this.latestTime = null;
+    this.forgetSource();
     this.forgetOplog();
   }
 

@@ -4,7 +4,8 @@ import { followsSource } from './changes/watch-applied-ops.ts';
 import { neededOplog, oplogWarning } from './outlook/oplog-outlook.ts';
 import type { SyncMonitor } from './monitor.ts';
 import { catchUpOf, lagOf } from './outlook/lag.ts';
-import type { CommitWord } from './commit/commit-word.ts';
+import { sentWarning, type CommitWord } from './commit/commit-word.ts';
+import type { SentCommand } from './live-sync.ts';
 import { blockedText } from './commit/write-blocking.ts';
 import { digestOf } from './coordination/instances.ts';
 import { resetError } from './reset/reset-error.ts';
@@ -30,6 +31,8 @@ export interface ProgressSource {
   readonly sourceHost: string;
   readonly destinationHost: string;
   readonly commit: CommitWord;
+  /** The command that is on its way to the store. */
+  readonly sent: SentCommand | null;
   readonly monitor: Pick<
     SyncMonitor,
     | 'lagSeconds'
@@ -73,7 +76,7 @@ export function idleProgress(): object {
 
 /** The body of a progress answer of a sync. */
 export function syncProgress(record: SyncView, source: ProgressSource): object {
-  const { monitor, commit } = source;
+  const { monitor, commit, sent } = source;
   return {
     progress: {
       state: record.state,
@@ -101,6 +104,8 @@ export function syncProgress(record: SyncView, source: ProgressSource): object {
       warnings: [
         ...stateWarnings(record, monitor),
         ...commit.warnings,
+        // What it is of a commit, that says itself.
+        ...(sent && sent.command !== 'commit' ? [sentText(sent, record)] : []),
         // The commit has built them all, though an instance that has not led it may not have heard of that.
         ...(record.state === 'COMMITTED' ? [] : leftIndexWarnings(monitor.leftIndexes)),
         ...monitor.troubles.warnings(),
@@ -143,6 +148,10 @@ function stateWarnings(
   return [resetError(record)?.message, blockedText(record), oplog, unreadable].filter(
     (warning) => warning !== undefined,
   );
+}
+
+function sentText({ command, sentMs }: SentCommand, { destination }: SyncView): string {
+  return sentWarning(command, performance.now() - sentMs, destination.name);
 }
 
 /** A committed sync needs no oplog any more, but for a reversal. */

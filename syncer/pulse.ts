@@ -8,6 +8,9 @@ import { ReshardingWatch } from './changes/resharding-watch.ts';
 import { watchAppliedOps } from './changes/watch-applied-ops.ts';
 import type { LiveSync } from './live-sync.ts';
 import { GrowingInterval, summaryOf } from './outlook/story.ts';
+import type { ClusterRole } from './commit/commit-proofs.ts';
+import { checkFeatureVersion } from './check-feature-version.ts';
+import type { Topologies } from './clusters.ts';
 import { fixCommitTime } from './run-sync.ts';
 import type { SyncContext } from './sync-context.ts';
 
@@ -29,7 +32,11 @@ const signOfLifeMs = 5_000;
  * @throws SyncError SupersededByOtherInstance; OplogRolledOver as soon as a copy is known to be in vain; ChangeNotSupported
  *   where a collection was resharded; ApplyOpsOnSource.
  */
-export async function keepPulse(context: SyncContext, live: LiveSync): Promise<void> {
+export async function keepPulse(
+  context: SyncContext,
+  live: LiveSync,
+  topologies: Topologies,
+): Promise<void> {
   const ended = new AbortController();
   const signal = AbortSignal.any([context.signal, ended.signal]);
   const own = { ...context, signal };
@@ -38,6 +45,8 @@ export async function keepPulse(context: SyncContext, live: LiveSync): Promise<v
     giveSignsOfLife(own),
     proveMajority(own),
     watchRecord(own, live),
+    proveVersion(own, 'source', topologies),
+    proveVersion(own, 'destination', topologies),
   ];
   // No router shows the oplogs of shards.
   if (context.sourceShards.length === 0) parts.push(watchAppliedOps(own, live));
@@ -81,6 +90,32 @@ async function proveMajority(context: SyncContext): Promise<void> {
   }
 }
 
+/** Looks whether a commit would be refused for a cluster's featureCompatibilityVersion, which anybody may change at any time. */
+async function proveVersion(
+  context: SyncContext,
+  role: ClusterRole,
+  topologies: Topologies,
+): Promise<void> {
+  const { monitor, options, signal } = context;
+  const { commitProofs } = monitor;
+  const name = options[role];
+  const patience = new Patience();
+  while (!signal.aborted) {
+    await beat(context, patience, async () => {
+      try {
+        await commitProofs.by(`version of the ${role}`, async () => {
+          await checkFeatureVersion(context[role], name, topologies[name], signal);
+        });
+        commitProofs.setVersionRefusal(role, undefined);
+      } catch (error) {
+        if (!(error instanceof SyncError) || isTransient(error)) throw error;
+        commitProofs.setVersionRefusal(role, error);
+      }
+    });
+    await sleep(beatMs, signal).catch(() => undefined);
+  }
+}
+
 /**
  * Looks at the record as the destination's primary has it: a commit that waits for a majority is in no other reading. Takes up
  * one that a former process has sent, and that came late.
@@ -96,7 +131,8 @@ async function watchRecord(context: SyncContext, live: LiveSync): Promise<void> 
       );
       if (!record) return;
       monitor.commitProofs.setCommandsOnPrimary(record.commandCount);
-      const isOthers = record.commandCount > live.stored.commandCount && live.commitSentMs === null;
+      const isOthers =
+        record.commandCount > live.stored.commandCount && live.sent?.command !== 'commit';
       if (!isOthers || live.isShared) return;
       await live.refresh();
       if (live.stored.state === 'COMMITTING') await fixCommitTime(context, live);

@@ -110,13 +110,16 @@ export class SyncWork {
   }
 
   async #run(): Promise<SyncError | undefined> {
-    const { live } = this.#parts;
+    const { live, monitor } = this.#parts;
     try {
-      let reversals: number;
-      do {
-        ({ reversals } = live.stored);
+      for (;;) {
+        const { reversals } = live.stored;
         await this.#work();
-      } while (live.stored.reversals !== reversals && !this.#isPausing);
+        if (live.stored.reversals === reversals) break;
+        // Another instance may have turned the sync round, and the pulse went on until now.
+        monitor.forgetSource();
+        if (this.#isPausing) break;
+      }
       return undefined;
     } catch (error) {
       // What fails because it was told to stop has not failed.
@@ -154,7 +157,7 @@ export class SyncWork {
     const parts = [
       work(),
       watch(),
-      keepPulse(context, live).then(async () => await this.#failed.promise),
+      keepPulse(context, live, this.#parts.topologies).then(async () => await this.#failed.promise),
       this.#failed.promise,
     ];
     try {

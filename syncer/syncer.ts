@@ -24,6 +24,7 @@ import type { StartParts } from './start-sync.ts';
 import type { ResetDestination } from './state/records.ts';
 import { SyncStore } from './state/store.ts';
 import { SyncWork } from './sync-work.ts';
+import { watchPaused } from './watch-paused.ts';
 
 /** How long after its start a process lets commands wait for the stored state. */
 const openingMs = 10_000;
@@ -107,11 +108,19 @@ export class Syncer {
       logger: this.#logger,
       signal,
     });
+    const watchingPaused = watchPaused({
+      live: this.#live,
+      storeOf: ({ destination }) => this.#storeOn(destination.name),
+      monitor: this.monitor,
+      logger: this.#logger,
+      signal,
+    });
     try {
       await this.#boot();
       await stopped;
       await this.#workEnded;
       await watching;
+      await watchingPaused;
     } finally {
       clearTimeout(opening);
       await this.#clusters.cluster0[Symbol.asyncDispose]();
@@ -135,6 +144,7 @@ export class Syncer {
       sourceHost: topologies[record.source.name].host,
       destinationHost: topologies[record.destination.name].host,
       commit: this.#commitWord,
+      sent: this.#live.sent,
       monitor: this.monitor,
     });
   }
@@ -146,14 +156,16 @@ export class Syncer {
   }
 
   get #commitWord(): CommitWord {
-    const { current, stored, commitSentMs } = this.#live;
+    const { current, stored, sent } = this.#live;
     const isHalfGiven = stored.state === 'COMMITTING' && current.state !== 'COMMITTING';
     const evidence = {
       ...this.monitor.commitProofs.evidence,
-      sentAgeMs: commitSentMs === null ? null : performance.now() - commitSentMs,
+      sentAgeMs: sent?.command === 'commit' ? performance.now() - sent.sentMs : null,
       isCommitInHand: this.commands.isCommitInHand,
+      otherCommand: this.commands.otherInHand,
       leftIndexes: this.monitor.leftIndexes,
       isWorking: this.#work?.isUnderWay ?? false,
+      isShared: this.#live.isShared,
     };
     return commitWord(current, evidence, isHalfGiven ? instancesWithoutCommand(stored) : undefined);
   }

@@ -5,7 +5,7 @@ import { verifierDatabase } from '../mongo/namespace.ts';
 import { retrying } from '../mongo/retrying.ts';
 import { runCommand } from '../mongo/run-command.ts';
 import { codeOf, isTransient, serverCode } from '../mongo/server-errors.ts';
-import { readTopology } from '../mongo/topology.ts';
+import { readDeploymentId } from '../mongo/topology.ts';
 import { messageOf, SyncError } from '../service/errors.ts';
 import { Mutex } from '../service/mutex.ts';
 import { logOnce } from '../service/log-once.ts';
@@ -161,8 +161,8 @@ export class Verifier {
     const connect = async (): Promise<string> => {
       await runCommand(metadata.admin, { hello: 1 }, { signal });
       return JSON.stringify({
-        source: await nameOf(source, signal),
-        destination: await nameOf(destination, signal),
+        source: await readDeploymentId(source, signal),
+        destination: await readDeploymentId(destination, signal),
         scope: this.#context.scope,
       });
     };
@@ -264,17 +264,6 @@ export class Verifier {
     } catch (error) {
       this.#context.logger.warn({ reason: messageOf(error) }, 'the lead ends by itself');
     }
-  }
-}
-
-/** What a cluster is known by. Users who may not ask for its id know it by its name. */
-async function nameOf(cluster: ClusterClient, signal: AbortSignal): Promise<string> {
-  try {
-    return (await readTopology(cluster, signal)).clusterId;
-  } catch (error) {
-    if (codeOf(error) !== serverCode.unauthorized) throw error;
-    const { setName } = await runCommand(cluster.admin, { hello: 1 }, { signal });
-    return String(setName ?? 'sharded');
   }
 }
 

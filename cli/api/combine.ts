@@ -13,6 +13,8 @@ export interface SyncProgress {
   readonly startedAt: string | null;
   /** Every instance can. */
   readonly canCommit: boolean;
+  /** True where an instance says so; false where all say that none is. */
+  readonly commitUnderWay: boolean | null;
   readonly canWrite: boolean | null;
   /** That of the first instance that is in this state. */
   readonly info: string | null;
@@ -50,6 +52,7 @@ export function combineProgress(instances: readonly InstanceProgress[]): SyncPro
     state,
     startedAt: leader.startedAt,
     canCommit: instances.every(({ canCommit }) => canCommit),
+    commitUnderWay: commitUnderWayOf(instances),
     canWrite: leader.canWrite,
     info: leader.info,
     lagSeconds: isKnown('lagSeconds') ? Math.max(...known('lagSeconds')) : null,
@@ -71,6 +74,11 @@ export function combineProgress(instances: readonly InstanceProgress[]): SyncPro
     warnings: [...new Set(instances.flatMap(({ warnings }) => warnings))],
     instances,
   };
+}
+
+function commitUnderWayOf(instances: readonly InstanceProgress[]): boolean | null {
+  if (instances.some(({ commitUnderWay }) => commitUnderWay === true)) return true;
+  return instances.every(({ commitUnderWay }) => commitUnderWay === false) ? false : null;
 }
 
 type NumberField =

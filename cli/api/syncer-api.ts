@@ -15,6 +15,8 @@ export interface InstanceProgress {
   readonly state: SyncState;
   readonly startedAt: string | null;
   readonly canCommit: boolean;
+  /** True until a commit is refused or completed; false where it is proven that none is under way; null where neither is known. */
+  readonly commitUnderWay: boolean | null;
   readonly canWrite: boolean | null;
   readonly info: string | null;
   readonly lagSeconds: number | null;
@@ -115,14 +117,17 @@ export function readProgress(answer: JsonObject): InstanceProgress {
   const copy = objectOf(raw['collectionCopy']);
   const mapping = objectOf(raw['directionMapping']);
   const indexes = objectOf(raw['indexBuilding']);
+  const state = syncStates.find((each) => each === raw['state']) ?? 'IDLE';
+  const canCommit = raw['canCommit'] === true;
   const [built, total] = [
     numberOf(indexes['indexesBuilt']),
     numberOf(indexes['totalIndexesToBuild']),
   ];
   return {
-    state: syncStates.find((state) => state === raw['state']) ?? 'IDLE',
+    state,
     startedAt: textOf(raw['startedAt']),
-    canCommit: raw['canCommit'] === true,
+    canCommit,
+    commitUnderWay: commitUnderWayIn(raw, state, canCommit),
     canWrite: typeof raw['canWrite'] === 'boolean' ? raw['canWrite'] : null,
     info: textOf(raw['info']),
     lagSeconds: numberOf(raw['lagTimeSeconds']),
@@ -139,6 +144,15 @@ export function readProgress(answer: JsonObject): InstanceProgress {
     warnings: textsOf(raw['warnings']),
     raw,
   };
+}
+
+function commitUnderWayIn(raw: JsonObject, state: SyncState, canCommit: boolean): boolean | null {
+  if (state === 'IDLE' || state === 'COMMITTED') return false;
+  if (state === 'COMMITTING') return true;
+  const told = raw['commitUnderWay'];
+  // A tool that does not tell: a commit request will succeed, or none does, so that none is under way.
+  if (told === undefined) return canCommit || state === 'PAUSED' ? false : null;
+  return typeof told === 'boolean' ? told : null;
 }
 
 function readCollection(one: JsonObject): CollectionCopy {

@@ -3,6 +3,7 @@ import { messageOf, SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import { optionsDigest } from '../../service/options-digest.ts';
 import type { SyncProgress } from '../api/combine.ts';
+import { commitOutcome, mayStillCome } from '../api/commit-outcome.ts';
 import { Screen } from '../terminal/screen.ts';
 import { writeOut } from '../terminal/write-out.ts';
 import { dryRunText } from './dry-run.ts';
@@ -117,11 +118,13 @@ async function tryOut(run: Run): Promise<number> {
 
 async function carryOut(run: Run): Promise<number> {
   const { options, instances, programs, screen, page, signal } = run;
+  let migration: Migration | undefined;
   try {
     const sync = await begin(run);
-    const migration = new Migration({ options, programs, instances, screen, page, signal }, sync);
+    migration = new Migration({ options, programs, instances, screen, page, signal }, sync);
     if (!isOver(sync)) {
-      await migration.follow((view) => migration.isCaughtUp(view) || isOver(view.sync));
+      const caughtUp = migration;
+      await migration.follow((view) => caughtUp.isCaughtUp(view) || isOver(view.sync));
       if (!isOver(migration.sync)) {
         if (!options.commitWhenCaughtUp && !screen.isInteractive) return await leave(run);
         await agree(run, migration);
@@ -142,7 +145,7 @@ async function carryOut(run: Run): Promise<number> {
     return summary.verdict === 'different' ? runExitCode.different : runExitCode.done;
   } catch (error) {
     if (!signal.aborted) throw error;
-    await pause(run);
+    await pause(run, migration?.isCommitSent ?? false);
     return runExitCode.interrupted;
   }
 }
@@ -170,8 +173,8 @@ async function begin({ body, topologies, instances, screen, signal }: Run): Prom
 }
 
 /** The commit was given to an instance at least: it is carried out when all have it. */
-function isOver({ instances }: SyncProgress): boolean {
-  return instances.some(({ state }) => state === 'COMMITTING' || state === 'COMMITTED');
+function isOver(sync: SyncProgress): boolean {
+  return commitOutcome(sync) === 'taken';
 }
 
 /** Finds out whether to commit. */
@@ -196,18 +199,31 @@ async function leave(run: Run): Promise<number> {
   return runExitCode.notCommitted;
 }
 
-/** Pauses a sync when the command is told to end. */
-async function pause({ instances, screen, page }: Run): Promise<void> {
+/**
+ * Pauses a sync when the command is told to end.
+ * @param isCommitSent - whether it may be committed instead.
+ */
+async function pause({ instances, screen, page }: Run, isCommitSent: boolean): Promise<void> {
   const signal = AbortSignal.timeout(pauseDeadlineMs);
   screen.step('pausing');
   try {
     const { progress } = await instances.read(signal);
+    if (isCommitSent && (progress === undefined || commitOutcome(progress) === 'unknown')) {
+      // A pause would wait for it.
+      const text = `stopped: ${mayStillCome}; the same command goes on with it`;
+      screen.step(text, 'warning');
+      page?.stop(text);
+      return;
+    }
     if (progress) await instances.command('pause', 'RUNNING', progress, signal);
     const text = `${endText(progress)}; the same command goes on with it`;
     screen.step(text, 'warning');
     page?.stop(text);
   } catch (error) {
-    const text = `it could not be paused (${messageOf(error)}); it has stopped all the same, and the same command goes on with it`;
+    const reason = messageOf(error);
+    const text = isCommitSent
+      ? `it could not be paused (${reason}), and has stopped: ${mayStillCome}; the same command goes on with it`
+      : `it could not be paused (${reason}); it has stopped all the same, and the same command goes on with it`;
     screen.step(text, 'warning');
     page?.stop(text);
   }

@@ -1,6 +1,7 @@
 import { SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { SyncProgress } from '../api/combine.ts';
+import { commitOutcome } from '../api/commit-outcome.ts';
 import { copyInfo, type CollectionList } from '../api/syncer-api.ts';
 import type { VerificationProgress, VerifierApi } from '../api/verifier-api.ts';
 import type { View } from '../render/frame.ts';
@@ -18,9 +19,9 @@ const verifierPollMs = 1_500;
 /** What a migration is carried out with. */
 export interface MigrationSettings {
   readonly options: Pick<RunOptions, 'verify' | 'maxLagSeconds'>;
-  readonly programs: Programs;
+  readonly programs: Pick<Programs, 'startVerifier'>;
   readonly instances: Instances;
-  readonly screen: Screen;
+  readonly screen: Pick<Screen, 'show' | 'step' | 'ask'>;
   /** Is shown what the screen is shown. */
   readonly page: { readonly show: (view: View) => void } | undefined;
   readonly signal: AbortSignal;
@@ -36,6 +37,7 @@ export class Migration {
   #verifier: VerifierApi | undefined;
   #verification: VerificationProgress | undefined;
   #verifierAskedAtMs = -Infinity;
+  #isCommitSent = false;
 
   constructor(settings: MigrationSettings, sync: SyncProgress) {
     this.#settings = settings;
@@ -100,10 +102,31 @@ export class Migration {
     }
   }
 
-  /** Commits, and waits for the end of that. */
+  /** Whether a commit was sent: whatever is answered, it may be carried out. */
+  get isCommitSent(): boolean {
+    return this.#isCommitSent;
+  }
+
+  /**
+   * Commits, and waits for the end of that.
+   * @throws SyncError for what a commit is refused for: it is proven then that no instance has taken it.
+   */
   async commit(): Promise<void> {
     const { instances, signal } = this.#settings;
-    await instances.command('commit', 'RUNNING', this.#sync, signal);
+    this.#isCommitSent = true;
+    for (;;) {
+      try {
+        await instances.command('commit', 'RUNNING', this.#sync, signal);
+        break;
+      } catch (error) {
+        signal.throwIfAborted();
+        await this.follow(({ sync }) => commitOutcome(sync) !== 'unknown');
+        if (commitOutcome(this.#sync) === 'none') throw error;
+        // Once one has taken it, the others are given it, too.
+        if (!this.#sync.instances.some(({ state }) => state === 'RUNNING')) break;
+        await sleep(pollMs, signal);
+      }
+    }
     await this.follow(({ sync }) => sync.state === 'COMMITTED');
   }
 

@@ -4,6 +4,7 @@ import { sleep } from '../../service/sleep.ts';
 import { ApiClient } from '../api/api-client.ts';
 import type { SyncProgress } from '../api/combine.ts';
 import type { JsonObject } from '../api/json-fields.ts';
+import { mayStillCome, requireCommitTaken } from '../api/commit-outcome.ts';
 import { Instances } from '../api/instances.ts';
 import { copyInfo, type SyncerCommand, type SyncState } from '../api/syncer-api.ts';
 import { mismatchLine, VerifierApi } from '../api/verifier-api.ts';
@@ -70,12 +71,24 @@ export function sendCommand(
         `${command} is allowed in ${from}; the state is ${before.state}`,
       );
     }
-    await instances.command(command, from, before, signal);
+    try {
+      await instances.command(command, from, before, signal);
+    } catch (error) {
+      if (command !== 'commit') throw error;
+      if (signal.aborted) warnOfCommit();
+      await requireCommitTaken(instances, error, signal);
+    }
     if (options.wait === true) await watch(instances, isDone, signal);
     const sync = await readSync(instances, signal);
     await writeOut(formatted(statusValue(sync), options.output, () => statusText(sync)));
     return 0;
   };
+}
+
+/** Whoever ends the command while it is not answered takes nothing back. */
+function warnOfCommit(): void {
+  using screen = new Screen();
+  screen.step(mayStillCome, 'warning');
 }
 
 /** Ends a sync for good, also one that has failed: its instances are not asked how it is before. */

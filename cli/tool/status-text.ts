@@ -18,6 +18,7 @@ export function statusText(sync: SyncProgress): string {
       destination: sync.destination ?? undefined,
       started: sync.startedAt ?? undefined,
       'can commit': sync.canCommit ? 'yes' : 'no',
+      commit: commitText(sync),
       'can write': sync.canWrite === null ? undefined : sync.canWrite ? 'yes' : 'not yet',
       lag: lagSeconds === null ? undefined : durationText(lagSeconds),
       copied,
@@ -28,6 +29,12 @@ export function statusText(sync: SyncProgress): string {
     ...instanceLines(sync),
     ...sync.warnings.map((warning) => `warning: ${harmless(warning)}\n`),
   ].join('');
+}
+
+/** Of a commit that is on its way; one that was taken shows in the state. */
+function commitText({ state, commitUnderWay }: SyncProgress): string | undefined {
+  if (state !== 'RUNNING' || commitUnderWay !== true) return undefined;
+  return 'under way';
 }
 
 function instanceLines({ instances, coordinatorId }: SyncProgress): string[] {

@@ -56,7 +56,9 @@ export function figuresOf({
         ? 'the destination is complete'
         : row.canCommit
           ? 'every instance can commit'
-          : 'the copy has to be complete first',
+          : isCopying
+            ? 'the copy has to be complete first'
+            : 'not every instance can commit',
     ),
   ];
 }

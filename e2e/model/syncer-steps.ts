@@ -43,15 +43,18 @@ export function viewOf(stored: Stored): SyncView {
 /** What the progress of a syncer says of a commit. */
 export function wordOf({ record, isWorking, onPrimary, isProven, request }: Process): CommitWord {
   const ageMs = isProven ? 0 : null;
+  const cluster = { ageMs, versionAgeMs: ageMs, versionRefusal: null };
   return commitWord(viewOf(record), {
-    sourceAgeMs: ageMs,
-    destinationAgeMs: ageMs,
+    source: cluster,
+    destination: cluster,
     recordAgeMs: onPrimary === null ? null : 0,
     commandsOnPrimary: onPrimary === null ? null : records[onPrimary].commandCount,
     sentAgeMs: request?.stage === 'sent' ? 0 : null,
     isCommitInHand: request !== null,
+    otherCommand: null,
     leftIndexes: [],
     isWorking,
+    isShared: false,
   });
 }
 
@@ -168,6 +171,7 @@ function isAllowed(syncer: Process): boolean {
       state: viewOf(syncer.record).state,
       canCommit,
       commitWarnings: warnings,
+      versionRefusal: undefined,
       isCallerGone: syncer.request?.isCallerGone ?? false,
       isReversible: true,
       failure: undefined,

@@ -33,9 +33,9 @@ export interface Assessment {
   /** Whether every instance has just reported its progress. */
   readonly isFresh: boolean;
   readonly canCommit: boolean;
-  /** Undefined where it has not just been reported. */
+  /** The largest; undefined where an instance has not just reported its own. */
   readonly lagTimeSeconds: number | undefined;
-  /** The largest that was last reported, however long ago. */
+  /** The largest that was last reported, however long ago; undefined where an instance has not. */
   readonly reportedLagSeconds: number | undefined;
   /** Whether instances are paused: some of them, or all that were started, so that none works. */
   readonly paused: 'all' | 'some' | 'none';
@@ -135,9 +135,10 @@ function pausedOf(progresses: Progresses): Assessment['paused'] {
 }
 
 function lagOf(progresses: Progresses, stage: Stage): number | undefined {
-  const lags = progresses.flatMap((progress) => progress?.lagTimeSeconds ?? []);
   if (stage === 'committed') return 0;
   // During the copy there is nothing yet that could lag, and 0 would be taken for consistent.
-  if (!isAtLeast(stage, 'changes') || lags.length === 0) return undefined;
-  return Math.max(...lags);
+  if (!isAtLeast(stage, 'changes')) return undefined;
+  const lags = progresses.map((progress) => progress?.lagTimeSeconds);
+  const known = lags.filter((lag) => lag !== undefined);
+  return known.length === 0 || known.length < lags.length ? undefined : Math.max(...known);
 }

@@ -22,7 +22,7 @@ export interface Situation {
   readonly isCommitting: boolean;
   /** Whether every instance has just reported its progress. */
   readonly isFresh: boolean;
-  /** The largest lag that an instance has last reported; undefined where none has. */
+  /** The largest lag that an instance has last reported; undefined where one has not. */
   readonly reportedLagSeconds: number | undefined;
 }
 

@@ -270,6 +270,14 @@ describe('the status of several instances', () => {
     assert.equal(status.readyInstances, '3/3');
   });
 
+  it('knows no lag where one instance does not know its own', () => {
+    const reporting = (lagTimeSeconds: number | null) => changed(changes, { lagTimeSeconds });
+    const { status } = decideOn(shardedWorld([reporting(3), reporting(null), reporting(0)]));
+    assert.equal(status.lagTimeSeconds, undefined);
+    assert.match(outlook(status), /True CatchingUp$/);
+    assert.match(readyMessage(status), /the lag is not known/);
+  });
+
   it('counts what an instance had copied that is being replaced', () => {
     const copied = (estimatedCopiedBytes: number) =>
       changed(copy, { collectionCopy: { estimatedTotalBytes: 1_000, estimatedCopiedBytes } });

@@ -11,7 +11,7 @@ import type { CommitWord } from '../commit/commit-word.ts';
 import { checkFeatureVersion } from '../check-feature-version.ts';
 import { blockedClusters } from '../commit/write-blocking.ts';
 import { digestOf, requireSameOptions } from '../coordination/instances.ts';
-import type { LiveSync } from '../live-sync.ts';
+import type { LiveSync, SentCommand } from '../live-sync.ts';
 import type { SyncMonitor } from '../monitor.ts';
 import { checkReverse } from '../reverse/check-reverse.ts';
 import { blockDestination, checkStart, startSync, type StartParts } from '../start-sync.ts';
@@ -48,6 +48,9 @@ export interface CommandGround {
 const proofDeadlineMs = 5_000;
 const proofPollMs = 100;
 
+/** Commands to a sync that there is. */
+type CarriedOut = Exclude<Command, 'start'> | 'reset';
+
 /** What a client sends. */
 interface CommandRequest {
   readonly body: unknown;
@@ -67,6 +70,7 @@ export class SyncCommands {
   readonly #live: LiveSync;
   readonly #oneByOne = new Mutex();
   #commitsInHand = 0;
+  #otherInHand: Exclude<CarriedOut, 'commit'> | null = null;
 
   constructor(ground: CommandGround) {
     this.#ground = ground;
@@ -76,6 +80,11 @@ export class SyncCommands {
   /** True while a commit request has come that is not answered. */
   get isCommitInHand(): boolean {
     return this.#commitsInHand > 0;
+  }
+
+  /** The command that is being carried out, where it is not a commit: what comes meanwhile waits, and finds what it has led to. */
+  get otherInHand(): string | null {
+    return this.#otherInHand;
   }
 
   /**
@@ -125,7 +134,7 @@ export class SyncCommands {
       await this.#ground.work()?.pause();
       await this.#untilWorkEnded();
       try {
-        await this.#transition(async () => {
+        await this.#transition('pause', async () => {
           await this.#live.setPaused(true);
         });
       } catch (error) {
@@ -139,7 +148,7 @@ export class SyncCommands {
   /** POST /resume. Resolves when the sync is RUNNING. @throws SyncError InvalidStateTransition. */
   async resume(body: unknown, digest?: string): Promise<void> {
     await this.#carryOut('resume', { body, digest }, async () => {
-      await this.#transition(async () => {
+      await this.#transition('resume', async () => {
         await this.#live.setPaused(false);
       });
       this.#ground.logger.info('resumed');
@@ -168,6 +177,7 @@ export class SyncCommands {
       await this.#untilProven(caller);
       this.#require('commit', caller);
       await this.#transition(
+        'commit',
         this.#live.receiving('commit', { state: 'COMMITTING' }),
         isOutcomeUnknown,
       );
@@ -194,6 +204,7 @@ export class SyncCommands {
         await checkReverse({ ...parts, record: this.#live.stored, storeOnSource });
       });
       await this.#transition(
+        'reverse',
         this.#live.receiving('reverse', { state: 'RUNNING', phase: 'handover' }),
       );
       this.#ground.logger.info({ blocked: blockedClusters(this.#live.current) }, 'reversing');
@@ -212,10 +223,22 @@ export class SyncCommands {
       // Nothing is taken before the stored state has been read.
       this.#ground.startParts();
       this.#requireSameSync(digest);
-      await naming(async () => {
-        await this.#ground.beginReset(destination);
+      await this.#inHand('reset', async () => {
+        await naming(async () => {
+          await this.#ground.beginReset(destination);
+        });
       });
     });
+  }
+
+  async #inHand<T>(command: CarriedOut, act: () => Promise<T>): Promise<T> {
+    if (command === 'commit') return await act();
+    this.#otherInHand = command;
+    try {
+      return await act();
+    } finally {
+      this.#otherInHand = null;
+    }
   }
 
   /** Acts when the command's turn has come, if it is taken then. */
@@ -232,8 +255,10 @@ export class SyncCommands {
       this.#requireSameSync(digest);
       if (caller) await this.#untilProven(caller);
       this.#require(command, caller);
-      await this.#requireOwnership();
-      return await act();
+      return await this.#inHand(command, async () => {
+        await this.#requireOwnership();
+        return await act();
+      });
     });
   }
 
@@ -273,6 +298,7 @@ export class SyncCommands {
       state: record?.state ?? 'IDLE',
       canCommit: word?.canCommit ?? false,
       commitWarnings: word?.warnings ?? [],
+      versionRefusal: this.#ground.monitor.commitProofs.versionRefusal,
       isCallerGone: caller?.aborted ?? false,
       isReversible: record?.options.reversible ?? false,
       failure: failure(),
@@ -292,6 +318,10 @@ export class SyncCommands {
     const deadline = AbortSignal.any([caller, AbortSignal.timeout(proofDeadlineMs)]);
     const { record } = this.#live;
     if (record?.state !== 'RUNNING' || record.phase !== 'changes') return;
+    // It does not pass by itself; what was seen a second ago need not be so any more.
+    const { versionRefusal } = this.#ground.monitor.commitProofs;
+    if (versionRefusal && !this.#ground.commitWord().canCommit)
+      await this.#requireFeatureVersions();
     while (!deadline.aborted && !this.#ground.commitWord().canCommit && !this.#ground.failure()) {
       await sleep(proofPollMs, deadline).catch(() => undefined);
       // Another instance may have been given the commit meanwhile: it is on its way to a majority, and this one is to join.
@@ -318,12 +348,15 @@ export class SyncCommands {
   }
 
   async #transition(
+    command: SentCommand['command'],
     change: () => Promise<void>,
     isPassing?: (error: unknown) => boolean,
   ): Promise<void> {
     const { persisting } = this.#ground.startParts();
     await naming(async () => {
-      await persisting(change, isPassing);
+      await this.#live.sending(command, async () => {
+        await persisting(change, isPassing);
+      });
     });
   }
 

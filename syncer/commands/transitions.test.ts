@@ -24,6 +24,7 @@ const table: Readonly<Record<SyncState, readonly string[]>> = {
 const everythingHolds = {
   canCommit: true,
   commitWarnings: [],
+  versionRefusal: undefined,
   isCallerGone: false,
   isReversible: true,
   failure: undefined,
@@ -61,6 +62,10 @@ describe('transitions', () => {
   it('commit needs the initial copy, reverse a reversible sync', () => {
     const running = { ...everythingHolds, state: 'RUNNING' } as const;
     assert.equal(nameOf('commit', { ...running, canCommit: false }), 'CannotCommitYet');
+    const versionRefusal = new SyncError('FeatureVersionNotSupported', '5.0');
+    const refused = { ...running, canCommit: false, versionRefusal };
+    assert.equal(nameOf('commit', refused), 'FeatureVersionNotSupported');
+    assert.equal(nameOf('pause', refused), 'PAUSED');
     assert.equal(nameOf('commit', { ...running, isCallerGone: true }), 'CannotCommitYet');
     const committed = { ...everythingHolds, state: 'COMMITTED' } as const;
     assert.equal(nameOf('reverse', { ...committed, isReversible: false }), 'NotReversible');

@@ -14,6 +14,8 @@ export interface Situation {
   readonly canCommit: boolean;
   /** Why not, where more is known of it than that changes are not applied yet. */
   readonly commitWarnings: readonly string[];
+  /** Why a commit would be refused for a featureCompatibilityVersion; undefined for nothing. */
+  readonly versionRefusal: SyncError | undefined;
   /** Nobody waits for the answer any more. */
   readonly isCallerGone: boolean;
   /** The sync was started with `reversible`. */
@@ -45,7 +47,7 @@ const fixedOptions =
 /**
  * The state that a command leads to.
  * @throws SyncError InvalidStateTransition; what stopped the sync, for every command to a sync that has failed;
- * CannotCommitYet; NotReversible.
+ * FeatureVersionNotSupported, CannotCommitYet; NotReversible.
  */
 export function stateAfter(command: Command, situation: Situation): SyncState {
   const { from, to } = transitions[command];
@@ -56,6 +58,8 @@ export function stateAfter(command: Command, situation: Situation): SyncState {
       `${command} is allowed in ${from}; the state is ${situation.state}${command === 'start' ? fixedOptions : ''}`,
     );
   }
+  if (command === 'commit' && !situation.canCommit && situation.versionRefusal)
+    throw situation.versionRefusal;
   if (command === 'commit' && !situation.canCommit)
     throw new SyncError(
       'CannotCommitYet',

@@ -1,11 +1,21 @@
-import type { CommitEvidence } from './commit-word.ts';
+import type { SyncError } from '../../service/errors.ts';
+import type { ClusterEvidence, CommitEvidence } from './commit-word.ts';
 
-type Asked = 'source' | 'destination' | 'record';
+/** The clusters of a sync. */
+export type ClusterRole = 'source' | 'destination';
+
+type Asked = ClusterRole | `version of the ${ClusterRole}` | 'record';
+
+type ProvenByAnswers = Pick<
+  CommitEvidence,
+  'source' | 'destination' | 'recordAgeMs' | 'commandsOnPrimary'
+>;
 
 /** When the answers were asked for that prove that a commit would be taken. Times are by a monotonic clock, in milliseconds. */
 export class CommitProofs {
   readonly #now: () => number;
   readonly #askedMs = new Map<Asked, number>();
+  readonly #versionRefusals = new Map<ClusterRole, SyncError>();
   #commandsOnPrimary: number | null = null;
 
   constructor(now: () => number) {
@@ -15,6 +25,7 @@ export class CommitProofs {
   /** What was answered before proves nothing of the work that begins. */
   clear(): void {
     this.#askedMs.clear();
+    this.#versionRefusals.clear();
     this.#commandsOnPrimary = null;
   }
 
@@ -31,13 +42,26 @@ export class CommitProofs {
     this.#commandsOnPrimary = count;
   }
 
-  get evidence(): Pick<
-    CommitEvidence,
-    'sourceAgeMs' | 'destinationAgeMs' | 'recordAgeMs' | 'commandsOnPrimary'
-  > {
+  /** Why a commit would be refused for the featureCompatibilityVersion of a cluster, by its last answer; undefined for nothing. */
+  setVersionRefusal(of: ClusterRole, refusal: SyncError | undefined): void {
+    if (refusal) this.#versionRefusals.set(of, refusal);
+    else this.#versionRefusals.delete(of);
+  }
+
+  /** The first of these. */
+  get versionRefusal(): SyncError | undefined {
+    return this.#versionRefusals.get('source') ?? this.#versionRefusals.get('destination');
+  }
+
+  get evidence(): ProvenByAnswers {
+    const clusterEvidence = (role: ClusterRole): ClusterEvidence => ({
+      ageMs: this.#ageMs(role),
+      versionAgeMs: this.#ageMs(`version of the ${role}`),
+      versionRefusal: this.#versionRefusals.get(role)?.message ?? null,
+    });
     return {
-      sourceAgeMs: this.#ageMs('source'),
-      destinationAgeMs: this.#ageMs('destination'),
+      source: clusterEvidence('source'),
+      destination: clusterEvidence('destination'),
       recordAgeMs: this.#ageMs('record'),
       commandsOnPrimary: this.#commandsOnPrimary,
     };

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { SyncError } from '../../service/errors.ts';
 import type { LeftIndex } from '../catalog/left-indexes.ts';
 import { CommitProofs } from './commit-proofs.ts';
 import { commitWord, type CommitEvidence, type CommitWord } from './commit-word.ts';
@@ -12,15 +13,23 @@ const record = {
 } as const;
 
 const proven: CommitEvidence = {
-  sourceAgeMs: 0,
-  destinationAgeMs: 2_999,
+  source: { ageMs: 0, versionAgeMs: 2_999, versionRefusal: null },
+  destination: { ageMs: 2_999, versionAgeMs: 0, versionRefusal: null },
   recordAgeMs: 1_000,
   commandsOnPrimary: 1,
   sentAgeMs: null,
   isCommitInHand: false,
+  otherCommand: null,
   leftIndexes: [],
   isWorking: true,
+  isShared: false,
 };
+
+/** With other answers of a cluster. */
+const answered = (
+  role: 'source' | 'destination',
+  change: Partial<CommitEvidence['source']>,
+): CommitEvidence => ({ ...proven, [role]: { ...proven[role], ...change } });
 
 const left = (expectedSeconds: number | null, reason = 'CannotIndexParallelArrays'): LeftIndex => ({
   namespace: 'shop.items',
@@ -41,18 +50,44 @@ describe('what progress says of a commit', () => {
     ['is that it is possible, where all is proven', commitWord(record, proven), possible],
     [
       'names a source that is silent for 3 s',
-      commitWord(record, { ...proven, sourceAgeMs: 3_000 }),
+      commitWord(record, answered('source', { ageMs: 3_000 })),
       impossible('cluster0 has not answered for 3 s'),
     ],
     [
       'names a destination whose majority is silent for 3 s',
-      commitWord(record, { ...proven, destinationAgeMs: 3_000 }),
+      commitWord(record, answered('destination', { ageMs: 3_000 })),
       impossible('a majority of cluster1 has not acknowledged a write for 3 s'),
     ],
     [
       'names what was never answered',
-      commitWord(record, { ...proven, destinationAgeMs: null }),
+      commitWord(record, answered('destination', { ageMs: null })),
       impossible('a majority of cluster1 has not acknowledged a write yet'),
+    ],
+    ...(['source', 'destination'] as const).flatMap((role) => {
+      const { name } = record[role];
+      const refusal = `the featureCompatibilityVersion of ${name} (host) is 5.0; 6.0 is needed`;
+      return [
+        [
+          `names a version of the ${role} with which it would be refused`,
+          commitWord(record, answered(role, { versionRefusal: refusal })),
+          impossible(refusal),
+        ],
+        [
+          `names a version of the ${role} that was not read for 3 s`,
+          commitWord(record, answered(role, { versionAgeMs: 3_000 })),
+          impossible(`the featureCompatibilityVersion of ${name} has not been read for 3 s`),
+        ],
+        [
+          `names a version of the ${role} that was never read`,
+          commitWord(record, answered(role, { versionAgeMs: null })),
+          impossible(`the featureCompatibilityVersion of ${name} has not been read yet`),
+        ],
+      ] as const;
+    }),
+    [
+      'names the silence of a cluster alone, of which nothing else can be known',
+      commitWord(record, answered('source', { ageMs: 3_000, versionAgeMs: 4_000 })),
+      impossible('cluster0 has not answered for 3 s'),
     ],
     [
       'is not that none is under way where the record was not read lately',
@@ -85,6 +120,11 @@ describe('what progress says of a commit', () => {
       'is that one is under way from when it comes',
       commitWord(record, { ...proven, isCommitInHand: true }),
       { ...possible, commitUnderWay: true },
+    ],
+    [
+      'names another command that is carried out before it',
+      commitWord(record, { ...proven, otherCommand: 'pause' }),
+      impossible('pause is being carried out'),
     ],
     [
       'is that it waits from when it is sent, whatever else is proven',
@@ -131,6 +171,14 @@ describe('what progress says of a commit', () => {
       { ...possible, canCommit: false },
     ],
     [
+      'is nothing while this instance of several is paused, and has not read the record lately',
+      commitWord(
+        { ...record, state: 'PAUSED' },
+        { ...proven, isWorking: false, isShared: true, recordAgeMs: 3_000 },
+      ),
+      { canCommit: false, commitUnderWay: null, warnings: [] },
+    ],
+    [
       'is that it is under way until it is completed',
       commitWord({ ...record, state: 'COMMITTING' }, proven),
       { canCommit: false, commitUnderWay: true, warnings: [] },
@@ -161,6 +209,12 @@ describe('proofs of a commit', () => {
     await proofs.by('record', async () => {
       await Promise.resolve();
     });
+    for (const role of ['source', 'destination'] as const) {
+      assert.equal(word().canCommit, false);
+      await proofs.by(`version of the ${role}`, async () => {
+        await Promise.resolve();
+      });
+    }
     const asked = proofs.by('destination', async () => await answers[0]?.promise);
     nowMs += 1_000;
     assert.equal(word().canCommit, false, 'not answered');
@@ -173,7 +227,20 @@ describe('proofs of a commit', () => {
     assert.equal(word().canCommit, false, '3 s after the question');
     proofs.setCommandsOnPrimary(2);
     assert.equal(proofs.evidence.commandsOnPrimary, 2);
+    const refusal = new SyncError('FeatureVersionNotSupported', '5.0');
+    proofs.setVersionRefusal('destination', refusal);
+    assert.equal(proofs.evidence.destination.versionRefusal, '5.0');
+    assert.equal(proofs.versionRefusal, refusal);
+    proofs.setVersionRefusal('destination', undefined);
+    assert.equal(proofs.versionRefusal, undefined);
+    proofs.setVersionRefusal('source', refusal);
     proofs.clear();
-    assert.deepEqual(Object.values(proofs.evidence), [null, null, null, null]);
+    const nothing = { ageMs: null, versionAgeMs: null, versionRefusal: null };
+    assert.deepEqual(proofs.evidence, {
+      source: nothing,
+      destination: nothing,
+      recordAgeMs: null,
+      commandsOnPrimary: null,
+    });
   });
 });

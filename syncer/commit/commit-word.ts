@@ -10,12 +10,20 @@ const maxIndexSeconds = 10;
 /** With these errors an index is refused that cannot stand beside another before the commit has made that one unique. */
 const refusedUntilCommit: readonly string[] = ['IndexOptionsConflict', 'IndexKeySpecsConflict'];
 
+/** What a cluster has answered. */
+export interface ClusterEvidence {
+  /** Since it has answered: the primary, or a majority of each shard; a destination, a write that a majority has acknowledged. */
+  readonly ageMs: number | null;
+  /** Since its featureCompatibilityVersion was seen to be one with which a commit is taken. */
+  readonly versionAgeMs: number | null;
+  /** Why a commit would be refused for the version that was seen last; null for nothing. */
+  readonly versionRefusal: string | null;
+}
+
 /** What this process has seen. Ages are those of the questions, in milliseconds; null where nothing was answered yet. */
 export interface CommitEvidence {
-  /** Since the primary of the source, or a majority of each of its shards, has answered. */
-  readonly sourceAgeMs: number | null;
-  /** Since a majority of the destination, or of each of its shards, has acknowledged a write. */
-  readonly destinationAgeMs: number | null;
+  readonly source: ClusterEvidence;
+  readonly destination: ClusterEvidence;
   /** Since the record of the sync was read as the destination's primary has it, acknowledged by a majority or not. */
   readonly recordAgeMs: number | null;
   /** How many commands that record has counted; null where it was not read. */
@@ -24,10 +32,14 @@ export interface CommitEvidence {
   readonly sentAgeMs: number | null;
   /** Whether a commit request has come that is not answered. */
   readonly isCommitInHand: boolean;
+  /** Another command that is being carried out, after which a commit would be refused; null for none. */
+  readonly otherCommand: string | null;
   /** Indexes that the commit would have to build. */
   readonly leftIndexes: readonly LeftIndex[];
   /** Whether the process works on the sync: nothing of a former process can come any more. */
   readonly isWorking: boolean;
+  /** Whether other instances work on the sync, which can be given a commit while this one is paused. */
+  readonly isShared: boolean;
 }
 
 /** What progress says of a commit. */
@@ -75,7 +87,12 @@ export function commitWord(
   const isReset = (record.reset ?? null) !== null;
   if (state !== 'RUNNING' || phase !== 'changes' || isReset || !evidence.isWorking)
     return { canCommit: false, commitUnderWay, warnings: toOthers };
-  const obstacles = [...missingProofs(record, evidence), ...longIndexes(evidence)];
+  const { otherCommand } = evidence;
+  const obstacles = [
+    ...(otherCommand === null ? [] : [`${otherCommand} is being carried out`]),
+    ...missingProofs(record, evidence),
+    ...longIndexes(evidence),
+  ];
   return {
     canCommit: obstacles.length === 0,
     commitUnderWay,
@@ -90,29 +107,51 @@ function unacknowledged(
 ): string | undefined {
   const isAhead = commandsOnPrimary !== null && commandsOnPrimary > commandCount;
   if (sentAgeMs === null && !isAhead) return undefined;
-  const since = sentAgeMs === null ? '' : ` ${Math.floor(sentAgeMs / 1000)} s ago`;
-  return `commit: it was sent to the store${since} and cannot be taken back: it waits until a majority of ${destination.name} has it`;
+  return sentWarning('commit', sentAgeMs, destination.name);
+}
+
+/**
+ * What a command waits for from when it was sent to the store.
+ * @param ageMs - since when; null where another process has sent it.
+ * @param cluster - which holds the store.
+ */
+export function sentWarning(command: string, ageMs: number | null, cluster: string): string {
+  const since = ageMs === null ? '' : ` ${Math.floor(ageMs / 1000)} s ago`;
+  return `${command}: it was sent to the store${since} and cannot be taken back: it waits until a majority of ${cluster} has it`;
 }
 
 function isUnderWay(
   state: 'RUNNING' | 'PAUSED',
-  { isCommitInHand, isWorking, recordAgeMs }: CommitEvidence,
+  { isCommitInHand, isWorking, isShared, recordAgeMs }: CommitEvidence,
 ): boolean | null {
   if (isCommitInHand) return true;
-  // A pause is taken after every earlier command has ended, and no commit is taken from then on.
-  if (state === 'PAUSED') return false;
+  // A pause is taken after every earlier command has ended, and by this instance no commit is taken from then on.
+  if (state === 'PAUSED') return isShared && !isFresh(recordAgeMs) ? null : false;
   return isWorking && isFresh(recordAgeMs) ? false : null;
 }
 
-function missingProofs(
-  { source, destination }: CommitRecord,
-  { sourceAgeMs, destinationAgeMs, recordAgeMs }: CommitEvidence,
-): string[] {
+function missingProofs(record: CommitRecord, evidence: CommitEvidence): string[] {
+  const { name: source } = record.source;
+  const { name: destination } = record.destination;
   return [
-    missing(sourceAgeMs, `${source.name} has not answered`),
-    missing(destinationAgeMs, `a majority of ${destination.name} has not acknowledged a write`),
-    missing(recordAgeMs, `the state on ${destination.name} has not been read`),
+    missingOf(evidence.source, source, `${source} has not answered`),
+    missingOf(
+      evidence.destination,
+      destination,
+      `a majority of ${destination} has not acknowledged a write`,
+    ),
+    missing(evidence.recordAgeMs, `the state on ${destination} has not been read`),
   ].filter((text) => text !== undefined);
+}
+
+/** What is missing of a cluster: one thing, for the rest follows from it. */
+function missingOf(
+  { ageMs, versionAgeMs, versionRefusal }: ClusterEvidence,
+  cluster: string,
+  silence: string,
+): string | undefined {
+  const version = `the featureCompatibilityVersion of ${cluster} has not been read`;
+  return missing(ageMs, silence) ?? versionRefusal ?? missing(versionAgeMs, version);
 }
 
 /** Says where the commit would build indexes for long that can be built before it. */

@@ -5,6 +5,7 @@ import { catchUpOf, lagOf } from './lag.ts';
 const cases: [SyncView['state'], Phase, lag: number | null, catchUp: number | null][] = [
   ['RUNNING', 'copy', 5, null],
   ['RUNNING', 'changes', 5, 9],
+  ['RUNNING', 'handover', null, null],
   ['RUNNING', 'loosening', 5, null],
   ['PAUSED', 'changes', null, null],
   ['COMMITTING', 'changes', 5, 9],
@@ -21,7 +22,12 @@ describe('what is told of the lag', () => {
     });
   }
 
-  it('is 0 where nothing has been applied that could be behind', () => {
-    assert.equal(lagOf({ state: 'RUNNING', phase: 'catalog' }, { lagSeconds: null }), 0);
+  it('is nothing where it is not known: 0 means that both sides are consistent', () => {
+    const places = [
+      { state: 'RUNNING', phase: 'catalog' },
+      { state: 'RUNNING', phase: 'changes' },
+      { state: 'COMMITTING', phase: 'changes' },
+    ] as const;
+    for (const place of places) assert.equal(lagOf(place, { lagSeconds: null }), null);
   });
 });

@@ -3,17 +3,21 @@ import type { SyncView } from '../state/records.ts';
 
 type Place = Pick<SyncView, 'state' | 'phase'>;
 
-/** What progress and the metrics show as lag, in seconds; null where there is none to tell. */
+/**
+ * What progress and the metrics show as lag, in seconds; null where there is none to tell, or it is not known: 0 says that
+ * both sides are consistent (contract 2.2).
+ */
 export function lagOf(
   { state, phase }: Place,
   { lagSeconds }: Pick<SyncMonitor, 'lagSeconds'>,
 ): number | null {
   switch (state) {
     case 'RUNNING':
-      return lagSeconds ?? 0;
+      // The figures are of the other direction.
+      return phase === 'handover' ? null : lagSeconds;
     case 'COMMITTING':
       // Once all is applied that belongs to the commit, the source may write what it likes.
-      return phase === 'restoring' || phase === 'done' ? 0 : (lagSeconds ?? 0);
+      return phase === 'restoring' || phase === 'done' ? 0 : lagSeconds;
     case 'PAUSED':
       return null;
     case 'COMMITTED':

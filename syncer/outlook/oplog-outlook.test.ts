@@ -202,5 +202,6 @@ describe('oplogWarning', () => {
       /oplog of cluster0 runs short.*the sync needs/,
     );
     assert.match(oplogWarning('lost', needed) ?? '', /no longer holds all changes that the sync/);
+    assert.match(oplogWarning('unknown', needed) ?? '', /^how long the oplog of cluster0 lasts is/);
   });
 });

@@ -15,9 +15,9 @@ const relief = 1.25;
 
 /**
  * Whether the oplog reaches far enough: `short` when it lasts for less than an hour or for less than twice the
- * lag, `lost` when it no longer holds what the sync needs.
+ * lag, `lost` when it no longer holds what the sync needs, `unknown` when nobody can say.
  */
-export type OplogState = 'enough' | 'short' | 'lost';
+export type OplogState = 'enough' | 'short' | 'lost' | 'unknown';
 
 /**
  * Seconds until the oplog no longer reaches back to `needed`, at the rate at which it is written to. Null
@@ -105,5 +105,7 @@ export function oplogWarning(
       return `the oplog of ${cluster} runs short: at its present rate it soon loses changes that the ${purpose} needs; make it larger (replSetResizeOplog)`;
     case 'lost':
       return `the oplog of ${cluster} no longer holds all changes that the ${purpose} needs`;
+    case 'unknown':
+      return `how long the oplog of ${cluster} lasts is not known: it cannot be read (local.oplog.rs); nothing says so before it loses changes that the ${purpose} needs`;
   }
 }

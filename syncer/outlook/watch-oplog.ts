@@ -53,6 +53,7 @@ export async function watchOplog(parts: OplogWatchParts): Promise<void> {
       roundsToWait = 0;
     }
     try {
+      if (cluster !== undefined) monitor.seekOplog();
       if (cluster !== undefined && roundsToWait-- <= 0) {
         if (retention.readings % readingsPerRetention === 0)
           retention.hours = await minRetention(clusters[cluster], signal);
@@ -62,7 +63,7 @@ export async function watchOplog(parts: OplogWatchParts): Promise<void> {
       }
     } catch (error) {
       if (isRefused(error)) {
-        monitor.forgetOplog();
+        monitor.refuseOplog();
         roundsToWait = roundsBetweenRefusals;
         logger[isToldOf ? 'debug' : 'warn'](
           { cluster, reason: messageOf(error) },
@@ -91,7 +92,7 @@ function takeReading(
   if (state === before) return;
   const warning = oplogWarning(state, now);
   if (warning !== undefined) logger.warn({ warning, secondsLeft }, 'warning');
-  else if (before === 'short')
+  else if (before === 'short' || before === 'unknown')
     logger.info({ cluster, secondsLeft }, 'the oplog is long enough again');
 }
 

@@ -29,8 +29,7 @@ export async function handOver(context: SyncContext, live: LiveSync, to: SyncSto
     await to.createSync(record);
   }
   live.adopt(record);
-  // It is that of the old source, by another clock.
-  context.monitor.latestTime = null;
+  context.monitor.forgetSource();
   logger.info({ source: record.source.name, destination: record.destination.name }, 'reversed');
 }
 

@@ -14,7 +14,7 @@ import {
 } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commandKind } from './command-kind.ts';
-import { startSyncing } from './cluster-pair.ts';
+import { commitAndWait, startSyncing } from './cluster-pair.ts';
 
 const cannotBeTakenBack = /commit.* was sent to the store.* cannot be taken back/;
 
@@ -45,24 +45,23 @@ describe('a commit whose record waits for a majority', function () {
     return client.db('shop').collection('items');
   }
 
-  async function syncing(): Promise<SyncerProcess> {
+  async function syncing(body: object = {}): Promise<SyncerProcess> {
     const syncer = await startSyncerProcess({
       cluster0: source.uri('syncer'),
       cluster1: destination.set.uri('syncer'),
       until: 'listening',
     });
     await syncer.waitFor(({ state }) => state === 'IDLE');
-    return await startSyncing(syncer, {});
+    return await startSyncing(syncer, body);
   }
 
-  /** Freezes the secondary when the commit is on its way to the primary, which takes it, and cannot pass it on. */
-  function freezeAtCommit(): { readonly isFrozen: () => boolean } {
+  /** Freezes the secondary when a command is on its way to the primary, which takes it, and cannot pass it on. */
+  function freezeAtCommand(text = 'COMMITTING'): { readonly isFrozen: () => boolean } {
     let isFrozen = false;
     for (const proxy of destination.proxies) {
       proxy.strandAt((bytes) => {
-        const isCommit =
-          commandKind(bytes) === 'update of the state' && bytes.includes('COMMITTING');
-        if (isCommit && !isFrozen) {
+        const isCommand = commandKind(bytes) === 'update of the state' && bytes.includes(text);
+        if (isCommand && !isFrozen) {
           isFrozen = true;
           process.kill(secondary.pid ?? 0, 'SIGSTOP');
         }
@@ -81,7 +80,7 @@ describe('a commit whose record waits for a majority', function () {
 
   it('is told of by every answer from when it was sent, a restart between, until it is carried out', async () => {
     await using syncer = await syncing();
-    const { isFrozen } = freezeAtCommit();
+    const { isFrozen } = freezeAtCommand();
     const answered = syncer.post('commit', {}).catch((error: unknown) => String(error));
     await until('the commit is on its way', isFrozen);
 
@@ -121,7 +120,7 @@ describe('a commit whose record waits for a majority', function () {
 
   it('is carried out by the process that was given it, and answered, when a majority is back', async () => {
     await using syncer = await syncing();
-    const { isFrozen } = freezeAtCommit();
+    const { isFrozen } = freezeAtCommand();
     const answered = syncer.post('commit', {});
     await until('the commit is on its way', isFrozen);
     await syncer.waitFor(({ warnings }) => cannotBeTakenBack.test(warnings?.join() ?? ''));
@@ -160,6 +159,39 @@ describe('a commit whose record waits for a majority', function () {
     await syncer.waitFor(({ state }) => state === 'COMMITTED');
     await assertNothingLost(100);
   });
+
+  /** Each with what is in the write that records it, and the states before and after. */
+  const others = [
+    ['pause', '$addToSet', 'RUNNING', 'PAUSED'],
+    ['resume', '$pull', 'PAUSED', 'RUNNING'],
+    ['reverse', 'handover', 'COMMITTED', 'RUNNING'],
+  ] as const;
+  for (const [command, text, before, after] of others) {
+    it(`${command} is told of in the same way, by every answer until it is carried out`, async () => {
+      await using syncer = await syncing({ reversible: true, enableUserWriteBlocking: true });
+      if (before === 'PAUSED') assert.equal((await syncer.post('pause', {})).status, 200);
+      if (before === 'COMMITTED') await commitAndWait(syncer);
+      const { isFrozen } = freezeAtCommand(text);
+      const answered = syncer.post(command, {});
+      await until(`${command} is on its way`, isFrozen);
+      const sent = new RegExp(
+        `^${command}: it was sent to the store \\d+ s ago and cannot be taken back: it waits until a majority of cluster1 has it$`,
+        'm',
+      );
+      await until('the wait has lasted for longer than a proof counts', async () => {
+        const progress = await syncer.progress();
+        const told = progress.warnings?.join('\n') ?? '';
+        assert.match(told, sent);
+        assert.deepEqual([progress.state, progress.canCommit], [before, false]);
+        return / [5-9] s ago/.test(told);
+      });
+      await secondaryGoesOn();
+      assert.deepEqual(await answered, { status: 200, body: { success: true } });
+      const { state, warnings } = await syncer.progress();
+      assert.equal(state, after);
+      assert.doesNotMatch(warnings?.join('\n') ?? '', sent);
+    });
+  }
 
   async function secondaryGoesOn(): Promise<void> {
     await destination.set.kill(secondary, 'SIGCONT');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { MongoClient } from 'mongodb';
-import { useShardedCluster } from '../../ground/sharded/use-sharded-cluster.ts';
+import { emptyCluster } from '../../ground/mongod/empty-cluster.ts';
+import { useShardedCluster, type ShardedGround } from '../../ground/sharded/use-sharded-cluster.ts';
 import { startSyncerProcess, type SyncerProcess } from '../../ground/syncer-process.ts';
 import { commitAndWait, forward, namespacesOf, useClusterPair, type Side } from './cluster-pair.ts';
 import { canBeSlow } from './slow-commands.ts';
@@ -39,9 +40,13 @@ describe('featureCompatibilityVersion', () => {
     it(`5.0 on the ${side} during the sync: the commit is refused, and taken when it is 6.0 again`, async () => {
       await using syncer = await pair.syncing();
       await withVersion(pair[side].client, '5.0', async () => {
-        await refuses(syncer, 'commit', new RegExp(`${cluster} .* is 5\\.0; 6\\.0 is needed`));
+        const refused = new RegExp(`${cluster} .* is 5\\.0; 6\\.0 is needed`);
+        await tells(syncer, refused);
+        await refuses(syncer, 'commit', refused);
         assert.equal((await syncer.progress()).state, 'RUNNING');
       });
+      const { warnings } = await syncer.waitFor(({ canCommit }) => canCommit);
+      assert.deepEqual(warnings, []);
       await commitAndWait(syncer);
       await pair.assertEqual();
     });
@@ -55,6 +60,7 @@ describe('featureCompatibilityVersion', () => {
       await syncer.start(forward);
       await syncer.waitFor(({ canCommit }) => canCommit);
       await halfwayTo5(pair[side].client, async () => {
+        await tells(syncer, changing);
         await refuses(syncer, 'commit', changing);
       });
       await commitAndWait(syncer);
@@ -105,16 +111,22 @@ describe('featureCompatibilityVersion', () => {
   });
 
   context('of a sharded cluster', () => {
-    const source = useShardedCluster({ shards: 1, name: 'from' });
-    const destination = useShardedCluster({ shards: 1 });
-
-    it('5.0 on either side: refused at start and at the commit', async () => {
+    const source = useShardedCluster({ shards: 2, name: 'from', parameters: canBeSlow });
+    const destination = useShardedCluster({ shards: 2, parameters: canBeSlow });
+    const sides = { cluster0: source, cluster1: destination };
+    beforeEach(async () => {
+      await Promise.all([emptyCluster(source.client), emptyCluster(destination.client)]);
       await source.collection('shop.items').insertOne({ _id: 1 });
-      await using syncer = await startSyncerProcess({
+    });
+
+    const startSyncer = async (): Promise<SyncerProcess> =>
+      await startSyncerProcess({
         cluster0: source.cluster.uri('syncer'),
         cluster1: destination.cluster.uri('syncer'),
       });
-      const sides = { cluster0: source, cluster1: destination };
+
+    it('5.0 on either side: refused at start and at the commit', async () => {
+      await using syncer = await startSyncer();
       for (const [cluster, { cluster: servers }] of Object.entries(sides)) {
         await withVersion(servers.configClient(), '5.0', async () => {
           await refuses(syncer, 'start', new RegExp(`${cluster} .* is 5\\.0`));
@@ -124,8 +136,36 @@ describe('featureCompatibilityVersion', () => {
       await syncer.waitFor(({ canCommit }) => canCommit);
       for (const [cluster, { cluster: servers }] of Object.entries(sides)) {
         await withVersion(servers.configClient(), '5.0', async () => {
+          await tells(syncer, new RegExp(`${cluster} .* is 5\\.0`));
           await refuses(syncer, 'commit', new RegExp(`${cluster} .* is 5\\.0`));
         });
+        await syncer.waitFor(({ canCommit }) => canCommit);
+      }
+      await commitAndWait(syncer);
+      assert.equal(await destination.collection('shop.items').countDocuments(), 1);
+    });
+
+    it('older on one shard alone, of either side: refused at start and at the commit', async () => {
+      await using syncer = await startSyncer();
+      const refused = (cluster: string) => new RegExp(`${cluster} .* is being changed to 6\\.0`);
+      for (const [cluster, side] of Object.entries(sides)) {
+        await olderOnOneShard(side, async () => {
+          for (const command of ['preflight', 'start'])
+            await refuses(syncer, command, refused(cluster));
+          assert.equal((await syncer.progress()).state, 'IDLE');
+          const { databases } = await destination.admin({ listDatabases: 1, nameOnly: true });
+          const names = (databases as { name: string }[]).map(({ name: db }) => db);
+          assert.deepEqual(names.sort(), ['admin', 'config']);
+        });
+      }
+      await syncer.start(forward);
+      await syncer.waitFor(({ canCommit }) => canCommit);
+      for (const [cluster, side] of Object.entries(sides)) {
+        await olderOnOneShard(side, async () => {
+          await tells(syncer, refused(cluster));
+          await refuses(syncer, 'commit', refused(cluster));
+        });
+        await syncer.waitFor(({ canCommit }) => canCommit);
       }
       await commitAndWait(syncer);
       assert.equal(await destination.collection('shop.items').countDocuments(), 1);
@@ -139,6 +179,17 @@ async function refuses(syncer: SyncerProcess, command: string, description: RegE
   assert.equal(body['error'], name, JSON.stringify(body));
   assert.equal(status, 409);
   assert.match(String(body['errorDescription']), description);
+}
+
+/** What keeps a commit from being taken is told of as soon as what else it depends on. */
+async function tells(syncer: SyncerProcess, description: RegExp): Promise<void> {
+  const { canCommit, warnings } = await syncer.waitFor(
+    (progress) => description.test(progress.warnings?.join('\n') ?? ''),
+    { deadlineMs: 10_000 },
+  );
+  assert.equal(canCommit, false);
+  assert.equal(warnings?.length, 1, JSON.stringify(warnings));
+  assert.match(String(warnings[0]), /^commit: not possible now: the featureCompatibilityVersion/);
 }
 
 /** Runs something while the version is another one. */
@@ -167,6 +218,32 @@ async function halfwayTo5(client: MongoClient, run: () => Promise<void>): Promis
     await setVersion(client, '5.0');
     await setVersion(client, '6.0');
   }
+}
+
+/** Runs something while a change has ended on one shard, and has stopped on the other. */
+async function olderOnOneShard(
+  { cluster }: ShardedGround,
+  run: () => Promise<void>,
+): Promise<void> {
+  const [changed, stopped] = cluster.shards.map((shard) => cluster.shardClient(shard));
+  assert.ok(changed && stopped);
+  const admin = stopped.db('admin');
+  await setVersion(cluster.configClient(), '5.0');
+  await admin.command({ configureFailPoint: 'failUpgrading', mode: 'alwaysOn' });
+  try {
+    await assert.rejects(setVersion(cluster.configClient(), '6.0'), /failUpgrading/);
+    assert.deepEqual(await versionOf(changed), { version: '6.0' });
+    assert.deepEqual(await versionOf(stopped), { version: '5.0', targetVersion: '6.0' });
+    await run();
+  } finally {
+    await admin.command({ configureFailPoint: 'failUpgrading', mode: 'off' });
+    await setVersion(cluster.configClient(), '6.0');
+  }
+}
+
+async function versionOf(client: MongoClient): Promise<unknown> {
+  const command = { getParameter: 1, featureCompatibilityVersion: 1 };
+  return (await client.db('admin').command(command))['featureCompatibilityVersion'];
 }
 
 async function setVersion(client: MongoClient, version: string): Promise<void> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { SyncerProcess } from '../../ground/syncer-process.ts';
+import type { Answer, SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import {
   commitAndWait,
@@ -98,6 +98,25 @@ describe('pause and resume', () => {
     assert.equal((await syncer.progress()).totalEventsApplied, 399);
     await commitAndWait(syncer);
     await pair.assertEqual();
+  });
+
+  it('keeps a commit from being possible from when it is given: the commit would be refused', async () => {
+    await using syncer = await pair.syncing();
+    let paused: Promise<Answer>;
+    let committed: Promise<Answer>;
+    {
+      await using held = await holdCommands(pair.destination, 'insert', 'shop.a');
+      await pair.source.client.db('shop').collection('a').insertOne({ n: 1_000 });
+      await held.reached(1);
+      paused = syncer.post('pause', {});
+      // It waits for what is being applied.
+      const { warnings } = await syncer.waitFor(({ canCommit }) => !canCommit);
+      assert.deepEqual(warnings, ['commit: not possible now: pause is being carried out']);
+      committed = syncer.post('commit', {});
+    }
+    assert.deepEqual(await paused, success);
+    assert.equal((await committed).body['error'], 'InvalidStateTransition');
+    assert.equal((await syncer.progress()).state, 'PAUSED');
   });
 
   it('again and again while a writer writes, killed at times: nothing is lost', async () => {

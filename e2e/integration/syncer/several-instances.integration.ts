@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { MongoServerError, type Document } from 'mongodb';
+import type { Answer, SyncerProgress } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { forward } from './cluster-pair.ts';
 import { startInstances, type Instances } from './instances.ts';
@@ -123,6 +124,72 @@ describe('several instances on one sync', () => {
     await one.restart();
     assert.equal((await one.progress()).state, 'COMMITTED');
   });
+
+  it('join a commit that another has sent, and that waits for a majority: every answer tells of it', async () => {
+    await using instances = await syncing();
+    const [one, other] = instances.all;
+    assert.ok(one && other);
+    const { cluster } = pair.destination;
+    const stores = cluster.shards.map((shard) =>
+      cluster.shardClient(shard).db('clustersync_internal').collection('sync'),
+    );
+    const isOnPrimary = async (): Promise<boolean> => {
+      const read = { readConcern: { level: 'local' } } as const;
+      const found = await Promise.all(
+        stores.map(async (store) => await store.findOne({ state: 'COMMITTING' }, read)),
+      );
+      return found.some((record) => record !== null);
+    };
+    // No majority has anything that is written from then on.
+    const setSnapshots = async (mode: 'alwaysOn' | 'off'): Promise<void> => {
+      for (const shard of cluster.shards) {
+        const admin = cluster.shardClient(shard).db('admin');
+        await admin.command({ configureFailPoint: 'disableSnapshotting', mode });
+      }
+    };
+    let answers: Promise<readonly Answer[]>;
+    try {
+      await setSnapshots('alwaysOn');
+      const first = one.post('commit', {});
+      await until('the commit is on the primary', isOnPrimary);
+      const sent = /^commit: it was sent to the store.* cannot be taken back/m;
+      await other.waitFor(({ warnings }) => sent.test(warnings?.join('\n') ?? ''));
+      answers = Promise.all([first, other.post('commit', {})]);
+      for (const progress of [...(await progressOf(instances)), ...(await progressOf(instances))]) {
+        const { state, canCommit, commitUnderWay, warnings } = progress;
+        assert.deepEqual([state, canCommit, commitUnderWay], ['RUNNING', false, true]);
+        assert.match(warnings?.join('\n') ?? '', sent);
+      }
+    } finally {
+      await setSnapshots('off');
+    }
+    for (const { status, body } of await answers) assert.equal(status, 200, JSON.stringify(body));
+    await instances.waitFor(({ state }) => state === 'COMMITTED');
+    await pair.assertEqual();
+  });
+
+  it('say that a commit is under way which others have taken, also while they are paused', async () => {
+    await using instances = await syncing();
+    const [one, other] = instances.all;
+    assert.ok(one && other);
+    assert.equal((await other.post('pause', {})).status, 200);
+    await other.waitFor(({ commitUnderWay }) => commitUnderWay === false, { deadlineMs: 10_000 });
+    await one.waitFor(({ canCommit }) => canCommit);
+    await one.commit();
+    const taken = `other instances have taken it, and ${second} must be`;
+    const told = await other.waitFor(({ warnings }) => hasWarning(warnings, taken), {
+      deadlineMs: 10_000,
+    });
+    assert.deepEqual([told.state, told.commitUnderWay], ['PAUSED', true]);
+    assert.equal((await other.post('resume', {})).status, 200);
+    await other.waitFor(({ canCommit }) => canCommit);
+    await other.commit();
+    await instances.waitFor(({ state }) => state === 'COMMITTED');
+    await pair.assertEqual();
+  });
+
+  const progressOf = async ({ all }: Instances): Promise<readonly SyncerProgress[]> =>
+    await Promise.all(all.map(async (one) => await one.progress()));
 
   it('lets a change of the catalog wait for an instance that is paused, and refuses others', async () => {
     await using instances = await syncing();

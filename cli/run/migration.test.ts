@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { requireCommitTaken } from '../api/commit-outcome.ts';
+import { Instances } from '../api/instances.ts';
+import { Migration } from './migration.ts';
+
+/** What progress answers once a commit has come: one after the other; the last one stays. */
+type Word = Readonly<Record<string, unknown>>;
+
+const running: Word = { state: 'RUNNING', canCommit: true, commitUnderWay: false };
+const underWay: Word = { state: 'RUNNING', canCommit: false, commitUnderWay: true };
+const unknown: Word = { state: 'RUNNING', canCommit: false, commitUnderWay: null };
+const committing: Word = { state: 'COMMITTING', commitUnderWay: true };
+const committed: Word = { state: 'COMMITTED', commitUnderWay: false };
+
+/** A syncer that closes the connection of a commit instead of answering it, or answers with an error. */
+class Played implements AsyncDisposable {
+  readonly #server: Server;
+  readonly #words: Word[];
+  readonly #refusals: (object | undefined)[];
+  commits = 0;
+
+  constructor(words: readonly Word[], refusals: readonly (object | undefined)[]) {
+    this.#words = [...words];
+    this.#refusals = [...refusals];
+    this.#server = createServer((request, response) => {
+      if (request.method === 'GET') {
+        const [word = running] = this.commits === 0 ? [running] : this.#words;
+        if (this.commits > 0 && this.#words.length > 1) this.#words.shift();
+        response.end(JSON.stringify({ progress: word }));
+        return;
+      }
+      this.commits++;
+      const refusal = this.#refusals.shift();
+      if (refusal) response.end(JSON.stringify(refusal));
+      else request.socket.destroy();
+    });
+  }
+
+  async address(): Promise<() => { url: string; apiToken: undefined }> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    const { port } = this.#server.address() as AddressInfo;
+    return () => ({ url: `http://127.0.0.1:${port}`, apiToken: undefined });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+}
+
+const taken = { success: true };
+const refused = { success: false, error: 'CannotCommitYet', errorDescription: 'not now' };
+
+async function instancesOf(all: readonly Played[]): Promise<Instances> {
+  return new Instances(await Promise.all(all.map(async (one) => await one.address())));
+}
+
+describe('a commit whose answer is lost', () => {
+  const { signal } = new AbortController();
+
+  async function commit(all: readonly Played[]): Promise<string> {
+    const instances = await instancesOf(all);
+    const migration = new Migration(
+      {
+        options: { verify: false, maxLagSeconds: 5 },
+        programs: { startVerifier: async () => await Promise.reject(new Error('not asked for')) },
+        instances,
+        screen: {
+          show: () => undefined,
+          step: () => undefined,
+          ask: async () => await Promise.reject(new Error('not asked for')),
+        },
+        page: undefined,
+        signal,
+      },
+      await instances.ready(signal),
+    );
+    assert.equal(migration.isCommitSent, false);
+    await migration.commit();
+    assert.equal(migration.isCommitSent, true);
+    return migration.sync.state;
+  }
+
+  it('is waited for, by a run, until it is carried out', async () => {
+    await using one = new Played([underWay, unknown, committing, committed], []);
+    assert.equal(await commit([one]), 'COMMITTED');
+    assert.equal(one.commits, 1);
+  });
+
+  it('has failed, for a run, only when it is proven that none is under way', async () => {
+    await using one = new Played([underWay, unknown, running], []);
+    await assert.rejects(commit([one]), { name: 'ToolUnreachable' });
+  });
+
+  it('is given again, by a run, to an instance that refused it while another has taken it', async () => {
+    await using one = new Played([committing, committing, committed], [taken]);
+    await using other = new Played([running, running, committed], [refused, taken]);
+    assert.equal(await commit([one, other]), 'COMMITTED');
+    assert.equal(other.commits, 2);
+  });
+
+  const lost = new Error('nothing answers');
+  const cases: readonly (readonly [string, readonly Word[], object | undefined])[] = [
+    ['is open while it is under way', [underWay], { name: 'CommitUnknown' }],
+    ['is open while that is not known', [unknown], { name: 'CommitUnknown' }],
+    ['is open where one of several cannot say', [running, unknown], { name: 'CommitUnknown' }],
+    ['is half given where one has it', [committing, running], { name: 'CommitUnknown' }],
+    ['has failed where none is under way', [running, running], lost],
+    ['has been taken where all have it', [committing, committed], undefined],
+  ];
+  for (const [what, words, expected] of cases) {
+    it(`${what}, for the command`, async () => {
+      const all = words.map((word) => new Played([word], []));
+      try {
+        const instances = await instancesOf(all);
+        for (const one of all) one.commits++;
+        const outcome = requireCommitTaken(instances, lost, signal);
+        if (expected === undefined) await outcome;
+        else await assert.rejects(outcome, expected);
+      } finally {
+        for (const one of all) await one[Symbol.asyncDispose]();
+      }
+    });
+  }
+
+  it('is open, for the command, where nothing answers any more', async () => {
+    const instances = new Instances([() => ({ url: undefined, apiToken: undefined })]);
+    await assert.rejects(requireCommitTaken(instances, lost, signal), {
+      name: 'CommitUnknown',
+      message: /^nothing answers; the commit was sent, and may still be carried out/,
+    });
+  });
+});
