@@ -71,7 +71,7 @@ export function isSameOptions(left: Document, right: Document): boolean {
   return names.every((name) => {
     if (!Object.hasOwn(right, name)) return false;
     const [one, other] = [left[name] as unknown, right[name] as unknown];
-    return isSameSpec({ one }, { one: other }) || Number(one) === Number(other);
+    return isSameSpec({ [name]: one }, { [name]: other }) || Number(one) === Number(other);
   });
 }
 
