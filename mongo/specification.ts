@@ -64,6 +64,17 @@ export function encodeSpec(spec: Document): RawDocument {
   return BSON.serialize(spec, { ignoreUndefined: true });
 }
 
+/** True where two options are the same: in whichever order they stand, and whichever types their numbers have. */
+export function isSameOptions(left: Document, right: Document): boolean {
+  const names = Object.keys(left);
+  if (names.length !== Object.keys(right).length) return false;
+  return names.every((name) => {
+    if (!Object.hasOwn(right, name)) return false;
+    const [one, other] = [left[name] as unknown, right[name] as unknown];
+    return isSameSpec({ [name]: one }, { [name]: other }) || Number(one) === Number(other);
+  });
+}
+
 /** True where two specifications are the same byte for byte. */
 export function isSameSpec(left: Document, right: Document): boolean {
   return Buffer.compare(encodeSpec(left), encodeSpec(right)) === 0;

@@ -7,6 +7,9 @@ import type { SyncContext } from './sync-context.ts';
 
 const pollMs = 50;
 
+/** Commands that change what is copied, or who may write. All others on that database read, or leave nothing. */
+const writesOnAdmin = ['renameCollection', 'setUserWriteBlockMode'] as const;
+
 type WaitContext = Pick<
   SyncContext,
   'destination' | 'destinationShards' | 'signal' | 'logger' | 'monitor'
@@ -81,7 +84,11 @@ async function operationsOf({
     {
       appName: destination.decoded.options.appName,
       op: { $nin: ['query', 'getmore', 'none'] },
-      'command.$db': { $nin: ['admin', syncDatabase] },
+      'command.$db': { $ne: syncDatabase },
+      $or: [
+        { 'command.$db': { $ne: 'admin' } },
+        ...writesOnAdmin.map((name) => ({ [`command.${name}`]: { $exists: true } })),
+      ],
       'command.comment': { $ne: backgroundBuild },
     },
     signal,

@@ -1,8 +1,8 @@
 import type { Timestamp } from 'mongodb';
 import { isAtMost, majorityTime, writeNoop } from '../mongo/cluster-time.ts';
-import { buildCatalog } from './catalog/build-catalog.ts';
+import { buildCatalog, forgetFormerCatalog } from './catalog/build-catalog.ts';
 import { createCollection } from './catalog/create-collections.ts';
-import { dropNamespace } from './catalog/destination-catalog.ts';
+import { dropMade } from './catalog/made-collections.ts';
 import { followChanges } from './changes/follow-changes.ts';
 import type { StreamStart } from './changes/change-reader.ts';
 import { refuseOddNames } from './commit/refuse-odd-names.ts';
@@ -59,6 +59,7 @@ export async function runSync(
           phase,
           waitsFor: commandWaitsFor,
           run: async () => {
+            await ownCatalog(context, live);
             await advance({ ...(await prepare(context)), phase: 'copy' });
           },
         });
@@ -161,6 +162,15 @@ export async function runSync(
   }
 }
 
+/** Makes sure that what is stored of the catalog is of this sync. */
+async function ownCatalog(context: SyncContext, live: LiveSync): Promise<void> {
+  await retrying(context, 'state', async () => {
+    if (live.current.ownsCatalog) return;
+    await forgetFormerCatalog(context);
+    await live.update({ ownsCatalog: true }, { phase: 'catalog' });
+  });
+}
+
 /** Makes the destination ready for the copy. Gives what is to be stored of that. */
 async function prepare(context: SyncContext): Promise<Partial<SyncRecord>> {
   const { monitor, source, signal } = context;
@@ -214,11 +224,14 @@ function commitTimeOf({ current: { commitTime } }: LiveSync): Timestamp {
 
 /** What the source kept for a command at the commit's time is dropped there, unseen: nobody would drop it on the destination. */
 async function dropKeptForCommands(context: SyncContext): Promise<void> {
-  for (const { uuid, namespace, options } of context.catalog.collections()) {
-    if (!isKeptForCommand(options)) continue;
-    await dropNamespace(context, namespace);
-    await context.catalog.remove(uuid);
-    context.logger.info({ namespace: namespaceText(namespace) }, 'dropped: of a command alone');
+  for (const tracked of context.catalog.collections()) {
+    if (!isKeptForCommand(tracked.options)) continue;
+    await dropMade(context, tracked);
+    await context.catalog.remove(tracked.uuid);
+    context.logger.info(
+      { namespace: namespaceText(tracked.namespace) },
+      'dropped: of a command alone',
+    );
   }
 }
 

@@ -137,7 +137,8 @@ export class SyncWork {
     const { context, instance } = await this.#createContext();
     monitor.beginWork({ ...instance, restarts: instance.claims - 1 });
     const begun = retrying(context, 'state', async () => {
-      await context.leftIndexes.refresh();
+      // Before, what is stored of them is of another sync.
+      if (live.stored.ownsCatalog) await context.leftIndexes.refresh();
       // Of several instances the coordinator does, when it takes over.
       if (!live.isShared) await endLeftBuilds(context);
       await awaitWritesBefore(context);
@@ -236,7 +237,7 @@ export class SyncWork {
       takeOver: async () => {
         const context = contextOf();
         await retrying(context, 'coordination', async () => {
-          await context.leftIndexes.refresh();
+          if (live.stored.ownsCatalog) await context.leftIndexes.refresh();
           await endLeftBuilds(context);
           await awaitWritesBefore(context);
           await context.catalog.reload();

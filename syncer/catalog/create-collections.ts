@@ -1,31 +1,31 @@
 import type { UUID } from 'mongodb';
 import { listNamespaces } from '../../mongo/catalog.ts';
-import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { namespaceText } from '../../mongo/namespace.ts';
 import { acknowledgedTogether } from '../../mongo/one-primary.ts';
 import { forEachAsGiven, forEachConcurrently } from '../../service/concurrency.ts';
-import type { TrackedCollection } from '../state/records.ts';
+import type { TrackedCollection, TrackedView } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import {
   catalogSideBySide,
   collectionAt,
   createIndexes,
-  createUnlessThere,
-  dropNamespace,
   notThere,
-  requireEmpty,
   type Destination,
 } from './destination-catalog.ts';
+import { dropViewMade } from './destination-views.ts';
+import { createMade, dropMade } from './made-collections.ts';
 import { shardCollection } from './shard-collection.ts';
 
 /**
  * Creates a tracked collection on the destination in its replicated form, with its indexes, and shards it where that is
  * asked for. May be repeated. Returns the collection with its UUID there.
+ * @throws SyncError DestinationNotEmpty where somebody else has made what stands there.
  */
 export async function createCollection(
   context: SyncContext,
   tracked: TrackedCollection,
 ): Promise<TrackedCollection> {
-  await createUnlessThere(context, tracked);
+  await createMade(context, tracked);
   await createIndexes(context, tracked.namespace, tracked.indexes);
   await shardCollection(context, tracked);
   const created = await collectionAt(context, tracked.namespace);
@@ -35,11 +35,10 @@ export async function createCollection(
 
 /**
  * Creates collections while `read` gives them, many at a time, and their indexes where `withIndexes` is set: as
- * `createCollection`, but with one wait for a majority, and their UUIDs are listed together. May be repeated where nobody
- * else creates collections under these names.
+ * `createCollection`, but with one wait for a majority, and their UUIDs are listed together. May be repeated.
  * @param read - puts collections into the catalog, then gives each of them to be created.
  * @returns what `read` returns.
- * @throws SyncError DestinationNotEmpty where documents are there: of somebody else, as none are copied before.
+ * @throws SyncError DestinationNotEmpty where somebody else has made what stands there.
  * @throws SyncError ClusterUnreachable when the primary has changed meanwhile.
  */
 export async function createCollections<R>(
@@ -50,8 +49,7 @@ export async function createCollections<R>(
   const { catalog, destination, signal } = context;
   return await acknowledgedTogether(destination, signal, async (concern) => {
     const result = await forEachAsGiven(read, catalogSideBySide, async (collection) => {
-      if (!(await createUnlessThere(context, collection, concern)))
-        await requireEmpty(context, collection.namespace);
+      await createMade(context, collection, concern);
       if (withIndexes)
         await createIndexes(context, collection.namespace, collection.indexes, concern);
     });
@@ -72,15 +70,22 @@ export async function createCollections<R>(
   });
 }
 
-/** Drops collections and views, many at a time, with one wait for a majority. */
-export async function dropNamespaces(
+/**
+ * Drops what the sync has made of collections and views, many at a time, with one wait for a majority.
+ * @throws SyncError DestinationNotEmpty where somebody else has made what stands there.
+ */
+export async function dropAllMade(
   context: Destination,
-  namespaces: readonly Namespace[],
+  collections: readonly TrackedCollection[],
+  views: readonly TrackedView[],
 ): Promise<void> {
-  if (namespaces.length === 0) return;
+  if (collections.length + views.length === 0) return;
   await acknowledgedTogether(context.destination, context.signal, async (concern) => {
-    await forEachConcurrently(namespaces, catalogSideBySide, async (namespace) => {
-      await dropNamespace(context, namespace, concern);
+    await forEachConcurrently(views, catalogSideBySide, async (view) => {
+      await dropViewMade(context, view, concern);
+    });
+    await forEachConcurrently(collections, catalogSideBySide, async (collection) => {
+      await dropMade(context, collection, concern);
     });
   });
 }

@@ -6,7 +6,7 @@ import {
   type CollectionInfo,
 } from '../../mongo/catalog.ts';
 import { runCommand } from '../../mongo/run-command.ts';
-import { isIdIndex, replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
+import { isIdIndex, replicatedIndex } from '../../mongo/replicated-form.ts';
 import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, isIndexRefused, serverCode } from '../../mongo/server-errors.ts';
 import { isSameSpec, type IndexSpec } from '../../mongo/specification.ts';
@@ -35,52 +35,9 @@ export const catalogSideBySide = 8;
 
 const majority: WriteConcernSettings = { w: 'majority' };
 
-/**
- * Creates a tracked collection in its replicated form, without its indexes. May be repeated.
- * @returns false where something stands at its name already.
- */
-export async function createUnlessThere(
-  context: Destination,
-  { namespace, options, indexes }: TrackedCollection,
-  writeConcern = majority,
-): Promise<boolean> {
-  try {
-    const replicated = { ...replicatedOptions(options), ...oldIdIndex(indexes) };
-    await runCreate(context, namespace, replicated, writeConcern);
-    return true;
-  } catch (error) {
-    if (codeOf(error) !== serverCode.namespaceExists) throw error;
-    return false;
-  }
-}
-
-/**
- * Makes sure that a collection that was there before it was created has no documents: nothing has been copied yet, so that
- * they would be somebody else's.
- * @throws SyncError DestinationNotEmpty.
- */
-export async function requireEmpty(
-  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
-  { db, coll }: Namespace,
-): Promise<void> {
-  const read = { find: coll, limit: 1, singleBatch: true, projection: { _id: 1 } };
-  const { cursor } = await runCommand(destination.decoded.db(db), read, { signal });
-  if ((cursor as { firstBatch: readonly unknown[] }).firstBatch.length === 0) return;
-  throw new SyncError(
-    'DestinationNotEmpty',
-    `${namespaceText({ db, coll })} was written to on the destination since the start`,
-  );
-}
-
 /** The error for a collection that was created, and is not listed then. */
 export function notThere(namespace: Namespace): SyncError {
   return new SyncError('InternalError', `${namespaceText(namespace)} was created and is not there`);
-}
-
-/** The index on _id where it is of a version that the server makes only when it is told to. */
-function oldIdIndex(indexes: readonly IndexSpec[]): { readonly idIndex?: IndexSpec } {
-  const idIndex = indexes.find((spec) => isIdIndex(spec) && Number(spec['v']) === 1);
-  return idIndex === undefined ? {} : { idIndex };
 }
 
 /** Changes the destination's catalog, acknowledged by a majority. It takes as long as it takes. */
@@ -142,9 +99,10 @@ export async function dropCollection(
   context: Changing,
   { db, coll }: Namespace,
   collectionUUID: UUID,
+  writeConcern = majority,
 ): Promise<boolean> {
   try {
-    await runChange(context, db, { drop: coll, collectionUUID });
+    await runChange(context, db, { drop: coll, collectionUUID }, writeConcern);
     return true;
   } catch (error) {
     const code = codeOf(error);
@@ -155,8 +113,8 @@ export async function dropCollection(
 }
 
 /**
- * Renames a collection of the destination, dropping one that stands at the new name. May be repeated: what counts is
- * where the collection of this UUID is now.
+ * Renames a collection of the destination. May be repeated: what counts is where the collection of this UUID is now.
+ * @throws SyncError DestinationNotEmpty where something stands at the new name.
  */
 export async function renameCollection(
   context: Destination,
@@ -175,11 +133,23 @@ export async function renameCollection(
       `${namespaceText(tracked.namespace)} is not on the destination`,
     );
   if (isSameNamespace(now.namespace, to)) return;
-  await runChange(context, 'admin', {
-    renameCollection: namespaceText(now.namespace),
-    to: namespaceText(to),
-    dropTarget: true,
-  });
+  try {
+    await runChange(context, 'admin', {
+      renameCollection: namespaceText(now.namespace),
+      to: namespaceText(to),
+    });
+  } catch (error) {
+    if (codeOf(error) !== serverCode.namespaceExists) throw error;
+    throw madeByOthers(to);
+  }
+}
+
+/** The error for what stands on the destination where the sync is about to put something, and is not the sync's. */
+export function madeByOthers(namespace: Namespace): SyncError {
+  return new SyncError(
+    'DestinationNotEmpty',
+    `${namespaceText(namespace)} was made on the destination since the start, and not by this sync`,
+  );
 }
 
 /**

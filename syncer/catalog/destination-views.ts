@@ -1,11 +1,19 @@
-import type { Document, Timestamp } from 'mongodb';
-import { listNamespaces, type ViewInfo } from '../../mongo/catalog.ts';
+import type { Document, Timestamp, WriteConcernSettings } from 'mongodb';
+import {
+  listNamed,
+  listNamespaces,
+  type NamespaceInfo,
+  type ViewInfo,
+} from '../../mongo/catalog.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, isRefused, serverCode } from '../../mongo/server-errors.ts';
+import { isSameOptions } from '../../mongo/specification.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
+import type { TrackedView } from '../state/records.ts';
 import {
   dropNamespace,
+  madeByOthers,
   modifyCollection,
   runCreate,
   type Destination,
@@ -21,7 +29,10 @@ const refusedForOthers = new Set<number | undefined>([
   serverCode.namespaceNotFound,
 ]);
 
-/** Creates a view on the destination, replacing one that differs. @throws SyncError ViewRefused. */
+/**
+ * Creates a view on the destination, replacing one that differs: it has no documents.
+ * @throws SyncError ViewRefused; DestinationNotEmpty where a collection stands there.
+ */
 export async function createView(
   context: Destination,
   namespace: Namespace,
@@ -32,10 +43,78 @@ export async function createView(
       await runCreate(context, namespace, options);
     } catch (error) {
       if (codeOf(error) !== serverCode.namespaceExists) throw error;
-      await dropNamespace(context, namespace);
-      await runCreate(context, namespace, options);
+      await dropView(context, namespace);
+      await createNew(context, namespace, options);
     }
   });
+}
+
+/**
+ * Creates a view where nothing stood when the sync was started. May be repeated.
+ * @throws SyncError ViewRefused; DestinationNotEmpty where somebody else has made what stands there.
+ */
+export async function createFirstView(
+  context: Destination,
+  namespace: Namespace,
+  options: Document,
+): Promise<void> {
+  await namingRefusals(namespace, async () => {
+    try {
+      await createNew(context, namespace, options);
+    } catch (error) {
+      if (!isTaken(error)) throw error;
+      const there = await whatIsAt(context, namespace);
+      if (there?.kind !== 'view' || !isSameOptions(there.options, options)) throw error;
+    }
+  });
+}
+
+async function createNew(
+  context: Destination,
+  namespace: Namespace,
+  options: Document,
+): Promise<void> {
+  try {
+    await runCreate(context, namespace, options);
+  } catch (error) {
+    if (codeOf(error) !== serverCode.namespaceExists) throw error;
+    throw madeByOthers(namespace);
+  }
+}
+
+function isTaken(error: unknown): boolean {
+  return error instanceof SyncError && error.name === 'DestinationNotEmpty';
+}
+
+/** Drops a view of the destination. A collection that stands there by now is left. */
+export async function dropView(
+  context: Omit<Destination, 'leftIndexes'>,
+  namespace: Namespace,
+  writeConcern?: WriteConcernSettings,
+): Promise<void> {
+  if ((await whatIsAt(context, namespace))?.kind === 'view')
+    await dropNamespace(context, namespace, writeConcern);
+}
+
+/** Drops a view that is as the sync has made it. @throws SyncError DestinationNotEmpty where something else stands there. */
+export async function dropViewMade(
+  context: Omit<Destination, 'leftIndexes'>,
+  { namespace, options }: TrackedView,
+  writeConcern?: WriteConcernSettings,
+): Promise<void> {
+  const there = await whatIsAt(context, namespace);
+  if (!there) return;
+  if (there.kind !== 'view' || !isSameOptions(there.options, options))
+    throw madeByOthers(namespace);
+  await dropNamespace(context, namespace, writeConcern);
+}
+
+async function whatIsAt(
+  { destination, signal }: Pick<Destination, 'destination' | 'signal'>,
+  { db, coll }: Namespace,
+): Promise<NamespaceInfo | undefined> {
+  const [found] = await listNamed(destination, db, [coll], signal);
+  return found;
 }
 
 /** Changes a view of the destination. @throws SyncError ViewRefused. */

@@ -12,7 +12,9 @@ import { requestedShardKey } from '../api/sharding-options.ts';
 import { wantedShardKey } from '../catalog/wanted-shard-key.ts';
 import { createCollection } from '../catalog/create-collections.ts';
 import { shardCollection } from '../catalog/shard-collection.ts';
-import { dropNamespace, renameCollection } from '../catalog/destination-catalog.ts';
+import { collectionAt, renameCollection } from '../catalog/destination-catalog.ts';
+import { dropView } from '../catalog/destination-views.ts';
+import { dropMade } from '../catalog/made-collections.ts';
 import { copyCollection } from '../copy/initial-copy.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -228,7 +230,7 @@ async function makeRoom(
   if (since === undefined) return true;
   if (isAtMost(event.time, since)) return false;
   if (view) {
-    await dropNamespace(context, name);
+    await dropView(context, name);
     await catalog.removeView(name);
     return true;
   }
@@ -301,7 +303,12 @@ async function adopt(
 }
 
 async function dropTracked(context: SyncContext, tracked: TrackedCollection): Promise<void> {
-  await dropNamespace(context, tracked.namespace);
+  const { namespace } = tracked;
+  if (!(await dropMade(context, tracked)) && (await collectionAt(context, namespace))) {
+    await context.warn(
+      `${namespaceText(namespace)} was dropped on the source, and is left on the destination: it is not the collection that the sync has made`,
+    );
+  }
   await context.catalog.remove(tracked.uuid);
 }
 
@@ -311,7 +318,7 @@ async function applyDropDatabase(
 ): Promise<void> {
   for (const view of context.catalog.views()) {
     if (view.namespace.db !== db || !isAtMost(view.specifiedAt, time)) continue;
-    await dropNamespace(context, view.namespace);
+    await dropView(context, view.namespace);
     await context.catalog.removeView(view.namespace);
   }
 }

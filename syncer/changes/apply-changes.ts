@@ -3,7 +3,6 @@ import { isTrue } from '../../mongo/replicated-form.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { isScattered } from '../catalog/scattered.ts';
 import { deleteByKeys, deleteDocuments } from '../copy/delete-documents.ts';
-import { insertDocuments } from '../copy/insert-documents.ts';
 import { retryingWrites } from '../earlier-writes.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -11,7 +10,13 @@ import { idsOf, type DocumentChange } from './change-event.ts';
 import type { RoutedChange } from './change-router.ts';
 import { coalesce, type DocumentWrite, type WholeDocument } from './coalesce.ts';
 import { withoutUnplaced } from './unplaced.ts';
-import { insertNew, putAsTheyAre, putOrUpdate, putScattered } from './write-changes.ts';
+import {
+  insertDeleted,
+  insertNew,
+  putAsTheyAre,
+  putOrUpdate,
+  putScattered,
+} from './write-changes.ts';
 
 /** Collections of one lane that are written to side by side. */
 const maxCollections = 4;
@@ -112,9 +117,9 @@ async function applyInOrder(
   const flush = async (): Promise<void> => {
     if (inserts.length === 0) return;
     await deleteDocuments(context, collection, idsOf(inserts));
-    await insertDocuments(
+    await insertDeleted(
       context,
-      collection.namespace,
+      collection,
       inserts.map(({ document }) => document),
       { isInOrder: true },
     );

@@ -3,9 +3,9 @@ import { listNamed, type NamespaceInfo } from '../../mongo/catalog.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { SyncError } from '../../service/errors.ts';
 import { timeSeriesError } from '../catalog/read-catalog.ts';
-import { dropNamespace } from '../catalog/destination-catalog.ts';
 import {
   createView,
+  dropView,
   isRefusedForOthers,
   isViewRefused,
   modifyView,
@@ -63,7 +63,7 @@ export async function applyViewEvent(context: SyncContext, event: CatalogEvent):
       return;
     case 'drop':
       if (!view) return;
-      await dropNamespace(context, namespace);
+      await dropView(context, namespace);
       await context.catalog.removeView(namespace);
       return;
     default:

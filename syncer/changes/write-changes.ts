@@ -206,10 +206,22 @@ async function putTogether(
 ): Promise<void> {
   if (context.sourceShards.length > 0) await checkDuplicateIds(context, collection, ids);
   await deleteDocuments(context, collection, ids);
-  for await (const documents of readDocuments(context, collection.uuid, ids)) {
-    const [taken] = await insertDocuments(context, collection.namespace, documents);
-    if (taken) throw orphanError(collection, taken);
-  }
+  for await (const documents of readDocuments(context, collection.uuid, ids))
+    await insertDeleted(context, collection, documents);
+}
+
+/**
+ * Inserts documents of whose ids what stood there has been deleted, acknowledged by a majority.
+ * @throws SyncError OrphanInTheWay where one is refused all the same: passed over, it would be on the destination no more.
+ */
+export async function insertDeleted(
+  context: SyncContext,
+  collection: TrackedCollection,
+  documents: readonly RawDocument[],
+  settings: Parameters<typeof insertDocuments>[3] = {},
+): Promise<void> {
+  const [taken] = await insertDocuments(context, collection.namespace, documents, settings);
+  if (taken) throw orphanError(collection, taken);
 }
 
 /** The error for an `_id` that a shard refuses, though no document of that `_id` shows there. */
@@ -225,6 +237,7 @@ function orphanError({ namespace }: TrackedCollection, id: RawElement): SyncErro
  * Applies a change that the server refused: a whole document by deleting what stands at its id first (under a collation
  * the id may differ in case), an update by putting the document as it is now on the source. Where it is gone by now, its
  * delete is still to come. An index that refuses the document gives way (see insertDocuments).
+ * @throws SyncError OrphanInTheWay.
  */
 async function applyTheLongWay(
   context: SyncContext,
@@ -237,12 +250,13 @@ async function applyTheLongWay(
       : write.document;
   if (document === undefined) return;
   await deleteDocuments(context, collection, idsOf([write]));
-  await insertDocuments(context, collection.namespace, [document]);
+  await insertDeleted(context, collection, [document]);
 }
 
 /**
  * Puts whole documents, and updates others, where a document that stands there already may be on any shard: it is deleted
  * first, as no insert would be refused because of it. Acknowledged by a majority.
+ * @throws SyncError OrphanInTheWay.
  */
 export async function putScattered(
   context: SyncContext,
@@ -252,9 +266,9 @@ export async function putScattered(
   const whole = writes.filter((write) => write.kind !== 'update');
   if (whole.length > 0) {
     await deleteDocuments(context, collection, idsOf(whole));
-    await insertDocuments(
+    await insertDeleted(
       context,
-      collection.namespace,
+      collection,
       whole.map(({ document }) => document),
     );
   }

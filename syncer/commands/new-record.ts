@@ -31,6 +31,7 @@ export function newRecord(options: StartOptions, topologies: Topologies, id: str
     startTime: null,
     catalogTimes: [],
     estimatedTotalBytes: null,
+    ownsCatalog: false,
     collectionCount: null,
     commitTime: null,
     isFixingCommitTime: false,

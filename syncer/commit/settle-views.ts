@@ -3,8 +3,7 @@ import { isAtMost, resumeTokenTime, writeNoop } from '../../mongo/cluster-time.t
 import { namespaceText } from '../../mongo/namespace.ts';
 import { isSameSpec } from '../../mongo/specification.ts';
 import { messageOf } from '../../service/errors.ts';
-import { createView, isViewRefused, listViews } from '../catalog/destination-views.ts';
-import { dropNamespace } from '../catalog/destination-catalog.ts';
+import { createView, dropView, isViewRefused, listViews } from '../catalog/destination-views.ts';
 import { parseChangeEvent } from '../changes/change-event.ts';
 import { readChanges } from '../changes/change-reader.ts';
 import type { TrackedView } from '../state/records.ts';
@@ -31,7 +30,7 @@ export async function settleViews(context: SyncContext, commitTime: Timestamp): 
   const missing = catalog.views().filter((view) => !isPresent(view, present));
   // What is left is a part of the source's views, which each of the others goes with: they may be put in any order.
   for (const { namespace } of missing)
-    if (present.has(namespaceText(namespace))) await dropNamespace(context, namespace);
+    if (present.has(namespaceText(namespace))) await dropView(context, namespace);
   for (const { namespace, options } of missing) {
     try {
       await createView(context, namespace, options);
@@ -85,7 +84,7 @@ async function forgetSilentlyDropped(
   if (missing.length === 0) return;
   const stood = await stoodAt(context, missing, commitTime);
   for (const { namespace } of missing.filter((view) => !stood.has(view))) {
-    await dropNamespace(context, namespace);
+    await dropView(context, namespace);
     await catalog.removeView(namespace);
     logger.info({ namespace: namespaceText(namespace) }, 'view dropped: gone without an event');
   }

@@ -95,20 +95,26 @@ async function insertAll(
   { writeConcern, isInOrder }: InsertSettings,
 ): Promise<RawElement[]> {
   if (isInOrder) return await insertInOrder(context, namespace, insert, writeConcern);
-  try {
-    return await insertOnce(context, namespace, insert, writeConcern);
-  } catch (error) {
-    if (codeOf(error) === serverCode.shardKeyNotFound) {
-      throw new SyncError(
-        'InvalidShardKeyValue',
-        `a document of ${namespaceText(namespace)} cannot be on a sharded cluster: ${messageOf(error)}`,
-        { cause: error },
-      );
-    }
+  const { taken, refused } = await insertOnce(context, namespace, insert, writeConcern);
+  const error = refusalOf(namespace, refused);
+  if (error) {
     if (!isRefusedByIndex(error)) throw error;
     await dropRefusingIndexes(context, namespace, error);
-    return await insertOnce(context, namespace, insert, writeConcern);
+    // All others are there by now: inserted once more, they would count as taken.
+    const rest = insertOf(documentsOf(insert, refused));
+    const again = await insertOnce(context, namespace, rest, writeConcern);
+    const left = refusalOf(namespace, again.refused);
+    if (left) throw left;
+    taken.push(...again.taken);
   }
+  await repair(context, namespace, insert, writeConcern);
+  return taken;
+}
+
+/** The write errors of an insert: of what is there already, its ids. */
+interface Refused {
+  readonly taken: RawElement[];
+  readonly refused: readonly Document[];
 }
 
 async function insertOnce(
@@ -116,12 +122,26 @@ async function insertOnce(
   namespace: Namespace,
   insert: Insert,
   writeConcern: WriteConcernSettings,
-): Promise<RawElement[]> {
+): Promise<Refused> {
   const answer = await runInsert(context, namespace, insert, { writeConcern, isInOrder: false });
   const there = await findRefused(context, namespace, insert, answer);
-  throwWriteErrors(answer, (error) => isIdTaken(error) || there.has(Number(error['index'])));
-  await repair(context, namespace, insert, writeConcern);
-  return takenIds(insert, answer);
+  throwWriteErrors(answer, () => true);
+  const taken: Document[] = [];
+  const refused: Document[] = [];
+  for (const error of (answer['writeErrors'] ?? []) as Document[])
+    (isIdTaken(error) || there.has(Number(error['index'])) ? taken : refused).push(error);
+  return { taken: documentsOf(insert, taken).map(idElement), refused };
+}
+
+function refusalOf(namespace: Namespace, [refused]: readonly Document[]): Error | undefined {
+  if (refused === undefined) return undefined;
+  const cause = new MongoServerError(refused);
+  if (codeOf(cause) !== serverCode.shardKeyNotFound) return cause;
+  return new SyncError(
+    'InvalidShardKeyValue',
+    `a document of ${namespaceText(namespace)} cannot be on a sharded cluster: ${messageOf(cause)}`,
+    { cause },
+  );
 }
 
 /**
@@ -145,7 +165,7 @@ async function insertInOrder(
     const index = Number(refused['index']);
     const there = await findRefused(context, namespace, rest, answer);
     if (isIdTaken(refused) || there.has(index)) {
-      taken.push(...takenIds(rest, answer));
+      taken.push(...documentsOf(rest, [refused]).map(idElement));
       const after = rest.list().slice(index + 1);
       // Where the copy is repeated, most of them are there: they are not tried one by one.
       const missing = await findMissingDocuments(context, namespace, after);
@@ -205,11 +225,9 @@ async function repair(
   throwWriteErrors(repaired, () => false);
 }
 
-function takenIds(insert: Insert, answer: Document): RawElement[] {
-  return ((answer['writeErrors'] ?? []) as Document[]).flatMap(({ index }) => {
-    const document = insert.list()[Number(index)];
-    return document === undefined ? [] : [idElement(document)];
-  });
+/** The documents that write errors are about. */
+function documentsOf(insert: Insert, writeErrors: readonly Document[]): RawDocument[] {
+  return writeErrors.flatMap(({ index }) => insert.list()[Number(index)] ?? []);
 }
 
 function repairStatement(document: RawDocument): RawDocument {

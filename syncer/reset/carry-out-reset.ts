@@ -166,7 +166,9 @@ class Reset {
         destinationShards: kind === 'sharded' ? shards : [],
         requireLease: requireRight,
       };
-      await cleanDestination(cleaning, await store.readCollections(), await store.readViews());
+      const { ownsCatalog } = record;
+      const collections = ownsCatalog ? await store.readCollections() : [];
+      await cleanDestination(cleaning, collections, ownsCatalog ? await store.readViews() : []);
       await keepRight();
     }
     await unblock(destination.name);

@@ -1,10 +1,7 @@
-import { isDeepStrictEqual } from 'node:util';
-import type { Document } from 'mongodb';
 import { findInDatabase, listNamed, type CollectionInfo } from '../../mongo/catalog.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
-import { runCommand } from '../../mongo/run-command.ts';
-import { encodeSpec } from '../../mongo/specification.ts';
+import { isSameOptions } from '../../mongo/specification.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { Logger } from '../../service/logger.ts';
 import {
@@ -14,6 +11,7 @@ import {
   dropNamespace,
   type Destination,
 } from '../catalog/destination-catalog.ts';
+import { isAsMade } from '../catalog/made-collections.ts';
 import type { SyncRecord, TrackedCollection, TrackedView } from '../state/records.ts';
 
 /** What cleaning a destination needs. */
@@ -61,8 +59,9 @@ async function dropMade(cleaning: Cleaning, collection: TrackedCollection): Prom
 /** The collection that the sync has made for one of the source; undefined where it is gone, or not proven to be that. */
 async function findMade(
   cleaning: Cleaning,
-  { namespace, destinationUuid, options }: TrackedCollection,
+  tracked: TrackedCollection,
 ): Promise<CollectionInfo | undefined> {
+  const { namespace, destinationUuid, options } = tracked;
   const { destination, record, signal } = cleaning;
   if (destinationUuid !== null) {
     const found = await findInDatabase(destination, namespace, destinationUuid, signal);
@@ -71,23 +70,13 @@ async function findMade(
   const there = await collectionAt(cleaning, namespace);
   if (!there) return undefined;
   // The sync was about to make it where nothing stood, and puts documents there only when its UUID is stored.
-  if (destinationUuid === null) return (await isEmpty(cleaning, there)) ? there : undefined;
+  if (destinationUuid === null)
+    return (await isAsMade(cleaning, there, tracked)) ? there : undefined;
   // The commit was about to store the UUID that the server has given it.
   const isConverted = record.phase === 'restoring' && options['clusteredIndex'] !== undefined;
   return isConverted && isTrue(options['capped']) && isTrue(there.options['capped'])
     ? there
     : undefined;
-}
-
-async function isEmpty(
-  { destination, signal }: Cleaning,
-  { namespace: { db, coll }, uuid }: CollectionInfo,
-): Promise<boolean> {
-  const find = { find: coll, limit: 1, singleBatch: true, projection: { _id: 1 } };
-  const answer = await runCommand(destination.decoded.db(db), find, { signal });
-  const { firstBatch } = answer['cursor'] as { readonly firstBatch: readonly unknown[] };
-  const there = await collectionAt({ destination, signal }, { db, coll });
-  return firstBatch.length === 0 && (there?.uuid.equals(uuid) ?? false);
 }
 
 async function warnOfOther(cleaning: Cleaning, { namespace }: TrackedCollection): Promise<void> {
@@ -102,7 +91,7 @@ async function dropView(cleaning: Cleaning, { namespace, options }: TrackedView)
   const { destination, signal, logger } = cleaning;
   const [there] = await listNamed(destination, namespace.db, [namespace.coll], signal);
   if (!there) return false;
-  if (there.kind !== 'view' || !isSameView(there.options, options)) {
+  if (there.kind !== 'view' || !isSameOptions(there.options, options)) {
     logger.warn(
       { namespace: namespaceText(namespace) },
       'left on the destination: not the view that the sync has made',
@@ -111,17 +100,4 @@ async function dropView(cleaning: Cleaning, { namespace, options }: TrackedView)
   }
   await dropNamespace(cleaning, namespace);
   return true;
-}
-
-/** In whichever order the options stand. */
-function isSameView(left: Document, right: Document): boolean {
-  const sorted = (options: Document): Buffer =>
-    Buffer.from(
-      encodeSpec(
-        Object.fromEntries(
-          Object.entries(options).sort(([one], [other]) => (one < other ? -1 : 1)),
-        ),
-      ),
-    );
-  return isDeepStrictEqual(sorted(left), sorted(right));
 }

@@ -70,10 +70,11 @@ export function boundOf(value: unknown): Document | null {
   return value === null ? null : (idBound(bytesOf(value)) ?? null);
 }
 
-/** A state of before there were resets says nothing of one. */
+/** A state of a former release says nothing of a reset, and nothing of whose the catalog is: before the copy that is not known. */
 export function syncRecordIn(found: Document | null): SyncRecord | undefined {
   if (found === null) return undefined;
-  return { reset: null, ...withoutId(found) } as unknown as SyncRecord;
+  const ownsCatalog = found['phase'] !== 'catalog';
+  return { reset: null, ownsCatalog, ...withoutId(found) } as unknown as SyncRecord;
 }
 
 /** A stored range of a collection. */

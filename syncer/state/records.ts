@@ -79,6 +79,11 @@ export interface SyncRecord {
   readonly catalogTimes: readonly CatalogTime[];
   /** Of the selected collections when the sync was started. Null before that. */
   readonly estimatedTotalBytes: number | null;
+  /**
+   * True when all that is stored of the catalog is of this sync: before it stores any, there may be what is left of another
+   * one, whose record is gone.
+   */
+  readonly ownsCatalog: boolean;
   /** How many collections are to be copied: none is added or removed before all are. Null until the catalog has been read. */
   readonly collectionCount: number | null;
   /** Every change before it belongs to the commit, and no other. Null until every instance has been given the commit. */

@@ -15,7 +15,8 @@ import {
 } from '../../ground/mongod/proxied-replica-set.ts';
 import { useShardedCluster } from '../../ground/sharded/use-sharded-cluster.ts';
 import { until } from '../../ground/until.ts';
-import { canBeSlow, holdCommands } from './slow-commands.ts';
+import { useClusterPair } from './cluster-pair.ts';
+import { canBeSlow, holdCommands, slowCommands } from './slow-commands.ts';
 
 const monitor = new SyncMonitor();
 
@@ -131,6 +132,38 @@ describe('writes whose connections were given up', () => {
     const logger = createLogger('syncer', 'info', (line) => assert.fail(line));
     await awaitEarlierWrites({ destination, destinationShards: [], signal, logger, monitor });
   });
+});
+
+describe('commands on the database admin that change what is copied, or who may write', () => {
+  const pair = useClusterPair({
+    parameters: canBeSlow,
+    roles: { source: 'sourceWithWriteBlocking', destination: 'sourceWithWriteBlocking' },
+  });
+  const commands: Readonly<Record<string, object>> = {
+    renameCollection: { renameCollection: 'shop.items', to: 'shop.renamed' },
+    setUserWriteBlockMode: { setUserWriteBlockMode: 1, global: true },
+  };
+  for (const [name, command] of Object.entries(commands)) {
+    it(`are waited for: ${name}`, async () => {
+      await pair.reset();
+      const signal = AbortSignal.timeout(120_000);
+      await using destination = createClusterClient({
+        uri: pair.destination.set.uri('syncer'),
+        option: 'cluster1',
+        appName: 'clustersync syncer syncer',
+      });
+      await runCommand(destination.decoded.db('shop'), { create: 'items' }, { signal });
+      const logged: string[] = [];
+      const logger = createLogger('syncer', 'info', (line) => logged.push(line));
+      await using slow = await slowCommands(pair.destination, [name], 3_000);
+      const running = runCommand(destination.admin, command, { signal });
+      await slow.reached(1);
+      await awaitEarlierWrites({ destination, destinationShards: [], signal, logger, monitor });
+      assert.match(logged.join(), /"operations":1,.*waiting for earlier writes/);
+      await running;
+      await pair.reset();
+    });
+  }
 });
 
 describe('writes that routers still have', () => {

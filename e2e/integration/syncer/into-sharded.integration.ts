@@ -141,6 +141,44 @@ describe('contract 2.4: a replica set synced into a sharded cluster', () => {
     await pair.assertEqual();
   });
 
+  const changes: Readonly<Record<string, (_id: string, k: number) => Promise<unknown>>> = {
+    'is inserted': async (_id, k) => await source().insertOne({ _id, k, v: 'new' }),
+    'gets another shard key': async (_id, k) =>
+      await source().updateOne({ _id }, { $set: { k, v: 'new' } }),
+    'is replaced by one with another shard key': async (_id, k) =>
+      await source().replaceOne({ _id }, { k, v: 'new' }),
+  };
+  for (const [what, change] of Object.entries(changes)) {
+    it(`a document that ${what} is not passed over where an orphan on its shard refuses it`, async () => {
+      await source().createIndexes([{ key: { k: 1 } }]);
+      await source().insertMany(items(300));
+      await using syncer = await pair.syncing(byK);
+      const [first, second] = Object.entries(await pair.destination.onShards('shop.items'));
+      const shard = first?.[0] ?? '';
+      const to = Number(first?.[1][0]?.['k']);
+      const from = Number(second?.[1][0]?.['k']);
+      const _id = 'refused';
+      if (what !== 'is inserted') {
+        await source().insertOne({ _id, k: from, v: 'old' });
+        await until('it is there', async () => (await copy().countDocuments({ _id })) === 1);
+      }
+      const onShard = pair.destination.cluster.shardClient(shard).db('shop');
+      const orphans = onShard.collection<Item>('items');
+      await orphans.insertOne({ _id, k: from, v: 'orphan' });
+      await change(_id, to);
+      await syncer.waitFor(({ warnings }) =>
+        String(warnings).includes('refuses the _id "refused"'),
+      );
+      await orphans.deleteOne({ _id, v: 'orphan' });
+      await until('it is there', async () => {
+        return (await copy().countDocuments({ _id, k: to, v: 'new' })) === 1;
+      });
+      await syncer.waitFor(({ canCommit }) => canCommit);
+      await commitAndWait(syncer);
+      await pair.assertEqual();
+    });
+  }
+
   it('leaves no document on two shards when the copy is broken off and its shard key changes', async () => {
     await source().createIndexes([{ key: { k: 1 } }]);
     const filler = 'f'.repeat(500);
