@@ -118,6 +118,11 @@ describe('what progress says of a commit', () => {
       },
     ],
     [
+      'is that it is not possible where the sync is being reset',
+      commitWord({ ...record, reset: { destination: 'Keep', received: [], ended: [] } }, proven),
+      { ...possible, canCommit: false },
+    ],
+    [
       'is nothing new in the copy',
       commitWord({ ...record, phase: 'copy' }, proven),
       { ...possible, canCommit: false },
