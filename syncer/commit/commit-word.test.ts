@@ -176,6 +176,20 @@ describe('proofs of a commit', () => {
     assert.equal(word().canCommit, true);
     nowMs += 1;
     assert.equal(word().canCommit, false, '3 s after the question');
+    // Of two questions the later one counts, whichever was answered last.
+    const early = proofs.by('source', async () => await answers[1]?.promise);
+    nowMs += 100;
+    await proofs.by('source', async () => {
+      await Promise.resolve();
+    });
+    nowMs += 400;
+    answers[1]?.resolve(1);
+    await early;
+    const { sourceAgeMs, destinationAgeMs } = proofs.evidence;
+    assert.deepEqual(
+      { sourceAgeMs, destinationAgeMs },
+      { sourceAgeMs: 400, destinationAgeMs: 3_500 },
+    );
     proofs.setCommandsOnPrimary(2);
     assert.equal(proofs.evidence.commandsOnPrimary, 2);
     proofs.clear();
