@@ -332,6 +332,9 @@ describe('spec.onDelete', () => {
     assert.deepEqual(decision.commands, []);
     assert.equal(decision.finalizers, undefined);
     assert.match(readyMessage(decision.status), /spec\.suspend keeps the sync from being reset/);
+    // The sync is there, and is shown as it is.
+    const { phase } = decide(clusterSync({ suspend: true }, begun), runningWorld(changes)).status;
+    assert.equal(decision.status.phase, phase);
   });
 
   it('does nothing for one that is deleted without its finalizer, or whose pods Kubernetes deletes first', () => {
