@@ -182,6 +182,12 @@ describe('spec.startOver', () => {
     assert.equal(stateOf({ observation: { command: taken, askedMs } }), 'Resetting');
     const unreachable = { sinceMs: nowMs - 1_000, description: 'no route' };
     assert.equal(stateOf({ observation: { unreachable } }), 'Resetting');
+    // Its answer was lost: it may have been taken after the instance was asked.
+    const error = { name: 'Unreachable', description: 'no answer', isLasting: false };
+    const lost = { name: 'start', kind: 'refused', error, attempts: 1, endedMs: askedMs } as const;
+    const command = { ...lost, retryAtMs: nowMs + 1_000 };
+    assert.equal(stateOf({ observation: { command, askedMs } }), 'Resetting');
+    assert.equal(stateOf({ observation: { command, askedMs: askedMs + 1 } }), 'Done');
     assert.equal(stateOf({}), 'Done');
   });
 
