@@ -69,6 +69,21 @@ describe('the table of the error codes of servers', () => {
     }
   });
 
+  it('takes what the server calls retryable for passing alone, whatever its code', () => {
+    // Of each class: an index that cannot be, keys that an index cannot have, a refusal, an unclear answer.
+    for (const code of [67, 171, 72, 1]) {
+      const errorLabels = ['RetryableWriteError'];
+      const one = new MongoServerError({ message: 'x', code, errorLabels });
+      const found = { isTransient, isUnclear, isRefused, isIndexRefused };
+      const names = Object.entries(found).filter(([, is]) => is(one));
+      assert.deepEqual(
+        names.map(([name]) => name),
+        ['isTransient'],
+        String(code),
+      );
+    }
+  });
+
   it('is the table of the documentation', async () => {
     const page = await readFile(
       new URL('../docs/reference/server-errors.md', import.meta.url),

@@ -11,8 +11,6 @@ import { hasEnded } from './has-ended.ts';
 const program = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.url));
 const terminalHelper = fileURLToPath(new URL('terminal.py', import.meta.url));
 
-/** Long enough for a machine that is busy with other things. */
-
 /** How a command is run. */
 export interface CliOptions {
   /** Files that are made for it: `{name}` in an argument becomes the path of the file of this name. */

@@ -11,8 +11,6 @@ import { defaultDeadlineMs } from './default-deadline.ts';
 
 const program = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.url));
 
-/** Long enough for a machine that is busy with other things. */
-
 const pollMs = 15;
 
 /** Asking costs both processes 2 ms: what has taken long is asked for less often, 5 % of the time after its end at most. */
@@ -185,9 +183,13 @@ class LocalSyncer implements SyncerProcess {
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const child = this.#child;
     if (child === undefined || !this.#isRunning()) return;
+    if (signal === 'SIGSTOP' || signal === 'SIGCONT') {
+      child.kill(signal);
+      return;
+    }
     const end = once(child, 'exit');
     child.kill(signal);
-    if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') await end;
+    await end;
   }
 
   async restart(): Promise<void> {

@@ -3,7 +3,7 @@ import { optionsDigest, optionsDigestHeader } from '../../service/options-digest
 import type { ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
 import { findCondition } from '../kube/conditions.ts';
 import { decide, type Decision } from './decide.ts';
-import { wantedDigest } from './identity.ts';
+import { isOfOtherSync, syncStartOf, wantedDigest } from './identity.ts';
 import { startBody } from './resources.ts';
 import {
   answers,
@@ -145,6 +145,25 @@ describe('a sync that was started with the options of the spec', () => {
       assert.deepEqual(sent.command.headers, { [optionsDigestHeader]: own });
     }
     assert.equal(own, optionsDigest(startBody(clusterSync())));
+  });
+
+  it('is not told from another one by what an instance without a sync says', () => {
+    const { idle, changes } = answers;
+    const foreign = { optionsDigest: other };
+    for (const [answer, isOther] of [
+      [changed(idle, foreign), false],
+      [changed(changes, foreign), true],
+    ] as const) {
+      assert.equal(answer.kind, 'progress');
+      assert.equal(isOfOtherSync(answer.progress, own), isOther);
+    }
+  });
+
+  it('has no start that a status has no room for', () => {
+    const start = '2026-01-01T00:00:00Z';
+    const long = { startedAt: 'x'.repeat(65) };
+    assert.equal(syncStartOf([undefined, {}, long, { startedAt: start }]), start);
+    assert.equal(syncStartOf([long]), undefined);
   });
 
   it('counts as before where the tool does not tell its options', () => {

@@ -166,6 +166,70 @@ describe('spec.startOver', () => {
     assert.equal(after.status.startOver?.state, 'Done');
   });
 
+  it('takes no answer for its end that a start may have made untrue, or that is not of now', () => {
+    const status = { ...begun, startOver: { token: 'one', state: 'Resetting' } } as const;
+    const stateOf = (observation: Parameters<typeof runningWorld>[1]): string | undefined => {
+      const { status: shown } = decide(
+        clusterSync({ startOver }, status),
+        runningWorld(idle, observation),
+      );
+      return shown.startOver?.state;
+    };
+    const sending = { name: 'start', kind: 'sending' } as const;
+    assert.equal(stateOf({ observation: { command: sending } }), 'Resetting');
+    const askedMs = nowMs - 100;
+    const taken = { name: 'reset', kind: 'taken', endedMs: askedMs } as const;
+    assert.equal(stateOf({ observation: { command: taken, askedMs } }), 'Resetting');
+    const unreachable = { sinceMs: nowMs - 1_000, description: 'no route' };
+    assert.equal(stateOf({ observation: { unreachable } }), 'Resetting');
+    // Its answer was lost: it may have been taken after the instance was asked.
+    const error = { name: 'Unreachable', description: 'no answer', isLasting: false };
+    const lost = { name: 'start', kind: 'refused', error, attempts: 1, endedMs: askedMs } as const;
+    const command = { ...lost, retryAtMs: nowMs + 1_000 };
+    assert.equal(stateOf({ observation: { command, askedMs } }), 'Resetting');
+    assert.equal(stateOf({ observation: { command, askedMs: askedMs + 1 } }), 'Done');
+    assert.equal(stateOf({}), 'Done');
+  });
+
+  it('is not done where no instance is known that could say so', () => {
+    const world = runningWorld(undefined, { observations: new Map() });
+    const decision = decide(clusterSync({ startOver }, {}), world);
+    assert.equal(decision.status.startOver?.state, 'Resetting');
+    const ended = decide(deleted({ onDelete: 'Clean' }, { startedAt: '2026-01-01' }), world);
+    assert.equal(ended.isEnded, false);
+    assert.equal(ended.finalizers, undefined);
+  });
+
+  it('is refused for a sync that has just committed, before users may write', () => {
+    const answer = changed(committed, { canWrite: false, optionsDigest: 'of another sync' });
+    const decision = decide(clusterSync({ startOver }, begun), runningWorld(answer));
+    assert.deepEqual(decision.commands, []);
+    assert.equal(decision.status.startOver?.state, 'Refused');
+  });
+
+  it('ends a commit that has stopped, of which some instances do not say that they carry it out', () => {
+    const status = { ...threeShards, startedAt: '2026-01-01T00:00:00Z' };
+    const sync = clusterSync({ startOver }, status);
+    const stopped = decide(sync, shardedWorld([committing, committing, failed]));
+    assert.deepEqual(commandsOf(stopped), [clean, clean, clean]);
+    const going = decide(sync, shardedWorld([committing, committing, committing]));
+    assert.deepEqual(commandsOf(going), []);
+  });
+
+  it('does nothing about a destination that is of another ClusterSync', () => {
+    const claim = {
+      kind: 'taken',
+      host: 'db:27017',
+      holder: { namespace: 'other', name: 'first', uid: 'uid' },
+    } as const;
+    for (const answer of [changes, idle]) {
+      const world = { ...runningWorld(answer), claim };
+      const decision = decide(clusterSync({ startOver }, begun), world);
+      assert.deepEqual(decision.commands, []);
+      assert.equal(decision.status.startOver, undefined);
+    }
+  });
+
   it('is stalled by what an instance refuses it with', () => {
     const error = { name: 'CleanNotAllowed', description: 'in use', isLasting: true };
     const command = {
@@ -297,9 +361,32 @@ describe('spec.onDelete', () => {
     assert.match(readyMessage(unknown.status), /set spec\.onDelete to Keep$/);
   });
 
+  it('resets what may have begun, though nothing of it runs, or its begin is not on record', () => {
+    const withoutPods = decide(deleted({ onDelete: 'Clean' }), emptyWorld());
+    assert.equal(withoutPods.isEnded, false);
+    assert.notEqual(withoutPods.objects, undefined);
+    const { startedAt: _, ...unrecorded } = begun;
+    const justMade = decide(deleted({ onDelete: 'Clean' }, unrecorded), runningWorld(changes));
+    assert.equal(justMade.isEnded, false);
+    assert.deepEqual(commandsOf(justMade), [clean]);
+  });
+
+  it('waits, where the ClusterSync is suspended, and says so', () => {
+    const sync = deleted({ onDelete: 'Clean', suspend: true });
+    const decision = decide(sync, runningWorld(changes));
+    assert.deepEqual(decision.commands, []);
+    assert.equal(decision.finalizers, undefined);
+    assert.match(readyMessage(decision.status), /spec\.suspend keeps the sync from being reset/);
+    // The sync is there, and is shown as it is.
+    const { phase } = decide(clusterSync({ suspend: true }, begun), runningWorld(changes)).status;
+    assert.equal(decision.status.phase, phase);
+  });
+
   it('does nothing for one that is deleted without its finalizer, or whose pods Kubernetes deletes first', () => {
     const without = decide(deleted({ onDelete: 'Clean' }, begun, []), runningWorld(changes));
     assert.deepEqual([without.commands, without.objects], [[], undefined]);
+    // The server takes no new one.
+    assert.equal(without.finalizers, undefined);
     const finalizers = [resetFinalizer, 'foregroundDeletion'];
     const foreground = decide(
       deleted({ onDelete: 'Clean' }, begun, finalizers),

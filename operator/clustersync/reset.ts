@@ -203,7 +203,8 @@ function isWithoutSync({ views, nowMs }: ResetInput): boolean {
       const { answer, command, askedMs } = observation;
       if (answer?.kind !== 'progress' || answer.progress.state !== 'IDLE') return false;
       if (command?.kind === 'sending') return false;
-      return command?.kind !== 'taken' || askedMs > command.endedMs;
+      // One that counts as refused may have been taken, where its answer was lost.
+      return command === undefined || askedMs > command.endedMs;
     })
   );
 }

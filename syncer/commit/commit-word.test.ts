@@ -158,6 +158,11 @@ describe('what progress says of a commit', () => {
       },
     ],
     [
+      'is that it is not possible where the sync is being reset',
+      commitWord({ ...record, reset: { destination: 'Keep', received: [], ended: [] } }, proven),
+      { ...possible, canCommit: false },
+    ],
+    [
       'is nothing new in the copy',
       commitWord({ ...record, phase: 'copy' }, proven),
       { ...possible, canCommit: false },
@@ -225,6 +230,20 @@ describe('proofs of a commit', () => {
     assert.equal(word().canCommit, true);
     nowMs += 1;
     assert.equal(word().canCommit, false, '3 s after the question');
+    // Of two questions the later one counts, whichever was answered last.
+    const early = proofs.by('source', async () => await answers[1]?.promise);
+    nowMs += 100;
+    await proofs.by('source', async () => {
+      await Promise.resolve();
+    });
+    nowMs += 400;
+    answers[1]?.resolve(1);
+    await early;
+    const { sourceAgeMs, destinationAgeMs } = proofs.evidence;
+    assert.deepEqual(
+      { sourceAgeMs, destinationAgeMs },
+      { sourceAgeMs: 400, destinationAgeMs: 3_500 },
+    );
     proofs.setCommandsOnPrimary(2);
     assert.equal(proofs.evidence.commandsOnPrimary, 2);
     const refusal = new SyncError('FeatureVersionNotSupported', '5.0');

@@ -104,6 +104,9 @@ describe('proofOf', () => {
         (partition, index) => partition && { ...partition, index },
       ),
       [one[0], one[1], one[2], { ...one[0], index: 3 }],
+      // A range after the one that is open above, and a second one that is open below, are not behind a hole.
+      [one[0], one[1], one[2], other[3] && { ...other[3], index: 5 }],
+      [one[0], one[2] && { ...one[2], min: null, index: 5 }],
       // The same number of another type is not the same bound.
       [one[0], one[1] && { ...one[1], min: { _id: new MaxKey() } }, one[2]],
     ];

@@ -188,12 +188,12 @@ class Reset {
  * Where the sync keeps users from writing, but for the source of a commit whose destination users may have written to: what is
  * written there later would be lost to them.
  */
-function blockedBySync({
+export function blockedBySync({
   state,
   canWrite,
   writableTime,
   options,
-}: SyncRecord): readonly ClusterName[] {
+}: Pick<SyncRecord, 'state' | 'canWrite' | 'writableTime' | 'options'>): readonly ClusterName[] {
   if (!options.enableUserWriteBlocking) return [];
   const isSourceBlocked = state === 'COMMITTING' && writableTime === null;
   return [...(isSourceBlocked ? [options.source] : []), ...(canWrite ? [] : [options.destination])];

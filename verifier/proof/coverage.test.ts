@@ -106,7 +106,8 @@ describe('coverageOf', () => {
   });
 
   const [parent, first, second, ...others] = split(4);
-  if (!parent || !first || !second) throw new Error('the tests split in ranges');
+  const [last] = others.slice(-1);
+  if (!parent || !first || !second || !last) throw new Error('the tests split in ranges');
   const cases: readonly (readonly [string, readonly RangeTask[], RegExp])[] = [
     ['a task that has not ended', [{ ...whole, state: 'processing' }], /is processing/],
     ['a task that was given up', [{ ...whole, read: null }], /^unread$/],
@@ -131,6 +132,25 @@ describe('coverageOf', () => {
       'a range of another task in the place of one',
       [parent, { ...first, part: { parent: 'x', claim: 'mine', index: 0 } }, second, ...others],
       /3 of its 4 ranges/,
+    ],
+    [
+      'a range more than it was split into',
+      [
+        parent,
+        first,
+        second,
+        ...others,
+        { ...last, part: { parent: 'whole', claim: 'mine', index: 4 } },
+      ],
+      /5 of its 4 ranges/,
+    ],
+    [
+      'a task that was given up, beside one that has not ended',
+      [
+        { ...whole, state: 'processing' },
+        { ...whole, key: 'again', read: null },
+      ],
+      /^unread$/,
     ],
     ['a range twice in the place of another', [parent, first, first, ...others], /do not join/],
   ];

@@ -98,6 +98,25 @@ describe('countDoubt', () => {
     );
   });
 
+  it('excuses a side by its own events alone', () => {
+    const none = { source: 0, destination: 0 };
+    const read = { source: 5, destination: 5 };
+    for (const [side, other] of [
+      ['source', 'destination'],
+      ['destination', 'source'],
+    ] as const) {
+      const one = { ...none, [other]: 1 };
+      const doubtOf = (tally: CountEvidence['tally'], count: number): string | undefined =>
+        countDoubt({
+          ...{ read, tally, isExpiring: false },
+          counted: { source: count, destination: count },
+        });
+      const expected = new RegExp(`the ${side} counts`);
+      assert.match(doubtOf({ inserted: one, deleted: none }, 6) ?? '', expected);
+      assert.match(doubtOf({ inserted: none, deleted: one }, 4) ?? '', expected);
+    }
+  });
+
   it('doubts where the sides count differently, whatever events allow', () => {
     const tally = {
       inserted: { source: 9, destination: 9 },
@@ -128,6 +147,11 @@ describe('isSettledByStatistics', () => {
     ['the numbers that were read', quiet, true],
     ['numbers within bounds that are wider', busy, false],
     ['the numbers that were read, and expire', { ...quiet, isExpiring: true }, true],
+    [
+      'the numbers that were read, where documents were deleted alone',
+      { ...quiet, tally: { inserted: none, deleted: { source: 1, destination: 1 } } },
+      false,
+    ],
     ['others', { ...quiet, counted: none }, false],
   ];
   for (const [what, evidence, expected] of cases) {

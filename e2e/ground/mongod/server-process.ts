@@ -76,9 +76,13 @@ export class ServerProcess {
   async kill(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child;
     if (child === undefined || !this.#isRunning()) return;
+    if (signal === 'SIGSTOP' || signal === 'SIGCONT') {
+      child.kill(signal);
+      return;
+    }
     const end = once(child, 'exit');
     child.kill(signal);
-    if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') await end;
+    await end;
   }
 
   /** Starts it again on the same port and data, after stopping it in an orderly way if it runs. */

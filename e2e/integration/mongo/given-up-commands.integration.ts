@@ -4,6 +4,7 @@ import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-
 import { RawCursor } from '../../../mongo/raw-cursor.ts';
 import { runCommand } from '../../../mongo/run-command.ts';
 import { setWriteBlocking } from '../../../syncer/commit/write-blocking.ts';
+import { emptyCluster } from '../../ground/mongod/empty-cluster.ts';
 import { startReplicaSet, type Member, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { startSyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
@@ -148,6 +149,37 @@ describe('commands that are given up while no majority takes part', () => {
       async () => (await waiting('clustersync verifier')).length === 0,
     );
     assert.deepEqual((await session.post('check')).body, { success: true });
+  });
+
+  it('a sync has one of each kind under way on its destination, too', async () => {
+    await using other = new MongoClient(destination.uri('admin'));
+    for (const client of [admin, other]) await emptyCluster(client);
+    await other.db('shop').collection('items').insertOne({});
+    await using syncer = await startSyncerProcess({
+      cluster0: destination.uri('syncer'),
+      cluster1: source.uri('syncer'),
+    });
+    await syncer.start(forward);
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await stopReplication();
+    const most = new Map<string, number>();
+    // Longer than a short command takes before it is given up, and sent again.
+    await until('a majority has been missing for 20 s', async () => {
+      const kinds = Map.groupBy(await waiting(/^clustersync syncer/), (kind) => kind);
+      for (const [kind, { length }] of kinds) most.set(kind, Math.max(length, most.get(kind) ?? 0));
+      const { body } = await syncer.getProgress();
+      const { warnings } = body['progress'] as { readonly warnings: readonly string[] };
+      return warnings.some((warning) =>
+        /not acknowledged a write for ([2-9]\d|\d{3,}) s/.test(warning),
+      );
+    });
+    assert.equal(most.get('appendOplogNote'), 1);
+    assert.deepEqual(
+      [...most].filter(([, count]) => count > 1),
+      [],
+    );
+    await setReplication('off');
+    await syncer.waitFor(({ canCommit }) => canCommit);
   });
 
   /** Lets no secondary fetch what the primary writes. @returns the time of a write that none of them has. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Timestamp, type Document } from 'mongodb';
+import { Timestamp, UUID, type Document } from 'mongodb';
 import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-client.ts';
 import { majorityTime, isAtMost } from '../../../mongo/cluster-time.ts';
 import { NamespaceFilter } from '../../../mongo/namespace-filter.ts';
@@ -237,7 +237,8 @@ describe('writes by applyOps, of which no change stream tells', () => {
       upTo(time: Timestamp, startTime?: Timestamp): Promise<void>;
     }
 
-    function looking(database = 'shop'): Looking {
+    /** @param trackedHex - the UUID of a collection that is synced, whatever its name. */
+    function looking(database = 'shop', trackedHex?: string): Looking {
       const monitor = { appliedOpsTime: null as Timestamp | null };
       const warnings: string[] = [];
       const context = {
@@ -246,7 +247,7 @@ describe('writes by applyOps, of which no change stream tells', () => {
         filter: new NamespaceFilter({ includeNamespaces: [{ database }] }, async () => {
           return await Promise.reject(new Error('there is no pattern'));
         }),
-        catalog: { collection: () => undefined },
+        catalog: { collection: (uuidHex: string) => (uuidHex === trackedHex ? {} : undefined) },
         monitor,
         warn: async (warning: string) => {
           warnings.push(warning);
@@ -306,6 +307,52 @@ describe('writes by applyOps, of which no change stream tells', () => {
       await assert.rejects(looking().upTo(await now(), entry.ts), found);
       const ordinal = { t: entry.ts.t, i: entry.ts.i - 1 };
       await looking().upTo(new Timestamp(ordinal), startTime);
+    });
+
+    it('finds one on a collection that is synced by its UUID, under whichever name', async () => {
+      const startTime = await now();
+      await apply(pair.source, [insert(7)]);
+      const to = await now();
+      const [info] = await pair.source.client
+        .db('shop')
+        .listCollections({ name: 'items' })
+        .toArray();
+      const { uuid } = (info as Document | undefined)?.['info'] as { readonly uuid?: unknown };
+      assert.ok(uuid instanceof UUID);
+      await looking('nothing').upTo(to, startTime);
+      const found = { name: 'ApplyOpsOnSource' };
+      const look = looking('nothing', uuid.toHexString(false));
+      await assert.rejects(look.upTo(to, startTime), found);
+    });
+
+    it('waits for a primary that does not know yet that a majority has the end', async () => {
+      const admin = pair.source.client.db('admin');
+      const startTime = await now();
+      const configureFailPoint = 'disableSnapshotting';
+      await admin.command({ configureFailPoint, mode: 'alwaysOn' });
+      try {
+        await admin.command({ applyOps: [insert(7)], writeConcern: { w: 1 } });
+        const { lastWrite } = (await admin.command({ hello: 1 })) as {
+          lastWrite: { opTime: { ts: Timestamp } };
+        };
+        let hasEnded = false;
+        const look = looking()
+          .upTo(lastWrite.opTime.ts, startTime)
+          .finally(() => (hasEnded = true));
+        const rejected = assert.rejects(look, { name: 'ApplyOpsOnSource' });
+        const isWaiting = async (): Promise<boolean> => {
+          const shown = { active: true, 'command.find': 'oplog.rs' };
+          const match = { ...shown, appName: 'clustersync syncer syncer' };
+          const pipeline = [{ $currentOp: { allUsers: true } }, { $match: match }];
+          return (await admin.aggregate(pipeline).toArray()).length > 0;
+        };
+        await until('the look waits', async () => hasEnded || (await isWaiting()));
+        await admin.command({ configureFailPoint, mode: 'off' });
+        await items(pair.source).insertOne({ _id: 6_001 });
+        await rejected;
+      } finally {
+        await admin.command({ configureFailPoint, mode: 'off' });
+      }
     });
 
     it('takes shorter parts where the server gives up, and knows how far it came', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Collection, Document } from 'mongodb';
+import type { Answer } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward, useClusterPair, type Side } from './cluster-pair.ts';
 import { canBeSlow, failCommandsWith, holdCommands } from './slow-commands.ts';
@@ -53,6 +54,27 @@ describe('operations that the destination ends', () => {
 
   const names = async (): Promise<string[]> =>
     (await copies.indexes()).map(({ name }) => String(name)).sort();
+
+  it('a commit that the store refuses is asked for again: it may have been taken', async () => {
+    await using syncer = await pair.syncing();
+    const unauthorized = 13;
+    let answer: Promise<Answer>;
+    {
+      const record = 'clustersync_internal.sync';
+      await using failing = await failCommandsWith(
+        pair.destination,
+        ['update'],
+        unauthorized,
+        record,
+      );
+      answer = syncer.post('commit', {});
+      await failing.reached(2);
+      assert.equal((await syncer.progress()).commitUnderWay, true);
+    }
+    assert.deepEqual(await answer, { status: 200, body: { success: true } });
+    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    await pair.assertEqual();
+  });
 
   it('killOp of an insert of the copy: it is repeated, and drops no index', async () => {
     await using syncer = await pair.syncer();

@@ -27,10 +27,12 @@ describe('a process that has just been started', () => {
     await syncer.restart();
   }
 
-  it('lets a start, and a resume, wait until it has read the stored state', async () => {
+  it('lets commands of each kind wait until it has read the stored state', async () => {
     for (const [command, body] of [
+      ['preflight', forward],
       ['start', forward],
       ['resume', {}],
+      ['reset', {}],
     ] as const) {
       await restartBeforeFrozenSource();
       const answer = syncer.post(command, body);
@@ -39,6 +41,11 @@ describe('a process that has just been started', () => {
       assert.match(String(progress['error']), /^NotStarted: /);
       await pair.source.set.kill(member, 'SIGCONT');
       assert.deepEqual(await answer, { status: 200, body: { success: true } });
+      if (command === 'preflight') continue;
+      if (command === 'reset') {
+        await syncer.waitFor(({ state }) => state === 'IDLE');
+        continue;
+      }
       await syncer.waitFor(({ canCommit }) => canCommit);
       if (command === 'start') await syncer.post('pause', {});
     }
@@ -47,17 +54,19 @@ describe('a process that has just been started', () => {
   it('answers every command with 503 and Retry-After where that takes longer', async () => {
     await restartBeforeFrozenSource();
     const answers = await Promise.all(
-      ['start', 'preflight', 'pause', 'resume', 'commit', 'reverse'].map(async (command) => {
-        const { status, headers, body } = await fetch(`${syncer.url}/api/v1/${command}`, {
-          method: 'POST',
-          headers: { 'Content-Type': 'application/json' },
-          body: JSON.stringify(command === 'start' || command === 'preflight' ? forward : {}),
-        });
-        await body?.cancel();
-        return { command, status, isToldWhen: Number(headers.get('Retry-After')) > 0 };
-      }),
+      ['start', 'preflight', 'pause', 'resume', 'commit', 'reverse', 'reset'].map(
+        async (command) => {
+          const { status, headers, body } = await fetch(`${syncer.url}/api/v1/${command}`, {
+            method: 'POST',
+            headers: { 'Content-Type': 'application/json' },
+            body: JSON.stringify(command === 'start' || command === 'preflight' ? forward : {}),
+          });
+          await body?.cancel();
+          return { command, status, isToldWhen: Number(headers.get('Retry-After')) > 0 };
+        },
+      ),
     );
-    assert.equal(answers.length, 6);
+    assert.equal(answers.length, 7);
     for (const { command, status, isToldWhen } of answers)
       assert.deepEqual({ status, isToldWhen }, { status: 503, isToldWhen: true }, command);
   });

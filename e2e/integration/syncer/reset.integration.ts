@@ -207,10 +207,14 @@ describe('reset: the end of a sync for good', () => {
     await changes(syncer);
     await pair.source.client.db('shop').collection('items').rename('goods');
     await pair.source.client.db('shop').createCollection('later');
+    for (const coll of ['same', 'changed'])
+      await pair.source.client.db('shop').command({ create: coll, viewOn: 'goods', pipeline: [] });
     await pair.source.client.db('shop').dropCollection('big');
     await until('followed', async () => {
       const there = await namespacesOf(pair.destination);
-      return ['shop.goods', 'shop.later'].every((name) => there.includes(name));
+      return ['shop.goods', 'shop.later', 'shop.same', 'shop.changed'].every((name) =>
+        there.includes(name),
+      );
     });
     const { client } = pair.destination;
     const shop = client.db('shop');
@@ -218,8 +222,17 @@ describe('reset: the end of a sync for good', () => {
     await shop.collection('orders').insertOne({ by: 'user' });
     await shop.collection('goods').rename('moved');
     await client.db('logs').dropCollection('lines');
+    await shop.command({ collMod: 'changed', viewOn: 'goods', pipeline: [{ $limit: 1 }] });
+    // As where the process had ended before the UUID of what it made was stored: what has documents is not that.
+    await shop.collection('later').insertOne({ by: 'user' });
+    const unstored = await client
+      .db('clustersync_internal')
+      .collection('collections')
+      .updateOne({ 'namespace.coll': 'later' }, { $set: { destinationUuid: null } });
+    assert.equal(unstored.modifiedCount, 1);
     await reset(syncer, { destination: 'Clean' });
-    assert.deepEqual(await namespacesOf(pair.destination), ['shop.orders']);
+    const left = ['shop.changed', 'shop.later', 'shop.orders'];
+    assert.deepEqual(await namespacesOf(pair.destination), left);
     assert.equal(await shop.collection('orders').countDocuments({ by: 'user' }), 1);
   });
 

@@ -4,9 +4,11 @@ import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-
 import { Troubles } from '../../../mongo/troubles.ts';
 import { createLogger } from '../../../service/logger.ts';
 import type { Side } from '../../../verifier/compare/compare-context.ts';
+import { countByScan } from '../../../verifier/proof/count-documents.ts';
 import { prove, type ProofResult } from '../../../verifier/proof/prove.ts';
 import { CoverageStore } from '../../../verifier/state/coverage-store.ts';
 import { TaskStore } from '../../../verifier/state/task-store.ts';
+import { until } from '../../ground/until.ts';
 import { useReplicaSetPair } from './replica-set-pair.ts';
 
 interface Row extends Document {
@@ -18,7 +20,7 @@ const plan = { run: 'run', generation: 3, epoch: 1 };
 const nothing = { documents: 0, bytes: 0 };
 
 describe('verifier, what proves a collection to be equal', () => {
-  const pair = useReplicaSetPair();
+  const pair = useReplicaSetPair({ parameters: { enableTestCommands: 1 } });
   let clusters: readonly ClusterClient[] = [];
 
   before(() => {
@@ -161,6 +163,53 @@ describe('verifier, what proves a collection to be equal', () => {
     const [reason = ''] = reasons(await proofAfter({ isOfLast: false }));
     assert.match(reason, missing);
     assert.deepEqual(reasons(await proofAfter({ isOfLast: true })), []);
+  });
+
+  it('allows that where documents expire on one side alone, by an index or an option', async () => {
+    for (const side of [pair.source, pair.destination]) {
+      const items = side.collection<Row>('items');
+      await items.createIndexes([{ key: { at: 1 }, name: 'expiry', expireAfterSeconds: 3600 }]);
+      await items.deleteOne({ _id: 1 });
+      assert.deepEqual(reasons(await proofAfter({ isOfLast: true })), []);
+      await items.insertOne({ _id: 1 });
+      await items.dropIndex('expiry');
+    }
+    await pair.source.dropCollection('items');
+    const clusteredIndex = { key: { _id: 1 }, unique: true };
+    await pair.source.createCollection('items', { clusteredIndex, expireAfterSeconds: 3600 });
+    assert.deepEqual(reasons(await proofAfter({ isOfLast: true })), []);
+    const [reason = ''] = reasons(await proofAfter({ isOfLast: false }));
+    assert.match(reason, /^the source counts 0 documents, and 5 were compared/);
+  });
+
+  it('counts after the writes that a side is read after, where a majority is not known to have them', async () => {
+    const client = pair.clients[0];
+    assert.ok(client);
+    const admin = client.db('admin');
+    const configureFailPoint = 'disableSnapshotting';
+    await admin.command({ configureFailPoint, mode: 'alwaysOn' });
+    try {
+      const w1 = { writeConcern: { w: 1 } };
+      await pair.source.collection<Row>('items').insertOne({ _id: 6 }, w1);
+      let counted: number | undefined;
+      const counting = countByScan(await sideOf(0), namespace, new AbortController().signal);
+      const noted = counting.then((count) => (counted = count));
+      const isWaiting = async (): Promise<boolean> => {
+        const running = await admin
+          .aggregate([
+            { $currentOp: { allUsers: true } },
+            { $match: { appName: 'proof', 'command.aggregate': 'items', active: true } },
+          ])
+          .toArray();
+        return running.length > 0;
+      };
+      await until('the count waits', async () => counted !== undefined || (await isWaiting()));
+      await admin.command({ configureFailPoint, mode: 'off' });
+      await pair.source.collection('others').insertOne({});
+      assert.equal(await noted, 6);
+    } finally {
+      await admin.command({ configureFailPoint, mode: 'off' });
+    }
   });
 
   it('allows no more documents than were read where they expire', async () => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { Binary, BSON, UUID, type Collection, type Db, type Document } from 'mongodb';
+import { Binary, BSON, Timestamp, UUID, type Collection, type Db, type Document } from 'mongodb';
 import { Troubles } from '../../../mongo/troubles.ts';
 import { createLogger } from '../../../service/logger.ts';
 import { CoverageStore } from '../../../verifier/state/coverage-store.ts';
+import { readCoverage, type PassCoverage } from '../../../verifier/proof/read-coverage.ts';
 import { insertNew } from '../../../verifier/state/insert-new.ts';
 import type { Coverage, Task, TaskWork } from '../../../verifier/state/records.ts';
 import { TaskStore, type ClaimedTask, type TaskEnd } from '../../../verifier/state/task-store.ts';
@@ -167,6 +168,80 @@ describe('verifier, the stores of the metadata', () => {
     });
   });
 
+  describe('insertNew, beside others and failures', () => {
+    const one: Named = { _id: 1, name: 'one' };
+
+    it('inserts again what was taken at the insert, and is deleted before it is looked at', async () => {
+      const named: Collection<Named> = db().collection('named');
+      await named.insertOne(one);
+      await using find = await failOnce('find', { blockConnection: true, blockTimeMS: 3_000 });
+      const inserting = insertNew(named, [one], ['name']);
+      await find.reached();
+      await named.deleteOne({ _id: 1 });
+      await inserting;
+      assert.deepEqual(await named.find().toArray(), [one]);
+    });
+
+    it('takes nothing for inserted that was refused for another reason, or that a majority may lack', async () => {
+      const refusing = await db().createCollection<Named>('refusing', {
+        validator: { name: 'another' },
+      });
+      await assert.rejects(insertNew(refusing, [one], ['name']), { code: 121 });
+      const named: Collection<Named> = db().collection('named');
+      await named.insertOne(one);
+      const writeConcernError = { code: 64, errmsg: 'waiting for replication timed out' };
+      await using failing = await failOnce('insert', { writeConcernError });
+      await assert.rejects(insertNew(named, [one], ['name']), { name: 'MongoBulkWriteError' });
+      await failing.reached();
+    });
+
+    /** Lets the next one of such commands on the collection `named` fail, or wait. */
+    async function failOnce(
+      command: string,
+      how: Document,
+    ): Promise<AsyncDisposable & { reached(): Promise<void> }> {
+      const admin = db().client.db('admin');
+      const data = { failCommands: [command], namespace: 'stores.named', ...how };
+      const configureFailPoint = 'failCommand';
+      const { count } = await admin.command({ configureFailPoint, mode: { times: 1 }, data });
+      return {
+        async reached() {
+          const timesEntered = Number(count) + 1;
+          const waitForFailPoint = configureFailPoint;
+          await admin.command({ waitForFailPoint, timesEntered, maxTimeMS: 60_000 });
+        },
+        async [Symbol.asyncDispose]() {
+          await admin.command({ configureFailPoint, mode: 'off' });
+        },
+      };
+    }
+  });
+
+  describe('readCoverage', () => {
+    it('says of what a pass has read whether that was the last one, and what is missing', async () => {
+      const tasks = new TaskStore(store());
+      await tasks.add(plan, [collection], 0);
+      await tasks.end([ended(await claimOne(tasks, 'mine'))]);
+      const time = new Timestamp({ t: 1, i: 1 });
+      const read = async (kind: 'first' | 'last', plannedTasks: number): Promise<PassCoverage> => {
+        const generation = {
+          ...{ number: plan.generation, epoch: plan.epoch, kind, plannedTasks, isAgain: false },
+          ...{ readAfter: { source: time, destination: time }, startedAt: new Date() },
+        };
+        return await readCoverage({ ...store(), stores: { tasks } }, plan.run, generation);
+      };
+      for (const kind of ['first', 'last'] as const) {
+        const { covered, problems } = await read(kind, 1);
+        assert.deepEqual(problems, []);
+        assert.deepEqual(
+          covered.map(({ isOfLast, ranges }) => ({ isOfLast, ranges })),
+          [{ isOfLast: kind === 'last', ranges: 1 }],
+        );
+      }
+      assert.deepEqual((await read('first', 2)).problems, ['1 of its 2 tasks are on record']);
+    });
+  });
+
   describe('coverages', () => {
     function coverage(generation: number, count: number): Coverage {
       const read = { source: count, destination: count };
@@ -191,14 +266,14 @@ describe('verifier, the stores of the metadata', () => {
         [3, 1],
       ] as const) {
         const tally = {
-          inserted: { source: inserted, destination: inserted },
-          deleted: { source: 0, destination: 2 * inserted },
+          inserted: { source: inserted, destination: 3 * inserted },
+          deleted: { source: 4 * inserted, destination: 2 * inserted },
         };
         await coverages.addTallies('run', generation, new Map([['shop.items', tally]]));
       }
       assert.deepEqual(await coverages.tallySince('run', namespace, 1), {
-        inserted: { source: 11, destination: 11 },
-        deleted: { source: 0, destination: 22 },
+        inserted: { source: 11, destination: 33 },
+        deleted: { source: 44, destination: 22 },
       });
     });
   });

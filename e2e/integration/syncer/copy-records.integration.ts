@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { Timestamp, UUID } from 'mongodb';
+import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-client.ts';
+import type { CopyEvidence, Partition, TrackedCollection } from '../../../syncer/state/records.ts';
+import { SyncStore } from '../../../syncer/state/store.ts';
+import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+
+describe('what is recorded of a copy', () => {
+  const uuid = new UUID();
+  let set: ReplicaSet;
+  let cluster: ClusterClient;
+  let store: SyncStore;
+
+  before(async () => {
+    set = await startReplicaSet({ members: 1 });
+    cluster = createClusterClient({ uri: set.uri('syncer'), option: 'cluster1', appName: 'copy' });
+  });
+  beforeEach(async () => {
+    store = new SyncStore(cluster, 'syncer', new AbortController().signal);
+    await store.clear();
+    await store.claimInstance();
+    await store.putCollections([collection]);
+  });
+  after(async () => {
+    await cluster[Symbol.asyncDispose]();
+    await set.stop();
+  });
+
+  const namespace = { db: 'shop', coll: 'items' };
+  const time = new Timestamp({ t: 1, i: 1 });
+  const collection: TrackedCollection = {
+    ...{ uuid, namespace, options: {}, indexes: [], shardKey: null },
+    ...{ destinationUuid: null, replacedUuid: null },
+    ...{ namedAt: time, namedBy: time, specifiedAt: time },
+    ...{ isCopied: false, sizeBytes: 0, documentCount: 0 },
+  };
+
+  async function evidence(): Promise<CopyEvidence | undefined> {
+    return (await store.readCopyEvidence()).get(uuid.toHexString(false));
+  }
+
+  it('is no partition that is not stored with these bounds', async () => {
+    const [first, second]: Partition[] = [
+      { collection: uuid, index: 0, min: null, max: { _id: 1 } },
+      { collection: uuid, index: 1, min: { _id: 1 }, max: null },
+    ];
+    assert.ok(first && second);
+    await store.putPartitions(uuid, [first, second]);
+    for (const other of [
+      { ...first, max: { _id: 2 } },
+      { ...second, min: { _id: 2 } },
+      { ...second, max: { _id: 9 } },
+      { ...first, index: 2 },
+    ])
+      await store.completePartition(other, 1);
+    const copied = async (): Promise<boolean[] | undefined> =>
+      (await evidence())?.partitions?.map(({ isCopied }) => isCopied);
+    assert.deepEqual(await copied(), [false, false]);
+    await store.completePartition(second, 1);
+    assert.deepEqual(await copied(), [false, true]);
+  });
+
+  it('is no collection that is not stored', async () => {
+    const completing = store.completeCollections([uuid, new UUID()], 1);
+    await assert.rejects(completing, { name: 'CopyIncomplete' });
+    await store.completeCollections([uuid], 1);
+    assert.equal((await evidence())?.isCopied, true);
+  });
+});

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { commitSettledMs, type CommitFacts } from '../commit/plan.ts';
+import type { SyncerCommand } from './syncer-client.ts';
+import type { CommandState } from '../operand/observation.ts';
+import { podState } from '../operand/pod-state.ts';
+import { assess } from './assessment.ts';
+import { commitFacts, provesNoCommit, type CommitInput } from './commit-facts.ts';
+import { automatic, holdOf } from './testing/automatic-commits.ts';
+import {
+  answers,
+  changed,
+  clusterSync,
+  nowMs,
+  observationOf,
+  runningPod,
+} from './testing/worlds.ts';
+
+const saysNone = changed(answers.changes, { commitUnderWay: false });
+
+describe('provesNoCommit', () => {
+  const observation = observationOf(saysNone);
+  const { askedMs } = observation;
+
+  it('counts an answer alone that was asked for after a request had ended', () => {
+    const taken = (endedMs: number): CommandState<SyncerCommand> => ({
+      ...{ name: 'commit', kind: 'taken', endedMs },
+    });
+    for (const [endedMs, expected] of [
+      [askedMs - 1, true],
+      [askedMs, false],
+      [askedMs + 1, false],
+    ] as const) {
+      const command = taken(endedMs);
+      assert.equal(provesNoCommit({ ...observation, command }, -Infinity, nowMs), expected);
+    }
+  });
+
+  it('counts no answer of before one was settled that is on record as sent', () => {
+    const settledMs = askedMs - commitSettledMs;
+    assert.equal(provesNoCommit(observation, settledMs, nowMs), false);
+    assert.equal(provesNoCommit(observation, settledMs - 1, nowMs), true);
+  });
+});
+
+describe('the facts of an automatic commit', () => {
+  const sync = clusterSync({ commit: automatic });
+  const finding = { source: undefined, trouble: undefined, isConfirmed: true };
+  const instance = { id: 'old', podName: 'orders-syncer-0' };
+  const pod = podState(runningPod(), 'syncer');
+  const observation = observationOf(saysNone);
+
+  function factsOf(parts: Partial<CommitInput>, isWithoutInstance = false): CommitFacts {
+    const instances = isWithoutInstance ? [] : [{ instance, pod, observation }];
+    const input = { clusterSync: sync, nowMs, finding, instances };
+    const assessment = assess({ ...input, blocker: undefined });
+    return commitFacts(
+      { ...input, assessment, isUnclaimed: false, isBeingReset: false, ...parts },
+      { hold: holdOf(automatic), workloads: undefined, verification: undefined },
+    );
+  }
+
+  it('are that nothing keeps it from being sent, where all is known', () => {
+    const { commit, obstacle, isAskedFor } = factsOf({});
+    assert.deepEqual(
+      { commit, obstacle, isAskedFor },
+      {
+        ...{ commit: 'none', obstacle: undefined, isAskedFor: true },
+      },
+    );
+  });
+
+  it('are that it is unknown whether one is under way, where no instance is known', () => {
+    assert.equal(factsOf({}, true).commit, 'unknown');
+  });
+
+  it('are that it waits for the source to be confirmed, and for a lag that is known', () => {
+    const { obstacle } = factsOf({ finding: { ...finding, isConfirmed: false } });
+    assert.equal(obstacle?.trouble?.reason, 'WaitingForCanCommit');
+    const input = { clusterSync: sync, nowMs, finding, blocker: undefined };
+    const instances = [{ instance, pod, observation }];
+    const assessment = { ...assess({ ...input, instances }), lagTimeSeconds: undefined };
+    const unknown = factsOf({ assessment }).obstacle;
+    assert.equal(unknown?.trouble?.reason, 'WaitingForLag');
+    assert.match(unknown.trouble.message, /the lag is not known/);
+  });
+
+  it('are that none is asked for while the sync is being ended', () => {
+    assert.equal(factsOf({ isBeingReset: true }).isAskedFor, false);
+  });
+});
