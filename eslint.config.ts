@@ -1,5 +1,6 @@
 import type { Linter } from 'eslint';
 import { defineConfig } from 'eslint/config';
+import * as regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 
 /** The import arrows of the architecture: bin -> operator | syncer | verifier | cli -> dashboard, mongo, service. */
@@ -67,6 +68,16 @@ export default defineConfig(
     },
   },
   ...arrowRules,
+  {
+    // Text comes from outside: the work of an expression grows with its length, not with the square of it.
+    files: Object.keys(arrows).map((folder) => `${folder}/**/*.ts`),
+    ignores: ['**/*.test.ts'],
+    plugins: { regexp },
+    rules: {
+      'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
+      'regexp/no-super-linear-move': ['error', { report: 'potential' }],
+    },
+  },
   {
     files: ['**/*.test.ts', 'e2e/**/*.ts', 'bench/**/*.ts'],
     rules: {
