@@ -5,9 +5,8 @@ import { listNamespaces, listUserDatabases, type NamespaceInfo } from '../mongo/
 import type { NamespaceFilter } from '../mongo/namespace-filter.ts';
 import { namespaceText } from '../mongo/namespace.ts';
 import { oddNameError } from '../mongo/specification.ts';
-import { isRefused } from '../mongo/server-errors.ts';
 import { majorVersion, type Topology } from '../mongo/topology.ts';
-import { messageOf, SyncError } from '../service/errors.ts';
+import { SyncError } from '../service/errors.ts';
 import { checkTopologies, type StartOptions } from './api/start-body.ts';
 import { checkFeatureVersion } from './check-feature-version.ts';
 import { checkBalancer, checkSharding } from './check-sharding.ts';
@@ -49,7 +48,7 @@ export async function checkClusters(subject: PreflightSubject): Promise<void> {
   await checkFeatureVersion(destination, options.destination, destinationTopology, signal);
   await checkBalancer(source, options.source, sourceTopology, signal);
   await checkBalancer(destination, options.destination, destinationTopology, signal);
-  await checkPatterns(subject);
+  await subject.filter.tryPatterns();
   const selected = await selectedNamespaces(source, subject);
   const timeSeries = selected.filter(({ kind }) => kind === 'timeseries');
   if (timeSeries.length > 0) {
@@ -120,16 +119,6 @@ export function checkVersion(
       'ServerVersionNotSupported',
       `${option} (${host}) runs ${version}; ${oldestMajorVersion}.0 is needed`,
     );
-  }
-}
-
-/** A pattern that the server cannot compile. */
-async function checkPatterns({ filter }: PreflightSubject): Promise<void> {
-  try {
-    await filter.tryPatterns();
-  } catch (error) {
-    if (!isRefused(error)) throw error;
-    throw new SyncError('InvalidNamespaceFilter', messageOf(error), { cause: error });
   }
 }
 
