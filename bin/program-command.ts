@@ -11,6 +11,8 @@ import {
   type OptionTable,
 } from '../service/options.ts';
 import { runUntilSignal } from '../service/shutdown.ts';
+import { redact } from '../service/redact.ts';
+import { harmless, writeError } from '../service/terminal.ts';
 
 /** A long-running program: its name, its options, and what runs it until the signal is aborted. */
 export interface Program<T extends OptionTable> {
@@ -61,7 +63,7 @@ export function oneOffCommand<T extends OptionTable>(oneOff: OneOff<T>): Command
       flags: command.optsWithGlobals(),
       env: process.env,
     });
-    const logger = createLogger(oneOff.name, 'warn', (line) => process.stderr.write(line));
+    const logger = createLogger(oneOff.name, 'warn', writeError);
     const run = await oneOff.load();
     await runOnce(logger, async (signal) => await run(options, logger, signal));
   });
@@ -96,7 +98,7 @@ export function personalCommand<T extends OptionTable>(personal: PersonalCommand
     const flags: Readonly<Record<string, unknown>> = Object.fromEntries(given);
     warnOfSecrets(table, flags);
     const options = compileOptions(table, { flags, env: process.env, spell: kebabCase });
-    const logger = createLogger(personal.name, 'fatal', (line) => process.stderr.write(line));
+    const logger = createLogger(personal.name, 'fatal', writeError);
     const run = await personal.load();
     await runOnce(logger, async (signal) => await run(options, logger, signal, command.args));
     // The driver (7.8) leaves a connection alone that is being made to a host that says nothing, for half a minute.
@@ -108,7 +110,7 @@ function warnOfSecrets(table: OptionTable, flags: Readonly<Record<string, unknow
   for (const [name, row] of Object.entries(table)) {
     if (row.secret !== true || flags[name] === undefined) continue;
     const flag = kebabCase(name);
-    process.stderr.write(
+    writeError(
       `warning: others on this machine can see --${flag} in the list of processes; --${flag}-file and ${environmentName(name)} keep it to yourself\n`,
     );
   }
@@ -199,10 +201,9 @@ function rangeOf({ range }: OptionRow): string[] {
 /** Writes an error that ends the command for a person to read. */
 export function reportError(error: unknown): void {
   if (error instanceof SyncError) {
-    process.stderr.write(`clustersync: ${error.message}\n${error.row.action}\n`);
+    writeError(`clustersync: ${harmless(error.message)}\n${error.row.action}\n`);
   } else {
-    process.stderr.write(
-      `clustersync: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-    );
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    writeError(`clustersync: ${redact(text)}\n`);
   }
 }

@@ -1,9 +1,9 @@
 import type { SyncError } from '../../service/errors.ts';
 import { fieldLines, formatted, type OutputFormat } from '../render/formats.ts';
 import { bytesText, countOf } from '../../service/quantities.ts';
-import { harmless } from '../render/width.ts';
 import type { Plan } from './plan.ts';
 import type { StartBody } from './start-body.ts';
+import { harmless } from '../../service/terminal.ts';
 
 /** Collections that the text names. */
 const maxNamed = 10;
