@@ -38,7 +38,7 @@ export async function readJson(ctx: Context): Promise<object> {
 }
 
 /** How deep the brackets of a JSON text are nested. Of a text that is no JSON, any number. */
-function levelsOf(text: string): number {
+export function levelsOf(text: string): number {
   let deepest = 0;
   let depth = 0;
   let isInString = false;
