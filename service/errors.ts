@@ -3,6 +3,7 @@ import { redact } from './redact.ts';
 
 /** Errors of servers may hold whole documents; they are kept in statuses and logs. */
 const maxMessageLength = 8192;
+const cutMark = '… (cut)';
 
 /** The one class of errors that clustersync throws on purpose. `errorTable` says what each name means. */
 export class SyncError extends Error {
@@ -39,7 +40,6 @@ export function messageOf(error: unknown): string {
 /** Cuts after it redacts: half a connection string would not be known for one. */
 function told(text: string): string {
   const redacted = redact(text);
-  const more = redacted.length - maxMessageLength;
-  if (more <= 0) return redacted;
-  return `${redacted.slice(0, maxMessageLength).toWellFormed()}… and ${more} more characters`;
+  if (redacted.length <= maxMessageLength) return redacted;
+  return `${redacted.slice(0, maxMessageLength - cutMark.length).toWellFormed()}${cutMark}`;
 }
