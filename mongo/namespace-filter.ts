@@ -30,6 +30,8 @@ export interface NamespaceFilterEntries {
   readonly excludeNamespaces?: readonly NamespaceFilterEntry[];
 }
 
+const filterFields = ['includeNamespaces', 'excludeNamespaces'] as const;
+
 /** Tells whether a name matches a pattern. */
 export type PatternMatcher = (pattern: NamePattern, name: string) => Promise<boolean>;
 
@@ -60,6 +62,22 @@ export class NamespaceFilter {
     if (this.#remembered.size >= maxRemembered) this.#remembered.clear();
     this.#remembered.set(key, selected);
     return selected;
+  }
+
+  /** All entries of the filter: `includeNamespaces[0]` and so on. */
+  get entryNames(): readonly string[] {
+    return filterFields.flatMap((field) =>
+      (this.#entries[field] ?? []).map((_, index) => `${field}[${index}]`),
+    );
+  }
+
+  /** The names of the entries that a namespace, selected or not, is meant by. */
+  async entriesFor(namespace: Namespace): Promise<string[]> {
+    const found: string[] = [];
+    for (const field of filterFields)
+      for (const [index, entry] of (this.#entries[field] ?? []).entries())
+        if (await this.#entryMatches(entry, namespace)) found.push(`${field}[${index}]`);
+    return found;
   }
 
   /** Tries every pattern once. @throws whatever the matcher throws of one that cannot be compiled. */

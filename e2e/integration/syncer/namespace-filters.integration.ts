@@ -148,6 +148,21 @@ describe('contract 2.3 and 4.1 rule 4: namespace filters', () => {
     assert.equal((await syncer.progress()).collectionCopy?.estimatedTotalBytes, size);
   });
 
+  it('the log tells what each entry means when the sync starts', async () => {
+    for (const name of ['sales.orders', 'sales.secret', 'hr.people']) await insert(name, 1);
+    await using syncer = await pair.syncing({
+      includeNamespaces: [{ databaseRegex: { pattern: '^sal' } }, { database: 'sael' }],
+      excludeNamespaces: [{ database: 'sales', collections: ['secret'] }],
+    });
+    const log = await syncer.log();
+    for (const text of [
+      'includeNamespaces[0] means sales.orders, sales.secret',
+      'includeNamespaces[1] means nothing that there is',
+      'excludeNamespaces[0] means sales.secret',
+    ])
+      assert.ok(log.includes(`"${text}"`), `${text}: ${log}`);
+  });
+
   it('views are selected by their names', async () => {
     for (const name of ['a', 'b'])
       await source('sales').command({ create: name, viewOn: 'rows', pipeline: [] });
