@@ -123,7 +123,7 @@ export function serverMatcher(cluster: ClusterClient, signal: AbortSignal): Patt
       if (!isRefused(error)) throw error;
       throw new SyncError(
         'InvalidNamespaceFilter',
-        `the server cannot apply the pattern ${pattern}${name === '' ? '' : ` to the name ${name}`}: ${messageOf(error)}`,
+        `the server cannot apply the regular expression ${pattern}${name === '' ? '' : ` to the name ${name}`}: ${messageOf(error)}`,
         { cause: error },
       );
     }
