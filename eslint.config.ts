@@ -1,5 +1,6 @@
 import type { Linter } from 'eslint';
 import { defineConfig } from 'eslint/config';
+import * as regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 
 /** The import arrows of the architecture: bin -> operator | syncer | verifier | cli -> dashboard, mongo, service. */
@@ -39,6 +40,11 @@ const arrowRules = Object.entries(arrows).map(([folder, forbidden]): Linter.Conf
   },
 }));
 
+const restrictedSyntax = [
+  { selector: 'TSEnumDeclaration', message: 'use a union of strings' },
+  { selector: 'ExportDefaultDeclaration', message: 'use a named export' },
+];
+
 export default defineConfig(
   { ignores: ['dist/', 'coverage/', 'node_modules/', 'operator/api/generated/'] },
   ...tseslint.configs.strictTypeChecked,
@@ -59,14 +65,34 @@ export default defineConfig(
       '@typescript-eslint/dot-notation': ['error', { allowIndexSignaturePropertyAccess: true }],
       'max-lines': ['error', { max: 400, skipComments: true, skipBlankLines: true }],
       'no-console': 'error',
-      'no-restricted-syntax': [
-        'error',
-        { selector: 'TSEnumDeclaration', message: 'use a union of strings' },
-        { selector: 'ExportDefaultDeclaration', message: 'use a named export' },
-      ],
+      'no-restricted-syntax': ['error', ...restrictedSyntax],
     },
   },
   ...arrowRules,
+  {
+    files: Object.keys(arrows).map((folder) => `${folder}/**/*.ts`),
+    ignores: ['service/terminal.ts', '**/*.test.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        ...restrictedSyntax,
+        {
+          selector: `CallExpression[callee.property.name='write'][callee.object.object.name='process']`,
+          message: 'what goes to a terminal goes by service/terminal.ts',
+        },
+      ],
+    },
+  },
+  {
+    // Text comes from outside: the work of an expression grows with its length, not with the square of it.
+    files: Object.keys(arrows).map((folder) => `${folder}/**/*.ts`),
+    ignores: ['**/*.test.ts'],
+    plugins: { regexp },
+    rules: {
+      'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
+      'regexp/no-super-linear-move': ['error', { report: 'potential' }],
+    },
+  },
   {
     files: ['**/*.test.ts', 'e2e/**/*.ts', 'bench/**/*.ts'],
     rules: {

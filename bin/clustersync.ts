@@ -24,6 +24,7 @@ import {
 } from './program-command.ts';
 import { completerName, kubectlPlugin, pluginName } from './kubectl-plugin.ts';
 import { commandsOf, completionCommand } from './completion-command.ts';
+import { writeOut } from '../service/terminal.ts';
 
 const clustersync = withExitCodes(new Command('clustersync'))
   .description('Moves a live MongoDB deployment to another one and proves that nothing was lost.')
@@ -152,7 +153,7 @@ program.addCommand(completionCommand(program));
 try {
   if (isCompleter) {
     const { kubectlCompletion } = await import('../cli/kubectl/complete.ts');
-    process.stdout.write(await kubectlCompletion(commandsOf(program), process.argv.slice(2)));
+    await writeOut(await kubectlCompletion(commandsOf(program), process.argv.slice(2)));
   } else {
     await program.parseAsync();
   }

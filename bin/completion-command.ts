@@ -4,6 +4,7 @@ import type { CompletionCommand, CompletionFlag } from '../cli/completion/comman
 import { fishScript } from '../cli/completion/fish-script.ts';
 import { zshScript } from '../cli/completion/zsh-script.ts';
 import { commandOf } from './program-command.ts';
+import { writeOut } from '../service/terminal.ts';
 
 const scripts = new Map([
   ['bash', bashScript],
@@ -28,8 +29,8 @@ Examples:
   $ source <(${name} completion zsh)      # in ~/.zshrc, after compinit
   $ ${name} completion fish | source      # in ~/.config/fish/config.fish`,
     )
-    .action((shell: string) => {
-      process.stdout.write(scripts.get(shell)?.(name, commandsOf(program)) ?? '');
+    .action(async (shell: string) => {
+      await writeOut(scripts.get(shell)?.(name, commandsOf(program)) ?? '');
     });
 }
 

@@ -11,6 +11,8 @@ import {
   type OptionTable,
 } from '../service/options.ts';
 import { runUntilSignal } from '../service/shutdown.ts';
+import { redact } from '../service/redact.ts';
+import { harmless, writeError } from '../service/terminal.ts';
 
 /** A long-running program: its name, its options, and what runs it until the signal is aborted. */
 export interface Program<T extends OptionTable> {
@@ -35,6 +37,8 @@ export function programCommand<T extends OptionTable>(program: Program<T>): Comm
     const options = compileOptions(program.options, { flags, env: process.env });
     const { logLevel } = options as { readonly logLevel?: LogLevel };
     const logger = createLogger(program.name, logLevel ?? 'info');
+    for (const warning of secretsInArguments(program.options, flags, programFlag))
+      logger.warn(warning);
     const start = await program.load();
     await runUntilSignal(logger, async (signal) => {
       await start(options, logger, signal);
@@ -57,11 +61,11 @@ export interface OneOff<T extends OptionTable> {
 export function oneOffCommand<T extends OptionTable>(oneOff: OneOff<T>): Command {
   // What has flags of the same names as its parent is given them all the same.
   return commandOf(oneOff).action(async (_flags: unknown, command: Command) => {
-    const options = compileOptions(oneOff.options, {
-      flags: command.optsWithGlobals(),
-      env: process.env,
-    });
-    const logger = createLogger(oneOff.name, 'warn', (line) => process.stderr.write(line));
+    const flags = command.optsWithGlobals();
+    for (const warning of secretsInArguments(oneOff.options, flags, programFlag))
+      writeError(`warning: ${warning}\n`);
+    const options = compileOptions(oneOff.options, { flags, env: process.env });
+    const logger = createLogger(oneOff.name, 'warn', writeError);
     const run = await oneOff.load();
     await runOnce(logger, async (signal) => await run(options, logger, signal));
   });
@@ -94,9 +98,10 @@ export function personalCommand<T extends OptionTable>(personal: PersonalCommand
       ([name]) => command.getOptionValueSource(name) === 'cli',
     );
     const flags: Readonly<Record<string, unknown>> = Object.fromEntries(given);
-    warnOfSecrets(table, flags);
+    for (const warning of secretsInArguments(table, flags, shellFlag))
+      writeError(`warning: ${warning}\n`);
     const options = compileOptions(table, { flags, env: process.env, spell: kebabCase });
-    const logger = createLogger(personal.name, 'fatal', (line) => process.stderr.write(line));
+    const logger = createLogger(personal.name, 'fatal', writeError);
     const run = await personal.load();
     await runOnce(logger, async (signal) => await run(options, logger, signal, command.args));
     // The driver (7.8) leaves a connection alone that is being made to a host that says nothing, for half a minute.
@@ -104,14 +109,28 @@ export function personalCommand<T extends OptionTable>(personal: PersonalCommand
   });
 }
 
-function warnOfSecrets(table: OptionTable, flags: Readonly<Record<string, unknown>>): void {
-  for (const [name, row] of Object.entries(table)) {
-    if (row.secret !== true || flags[name] === undefined) continue;
-    const flag = kebabCase(name);
-    process.stderr.write(
-      `warning: others on this machine can see --${flag} in the list of processes; --${flag}-file and ${environmentName(name)} keep it to yourself\n`,
+/** A warning for each secret that stands in the arguments. @param spell - how options are spelt as flags. */
+function secretsInArguments(
+  table: OptionTable,
+  flags: Readonly<Record<string, unknown>>,
+  spell: (name: string, part?: 'file') => string,
+): string[] {
+  return Object.entries(table)
+    .filter(([name, row]) => row.secret === true && flags[name] !== undefined)
+    .map(
+      ([name]) =>
+        `others on this machine can see --${spell(name)} in the list of processes; --${spell(name, 'file')} and ${environmentName(name)} keep it to yourself`,
     );
-  }
+}
+
+/** As flags of programs are spelt. */
+function programFlag(name: string, part?: 'file'): string {
+  return part ? `${name}File` : name;
+}
+
+/** As flags of shells are spelt. */
+function shellFlag(name: string, part?: 'file'): string {
+  return `${kebabCase(name)}${part ? '-file' : ''}`;
 }
 
 async function runOnce(
@@ -160,12 +179,18 @@ function programFlags(name: string, row: OptionRow): readonly Option[] {
     ...rangeOf(row),
     ...(row.choices ? [`one of: ${row.choices.join(', ')}`] : []),
   ];
+  if (row.secret === true) {
+    const fileEnv = environmentName(`${name}File`);
+    return [
+      new Option(`--${name}File <path>`, `file with the ${row.description} (env: ${fileEnv})`),
+      new Option(
+        `--${name} ${value}`,
+        `the same; in the arguments others on the machine can see it (${notes.join('; ')})`,
+      ),
+    ];
+  }
   const option = new Option(`--${name} ${value}`, `${row.description} (${notes.join('; ')})`);
-  const file = `the same, read from a file (env: ${environmentName(`${name}File`)})`;
-  return [
-    row.type === 'boolean' ? option.preset(true) : option,
-    ...(row.secret === true ? [new Option(`--${name}File <path>`, file)] : []),
-  ];
+  return [row.type === 'boolean' ? option.preset(true) : option];
 }
 
 /** Of commands for people: spelt as flags of shells are. */
@@ -185,10 +210,10 @@ function personalFlags(name: string, row: OptionRow): readonly Option[] {
     row.preset === undefined
       ? new Option(`${flag} <${value}>`, text)
       : new Option(`${flag} [${value}]`, text).preset(row.preset);
-  const file = 'the same, read from a file';
+  const file = `file with the ${row.description}`;
   return [
-    row.choices ? option.choices(row.choices) : option,
     ...(row.secret === true ? [new Option(`${flag}-file <path>`, file)] : []),
+    row.choices ? option.choices(row.choices) : option,
   ];
 }
 
@@ -199,10 +224,9 @@ function rangeOf({ range }: OptionRow): string[] {
 /** Writes an error that ends the command for a person to read. */
 export function reportError(error: unknown): void {
   if (error instanceof SyncError) {
-    process.stderr.write(`clustersync: ${error.message}\n${error.row.action}\n`);
+    writeError(`clustersync: ${harmless(error.message)}\n${error.row.action}\n`);
   } else {
-    process.stderr.write(
-      `clustersync: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-    );
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    writeError(`clustersync: ${redact(text)}\n`);
   }
 }

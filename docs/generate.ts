@@ -11,6 +11,7 @@ import {
   reportOptionTable as toolReportOptionTable,
   statusOptionTable,
 } from '../cli/tool/options.ts';
+import { connectionOptionGroups } from '../mongo/connection-options.ts';
 import { serverCodes, type CodeClass } from '../mongo/server-codes.ts';
 import { LatestStatuses } from '../operator/operand/latest-statuses.ts';
 import { operatorOptionTable } from '../operator/options.ts';
@@ -64,6 +65,7 @@ export async function generatedPages(): Promise<Map<string, string>> {
     ['docs/reference/metrics.md', await format(metricsPage(), style)],
     ['docs/reference/options.md', await format(optionPage(), style)],
     ['docs/reference/server-errors.md', await format(serverErrorPage(), style)],
+    ['docs/reference/connection-strings.md', await format(connectionStringPage(), style)],
     [chartReadme, await format(await chartPage(), style)],
     [httpApiPath, await format(await httpApiPage(), style)],
     ...(await drawnPictures()),
@@ -170,6 +172,27 @@ function serverErrorPage(): string {
     'A `start`, and other requests, are answered with the error at once.',
     '',
     table(['Code', 'Name', 'What is done', 'Meaning'], rows),
+  ].join('\n');
+}
+
+function connectionStringPage(): string {
+  const rows = connectionOptionGroups.map(({ names, values, isFile, reason }) => [
+    names.map((name) => `\`${name}\``).join(', '),
+    isFile ? 'not in pods' : (values?.map((value) => `\`${value}\``).join(', ') ?? 'any'),
+    reason,
+  ]);
+  return [
+    note,
+    '',
+    '# Connection strings',
+    '',
+    'The options that connection strings may have. All others are refused by name: a driver opens files, asks services for tokens and',
+    'calls other hosts by what stands there, and who writes a connection string is not always the one on whose machine that happens.',
+    'In pods that the operator makes, options that name files are refused, too (`--connectionFiles`).',
+    '',
+    'Characters of a password that mean something in a URI (`@`, `/`, `?`, `#`, `:`, `%`) have to be written as `%40` and so on.',
+    '',
+    table(['Option', 'Values', 'Meaning'], rows),
   ].join('\n');
 }
 

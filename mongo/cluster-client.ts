@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { MongoClient, ReadPreference, UUID, type Db } from 'mongodb';
-import { ConnectionString } from 'mongodb-connection-string-url';
 import { messageOf, SyncError } from '../service/errors.ts';
+import { checkConnectionString } from './connection-options.ts';
 import { FormerConnections } from './former-connections.ts';
 import { LostWrites } from './lost-writes.ts';
 import { mendedConnection } from './mended-connection.ts';
@@ -32,6 +32,8 @@ export interface ClusterClientOptions {
   /** What the option is called that holds the connection string, for errors: `cluster0`. */
   readonly option: string;
   readonly appName: string;
+  /** The connection string may name no files. Default: it may. */
+  readonly refusesFiles?: boolean;
   readonly serverSelectionTimeoutMs?: number;
   /** How long a connection may say nothing, twice, while an answer is awaited that the server does not work on. Default: 10,000. */
   readonly silenceMs?: number;
@@ -40,11 +42,11 @@ export interface ClusterClientOptions {
 /**
  * Makes the clients of a cluster: reads from the primary with majority read concern, writes acknowledged by a majority.
  * Nothing is connected before the first command.
- * @throws SyncError InvalidOption when the connection string cannot be read or asks for weaker concerns.
+ * @throws SyncError InvalidOption when the connection string cannot be read, or has an option that is not taken.
  */
 export function createClusterClient(options: ClusterClientOptions): ClusterClient {
-  checkConnectionString(options);
-  const { appName } = options;
+  const { appName, refusesFiles = false } = options;
+  checkConnectionString(options.uri, { option: `--${options.option}`, refusesFiles });
   const mark = new UUID().toHexString();
   let decoded: MongoClient;
   const lostWrites = new LostWrites();
@@ -115,26 +117,5 @@ export async function connectCluster(
   } finally {
     settled.abort();
     await aborted.catch(() => undefined);
-  }
-}
-
-function checkConnectionString({ uri, option }: ClusterClientOptions): void {
-  let parsed: ConnectionString;
-  try {
-    parsed = new ConnectionString(uri);
-  } catch {
-    // The parser's message may quote the text, password and all.
-    throw new SyncError('InvalidOption', `--${option} is not a connection string (mongodb://...)`);
-  }
-  const fixed: [string, string][] = [
-    ['readConcernLevel', 'majority'],
-    ['w', 'majority'],
-    ['readPreference', 'primary'],
-  ];
-  for (const [name, only] of fixed) {
-    const value = parsed.searchParams.get(name);
-    if (value !== null && value !== only) {
-      throw new SyncError('InvalidOption', `--${option}: ${name} must be ${only}, not ${value}`);
-    }
   }
 }

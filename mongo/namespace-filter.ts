@@ -1,3 +1,5 @@
+import type { Document } from 'mongodb';
+import { messageOf, SyncError } from '../service/errors.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import { runCommand } from './run-command.ts';
 import {
@@ -6,6 +8,7 @@ import {
   namespaceText,
   type Namespace,
 } from './namespace.ts';
+import { isRefused } from './server-errors.ts';
 
 /** A regular expression by the server's rules (PCRE, not anchored). */
 export interface NamePattern {
@@ -26,6 +29,8 @@ export interface NamespaceFilterEntries {
   readonly includeNamespaces?: readonly NamespaceFilterEntry[];
   readonly excludeNamespaces?: readonly NamespaceFilterEntry[];
 }
+
+const filterFields = ['includeNamespaces', 'excludeNamespaces'] as const;
 
 /** Tells whether a name matches a pattern. */
 export type PatternMatcher = (pattern: NamePattern, name: string) => Promise<boolean>;
@@ -59,6 +64,22 @@ export class NamespaceFilter {
     return selected;
   }
 
+  /** All entries of the filter: `includeNamespaces[0]` and so on. */
+  get entryNames(): readonly string[] {
+    return filterFields.flatMap((field) =>
+      (this.#entries[field] ?? []).map((_, index) => `${field}[${index}]`),
+    );
+  }
+
+  /** The names of the entries that a namespace, selected or not, is meant by. */
+  async entriesFor(namespace: Namespace): Promise<string[]> {
+    const found: string[] = [];
+    for (const field of filterFields)
+      for (const [index, entry] of (this.#entries[field] ?? []).entries())
+        if (await this.#entryMatches(entry, namespace)) found.push(`${field}[${index}]`);
+    return found;
+  }
+
   /** Tries every pattern once. @throws whatever the matcher throws of one that cannot be compiled. */
   async tryPatterns(): Promise<void> {
     const { includeNamespaces = [], excludeNamespaces = [] } = this.#entries;
@@ -85,18 +106,28 @@ export class NamespaceFilter {
   }
 }
 
-/** Lets a server decide whether a name matches, so that patterns mean what they mean in its queries. */
+/**
+ * Lets a server decide whether a name matches, so that patterns mean what they mean in its queries. It is asked by an expression,
+ * which fails where the work grows beyond the limit of PCRE: to a query such a name does not match (6.0.5).
+ * @throws SyncError InvalidNamespaceFilter where the server cannot compile the pattern, or cannot decide.
+ */
 export function serverMatcher(cluster: ClusterClient, signal: AbortSignal): PatternMatcher {
   return async ({ pattern, options = '' }, name) => {
-    const pipeline = [
-      { $documents: [{ name }] },
-      { $match: { name: { $regex: pattern, $options: options } } },
-    ];
-    const answer = await runCommand(
-      cluster.admin,
-      { aggregate: 1, pipeline, cursor: {} },
-      { signal },
-    );
-    return (answer['cursor'] as { firstBatch: unknown[] }).firstBatch.length > 0;
+    const regex = { $literal: pattern };
+    const matches = { $regexMatch: { input: '$name', regex, options: { $literal: options } } };
+    const pipeline = [{ $documents: [{ name }] }, { $project: { _id: 0, matches } }];
+    let answer: Document;
+    try {
+      answer = await runCommand(cluster.admin, { aggregate: 1, pipeline, cursor: {} }, { signal });
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      throw new SyncError(
+        'InvalidNamespaceFilter',
+        `the server cannot apply the regular expression ${pattern}${name === '' ? '' : ` to the name ${name}`}: ${messageOf(error)}`,
+        { cause: error },
+      );
+    }
+    const [decided] = (answer['cursor'] as { firstBatch: Document[] }).firstBatch;
+    return decided?.['matches'] === true;
   };
 }

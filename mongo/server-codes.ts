@@ -194,7 +194,8 @@ export const codeGroups: readonly CodeGroup[] = [
     meaning: 'A value is not accepted: of an index, it is left to the commit, as above.',
     codes: listed`2 BadValue 4 NoSuchKey 9 FailedToParse 14 TypeMismatch 15 Overflow 16 InvalidLength 72 InvalidOptions
       235 InternalErrorNotSupported 238 NotImplemented 241 ConversionFailure 40413 IDLDuplicateField
-      40414 IDLFailedToParse 40415 IDLUnknownField 51091 Location51091 4662500 IDLUnknownFieldPossibleMongocryptd`,
+      40414 IDLFailedToParse 40415 IDLUnknownField 51091 Location51091 51108 Location51108 51109 Location51109
+      51111 Location51111 51156 Location51156 4662500 IDLUnknownFieldPossibleMongocryptd`,
   },
   {
     class: 'ours',
@@ -330,6 +331,6 @@ export function serverCodeOf(code: number): ServerCode | undefined {
 /** Pairs of a code and its name. */
 function listed({ raw: [text = ''] }: TemplateStringsArray): ReadonlyMap<number, string> {
   return new Map(
-    Array.from(text.matchAll(/(\d+)\s+(\S+)/g), ([, code, name]) => [Number(code), String(name)]),
+    Array.from(text.matchAll(/\b(\d+)\s+(\S+)/g), ([, code, name]) => [Number(code), String(name)]),
   );
 }

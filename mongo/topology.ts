@@ -9,6 +9,7 @@ import {
 import { SyncError, toSyncError } from '../service/errors.ts';
 import { orAborted } from '../service/or-aborted.ts';
 import type { ClusterClient } from './cluster-client.ts';
+import { checkConnectionString } from './connection-options.ts';
 import { runCommand } from './run-command.ts';
 import { codeOf, connectionError, serverCode } from './server-errors.ts';
 
@@ -90,7 +91,8 @@ export function isRouter(hello: Document): boolean {
 /**
  * Asks the cluster that a connection string leads to what it is, over connections that are closed again.
  * @param appName - how the servers know who asks.
- * @throws SyncError InvalidOption for a connection string, or a file named in it, that cannot be read, ClusterUnreachable, AuthenticationFailed,
+ * @throws SyncError InvalidOption for a connection string that cannot be read, or has an option that is not taken or names a
+ * file; ClusterUnreachable, AuthenticationFailed,
  * MissingPrivileges, TopologyNotSupported; InternalError for whatever else the servers answer. None has the connection
  * string in it.
  */
@@ -100,15 +102,14 @@ export async function askTopology(
   signal: AbortSignal,
 ): Promise<Topology> {
   signal.throwIfAborted();
+  checkConnectionString(uri, { option: 'the connection string', refusesFiles: true });
   await using client = clientOf(uri, appName);
   try {
     await orAborted(client.connect(), signal);
     return await readTopology({ decoded: client, admin: client.db('admin') }, signal);
   } catch (error) {
     signal.throwIfAborted();
-    throw (
-      connectionError(error) ?? missingPrivileges(error) ?? missingFile(error) ?? toSyncError(error)
-    );
+    throw connectionError(error) ?? missingPrivileges(error) ?? toSyncError(error);
   }
 }
 
@@ -126,14 +127,6 @@ function missingPrivileges(error: unknown): SyncError | undefined {
   if (codeOf(error) !== serverCode.unauthorized || !(error instanceof MongoServerError))
     return undefined;
   return new SyncError('MissingPrivileges', error.message, { cause: error });
-}
-
-/** Of those that a connection string can name: certificates and keys. */
-function missingFile(error: unknown): SyncError | undefined {
-  if (!(error instanceof Error) || !('syscall' in error) || error.syscall !== 'open')
-    return undefined;
-  const description = `a file that the connection string names cannot be read: ${error.message}`;
-  return new SyncError('InvalidOption', description, { cause: error });
 }
 
 async function replicaSetId(cluster: Asked, signal: AbortSignal): Promise<string> {

@@ -57,7 +57,11 @@ export const errorTable = {
     ...badRequest,
     status: 421,
     action:
-      'Open the dashboard as localhost, or give it a token: without one it answers to no other name.',
+      'Use an address or localhost, or give the server a token: without one it answers to no other name.',
+  },
+  InvalidRequestTarget: {
+    ...badRequest,
+    action: 'Send a path, such as /api/v1/progress, in the request line.',
   },
   TooManyStreams: {
     ...badRequest,

@@ -1,13 +1,17 @@
 import { errorTable, type ErrorName, type ErrorRow } from './error-table.ts';
 import { redact } from './redact.ts';
 
+/** Errors of servers may hold whole documents; they are kept in statuses and logs. */
+const maxMessageLength = 8192;
+const cutMark = '… (cut)';
+
 /** The one class of errors that clustersync throws on purpose. `errorTable` says what each name means. */
 export class SyncError extends Error {
   override readonly name: ErrorName;
 
-  /** @param description - a sentence for a person; connection strings in it are redacted. */
+  /** @param description - a sentence for a person; connection strings in it are redacted, and what is very long is cut. */
   constructor(name: ErrorName, description: string, options?: { readonly cause?: unknown }) {
-    super(redact(description), options);
+    super(told(description), options);
     this.name = name;
   }
 
@@ -28,7 +32,14 @@ export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
-/** The message of any thrown value, redacted. */
+/** The message of any thrown value, redacted, and cut where it is very long. */
 export function messageOf(error: unknown): string {
-  return redact(error instanceof Error ? error.message : String(error));
+  return told(error instanceof Error ? error.message : String(error));
+}
+
+/** Cuts after it redacts: half a connection string would not be known for one. */
+function told(text: string): string {
+  const redacted = redact(text);
+  if (redacted.length <= maxMessageLength) return redacted;
+  return `${redacted.slice(0, maxMessageLength - cutMark.length).toWellFormed()}${cutMark}`;
 }

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
 import { Registry } from 'prom-client';
 import { SyncError } from './errors.ts';
 import {
   genericErrorBody,
-  maxBodyBytes,
   progressErrorBody,
   startHttpServer,
   type HttpServer,
 } from './http-server.ts';
+import { maxBodyBytes } from './json-body.ts';
 import { logOnce } from './log-once.ts';
 import { createLogger } from './logger.ts';
 
@@ -87,6 +89,23 @@ describe('startHttpServer', () => {
     await protectedServer[Symbol.asyncDispose]();
   });
 
+  /** Sends what fetch() would refuse to send, or would put right. */
+  const sendRaw = async (
+    path: string,
+    host: string,
+    body: string,
+    { port } = server,
+  ): Promise<{ readonly status: number | undefined; readonly text: string }> => {
+    const headers = {
+      host,
+      authorization: 'Bearer token',
+      'content-length': Buffer.byteLength(body),
+    };
+    const sent = request({ port, host: '127.0.0.1', method: 'POST', path, headers }).end(body);
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    return { status: response.statusCode, text: await textOf(response) };
+  };
+
   const call = async (path: string, init: RequestInit = {}, { port } = server): Promise<Answer> => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
     const text = await response.text();
@@ -164,6 +183,92 @@ describe('startHttpServer', () => {
       assert.equal((await post('/api/v1/echo', '{}')).status, 200);
     });
   }
+
+  interface Hostile {
+    readonly what: string;
+    readonly target?: string;
+    readonly host?: string;
+    readonly body?: string;
+    readonly answered: readonly [number, string];
+  }
+
+  const deep = 100_000;
+  const own = 'http://127.0.0.1/api/v1/echo';
+  const hostile: readonly Hostile[] = [
+    {
+      what: 'JSON of 100,000 levels',
+      body: `{"a":${'['.repeat(deep)}${']'.repeat(deep)}}`,
+      answered: [400, 'InvalidJSON'],
+    },
+    {
+      what: 'JSON of 65 levels',
+      body: `${'{"a":'.repeat(65)}1${'}'.repeat(65)}`,
+      answered: [400, 'InvalidJSON'],
+    },
+    { what: 'an absolute URI', target: own, answered: [400, 'InvalidRequestTarget'] },
+    { what: 'a URI that is none', target: 'http://[', answered: [400, 'InvalidRequestTarget'] },
+    { what: 'an asterisk', target: '*', answered: [400, 'InvalidRequestTarget'] },
+    {
+      what: 'a path that looks like a host',
+      target: '//[/api/v1/echo',
+      answered: [404, 'NotFound'],
+    },
+    {
+      what: 'a name that was made to mean this machine',
+      host: 'rebind.example',
+      answered: [421, 'UnknownHost'],
+    },
+    {
+      what: 'such a name with a port',
+      host: 'localhost.rebind.example:1',
+      answered: [421, 'UnknownHost'],
+    },
+    { what: 'a host that is none', host: '[', answered: [421, 'UnknownHost'] },
+  ];
+  for (const {
+    what,
+    target = '/api/v1/echo',
+    host = '127.0.0.1',
+    body = '{}',
+    answered,
+  } of hostile) {
+    it(`answers ${what} with ${answered.join(' ')}`, async () => {
+      const { status, text } = await sendRaw(target, host, body);
+      const { error, errorDescription } = JSON.parse(text) as Record<string, string>;
+      assert.deepEqual([status, error], answered);
+      assert.ok((errorDescription ?? '').length < 200);
+    });
+  }
+
+  it('takes names of this machine, and, with a token, any', async () => {
+    for (const host of [
+      'localhost',
+      'LocalHost:27182',
+      '127.0.0.1:1',
+      '127.9.9.9',
+      '[::1]:27182',
+    ]) {
+      assert.equal((await sendRaw('/api/v1/echo', host, '{}')).status, 200, host);
+    }
+    const { status } = await sendRaw('/api/v1/echo', 'syncer.example', '{}', protectedServer);
+    assert.equal(status, 200);
+  });
+
+  it('takes JSON of 64 levels', async () => {
+    const body = `${'{"a":'.repeat(64)}1${'}'.repeat(64)}`;
+    assert.equal((await sendRaw('/api/v1/echo', '127.0.0.1', body)).status, 200);
+  });
+
+  it('does not count what stands in strings as levels', async () => {
+    const body = JSON.stringify({ a: `"${'['.repeat(100)}\\` });
+    assert.equal((await sendRaw('/api/v1/echo', '127.0.0.1', body)).status, 200);
+  });
+
+  it('does not repeat a long path', async () => {
+    const answer = await sendRaw(`/${'x'.repeat(10_000)}`, '127.0.0.1', '{}');
+    assert.equal(answer.status, 404);
+    assert.ok(answer.text.length < 300);
+  });
 
   it('stops reading a chunked body at 1 MiB', async () => {
     const status = await new Promise<number | undefined>((resolve, reject) => {

@@ -8,14 +8,13 @@ import { createServer as createSecureServer } from 'node:https';
 import Koa from 'koa';
 import type { Registry } from 'prom-client';
 import { requireToken } from './api-token.ts';
+import { refuseOtherNames, refuseOtherOrigins } from './browser-guard.ts';
 import { SyncError, toSyncError } from './errors.ts';
+import { readJson } from './json-body.ts';
 import { closeServer, listen, requestLimits } from './listening.ts';
 import { logOnce } from './log-once.ts';
 import type { Logger } from './logger.ts';
 import { followCertificate, readCertificate, type CertificateFiles } from './served-certificate.ts';
-
-/** Largest body that is read. */
-export const maxBodyBytes = 1024 * 1024;
 
 /** When a client should try again what was answered with 503: `Retry-After`. */
 const retryAfterSeconds = 2;
@@ -85,6 +84,20 @@ export function progressErrorBody(error: SyncError): object {
 }
 
 /**
+ * Answers a request whose line has no path, but a URI as for a proxy, or something else: koa takes parts of it for the path, or
+ * fails. Goes before all that looks at the path.
+ */
+export async function requirePath(ctx: Koa.Context, next: Koa.Next): Promise<void> {
+  if (ctx.req.url?.startsWith('/') === true) {
+    await next();
+    return;
+  }
+  const error = new SyncError('InvalidRequestTarget', 'the request line has no path');
+  ctx.status = error.row.status;
+  ctx.body = genericErrorBody(error);
+}
+
+/**
  * Starts an HTTP server with a JSON API, /healthz, /readyz and /metrics. Resolves when it listens.
  * @throws SyncError InvalidOption where it cannot listen, or its certificate cannot be used.
  */
@@ -93,6 +106,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   app.on('error', (error: unknown) => {
     options.logger.warn({ err: error }, 'HTTP answer failed');
   });
+  app.use(requirePath);
   app.use(serveHealth(options));
   app.use(serveRoutes(options));
   const handle = app.callback();
@@ -173,12 +187,13 @@ function serveRoutes({ routes, apiToken, logger }: HttpServerOptions): Koa.Middl
     const route = here.find(({ method }) => method === ctx.method);
     const errorBody = (route ?? here[0])?.errorBody ?? genericErrorBody;
     try {
-      if (here.length === 0) throw new SyncError('NotFound', `there is no ${ctx.path} here`);
+      if (here.length === 0) throw new SyncError('NotFound', 'there is nothing at this path');
       if (!route) {
         const allowed = here.map(({ method }) => method).join(', ');
         ctx.set('Allow', allowed);
-        throw new SyncError('MethodNotAllowed', `${ctx.path} takes ${allowed}, not ${ctx.method}`);
+        throw new SyncError('MethodNotAllowed', `this path takes ${allowed}`);
       }
+      if (apiToken === undefined) refuseOtherNames(ctx);
       requireToken(ctx.get('Authorization'), apiToken);
       refuseOtherOrigins(ctx);
       const body = route.method === 'POST' ? await readJson(ctx) : undefined;
@@ -203,62 +218,4 @@ function goneOf({ res }: Koa.Context): AbortSignal {
     if (!res.writableFinished) gone.abort(new Error('the client has closed its connection'));
   });
   return gone.signal;
-}
-
-/**
- * The API has no password by default and listens on loopback, so any page in a browser on this machine could post to
- * it: a browser says where the page came from.
- */
-function refuseOtherOrigins(ctx: Koa.Context): void {
-  const origin = ctx.get('Origin');
-  if (origin !== '' && URL.parse(origin)?.host !== ctx.host) {
-    throw new SyncError('CrossOriginRequest', `pages of ${origin} may not call this API`);
-  }
-}
-
-/** curl sends form-urlencoded unless told otherwise, and mongosync's documentation calls it so: the body is JSON anyhow. */
-const acceptedTypes = ['application/json', 'application/x-www-form-urlencoded'];
-
-async function readJson(ctx: Koa.Context): Promise<object> {
-  const type = ctx.get('Content-Type');
-  if (type !== '' && !ctx.is(...acceptedTypes) && ctx.get('Content-Length') !== '0') {
-    throw new SyncError('UnsupportedContentType', `the body is ${type}, not application/json`);
-  }
-  const text = await readBody(ctx);
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch (error) {
-    throw new SyncError('InvalidJSON', text === '' ? 'the body is empty' : 'the body is not JSON', {
-      cause: error,
-    });
-  }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    throw new SyncError('InvalidJSON', 'the body is not a JSON object');
-  }
-  return parsed;
-}
-
-async function readBody(ctx: Koa.Context): Promise<string> {
-  const tooLarge = (): SyncError => {
-    // The rest is not read: the connection cannot serve another request.
-    ctx.set('Connection', 'close');
-    return new SyncError('BodyTooLarge', `the body is larger than ${maxBodyBytes} bytes`);
-  };
-  if (Number(ctx.get('Content-Length')) > maxBodyBytes) throw tooLarge();
-  const chunks: Buffer[] = [];
-  let length = 0;
-  try {
-    for await (const chunk of ctx.req as AsyncIterable<Buffer>) {
-      length += chunk.length;
-      if (length > maxBodyBytes) throw tooLarge();
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    if (error instanceof SyncError) throw error;
-    throw new SyncError('InvalidJSON', 'the client has gone away within the body', {
-      cause: error,
-    });
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }

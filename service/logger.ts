@@ -1,5 +1,6 @@
 import { pino, type Logger } from 'pino';
 import { redact } from './redact.ts';
+import { harmlessJson, writeLog } from './terminal.ts';
 
 export type { Logger };
 
@@ -9,13 +10,13 @@ export type LogLevel = (typeof logLevels)[number];
 
 /**
  * A logger that writes one JSON object a line. Every line is redacted as a whole before it is written, so that no
- * connection string gets out by whatever field it came in.
+ * connection string gets out by whatever field it came in; nothing in it directs a terminal.
  * @param write - takes each line; standard output by default.
  */
 export function createLogger(
   program: string,
   level: LogLevel,
-  write: (line: string) => void = (line) => process.stdout.write(line),
+  write: (line: string) => void = writeLog,
 ): Logger {
   return pino(
     {
@@ -26,7 +27,7 @@ export function createLogger(
     },
     {
       write: (line: string) => {
-        write(redact(line));
+        write(harmlessJson(redact(line)));
       },
     },
   );

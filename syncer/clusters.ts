@@ -15,6 +15,11 @@ export function appNameOf({ id }: Pick<SyncerOptions, 'id'>): string {
 /** Makes the clients of both clusters. Nothing is connected before the first command. */
 export function createClusters(options: SyncerOptions): Clusters {
   const client = (option: ClusterName): ClusterClient =>
-    createClusterClient({ uri: options[option], option, appName: appNameOf(options) });
+    createClusterClient({
+      uri: options[option],
+      option,
+      appName: appNameOf(options),
+      refusesFiles: options.connectionFiles === 'refuse',
+    });
   return { cluster0: client('cluster0'), cluster1: client('cluster1') };
 }

@@ -1,3 +1,4 @@
+import { connectionFileOptions } from '../mongo/connection-options.ts';
 import { SyncError } from '../service/errors.ts';
 import { logLevels } from '../service/logger.ts';
 import type { Options, OptionTable } from '../service/options.ts';
@@ -54,6 +55,7 @@ export const syncerOptionTable = {
     valueName: 'token',
     description: 'bearer token that the API asks for; none when absent',
   },
+  ...connectionFileOptions,
   ...certificateOptions,
   logLevel: {
     type: 'string',

@@ -2,12 +2,13 @@ import type { Document } from 'mongodb';
 import type { ClusterClient } from '../mongo/cluster-client.ts';
 import { runCommand } from '../mongo/run-command.ts';
 import { listNamespaces, listUserDatabases, type NamespaceInfo } from '../mongo/catalog.ts';
+import { FilterSelection, selectionText } from '../mongo/filter-selection.ts';
 import type { NamespaceFilter } from '../mongo/namespace-filter.ts';
 import { namespaceText } from '../mongo/namespace.ts';
 import { oddNameError } from '../mongo/specification.ts';
-import { isRefused } from '../mongo/server-errors.ts';
 import { majorVersion, type Topology } from '../mongo/topology.ts';
-import { messageOf, SyncError } from '../service/errors.ts';
+import { SyncError } from '../service/errors.ts';
+import type { Logger } from '../service/logger.ts';
 import { checkTopologies, type StartOptions } from './api/start-body.ts';
 import { checkFeatureVersion } from './check-feature-version.ts';
 import { checkBalancer, checkSharding } from './check-sharding.ts';
@@ -23,6 +24,8 @@ export interface PreflightSubject {
   readonly destinationTopology: Topology;
   readonly options: StartOptions;
   readonly filter: NamespaceFilter;
+  /** Told what each entry of the filter means on the source. */
+  readonly logger: Logger;
   readonly signal: AbortSignal;
 }
 
@@ -31,7 +34,8 @@ export interface PreflightSubject {
  * @throws SyncError with the name of the first condition that does not hold.
  */
 export async function checkClusters(subject: PreflightSubject): Promise<void> {
-  const { source, destination, sourceTopology, destinationTopology, options, signal } = subject;
+  const { source, destination, sourceTopology, destinationTopology, options } = subject;
+  const { filter, logger, signal } = subject;
   checkTopologies(options, sourceTopology, destinationTopology);
   if (sourceTopology.clusterId === destinationTopology.clusterId) {
     throw new SyncError(
@@ -49,8 +53,10 @@ export async function checkClusters(subject: PreflightSubject): Promise<void> {
   await checkFeatureVersion(destination, options.destination, destinationTopology, signal);
   await checkBalancer(source, options.source, sourceTopology, signal);
   await checkBalancer(destination, options.destination, destinationTopology, signal);
-  await checkPatterns(subject);
-  const selected = await selectedNamespaces(source, subject);
+  await subject.filter.tryPatterns();
+  const selection = new FilterSelection(filter);
+  const selected = await selectedNamespaces(source, subject, selection);
+  for (const entry of selection.entries()) logger.info(entry, selectionText(entry));
   const timeSeries = selected.filter(({ kind }) => kind === 'timeseries');
   if (timeSeries.length > 0) {
     throw new SyncError(
@@ -123,24 +129,16 @@ export function checkVersion(
   }
 }
 
-/** A pattern that the server cannot compile. */
-async function checkPatterns({ filter }: PreflightSubject): Promise<void> {
-  try {
-    await filter.tryPatterns();
-  } catch (error) {
-    if (!isRefused(error)) throw error;
-    throw new SyncError('InvalidNamespaceFilter', messageOf(error), { cause: error });
-  }
-}
-
 async function selectedNamespaces(
   cluster: ClusterClient,
   { filter, signal }: PreflightSubject,
+  selection?: FilterSelection,
 ): Promise<NamespaceInfo[]> {
   const selected: NamespaceInfo[] = [];
   for (const db of await listUserDatabases(cluster, signal)) {
     for (const info of await listNamespaces(cluster, db, signal)) {
       if (await filter.selects(info.namespace)) selected.push(info);
+      await selection?.add(info.namespace);
     }
   }
   return selected;

@@ -11,6 +11,7 @@ import type { LiveSync } from './live-sync.ts';
 import { checkClusters } from './preflight.ts';
 import { resetError } from './reset/reset-error.ts';
 import type { SyncStore } from './state/store.ts';
+import type { Logger } from '../service/logger.ts';
 
 /** What the start of a sync needs of its process. */
 export interface StartParts {
@@ -29,6 +30,7 @@ export interface StartParts {
     write: () => Promise<void>,
     isPassing?: (error: unknown) => boolean,
   ) => Promise<void>;
+  readonly logger: Logger;
   /** Aborted when the program stops. */
   readonly signal: AbortSignal;
 }
@@ -97,7 +99,7 @@ async function createSync(parts: StartParts, options: StartOptions): Promise<voi
 
 /** Looks at both clusters. @throws SyncError for whatever forbids a start. */
 async function checkNewSync(parts: StartParts, options: StartOptions): Promise<void> {
-  const { clusters, topologies, storeOn, filterOf, signal } = parts;
+  const { clusters, topologies, storeOn, filterOf, logger, signal } = parts;
   await checkClusters({
     source: clusters[options.source],
     destination: clusters[options.destination],
@@ -105,6 +107,7 @@ async function checkNewSync(parts: StartParts, options: StartOptions): Promise<v
     destinationTopology: topologies[options.destination],
     options,
     filter: filterOf(options),
+    logger,
     signal,
   });
   // A reversal is going to bring the state of the sync there.

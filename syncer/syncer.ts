@@ -312,6 +312,7 @@ export class Syncer {
         const context = { signal: this.#signal, logger: this.#logger, monitor: this.monitor };
         await retrying(context, 'command', write, isPassing);
       },
+      logger: this.#logger,
       signal: this.#signal,
     };
   }

@@ -46,8 +46,9 @@ export async function openVerifier(
   }
   filterOf(options);
   await using resources = new AsyncDisposableStack();
+  const refusesFiles = options.connectionFiles === 'refuse';
   const cluster = (option: 'srcURI' | 'destURI' | 'metaURI', uri: string) =>
-    resources.use(createClusterClient({ uri, option, appName }));
+    resources.use(createClusterClient({ uri, option, appName, refusesFiles }));
   const source = cluster('srcURI', options.srcURI);
   const destination = cluster('destURI', options.destURI);
   const metadata =

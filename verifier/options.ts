@@ -1,3 +1,4 @@
+import { connectionFileOptions } from '../mongo/connection-options.ts';
 import { logLevels } from '../service/logger.ts';
 import type { Options, OptionTable } from '../service/options.ts';
 import { certificateOptions } from '../service/served-certificate.ts';
@@ -79,6 +80,7 @@ export const verifierOptionTable = {
     valueName: 'token',
     description: 'bearer token that the API asks for; none when absent',
   },
+  ...connectionFileOptions,
   ...certificateOptions,
   workers: {
     type: 'integer',

@@ -48,7 +48,7 @@ async function syncNames(words: readonly string[]): Promise<readonly string[]> {
   try {
     const args = ['get', syncsResource, '--output=name'];
     const text = await kubectl.text(args, AbortSignal.timeout(deadlineMs));
-    return text.split('\n').flatMap((line) => /\/(.+)$/.exec(line)?.[1] ?? []);
+    return text.split('\n').flatMap((line) => /^[^/]*\/(.+)$/.exec(line)?.[1] ?? []);
   } catch {
     return [];
   }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { SyncError } from '../../service/errors.ts';
 import { objectOf, type JsonObject } from '../api/json-fields.ts';
 import type { ClusterOptions } from './options.ts';
+import { writeError, writeOut } from '../../service/terminal.ts';
 
 /** More than this kubectl does not have to say: 10,000 resources are less. */
 const maxOutputBytes = 256 * 1024 * 1024;
@@ -37,10 +38,17 @@ export class Kubectl {
     return objectOf(JSON.parse(await this.text([...args, '--output=json'], signal)));
   }
 
-  /** Lets it write to where this process writes. @returns its exit code. */
+  /** Shows what it prints, as it comes. @returns its exit code. */
   async show(args: readonly string[], signal: AbortSignal): Promise<number> {
-    const child = spawn('kubectl', [...args, ...this.#flags], { stdio: 'inherit', signal });
-    await ended(child, signal);
+    const child = spawn('kubectl', [...args, ...this.#flags], {
+      stdio: ['inherit', 'pipe', 'pipe'],
+      signal,
+    });
+    child.stderr.setEncoding('utf8').on('data', writeError);
+    const shown = (async () => {
+      for await (const text of child.stdout.setEncoding('utf8')) await writeOut(String(text));
+    })();
+    await Promise.all([ended(child, signal), shown]);
     return child.exitCode ?? 2;
   }
 }

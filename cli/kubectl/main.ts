@@ -5,7 +5,6 @@ import { sleep } from '../../service/sleep.ts';
 import { objectOf } from '../api/json-fields.ts';
 import { formatted } from '../render/formats.ts';
 import { durationText } from '../../service/quantities.ts';
-import { writeOut } from '../terminal/write-out.ts';
 import { Kubectl } from './kubectl.ts';
 import type { ClusterOptions, ListOptions, LogsOptions, SyncStatusOptions } from './options.ts';
 import {
@@ -18,6 +17,7 @@ import {
   type VerificationResource,
 } from './resources.ts';
 import { syncTree, tableLines, treeLines } from './tree.ts';
+import { harmless, writeDrawn, writeError, writeOut } from '../../service/terminal.ts';
 
 const verifications = 'syncverifications.clustersync.dev';
 
@@ -84,8 +84,8 @@ export const watchSync: Run<ClusterOptions> = async (options, _logger, signal, [
   for (;;) {
     const { sync, verifications: own } = await readOne(kubectl, name, signal);
     const text = `${treeLines(syncTree(sync, own)).join('\n')}\n`;
-    if (isTerminal) await writeOut(`${clearScreen}${text}`);
-    else if (text !== last) await writeOut(text);
+    if (isTerminal) await writeDrawn(clearScreen);
+    if (isTerminal || text !== last) await writeOut(text);
     last = text;
     const isVerified = own.every(({ phase }) => phase === 'Succeeded' || phase === 'Failed');
     if (sync.phase === 'Committed' && isVerified) return 0;
@@ -117,7 +117,7 @@ export const showLogs: Run<LogsOptions> = async (options, _logger, signal, [name
   const kubectl = new Kubectl(options);
   const found = await readOne(kubectl, name, signal);
   const pods = await podsOf(kubectl, found, signal);
-  if (pods.length === 0) process.stderr.write(`${name} has no pods\n`);
+  if (pods.length === 0) writeError(`${harmless(name)} has no pods\n`);
   const follow = options.follow ? ['--follow'] : [];
   const codes = await Promise.all(
     pods.map(async (pod) => await kubectl.show(['logs', pod, '--prefix', ...follow], signal)),

@@ -1,11 +1,12 @@
 import { countOf, durationText } from '../../service/quantities.ts';
-import { harmless, widthOf } from '../render/width.ts';
+import { widthOf } from '../render/width.ts';
 import type {
   Condition,
   InstanceResource,
   SyncResource,
   VerificationResource,
 } from './resources.ts';
+import { harmless } from '../../service/terminal.ts';
 
 /** Something with parts. */
 export interface Tree {

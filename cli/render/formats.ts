@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { harmless, harmlessJson } from '../../service/terminal.ts';
 
 /** The forms in which commands tell what they have found. */
 export const outputFormats = ['text', 'json', 'yaml'] as const;
@@ -10,15 +11,23 @@ export function formatted(value: object, format: OutputFormat, text: () => strin
     case 'text':
       return text();
     case 'json':
-      return `${JSON.stringify(value, undefined, 2)}\n`;
+      return `${harmlessJson(JSON.stringify(value, undefined, 2))}\n`;
     case 'yaml':
-      return stringify(value);
+      return yamlText(value);
   }
+}
+
+/** In quotation marks YAML takes the escapes of JSON, elsewhere none. */
+function yamlText(value: object): string {
+  const plain = stringify(value);
+  if (harmlessJson(plain) === plain) return plain;
+  const quoted = { defaultStringType: 'QUOTE_DOUBLE', defaultKeyType: 'QUOTE_DOUBLE' } as const;
+  return harmlessJson(stringify(value, quoted));
 }
 
 /** Lines of names and values, the values under each other; those that are undefined are left out. */
 export function fieldLines(fields: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
   const width = Math.max(0, ...given.map(([name]) => name.length)) + 2;
-  return given.map(([name, value]) => `${name.padEnd(width)}${value ?? ''}\n`).join('');
+  return given.map(([name, value]) => `${name.padEnd(width)}${harmless(value ?? '')}\n`).join('');
 }

@@ -11,7 +11,8 @@ import {
   rateText,
 } from '../../service/quantities.ts';
 import { barText, type Line, type Segment, type Style } from './style.ts';
-import { cutTo, fitTo, harmless } from './width.ts';
+import { cutTo, fitTo } from './width.ts';
+import { harmless } from '../../service/terminal.ts';
 
 /** What is known of a sync at a moment. */
 export interface View {

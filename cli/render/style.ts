@@ -1,9 +1,10 @@
+import { harmless } from '../../service/terminal.ts';
 import { cutTo, widthOf } from './width.ts';
 
 /** What a part of a line is, which says how it looks. */
 export type Tone = 'plain' | 'strong' | 'faint' | 'good' | 'warning' | 'bad';
 
-/** A part of a line; its text has no control characters. */
+/** A part of a line. */
 export interface Segment {
   readonly text: string;
   readonly tone?: Tone;
@@ -33,7 +34,8 @@ const codes: Readonly<Record<Tone, string | undefined>> = {
 export function renderLine(line: Line, columns: number, { hasColours }: Style): string {
   let left = columns;
   let text = '';
-  for (const { text: part, tone = 'plain' } of line) {
+  for (const { text: raw, tone = 'plain' } of line) {
+    const part = harmless(raw);
     const cut = cutTo(part, left);
     left -= widthOf(cut);
     const code = hasColours ? codes[tone] : undefined;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { cutTo, fitTo, harmless, widthOf } from './width.ts';
+import { harmless } from '../../service/terminal.ts';
+import { cutTo, fitTo, widthOf } from './width.ts';
 
 describe('widths', () => {
   const cases: readonly (readonly [string, number])[] = [
@@ -33,9 +34,5 @@ describe('widths', () => {
         assert.equal(widthOf(fitTo(harmless(text), columns)), columns);
       }),
     );
-  });
-
-  it('takes away what would direct the terminal', () => {
-    assert.equal(harmless('a\u001b[31mb\r\n\u202ec'), 'a\ufffd[31mb\ufffd\ufffd\ufffdc');
   });
 });

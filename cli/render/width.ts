@@ -17,11 +17,6 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** A text without control characters: names from a database must not direct the terminal. */
-export function harmless(text: string): string {
-  return text.replaceAll(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');
-}
-
 /** A text in at most so many columns; what does not fit ends in `…`. */
 export function cutTo(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;

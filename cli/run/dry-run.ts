@@ -1,9 +1,10 @@
 import type { SyncError } from '../../service/errors.ts';
 import { fieldLines, formatted, type OutputFormat } from '../render/formats.ts';
 import { bytesText, countOf } from '../../service/quantities.ts';
-import { harmless } from '../render/width.ts';
+import { selectionText } from '../../mongo/filter-selection.ts';
 import type { Plan } from './plan.ts';
 import type { StartBody } from './start-body.ts';
+import { harmless } from '../../service/terminal.ts';
 
 /** Collections that the text names. */
 const maxNamed = 10;
@@ -68,5 +69,7 @@ function textOf({ plan, body, state, source, destination, syncers, refusal }: Dr
     }),
     ...(named.length > 0 ? ['\n', ...named] : []),
     ...(more > 0 ? [`  and ${countOf(more, 'smaller one')}\n`] : []),
+    ...(plan.filter.length > 0 ? ['\n'] : []),
+    ...plan.filter.map((entry) => `${harmless(selectionText(entry))}\n`),
   ].join('');
 }

@@ -5,7 +5,6 @@ import { optionsDigest } from '../../service/options-digest.ts';
 import type { SyncProgress } from '../api/combine.ts';
 import { commitOutcome, mayStillCome } from '../api/commit-outcome.ts';
 import { Screen } from '../terminal/screen.ts';
-import { writeOut } from '../terminal/write-out.ts';
 import { dryRunText } from './dry-run.ts';
 import { runExitCode } from './exit-code.ts';
 import type { Instances } from '../api/instances.ts';
@@ -17,6 +16,7 @@ import { reachBoth, type Sides } from './reach.ts';
 import { startBodyOf, type StartBody } from './start-body.ts';
 import { summaryOf, summaryText } from './summary.ts';
 import type { RunPage } from './web/run-page.ts';
+import { writeOut } from '../../service/terminal.ts';
 
 /** How long a pause may take when the command is told to end: less than the shutdown of a program. */
 const pauseDeadlineMs = 20_000;

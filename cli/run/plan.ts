@@ -1,5 +1,6 @@
 import { createClusterClient, type ClusterClient } from '../../mongo/cluster-client.ts';
 import { listIndexes, listNamespaces, listUserDatabases } from '../../mongo/catalog.ts';
+import { FilterSelection, type EntrySelection } from '../../mongo/filter-selection.ts';
 import { NamespaceFilter, serverMatcher } from '../../mongo/namespace-filter.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { naming } from '../../mongo/named-error.ts';
@@ -15,6 +16,8 @@ export interface Plan {
   /** The largest first. */
   readonly collections: readonly PlannedCollection[];
   readonly views: readonly string[];
+  /** What each entry of the filter means; empty without one. */
+  readonly filter: readonly EntrySelection[];
   readonly bytes: number;
   readonly documents: number;
   readonly indexes: number;
@@ -41,12 +44,14 @@ export async function planOf(
     },
     serverMatcher(source, signal),
   );
+  const selection = new FilterSelection(filter);
   const collections: PlannedCollection[] = [];
   const views: string[] = [];
   await naming(async () => {
     for (const db of await listUserDatabases(source, signal)) {
       const infos = await listNamespaces(source, db, signal);
       await forEachConcurrently(infos, sideBySide, async ({ kind, namespace }) => {
+        await selection.add(namespace);
         if (!(await filter.selects(namespace))) return;
         if (kind === 'view') views.push(namespaceText(namespace));
         else collections.push(await sizeOf(source, namespace, signal));
@@ -58,6 +63,7 @@ export async function planOf(
   return {
     collections: collections.sort((left, right) => right.bytes - left.bytes),
     views: views.sort(),
+    filter: selection.entries(),
     bytes: sum('bytes'),
     documents: sum('documents'),
     indexes: sum('indexes'),

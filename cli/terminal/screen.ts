@@ -2,9 +2,9 @@ import type { ReadStream, WriteStream } from 'node:tty';
 import { durationText } from '../../service/quantities.ts';
 import { frameOf, plainLine, type Room, type View } from '../render/frame.ts';
 import { renderLine, type Line, type Style, type Tone } from '../render/style.ts';
-import { harmless } from '../render/width.ts';
 import { typeInto } from './line-editor.ts';
 import { terminalStyle } from './terminal-style.ts';
+import { harmless } from '../../service/terminal.ts';
 
 const plainIntervalMs = 10_000;
 

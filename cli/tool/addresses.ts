@@ -24,7 +24,7 @@ export function addressesOf({ url: urls, apiToken, ...https }: ApiOptions): ApiA
         `--ca-file and --tls-server-name are for https, not for ${url.origin}`,
       );
     }
-    return { url: `${url.origin}${url.pathname.replace(/\/+$/, '')}`, apiToken, trust };
+    return { url: `${url.origin}${url.pathname.replace(/(?<!\/)\/+$/, '')}`, apiToken, trust };
   });
 }
 

@@ -12,10 +12,8 @@ import { fieldLines, formatted } from '../render/formats.ts';
 import { plainLine, verificationText, type View } from '../render/frame.ts';
 import { countText } from '../../service/quantities.ts';
 import { RateMeter } from '../render/rate-meter.ts';
-import { harmless } from '../render/width.ts';
 import { Screen } from '../terminal/screen.ts';
 import { terminalStyle } from '../terminal/terminal-style.ts';
-import { writeOut } from '../terminal/write-out.ts';
 import { addressesOf } from './addresses.ts';
 import type {
   ApiOptions,
@@ -26,6 +24,7 @@ import type {
   StatusOptions,
 } from './options.ts';
 import { statusText, statusValue } from './status-text.ts';
+import { harmless, harmlessJson, writeOut } from '../../service/terminal.ts';
 
 const pollMs = 1_000;
 
@@ -127,7 +126,7 @@ export async function showProgress(
     const isCompact = options.watch && options.output === 'json';
     await writeOut(
       isCompact
-        ? `${JSON.stringify(statusValue(view.sync))}\n`
+        ? `${harmlessJson(JSON.stringify(statusValue(view.sync)))}\n`
         : `${options.watch ? '---\n' : ''}${formatted(statusValue(view.sync), options.output, () => `${plainLine(view, style)}\n`)}`,
     );
     if (!options.watch || view.sync.state === 'COMMITTED') return 0;

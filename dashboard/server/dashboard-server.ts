@@ -1,8 +1,9 @@
 import { createServer } from 'node:http';
 import Koa from 'koa';
 import { requireToken } from '../../service/api-token.ts';
+import { isLoopback, refuseOtherNames } from '../../service/browser-guard.ts';
 import { SyncError, toSyncError } from '../../service/errors.ts';
-import { genericErrorBody } from '../../service/http-server.ts';
+import { genericErrorBody, requirePath } from '../../service/http-server.ts';
 import { closeServer, listen, requestLimits } from '../../service/listening.ts';
 import type { Logger } from '../../service/logger.ts';
 import { Dashboard, type DashboardSource } from './dashboard.ts';
@@ -26,7 +27,6 @@ export interface DashboardServer extends AsyncDisposable {
   readonly tellAll: (signal: AbortSignal) => Promise<void>;
 }
 
-const loopback = /^(127(\.\d{1,3}){3}|::1|localhost)$/;
 const apiPrefix = '/api/v1/syncs';
 
 /**
@@ -36,7 +36,7 @@ const apiPrefix = '/api/v1/syncs';
  */
 export async function startDashboard(options: DashboardOptions): Promise<DashboardServer> {
   const { host, token, source, logger } = options;
-  if (token === undefined && !loopback.test(host)) {
+  if (token === undefined && !isLoopback(host)) {
     throw new SyncError(
       'InvalidOption',
       `the dashboard needs a token to listen on ${host}; without one it listens on 127.0.0.1 alone`,
@@ -49,6 +49,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     logger.warn({ err: error }, 'HTTP answer failed');
   });
   const page = await readPageFiles();
+  app.use(requirePath);
   app.use(answer({ dashboard, page, token, logger, signal: stop.signal }));
   const handle = app.callback();
   const server = createServer(requestLimits, (request, response) => {
@@ -119,7 +120,7 @@ function answer(site: Site): Koa.Middleware {
 
 function answerFile(ctx: Koa.Context, { files }: PageFiles): void {
   const file = files.get(ctx.path);
-  if (!file) throw new SyncError('NotFound', `there is no ${ctx.path} here`);
+  if (!file) throw new SyncError('NotFound', 'there is nothing at this path');
   ctx.set('Cache-Control', 'no-cache');
   ctx.set('ETag', file.etag);
   ctx.status = 200;
@@ -150,7 +151,7 @@ async function answerData(ctx: Koa.Context, site: Site): Promise<void> {
     dashboard.followOne(`${first ?? ''}/${second ?? ''}`, ctx.req, ctx.res);
     ctx.respond = false;
   } else {
-    throw new SyncError('NotFound', `there is no ${ctx.path} here`);
+    throw new SyncError('NotFound', 'there is nothing at this path');
   }
 }
 
@@ -160,16 +161,5 @@ function partsOf(path: string): readonly string[] | undefined {
     return path === '' ? [] : path.split('/').map((part) => decodeURIComponent(part));
   } catch {
     return undefined;
-  }
-}
-
-/**
- * Without a token whoever reaches the port sees everything. A page of another site reaches it through a browser on this
- * machine, once it has made its own name mean 127.0.0.1: then that name stands in the request.
- */
-function refuseOtherNames(ctx: Koa.Context): void {
-  const name = URL.parse(`http://${ctx.get('Host')}`)?.hostname.replace(/^\[(.*)\]$/, '$1') ?? '';
-  if (!loopback.test(name)) {
-    throw new SyncError('UnknownHost', `this dashboard has no token, and is not ${name}`);
   }
 }

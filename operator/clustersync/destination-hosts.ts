@@ -22,10 +22,20 @@ const defaultPort = 27_017;
 
 function parse(uri: string): Pick<ConnectionString, 'hosts' | 'isSRV'> | undefined {
   try {
-    return new ConnectionString(uri);
+    const parsed = new ConnectionString(uri);
+    return isCutWithinPassword(parsed) ? undefined : parsed;
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Whether what was taken for the end of a password is in the middle of it: of `user:pa@ss/word@host`, `ss` is no host, and may
+ * be told to nobody.
+ */
+function isCutWithinPassword({ pathname, search }: ConnectionString): boolean {
+  const options = search.slice(1).split('&');
+  return pathname.includes('@') || options.some((each) => each !== '' && !/^\w+=/.test(each));
 }
 
 /** Bracketed addresses of IPv6 have colons of their own. */

@@ -63,6 +63,7 @@ describe('the source of a ClusterSync', () => {
       '--cluster0File=/etc/clustersync/source/uri',
       '--cluster1File=/etc/clustersync/destination/uri',
       '--port=27182',
+      '--connectionFiles=refuse',
       '--host=0.0.0.0',
       '--apiTokenFile=/etc/clustersync/api/token',
       '--logLevel=info',

@@ -169,7 +169,7 @@ export class KubeTransport implements Disposable {
       hostname: this.#server.hostname.replace(/^\[(.*)\]$/, '$1'),
       port: this.#server.port === '' ? 443 : this.#server.port,
       path:
-        this.#server.pathname.replace(/\/+$/, '') +
+        this.#server.pathname.replace(/(?<!\/)\/+$/, '') +
         path +
         (search.size > 0 ? `?${search.toString()}` : ''),
       headers: {

@@ -131,10 +131,10 @@ export function errorIn(body: unknown, isLasting: boolean): ApiError | undefined
   const text = stringIn(body, 'error');
   if (text === undefined) return undefined;
   const described = stringIn(body, 'errorDescription');
-  const [, name, rest] = /^([A-Z][A-Za-z0-9]{1,62})(?::\s*(.*))?$/s.exec(text) ?? [];
+  const [, name, rest] = /^([A-Z][A-Za-z0-9]{1,62})(?::(.*))?$/s.exec(text) ?? [];
   const error = {
     name: name ?? 'ErrorReported',
-    description: redact(described ?? (name === undefined ? text : (rest ?? ''))),
+    description: redact(described ?? (name === undefined ? text : (rest ?? '').trimStart())),
   };
   return { ...error, isLasting: lasts(error.name) ?? isLasting };
 }

@@ -20,7 +20,7 @@ export function operandName(owner: string, kind: OperandKind): string {
   const suffix = `-${hash}-${kind}`;
   const start = `x${owner.replaceAll('.', '-')}`;
   const label = /^[a-z]/.test(owner) ? start.slice(1) : start;
-  return `${label.slice(0, maxLength - suffix.length).replace(/-+$/, '')}${suffix}`;
+  return `${label.slice(0, maxLength - suffix.length).replace(/(?<!-)-+$/, '')}${suffix}`;
 }
 
 /** The labels by which the operator finds what it has made; those of a pod's StatefulSet and Service select by them. */

@@ -95,6 +95,7 @@ describe('operandObjects', () => {
       'syncer',
       '--id=old',
       '--port=27182',
+      '--connectionFiles=refuse',
       '--host=0.0.0.0',
       '--apiTokenFile=/etc/clustersync/api/token',
       '--logLevel=info',

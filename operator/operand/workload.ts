@@ -234,6 +234,7 @@ function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['con
       kind,
       ...args,
       `--port=${port}`,
+      '--connectionFiles=refuse',
       '--host=0.0.0.0',
       `--apiTokenFile=${mountRoot}/api/${tokenKey}`,
       ...(options.tls

@@ -133,6 +133,10 @@ describe('parseStartBody', () => {
           [{ database: 'a', collectionsRegex: { pattern: 'b', options: 'g' } }],
         ],
         ['a pattern that is a text', [{ database: 'a', collectionsRegex: '^b' }]],
+        ['a database that cannot be', [{ database: 'a.b' }]],
+        ['a database with a NUL', [{ database: 'a\u0000' }]],
+        ['a collection with a NUL', [{ database: 'a', collections: ['b', '\u0000'] }]],
+        ['a pattern with a NUL', [{ databaseRegex: { pattern: 'a\u0000' } }]],
       ] as const
     ).flatMap(([what, filter]): [string, unknown, string][] => [
       [

@@ -1,3 +1,4 @@
+import { harmlessXml } from '../../service/terminal.ts';
 import type { MismatchView } from '../compare/mismatch.ts';
 import { mismatchText, verdictText, type Report } from './report.ts';
 
@@ -58,11 +59,13 @@ function testCase(className: string, name: string, failures: readonly string[]):
 
 /** Text as XML 1.0 takes it: characters that it has no way to say are left out. */
 function xml(text: string): string {
-  return text
+  const escaped = text
     .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '')
     .toWellFormed()
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
+    .replaceAll('"', '&quot;')
+    .replaceAll('\n', '&#xa;');
+  return harmlessXml(escaped);
 }

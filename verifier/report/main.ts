@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises';
 import { createClusterClient } from '../../mongo/cluster-client.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { SyncError } from '../../service/errors.ts';
+import { writeOut } from '../../service/terminal.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { MismatchView } from '../compare/mismatch.ts';
 import { namespaceReports, type NamespaceReport } from '../namespace-report.ts';
@@ -64,8 +65,8 @@ export async function writeReport(
     namespaces: namespacesOf(stores, record),
   };
   const pieces = formatReport(report, format);
-  if (options.output === undefined) await writeOut(pieces);
-  else await writeFile(options.output, pieces);
+  if (options.output !== undefined) await writeFile(options.output, pieces);
+  else for await (const piece of pieces) await writeOut(piece);
   return reportExitCode[record.verdict ?? 'unknown'];
 }
 
@@ -107,7 +108,8 @@ async function* namespacesOf(
 async function writeFile(path: string, pieces: AsyncIterable<string>): Promise<void> {
   let file;
   try {
-    file = await open(path, 'w');
+    // It may hold values of documents.
+    file = await open(path, 'w', 0o600);
   } catch (error) {
     throw new SyncError('InvalidOption', `--output: the file ${path} cannot be written`, {
       cause: error,
@@ -115,15 +117,4 @@ async function writeFile(path: string, pieces: AsyncIterable<string>): Promise<v
   }
   await using held = file;
   for await (const piece of pieces) await held.write(piece);
-}
-
-async function writeOut(pieces: AsyncIterable<string>): Promise<void> {
-  for await (const piece of pieces) {
-    await new Promise<void>((resolve, reject) => {
-      process.stdout.write(piece, (error) => {
-        if (error) reject(error);
-        else resolve();
-      });
-    });
-  }
 }

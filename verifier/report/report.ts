@@ -1,3 +1,4 @@
+import { harmless, harmlessJson } from '../../service/terminal.ts';
 import type { MismatchView } from '../compare/mismatch.ts';
 import type { KindCount } from '../state/mismatch-store.ts';
 import type { NamespaceReport } from '../namespace-report.ts';
@@ -58,7 +59,7 @@ export function verdictText({ status, verdict, error }: ReportHead): string {
 async function* formatText({ head, mismatches, namespaces }: Report): AsyncGenerator<string, void> {
   const count = head.mismatchKinds.reduce((sum, each) => sum + each.count, 0);
   yield `verification: ${head.verification}\n`;
-  yield `verdict:      ${verdictText(head)}\n`;
+  yield `verdict:      ${harmless(verdictText(head))}\n`;
   if (head.startedAt !== null) yield `started:      ${head.startedAt}\n`;
   if (head.completedAt !== null) yield `completed:    ${head.completedAt}\n`;
   yield `compared:     ${head.documentsCompared} documents, ${head.bytesCompared} bytes, in ${head.generation + 1} passes\n`;
@@ -66,10 +67,10 @@ async function* formatText({ head, mismatches, namespaces }: Report): AsyncGener
   yield `mismatches:   ${head.isOverflowing ? 'more than ' : ''}${count}\n`;
   for (const { kind, count: ofKind } of head.mismatchKinds) yield `  ${kind}: ${ofKind}\n`;
   if (count > 0) yield '\n';
-  for await (const mismatch of mismatches) yield `${mismatchText(mismatch)}\n`;
+  for await (const mismatch of mismatches) yield `${harmless(mismatchText(mismatch))}\n`;
   yield '\n';
   for await (const { namespace, coverage } of namespaces) {
-    if (coverage) yield `${namespace}: ${coverageText(coverage)}\n`;
+    if (coverage) yield `${harmless(namespace)}: ${coverageText(coverage)}\n`;
   }
 }
 
@@ -106,7 +107,9 @@ export function mismatchText(mismatch: MismatchView): string {
 
 async function* formatJson({ head, mismatches, namespaces }: Report): AsyncGenerator<string, void> {
   const { isOverflowing, ...rest } = head;
-  const open = JSON.stringify({ ...rest, hasMoreMismatches: isOverflowing }, undefined, 2);
+  const open = harmlessJson(
+    JSON.stringify({ ...rest, hasMoreMismatches: isOverflowing }, undefined, 2),
+  );
   yield open.slice(0, -2);
   yield ',\n  "mismatches": [';
   yield* jsonRows(mismatches);
@@ -117,6 +120,7 @@ async function* formatJson({ head, mismatches, namespaces }: Report): AsyncGener
 
 async function* jsonRows(rows: AsyncIterable<object>): AsyncGenerator<string, void> {
   let count = 0;
-  for await (const row of rows) yield `${count++ === 0 ? '' : ','}\n    ${JSON.stringify(row)}`;
+  for await (const row of rows)
+    yield `${count++ === 0 ? '' : ','}\n    ${harmlessJson(JSON.stringify(row))}`;
   if (count > 0) yield '\n  ';
 }

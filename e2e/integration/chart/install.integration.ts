@@ -224,9 +224,14 @@ describe('the chart, on a real API server', () => {
     }
   });
 
-  it('lets those who may edit a namespace make ClusterSyncs there, and those who may view it look', async () => {
-    await install({ watchNamespaces: [] });
+  it('gives people no rights unless told to; then who may edit a namespace makes ClusterSyncs there, and who may view it looks', async () => {
     const resource = 'clustersyncs.clustersync.dev';
+    const aggregated = [`--selector=app.kubernetes.io/instance=${releaseName}`, '--output=name'];
+    const clusterRoles = async () => await kubectl(['get', 'clusterroles', ...aggregated]);
+    await install({ watchNamespaces: [] });
+    assert.doesNotMatch(await clusterRoles(), /-(view|edit)$/m);
+    await install({ watchNamespaces: [], rbac: { aggregateRoles: true } });
+    assert.match(await clusterRoles(), /-view$/m);
     for (const [role, mayCreate] of [
       ['view', false],
       ['edit', true],

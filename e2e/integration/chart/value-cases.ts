@@ -25,8 +25,6 @@ const withDashboards = { metrics: { dashboards: { enabled: true } } };
 const dashboards = ['ConfigMap/clustersync-operator', 'ConfigMap/clustersync-syncs'];
 const clusterWideRoles = [
   '- ClusterRole/clustersync-clustersync',
-  '- ClusterRole/clustersync-clustersync-edit',
-  '- ClusterRole/clustersync-clustersync-view',
   '- ClusterRoleBinding/clustersync-clustersync',
 ];
 const leaseRoles = ['- Role/clustersync-leases', '- RoleBinding/clustersync-leases'];
@@ -150,12 +148,15 @@ export const valueCases: readonly ValueCase[] = [
   {
     value: 'rbac.create',
     values: { rbac: { create: false } },
-    differences: [...clusterWideRoles.filter((line) => !/-(edit|view)$/.test(line)), ...leaseRoles],
+    differences: [...clusterWideRoles, ...leaseRoles],
   },
   {
     value: 'rbac.aggregateRoles',
-    values: { rbac: { aggregateRoles: false } },
-    differences: clusterWideRoles.filter((line) => /-(edit|view)$/.test(line)),
+    values: { rbac: { aggregateRoles: true } },
+    differences: [
+      '+ ClusterRole/clustersync-clustersync-edit',
+      '+ ClusterRole/clustersync-clustersync-view',
+    ],
   },
   {
     value: 'serviceAccount.create',

@@ -137,5 +137,16 @@ describe('clustersync run, where something is in the way', () => {
     assert.equal(found['canStart'], false);
     assert.equal(found['error'], 'NeverWithReversible');
     assert.equal(found['documents'], 1);
+    assert.deepEqual(found['filter'], []);
+  });
+
+  it('tells in a dry run what each entry of the filter means', async () => {
+    const filter = [{ databaseRegex: { pattern: '^sh' } }, { database: 'sohp' }];
+    await using cli = await run(['--dry-run', '--include-namespaces', JSON.stringify(filter)]);
+    assert.equal((await cli.end()).exitCode, 2);
+    assert.match(
+      await cli.output(),
+      /\nincludeNamespaces\[0\] means shop\.orders\nincludeNamespaces\[1\] means nothing that there is\n$/,
+    );
   });
 });

@@ -238,6 +238,8 @@ describe('the operator with a sharded source, on a real API server', () => {
       ['mongodb://user:not-the-password@127.0.0.1:1/', 'False ClusterUnreachable', 'Pending'],
       [`mongodb://127.0.0.1:${standalone.port}/`, 'False InvalidConfiguration', 'Stalled'],
       [`${right}?tls=true&tlsCAFile=/nowhere/ca.pem`, 'False InvalidConfiguration', 'Stalled'],
+      [`${right}?tls=true&tlsCAFile=/dev/zero`, 'False InvalidConfiguration', 'Stalled'],
+      [`${right}?authMechanism=MONGODB-OIDC`, 'False InvalidConfiguration', 'Stalled'],
       ['user:not-the-password@host', 'False InvalidConfiguration', 'Stalled'],
     ] as const;
     await Promise.all(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Db } from 'mongodb';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
+import { until } from '../../ground/until.ts';
 import { commitAndWait, forward, namespacesOf, useClusterPair } from './cluster-pair.ts';
 import { canBeSlow, holdCommands } from './slow-commands.ts';
 
@@ -147,6 +148,21 @@ describe('contract 2.3 and 4.1 rule 4: namespace filters', () => {
     assert.equal((await syncer.progress()).collectionCopy?.estimatedTotalBytes, size);
   });
 
+  it('the log tells what each entry means when the sync starts', async () => {
+    for (const name of ['sales.orders', 'sales.secret', 'hr.people']) await insert(name, 1);
+    await using syncer = await pair.syncing({
+      includeNamespaces: [{ databaseRegex: { pattern: '^sal' } }, { database: 'sael' }],
+      excludeNamespaces: [{ database: 'sales', collections: ['secret'] }],
+    });
+    const log = await syncer.log();
+    for (const text of [
+      'includeNamespaces[0] means sales.orders, sales.secret',
+      'includeNamespaces[1] means nothing that there is',
+      'excludeNamespaces[0] means sales.secret',
+    ])
+      assert.ok(log.includes(`"${text}"`), `${text}: ${log}`);
+  });
+
   it('views are selected by their names', async () => {
     for (const name of ['a', 'b'])
       await source('sales').command({ create: name, viewOn: 'rows', pipeline: [] });
@@ -282,6 +298,33 @@ describe('contract 2.3 and 4.1 rule 4: namespace filters', () => {
     assert.deepEqual(await namespacesOf(pair.destination), ['sales.b']);
     await pair.assertEqual({ exclude: ['hr'] });
   });
+
+  // What it tries doubles with each letter of a name: PCRE gives up.
+  const endless = { pattern: '^(([a-z])+.)+[A-Z]([a-z])+$' };
+  const undecided = `sales.${'a'.repeat(60)}`;
+  for (const [field, entry] of [
+    ['includeNamespaces', { database: 'sales', collectionsRegex: endless }],
+    ['excludeNamespaces', { databaseRegex: { pattern: '^s' }, collectionsRegex: endless }],
+  ] as const) {
+    it(`${field}: a pattern that the server cannot decide is refused by name, and later stops the sync`, async () => {
+      await insert('sales.short', 1);
+      await insert(undecided, 1);
+      await using syncer = await pair.syncer();
+      const body = { ...forward, [field]: [entry] };
+      const { status, body: answer } = await syncer.post('start', body);
+      assert.deepEqual([status, answer['error']], [400, 'InvalidNamespaceFilter']);
+      assert.ok(String(answer['errorDescription']).includes(endless.pattern));
+      await source('sales').collection('a'.repeat(60)).drop();
+      await syncer.start(body);
+      await syncer.waitFor(({ canCommit }) => canCommit);
+      await insert(undecided, 1);
+      await until('the sync says that it does not know', async () => {
+        const { status: failed, body: progress } = await syncer.getProgress();
+        return failed !== 200 && String(progress['error']).startsWith('InvalidNamespaceFilter: ');
+      });
+      assert.notEqual((await syncer.post('commit', {})).status, 200);
+    });
+  }
 
   it('a filter is kept through a restart', async () => {
     await insert('sales.a', 1);

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { messageOf, SyncError } from '../service/errors.ts';
+import { checkConnectionString, connectionOptionGroups } from './connection-options.ts';
+
+const password = 'hunter2secret';
+
+function refusalOf(options: string, refusesFiles = false): string | undefined {
+  const uri = `mongodb://user:${password}@host.example:27017/?${options}`;
+  try {
+    checkConnectionString(uri, { option: '--cluster0', refusesFiles });
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof SyncError && error.name === 'InvalidOption');
+    return error.message;
+  }
+}
+
+describe('checkConnectionString', () => {
+  for (const { names, values = ['5'], isFile } of connectionOptionGroups) {
+    it(`takes ${names.join(', ')}${isFile ? ', but not where files are refused' : ''}`, () => {
+      for (const name of names)
+        for (const value of values) {
+          assert.equal(refusalOf(`tls=true&${name}=${value}`), undefined);
+          assert.equal(refusalOf(`${name.toUpperCase()}=${value}`), undefined);
+          const inPods = refusalOf(`${name}=${value}`, true);
+          if (isFile) assert.match(String(inPods), new RegExp(`^--cluster0: ${name} names a file`));
+          else assert.equal(inPods, undefined);
+        }
+    });
+  }
+
+  const refused: readonly (readonly [string, RegExp])[] = [
+    // It would send the token of a ServiceAccount to any host.
+    ['authMechanism=MONGODB-OIDC', /authMechanism must be/],
+    ['authMechanismProperties=ENVIRONMENT:k8s', /authMechanismProperties is not taken/],
+    ['AUTHMECHANISMPROPERTIES=ENVIRONMENT:azure', /is not taken/],
+    ['authMechanism=MONGODB-AWS', /authMechanism must be/],
+    ['authMechanism=GSSAPI', /authMechanism must be/],
+    ['proxyHost=10.0.0.1', /proxyHost is not taken/],
+    ['tls=true&proxyPassword=x', /proxyPassword is not taken/],
+    ['mongodbLogPath=/etc/passwd', /mongodbLogPath is not taken/],
+    ['loadBalanced=true', /loadBalanced is not taken/],
+    ['readPreference=secondary', /readPreference must be primary/],
+    ['readConcernLevel=local', /readConcernLevel must be majority/],
+    ['w=1', /w must be majority/],
+    ['j=false', /j must be true/],
+    ['nothing=1', /nothing is not taken/],
+    ['tls=true&tls=true&what', /what is not taken/],
+  ];
+  for (const [options, why] of refused) {
+    it(`refuses ${options}`, () => {
+      assert.match(String(refusalOf(options)), why);
+    });
+  }
+
+  it('tells nothing of a password that nobody has escaped', () => {
+    for (const uri of [
+      `mongodb://user:${password}@${password}@host/`,
+      `mongodb://user:x@${password}?${password}=${password}@host/`,
+      `mongodb://user:x@host/?${password}=1@host`,
+      `mongodb://user:${password}/`,
+      password,
+    ])
+      assert.throws(
+        () => {
+          checkConnectionString(uri, { option: '--cluster0', refusesFiles: true });
+        },
+        (error) => !messageOf(error).includes(password),
+        uri,
+      );
+  });
+});

@@ -1,0 +1,138 @@
+import { ConnectionString } from 'mongodb-connection-string-url';
+import { SyncError } from '../service/errors.ts';
+import type { OptionTable } from '../service/options.ts';
+
+/** What an option of a connection string may do, and why it is let. */
+interface OptionGroup {
+  readonly reason: string;
+  /** As they are spelt in documentation; any case is taken. */
+  readonly names: readonly string[];
+  /** The values that are taken; any when absent. */
+  readonly values?: readonly string[];
+  /** It names a file of the machine that connects. */
+  readonly isFile?: true;
+}
+
+/**
+ * All options of connection strings that are taken. What is not here is refused: whoever writes a connection string is not always the one
+ * on whose machine, and with whose rights on it, the driver opens files, asks services for tokens, or calls other hosts.
+ * Source: `lib/connection_string.js` of the driver (7.8).
+ */
+export const connectionOptionGroups: readonly OptionGroup[] = [
+  { names: ['replicaSet'], reason: 'The name that the set must have.' },
+  { names: ['directConnection'], reason: 'One server alone, whatever else it belongs to.' },
+  { names: ['srvServiceName', 'srvMaxHosts'], reason: 'How hosts of `mongodb+srv` are found.' },
+  { names: ['tls', 'ssl'], reason: 'Encrypts what is sent.' },
+  {
+    names: ['tlsInsecure', 'tlsAllowInvalidCertificates', 'tlsAllowInvalidHostnames'],
+    reason:
+      'Certificates that cannot be verified. Whoever is on the way may read and change everything.',
+  },
+  {
+    names: ['tlsCAFile', 'tlsCertificateKeyFile', 'tlsCRLFile'],
+    reason: 'Certificates and keys of the machine.',
+    isFile: true,
+  },
+  { names: ['tlsCertificateKeyFilePassword'], reason: 'Of the key file.' },
+  { names: ['authSource'], reason: 'The database that knows the user.' },
+  {
+    names: ['authMechanism'],
+    values: ['DEFAULT', 'SCRAM-SHA-1', 'SCRAM-SHA-256', 'MONGODB-X509', 'PLAIN'],
+    reason: 'How the user proves who it is, by what stands in the connection string.',
+  },
+  {
+    names: [
+      ...[
+        'connectTimeoutMS',
+        'socketTimeoutMS',
+        'serverSelectionTimeoutMS',
+        'heartbeatFrequencyMS',
+      ],
+      ...['timeoutMS', 'waitQueueTimeoutMS', 'wtimeoutMS', 'maxIdleTimeMS', 'localThresholdMS'],
+    ],
+    reason: 'How long is waited. Most are fixed by clustersync, which needs its own.',
+  },
+  {
+    names: ['maxPoolSize', 'minPoolSize', 'maxConnecting'],
+    reason: 'How many connections there are.',
+  },
+  { names: ['serverMonitoringMode'], reason: 'How servers are watched.' },
+  { names: ['compressors', 'zlibCompressionLevel'], reason: 'Packs what is sent.' },
+  { names: ['appName'], reason: 'Taken, and replaced by the name of the program.' },
+  { names: ['retryReads', 'retryWrites'], reason: 'Whether the driver tries again at once.' },
+  {
+    names: ['readPreference'],
+    values: ['primary'],
+    reason: 'Everything is read where it is written.',
+  },
+  {
+    names: ['readConcernLevel', 'w'],
+    values: ['majority'],
+    reason: 'Nothing is read, and nothing counts as written, that can be rolled back.',
+  },
+  { names: ['journal', 'j'], values: ['true'], reason: 'A majority has it in its journals.' },
+];
+
+const groups = new Map(
+  connectionOptionGroups.flatMap((group) => group.names.map((name) => [name.toLowerCase(), group])),
+);
+
+/** The option of a program that says whose files connection strings may name. */
+export const connectionFileOptions = {
+  connectionFiles: {
+    type: 'string',
+    choices: ['take', 'refuse'],
+    default: 'take',
+    description:
+      'whether connection strings may name files, as tlsCAFile does: refused in pods, whose files are not those of the person who wrote them',
+  },
+} as const satisfies OptionTable;
+
+/** Where a connection string is used. */
+export interface ConnectionStringUse {
+  /** What holds it, for errors: `--cluster0`. */
+  readonly option: string;
+  /** The machine is not that of the one who wrote it: it may name no files there. */
+  readonly refusesFiles: boolean;
+}
+
+/**
+ * Looks at a connection string before the driver does: that opens files and asks others by what stands in it.
+ * @throws SyncError InvalidOption, without the text, where it is none, or has an option that is not taken.
+ */
+export function checkConnectionString(
+  uri: string,
+  { option, refusesFiles }: ConnectionStringUse,
+): void {
+  const parsed = parse(uri);
+  if (!parsed) {
+    // The parser's message may quote the text, password and all.
+    throw new SyncError('InvalidOption', `${option} is not a connection string (mongodb://...)`);
+  }
+  for (const [name, value] of parsed.searchParams) {
+    const group = groups.get(name.toLowerCase());
+    // Not every name: what follows a ? in a password that nobody has escaped is no option.
+    const shown =
+      /^[A-Za-z]{1,40}$/.test(name) && !uri.includes('@', uri.indexOf('?')) ? name : 'an option';
+    const refuse = (why: string): never => {
+      throw new SyncError('InvalidOption', `${option}: ${shown} ${why}`);
+    };
+    if (!group) refuse('is not taken in a connection string');
+    else if (group.isFile === true && refusesFiles)
+      refuse('names a file, which is refused here: it would be one of another machine');
+    else if (group.values && !group.values.includes(value))
+      refuse(`must be ${group.values.join(' or ')}`);
+  }
+}
+
+function parse(uri: string): ConnectionString | undefined {
+  try {
+    const parsed = new ConnectionString(uri);
+    // Without an @, a password is taken for a port, which the driver would repeat.
+    return parsed.hosts.every((host) => hostAndPort.test(host)) ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const hostAndPort = /^(?:\[[^\]]+\]|[^:[\]]+)(?::\d{1,5})?$/;

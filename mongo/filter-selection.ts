@@ -1,0 +1,59 @@
+import type { NamespaceFilter } from './namespace-filter.ts';
+import {
+  isInternalDatabase,
+  isSystemCollection,
+  namespaceText,
+  type Namespace,
+} from './namespace.ts';
+
+/** Names that are told of each entry. */
+const maxExamples = 5;
+
+/** What one entry of a filter means, of the namespaces that there are. */
+export interface EntrySelection {
+  /** `includeNamespaces[0]` and so on. */
+  readonly entry: string;
+  /** 0 where it means nothing: perhaps a name is misspelt. */
+  readonly namespaces: number;
+  /** The first of them, by their names. */
+  readonly examples: readonly string[];
+}
+
+/** Counts what each entry of a filter means, so that a person sees whether it is what was meant. */
+export class FilterSelection {
+  readonly #filter: NamespaceFilter;
+  readonly #examples: Map<string, readonly string[]>;
+  readonly #counts = new Map<string, number>();
+
+  constructor(filter: NamespaceFilter) {
+    this.#filter = filter;
+    this.#examples = new Map(filter.entryNames.map((name) => [name, []]));
+  }
+
+  /** Takes a namespace into account, selected or not. */
+  async add(namespace: Namespace): Promise<void> {
+    if (this.#examples.size === 0) return;
+    if (isInternalDatabase(namespace.db) || isSystemCollection(namespace.coll)) return;
+    const text = namespaceText(namespace);
+    for (const entry of await this.#filter.entriesFor(namespace)) {
+      this.#counts.set(entry, (this.#counts.get(entry) ?? 0) + 1);
+      const examples = this.#examples.get(entry) ?? [];
+      // A server lists collections in no order.
+      this.#examples.set(entry, [...examples, text].sort().slice(0, maxExamples));
+    }
+  }
+
+  /** In the order of the filter. */
+  entries(): EntrySelection[] {
+    return Array.from(this.#examples, ([entry, examples]) => {
+      return { entry, namespaces: this.#counts.get(entry) ?? 0, examples };
+    });
+  }
+}
+
+/** What an entry means, in a few words. */
+export function selectionText({ entry, namespaces, examples }: EntrySelection): string {
+  if (namespaces === 0) return `${entry} means nothing that there is`;
+  const more = namespaces - examples.length;
+  return `${entry} means ${examples.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}

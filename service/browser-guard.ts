@@ -1,0 +1,41 @@
+import { isIP } from 'node:net';
+import type { Context } from 'koa';
+import { SyncError } from './errors.ts';
+
+/**
+ * Whether a server that listens on this address is reached from this machine alone.
+ * @param host - an address or a name, IPv6 without brackets.
+ */
+export function isLoopback(host: string): boolean {
+  const name = host.toLowerCase();
+  return name === 'localhost' || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
+}
+
+/**
+ * Refuses what a page of another site makes a browser send: a browser says where the page came from. A page reaches servers that
+ * a stranger does not: those on this machine, and those on its networks.
+ * @throws SyncError CrossOriginRequest.
+ */
+export function refuseOtherOrigins(ctx: Context): void {
+  const origin = ctx.get('Origin');
+  if (origin !== '' && URL.parse(origin)?.host !== ctx.host) {
+    throw new SyncError('CrossOriginRequest', 'pages of another site may not call this API');
+  }
+}
+
+/**
+ * Refuses a request for any other name than those of this machine: without a token, everybody who reaches the port may do
+ * everything. A page of another site reaches it, once it has made its own name mean an address of this machine or of its
+ * networks; then that name stands in the request. It cannot do so with an address.
+ * @throws SyncError UnknownHost.
+ */
+export function refuseOtherNames(ctx: Context): void {
+  const host = ctx.get('Host');
+  const name = URL.parse(`http://${host}`)?.hostname.replace(/^\[(.*)\]$/, '$1') ?? '';
+  if (isIP(name) === 0 && !isLoopback(name)) {
+    throw new SyncError(
+      'UnknownHost',
+      'without a token this server answers to addresses and to localhost alone',
+    );
+  }
+}

@@ -1,0 +1,79 @@
+import type { Context } from 'koa';
+import { SyncError } from './errors.ts';
+
+/** Largest body that is read. */
+export const maxBodyBytes = 1024 * 1024;
+
+/** More levels than any request has; what works on a body by recursion has room for them. */
+const maxLevels = 64;
+
+/** curl sends form-urlencoded unless told otherwise, and mongosync's documentation calls it so: the body is JSON anyhow. */
+const acceptedTypes = ['application/json', 'application/x-www-form-urlencoded'];
+
+/**
+ * Reads the body of a request.
+ * @throws SyncError UnsupportedContentType, BodyTooLarge; InvalidJSON where it is no JSON object, or one of too many levels.
+ */
+export async function readJson(ctx: Context): Promise<object> {
+  const type = ctx.get('Content-Type');
+  if (type !== '' && !ctx.is(...acceptedTypes) && ctx.get('Content-Length') !== '0') {
+    throw new SyncError('UnsupportedContentType', 'the body is not application/json');
+  }
+  const text = await readBody(ctx);
+  if (levelsOf(text) > maxLevels) {
+    throw new SyncError('InvalidJSON', `the body has more than ${maxLevels} levels`);
+  }
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (error) {
+    throw new SyncError('InvalidJSON', text === '' ? 'the body is empty' : 'the body is not JSON', {
+      cause: error,
+    });
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    throw new SyncError('InvalidJSON', 'the body is not a JSON object');
+  }
+  return parsed;
+}
+
+/** How deep the brackets of a JSON text are nested. Of a text that is no JSON, any number. */
+export function levelsOf(text: string): number {
+  let deepest = 0;
+  let depth = 0;
+  let isInString = false;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (isInString) {
+      if (character === '\\') at++;
+      else if (character === '"') isInString = false;
+    } else if (character === '"') isInString = true;
+    else if (character === '[' || character === '{') deepest = Math.max(deepest, ++depth);
+    else if (character === ']' || character === '}') depth--;
+  }
+  return deepest;
+}
+
+async function readBody(ctx: Context): Promise<string> {
+  const tooLarge = (): SyncError => {
+    // The rest is not read: the connection cannot serve another request.
+    ctx.set('Connection', 'close');
+    return new SyncError('BodyTooLarge', `the body is larger than ${maxBodyBytes} bytes`);
+  };
+  if (Number(ctx.get('Content-Length')) > maxBodyBytes) throw tooLarge();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of ctx.req as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > maxBodyBytes) throw tooLarge();
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof SyncError) throw error;
+    throw new SyncError('InvalidJSON', 'the client has gone away within the body', {
+      cause: error,
+    });
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { harmless, harmlessJson, harmlessXml } from './terminal.ts';
+
+const hostile = '\u001b[2J\u009b31m\u202etxt\u2066\u200f\u2028\u0085\u007f';
+
+/** Whether a terminal shows each character, and does nothing else. */
+function isShown(text: string): boolean {
+  return Array.from(text).every((character) => {
+    const code = character.codePointAt(0) ?? 0;
+    const isControl =
+      (code < 0x20 && code !== 0x0a && code !== 0x09) || (code > 0x7e && code < 0xa0);
+    const isBidi = [0x61c, 0x200e, 0x200f].includes(code) || (code >= 0x2028 && code <= 0x202e);
+    return !isControl && !isBidi && !(code >= 0x2066 && code <= 0x2069);
+  });
+}
+
+describe('text for a terminal', () => {
+  it('has nothing that directs it', () => {
+    assert.equal(harmless('a\u001b[31mb\r\n\u202ec'), 'a\ufffd[31mb\ufffd\ufffd\ufffdc');
+    assert.ok(!isShown(hostile));
+    assert.ok(isShown(harmless(hostile)));
+  });
+
+  it('has nothing that directs it, whatever it is made of', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const line = harmless(text);
+        return isShown(line) && !line.includes('\n');
+      }),
+    );
+  });
+
+  it('is JSON of the same value', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const value = { [hostile]: [text, hostile] };
+        const json = harmlessJson(JSON.stringify(value, undefined, 2));
+        assert.deepEqual(JSON.parse(json), value);
+        return isShown(json);
+      }),
+    );
+  });
+
+  it('is XML of the same text', () => {
+    assert.equal(harmlessXml('a\n\t\u009b\u202e'), 'a\n\t&#x9b;&#x202e;');
+  });
+});
