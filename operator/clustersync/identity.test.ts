@@ -162,8 +162,9 @@ describe('a sync that was started with the options of the spec', () => {
   it('has no start that a status has no room for', () => {
     const start = '2026-01-01T00:00:00Z';
     const long = { startedAt: 'x'.repeat(65) };
-    assert.equal(syncStartOf([undefined, {}, long, { startedAt: start }]), start);
-    assert.equal(syncStartOf([long]), undefined);
+    assert.equal(syncStartOf([undefined, {}, long, { startedAt: start }], 'seen'), start);
+    assert.equal(syncStartOf([long], 'seen'), undefined);
+    assert.equal(syncStartOf([undefined, {}], 'seen'), 'seen');
   });
 
   it('counts as before where the tool does not tell its options', () => {

@@ -239,11 +239,8 @@ describe('proofs of a commit', () => {
     nowMs += 400;
     answers[1]?.resolve(1);
     await early;
-    const { sourceAgeMs, destinationAgeMs } = proofs.evidence;
-    assert.deepEqual(
-      { sourceAgeMs, destinationAgeMs },
-      { sourceAgeMs: 400, destinationAgeMs: 3_500 },
-    );
+    const { source, destination } = proofs.evidence;
+    assert.deepEqual([source.ageMs, destination.ageMs], [400, 3_500]);
     proofs.setCommandsOnPrimary(2);
     assert.equal(proofs.evidence.commandsOnPrimary, 2);
     const refusal = new SyncError('FeatureVersionNotSupported', '5.0');

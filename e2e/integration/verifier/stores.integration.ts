@@ -225,7 +225,14 @@ describe('verifier, the stores of the metadata', () => {
       const time = new Timestamp({ t: 1, i: 1 });
       const read = async (kind: 'first' | 'last', plannedTasks: number): Promise<PassCoverage> => {
         const generation = {
-          ...{ number: plan.generation, epoch: plan.epoch, kind, plannedTasks, isAgain: false },
+          ...{
+            number: plan.generation,
+            epoch: plan.epoch,
+            kind,
+            plannedTasks,
+            isAgain: false,
+            noted: null,
+          },
           ...{ readAfter: { source: time, destination: time }, startedAt: new Date() },
         };
         return await readCoverage({ ...store(), stores: { tasks } }, plan.run, generation);
