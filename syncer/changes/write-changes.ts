@@ -225,7 +225,7 @@ export async function insertDeleted(
 }
 
 /** The error for an `_id` that a shard refuses, though no document of that `_id` shows there. */
-function orphanError({ namespace }: TrackedCollection, id: RawElement): SyncError {
+export function orphanError({ namespace }: TrackedCollection, id: RawElement): SyncError {
   const _id = BSON.EJSON.stringify(decodeElement(id));
   return new SyncError(
     'OrphanInTheWay',

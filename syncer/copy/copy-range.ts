@@ -12,6 +12,7 @@ import { retrying } from '../../mongo/retrying.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import { locateCollection } from '../catalog/locate-collection.ts';
+import { orphanError } from '../changes/write-changes.ts';
 import { latestKnownTime } from '../changes/read-concern.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { checkDuplicateIds } from './check-duplicate-ids.ts';
@@ -158,8 +159,10 @@ async function copyOnce(
           context.monitor.addCopied(sums.count, sums.totalBytes);
           context.monitor.copyTally.addCopied(collection.uuid, sums.totalBytes);
           bytes += sums.totalBytes;
-          if (isOnShards && isScattered(collection))
-            await checkDuplicateIds(context, collection, sums.taken);
+          if (!isScattered(collection)) return;
+          if (isOnShards) await checkDuplicateIds(context, collection, sums.taken);
+          // What could be there was deleted, or never was: only an orphan refuses them.
+          else if (sums.taken[0]) throw orphanError(collection, sums.taken[0]);
         });
       }
     }

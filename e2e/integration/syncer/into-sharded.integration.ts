@@ -179,6 +179,44 @@ describe('contract 2.4: a replica set synced into a sharded cluster', () => {
     });
   }
 
+  it('a document is not passed over by the copy where an orphan on its shard refuses it', async () => {
+    await source().createIndexes([{ key: { k: 1 } }]);
+    const filler = 'f'.repeat(500);
+    await source().insertMany(items(1500).map((item) => ({ ...item, filler })));
+    await using slow = await slowOnShards(pair.destination, ['insert'], 500);
+    await using syncer = await pair.syncer({
+      options: { partitionMebibytes: 0.1, copyWorkers: 1 },
+    });
+    await syncer.start({ ...forward, ...byK });
+    await until('each shard has documents', async () => {
+      const spread = Object.values(await pair.spread('shop.items'));
+      return spread.length > 1 && spread.every((count) => count > 0);
+    });
+    const [there = []] = [await copy().find().toArray()];
+    const missing = await source().findOne(
+      { _id: { $nin: there.map(({ _id }) => _id) } },
+      { sort: { _id: -1 } },
+    );
+    assert.ok(missing, 'in mid-copy');
+    const { _id } = missing;
+    // It shows on no shard: each has it with a key that is another one's.
+    const shards = Object.entries(await pair.destination.onShards('shop.items'));
+    const orphans = shards.map(([shard], index) => ({
+      k: Number(shards.at(index - 1)?.[1][0]?.['k']),
+      items: pair.destination.cluster.shardClient(shard).db('shop').collection<Item>('items'),
+    }));
+    for (const { k, items: onShard } of orphans) await onShard.insertOne({ _id, k, v: 'orphan' });
+    await slow[Symbol.asyncDispose]();
+    await syncer.waitFor(({ warnings }) =>
+      String(warnings).includes(`refuses the _id ${String(_id)}`),
+    );
+    assert.equal((await syncer.progress()).canCommit, false);
+    for (const { items: onShard } of orphans) await onShard.deleteOne({ _id, v: 'orphan' });
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
   it('leaves no document on two shards when the copy is broken off and its shard key changes', async () => {
     await source().createIndexes([{ key: { k: 1 } }]);
     const filler = 'f'.repeat(500);
