@@ -75,7 +75,7 @@ function sha256(text: string): string {
 
 /** The maps are not served. */
 function withoutSourceMap(text: string): string {
-  return text.replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n');
+  return text.replace(/\n\/\/# sourceMappingURL=\S*\s*$/, '\n');
 }
 
 /** All addresses are relative: behind a proxy the page may be anywhere. */

@@ -192,7 +192,7 @@ describe('contract 2.4: a replica set synced into a sharded cluster', () => {
       const spread = Object.values(await pair.spread('shop.items'));
       return spread.length > 1 && spread.every((count) => count > 0);
     });
-    const [there = []] = [await copy().find().toArray()];
+    const there = await copy().find().toArray();
     const missing = await source().findOne(
       { _id: { $nin: there.map(({ _id }) => _id) } },
       { sort: { _id: -1 } },
