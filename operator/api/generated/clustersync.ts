@@ -359,7 +359,7 @@ export interface ClusterSyncStatus {
     percent?: number;
   };
   /**
-   * Seconds between the newest change of the source and the last one applied, of the slowest instance.
+   * Seconds between the newest change of the source and the last one applied, of the slowest instance. Absent (which is not 0) while it is not known, as during the copy, in a pause, or when an instance does not answer.
    */
   lagTimeSeconds?: number;
   /**
