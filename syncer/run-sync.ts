@@ -1,8 +1,8 @@
 import type { Timestamp } from 'mongodb';
 import { isAtMost, majorityTime, writeNoop } from '../mongo/cluster-time.ts';
 import { buildCatalog, forgetFormerCatalog } from './catalog/build-catalog.ts';
-import { createCollection } from './catalog/create-collections.ts';
 import { dropMade } from './catalog/made-collections.ts';
+import { finishCollections } from './changes/finish-collections.ts';
 import { followChanges } from './changes/follow-changes.ts';
 import type { StreamStart } from './changes/change-reader.ts';
 import { refuseOddNames } from './commit/refuse-odd-names.ts';
@@ -14,7 +14,8 @@ import { settleViews } from './commit/settle-views.ts';
 import { restoreBeforeUsers, restoreBesideUsers } from './commit/restore.ts';
 import { beginWriteBlocking, setWriteBlocking } from './commit/write-blocking.ts';
 import { commandWaitsFor, workWaitsFor } from './coordination/instances.ts';
-import { copyCollection, copyCollections, finishCopy } from './copy/initial-copy.ts';
+import { copyCollections, finishCopy } from './copy/initial-copy.ts';
+import { requireAllCopied } from './copy/prove-copied.ts';
 import { planCopy } from './copy/plan-copy.ts';
 import { namespaceText } from '../mongo/namespace.ts';
 import { isKeptForCommand } from '../mongo/replicated-form.ts';
@@ -99,6 +100,7 @@ export async function runSync(
             ),
           run: async () => {
             await settleAppliedOps(context, live, commitTime);
+            await requireAllCopied(context);
             // As long as the source is needed anyway.
             await retryingWrites(context, 'commit', async () => {
               await refuseOddNames(context, commitTime);
@@ -254,18 +256,6 @@ async function copyWithSummary(context: SyncContext): Promise<void> {
     },
     'copied',
   );
-}
-
-/** Creates and copies the collections that a change event was about to add when the process ended. */
-export async function finishCollections(context: SyncContext): Promise<void> {
-  for (const collection of context.catalog.collections()) {
-    if (collection.destinationUuid !== null && collection.isCopied) continue;
-    await retryingWrites(context, 'catalog change', async () => {
-      const created = await createCollection(context, collection);
-      await context.catalog.put(created);
-      if (!created.isCopied) await copyCollection(context, created);
-    });
-  }
 }
 
 /**

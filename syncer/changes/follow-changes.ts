@@ -5,6 +5,7 @@ import { changesOf } from '../coordination/share.ts';
 import { retryingWrites } from '../earlier-writes.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { applyCatalogEvent } from './apply-catalog-event.ts';
+import { finishCollections } from './finish-collections.ts';
 import { ChangeApplier } from './apply-changes.ts';
 import { changesBefore, partsOf, type BatchPart } from './batch-parts.ts';
 import { sizeOfChange, type CatalogEvent } from './change-event.ts';
@@ -196,6 +197,8 @@ class ChangeFollower {
     await coordination.meet(place, async () => {
       await retryingWrites(this.#context, 'catalog change', async () => {
         await this.#builder.aside(event, async () => {
+          // What an attempt that failed has begun.
+          await finishCollections(this.#context);
           await applyCatalogEvent(this.#context, event);
         });
       });

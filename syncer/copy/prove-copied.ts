@@ -42,6 +42,22 @@ export async function proveCopied(
   if (rest.length > 0) throw incomplete(rest);
 }
 
+/**
+ * Makes sure that what came to the catalog after the initial copy was copied, too, from what is stored alone.
+ * @throws SyncError CopyIncomplete.
+ */
+export async function requireAllCopied(context: SyncContext): Promise<void> {
+  const evidence = await retrying(
+    context,
+    'copy state',
+    async () => await context.store.readCopyEvidence(),
+  );
+  const unproven = [...evidence]
+    .filter(([, one]) => proofOf(one).kind !== 'proven')
+    .flatMap(([key, one]) => judge(context.catalog.collection(key), one));
+  if (unproven.length > 0) throw incomplete(unproven);
+}
+
 async function findUnproven(
   context: SyncContext,
   collectionCount: number | null,

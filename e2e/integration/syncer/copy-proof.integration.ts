@@ -135,6 +135,28 @@ describe('the copy of a collection is complete only where the stored state prove
     await pair.assertEqual();
   });
 
+  it('a collection that came later and has no record of its copy stops the commit; a restart copies it', async () => {
+    await using syncer = await pair.syncing();
+    const late = pair.source.client.db('shop').collection<{ _id: number }>('late');
+    await late.insertMany([{ _id: 1 }, { _id: 2 }]);
+    const copies = pair.destination.client.db('shop').collection<{ _id: number }>('late');
+    await until('it is there', async () => (await copies.countDocuments()) === 2);
+    const _id = (await uuidsByName()).get('late') as never;
+    await state()
+      .collection('collections')
+      .updateOne({ _id }, { $set: { isCopied: false } });
+    await copies.deleteOne({ _id: 1 });
+    assert.equal((await syncer.post('commit', {})).status, 200);
+    await assert.rejects(
+      syncer.waitFor(({ state: now }) => now === 'COMMITTED'),
+      /CopyIncomplete.*shop\.late/,
+    );
+    await syncer.kill('SIGTERM');
+    await syncer.restart();
+    await syncer.waitFor(({ state: now }) => now === 'COMMITTED');
+    await pair.assertEqual();
+  });
+
   it('a collection whose record was lost stops the sync by name', async () => {
     await loseCollection(async () => {
       await Promise.resolve();

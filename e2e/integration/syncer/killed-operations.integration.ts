@@ -183,6 +183,51 @@ describe('operations that the destination ends', () => {
     });
   }
 
+  const interrupted = 11_601;
+  it('a creation that is ended while changes are applied is repeated, with its options', async () => {
+    await using syncer = await pair.syncing();
+    {
+      await using failing = await failCommandsWith(
+        pair.destination,
+        ['create'],
+        interrupted,
+        'shop.late',
+      );
+      const late = await items.db.createCollection<{ _id: number }>('late', {
+        collation: { locale: 'de' },
+      });
+      await failing.reached(1);
+      await late.insertMany([{ _id: 1 }, { _id: 2 }]);
+    }
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    assert.equal(await copies.db.collection('late').countDocuments(), 2);
+    await pair.assertEqual();
+  });
+
+  it('a collection that a rename brings into the filter is copied, though its creation is ended', async () => {
+    const outside = items.db.collection<{ _id: number }>('outside');
+    await outside.insertMany(Array.from({ length: 100 }, (_, _id) => ({ _id })));
+    await using syncer = await pair.syncing({
+      includeNamespaces: [{ database: 'shop', collections: ['items', 'inside'] }],
+    });
+    {
+      await using failing = await failCommandsWith(
+        pair.destination,
+        ['create'],
+        interrupted,
+        'shop.inside',
+      );
+      await outside.rename('inside');
+      await failing.reached(1);
+    }
+    await items.db.collection<{ _id: number }>('inside').insertOne({ _id: 1_000 });
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    assert.equal(await copies.db.collection('inside').countDocuments(), 101);
+    await pair.assertEqual();
+  });
+
   for (const [code, name, error] of [
     [13, 'Unauthorized', 'MissingPrivileges'],
     [14_031, 'OutOfDiskSpace', 'ServerRefused'],
