@@ -199,6 +199,19 @@ export async function putAsTheyAre(
   for (const group of groupsOf(changes)) await putTogether(context, collection, idsOf(group));
 }
 
+/**
+ * The same, by the ids of documents.
+ * @throws SyncError DuplicateIds; OrphanInTheWay.
+ */
+export async function putIdsAsTheyAre(
+  context: SyncContext,
+  collection: TrackedCollection,
+  ids: readonly RawElement[],
+): Promise<void> {
+  for (let at = 0; at < ids.length; at += maxTogether)
+    await putTogether(context, collection, ids.slice(at, at + maxTogether));
+}
+
 async function putTogether(
   context: SyncContext,
   collection: TrackedCollection,
@@ -225,7 +238,7 @@ export async function insertDeleted(
 }
 
 /** The error for an `_id` that a shard refuses, though no document of that `_id` shows there. */
-export function orphanError({ namespace }: TrackedCollection, id: RawElement): SyncError {
+function orphanError({ namespace }: TrackedCollection, id: RawElement): SyncError {
   const _id = BSON.EJSON.stringify(decodeElement(id));
   return new SyncError(
     'OrphanInTheWay',

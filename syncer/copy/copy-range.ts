@@ -12,7 +12,7 @@ import { retrying } from '../../mongo/retrying.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { TrackedCollection } from '../state/records.ts';
 import { locateCollection } from '../catalog/locate-collection.ts';
-import { orphanError } from '../changes/write-changes.ts';
+import { putIdsAsTheyAre } from '../changes/write-changes.ts';
 import { latestKnownTime } from '../changes/read-concern.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { checkDuplicateIds } from './check-duplicate-ids.ts';
@@ -161,8 +161,8 @@ async function copyOnce(
           bytes += sums.totalBytes;
           if (!isScattered(collection)) return;
           if (isOnShards) await checkDuplicateIds(context, collection, sums.taken);
-          // What could be there was deleted, or never was: only an orphan refuses them.
-          else if (sums.taken[0]) throw orphanError(collection, sums.taken[0]);
+          // Read twice, as it was put again meanwhile; or an orphan is there.
+          else await putIdsAsTheyAre(context, collection, sums.taken);
         });
       }
     }
