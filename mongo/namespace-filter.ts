@@ -112,10 +112,14 @@ export class NamespaceFilter {
  * @throws SyncError InvalidNamespaceFilter where the server cannot compile the pattern, or cannot decide.
  */
 export function serverMatcher(cluster: ClusterClient, signal: AbortSignal): PatternMatcher {
+  const remembered = new Map<string, boolean>();
   return async ({ pattern, options = '' }, name) => {
+    const key = JSON.stringify([pattern, options, name]);
+    const known = remembered.get(key);
+    if (known !== undefined) return known;
     const regex = { $literal: pattern };
-    const matches = { $regexMatch: { input: '$name', regex, options: { $literal: options } } };
-    const pipeline = [{ $documents: [{ name }] }, { $project: { _id: 0, matches } }];
+    const decision = { $regexMatch: { input: '$name', regex, options: { $literal: options } } };
+    const pipeline = [{ $documents: [{ name }] }, { $project: { _id: 0, matches: decision } }];
     let answer: Document;
     try {
       answer = await runCommand(cluster.admin, { aggregate: 1, pipeline, cursor: {} }, { signal });
@@ -128,6 +132,9 @@ export function serverMatcher(cluster: ClusterClient, signal: AbortSignal): Patt
       );
     }
     const [decided] = (answer['cursor'] as { firstBatch: Document[] }).firstBatch;
-    return decided?.['matches'] === true;
+    const matches = decided?.['matches'] === true;
+    if (remembered.size >= maxRemembered) remembered.clear();
+    remembered.set(key, matches);
+    return matches;
   };
 }
