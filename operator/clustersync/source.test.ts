@@ -47,6 +47,7 @@ describe('the source of a ClusterSync', () => {
     assert.equal(objects?.statefulSet.spec?.replicas, 3);
     assert.ok(args.includes('--ids=shard-0,shard-1,shard-2'), args.join(' '));
     assert.deepEqual(env, [
+      { name: 'CLUSTERSYNC_CONNECTION_FILES', value: 'refuse' },
       {
         name: 'CLUSTERSYNC_INSTANCE',
         valueFrom: { fieldRef: { fieldPath: `metadata.labels['apps.kubernetes.io/pod-index']` } },
@@ -63,18 +64,17 @@ describe('the source of a ClusterSync', () => {
       '--cluster0File=/etc/clustersync/source/uri',
       '--cluster1File=/etc/clustersync/destination/uri',
       '--port=27182',
-      '--connectionFiles=refuse',
       '--host=0.0.0.0',
       '--apiTokenFile=/etc/clustersync/api/token',
       '--logLevel=info',
     ]);
-    assert.equal(env, undefined);
+    assert.deepEqual(env, [{ name: 'CLUSTERSYNC_CONNECTION_FILES', value: 'refuse' }]);
   });
 
   it('may be a sharded cluster of one shard', () => {
     const { args, env } = containerOf({ source: { kind: 'Sharded', shards: ['only'] } });
     assert.ok(args.includes('--id=only'), args.join(' '));
-    assert.equal(env, undefined);
+    assert.deepEqual(env, [{ name: 'CLUSTERSYNC_CONNECTION_FILES', value: 'refuse' }]);
   });
 
   const names = Array.from({ length: 257 }, (_, index) => `shard-${index}`);

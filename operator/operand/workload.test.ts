@@ -95,12 +95,11 @@ describe('operandObjects', () => {
       'syncer',
       '--id=old',
       '--port=27182',
-      '--connectionFiles=refuse',
       '--host=0.0.0.0',
       '--apiTokenFile=/etc/clustersync/api/token',
       '--logLevel=info',
     ]);
-    assert.equal(container.env, undefined);
+    assert.deepEqual(container.env, [{ name: 'CLUSTERSYNC_CONNECTION_FILES', value: 'refuse' }]);
     assert.deepEqual(spec.volumes?.at(-1), {
       name: 'source',
       secret: { secretName: 'old-uri', items: [{ key: 'connection', path: 'uri' }] },

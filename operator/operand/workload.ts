@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { environmentName } from '../../service/options.ts';
 import type { OperandOptions } from '../api/clustersync.ts';
 import type { NetworkPolicy, Secret, Service, StatefulSet } from '../kube/builtin-resources.ts';
 import { controllerReference } from '../kube/owner.ts';
@@ -234,7 +235,6 @@ function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['con
       kind,
       ...args,
       `--port=${port}`,
-      '--connectionFiles=refuse',
       '--host=0.0.0.0',
       `--apiTokenFile=${mountRoot}/api/${tokenKey}`,
       ...(options.tls
@@ -245,9 +245,13 @@ function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['con
         : []),
       `--logLevel=${logLevel}`,
     ],
-    ...(podIndexVariable !== undefined && {
-      env: [{ name: podIndexVariable, valueFrom: { fieldRef: { fieldPath: podIndexLabel } } }],
-    }),
+    env: [
+      // Not an argument: an image of before, or of another tool, would not take it.
+      { name: environmentName('connectionFiles'), value: 'refuse' },
+      ...(podIndexVariable === undefined
+        ? []
+        : [{ name: podIndexVariable, valueFrom: { fieldRef: { fieldPath: podIndexLabel } } }]),
+    ],
     ports: [{ name: 'api', containerPort: port, protocol: 'TCP' }],
     resources: {
       ...(resources.requests && { requests: quantities(resources.requests) }),
