@@ -25,6 +25,11 @@ describe('redact', () => {
       'mongodb://<credentials>@host/ and MongoDB://<credentials>@host/',
     ],
     [
+      'hides a password with quotation marks',
+      "'mongodb://u:it's`so@host:1/' and `mongodb://u:p@h`",
+      "'mongodb://<credentials>@host:1/' and `mongodb://<credentials>@h`",
+    ],
+    [
       'hides secret options',
       'mongodb://h/?tlsCertificateKeyFilePassword=abc&tls=true',
       'mongodb://h/?tlsCertificateKeyFilePassword=<redacted>&tls=true',
@@ -47,7 +52,7 @@ describe('redact', () => {
   }
 
   it('never lets a password through, whatever stands around it', () => {
-    const word = fc.stringMatching(/^[A-Za-z0-9%._~/?#&:@-]{1,20}$/);
+    const word = fc.stringMatching(/^[A-Za-z0-9%._~/?#&:@'`-]{1,20}$/);
     fc.assert(
       fc.property(fc.string(), word, fc.string(), (before, password, after) => {
         const secret = `Secret-${password}`;

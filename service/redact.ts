@@ -12,10 +12,13 @@ const secretOption =
  * the length of the text, whatever the text is.
  */
 export function redact(text: string): string {
-  return text.replace(/[^\s"'`]+/g, redactWord);
+  return text.replace(/[^\s"]+/g, redactWord);
 }
 
-/** @param word - without white space and quotation marks, which end a URI in a text. */
+/**
+ * @param word - without white space and double quotation marks, which end a URI in a text. Others may stand in a password
+ *   as they are.
+ */
 function redactWord(word: string): string {
   return redactConnectionString(word)
     .replace(userInfo, '://<credentials>@')
