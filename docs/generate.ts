@@ -176,9 +176,9 @@ function serverErrorPage(): string {
 }
 
 function connectionStringPage(): string {
-  const rows = connectionOptionGroups.map(({ names, values, isFile, reason }) => [
+  const rows = connectionOptionGroups.map(({ names, values, isOfMachine, reason }) => [
     names.map((name) => `\`${name}\``).join(', '),
-    isFile ? 'not in pods' : (values?.map((value) => `\`${value}\``).join(', ') ?? 'any'),
+    isOfMachine ? 'not in pods' : (values?.map((value) => `\`${value}\``).join(', ') ?? 'any'),
     reason,
   ]);
   return [
@@ -188,7 +188,8 @@ function connectionStringPage(): string {
     '',
     'The options that connection strings may have. All others are refused by name: a driver opens files, asks services for tokens and',
     'calls other hosts by what stands there, and who writes a connection string is not always the one on whose machine that happens.',
-    'In pods that the operator makes, options that name files are refused, too (`--connectionFiles`).',
+    'In pods that the operator makes, options that name files, services and proxies are refused, too (`--connectionFiles`), and so are the',
+    'values `GSSAPI`, `MONGODB-AWS` and `MONGODB-OIDC` of `authMechanism`, which are taken elsewhere.',
     '',
     'Characters of a password that mean something in a URI (`@`, `/`, `?`, `#`, `:`, `%`) have to be written as `%40` and so on.',
     '',

@@ -16,40 +16,51 @@ function refusalOf(options: string, refusesFiles = false): string | undefined {
 }
 
 describe('checkConnectionString', () => {
-  for (const { names, values = ['5'], isFile } of connectionOptionGroups) {
-    it(`takes ${names.join(', ')}${isFile ? ', but not where files are refused' : ''}`, () => {
+  for (const { names, values = ['5'], isOfMachine } of connectionOptionGroups) {
+    it(`takes ${names.join(', ')}${isOfMachine ? ', but not where files are refused' : ''}`, () => {
       for (const name of names)
         for (const value of values) {
           assert.equal(refusalOf(`tls=true&${name}=${value}`), undefined);
           assert.equal(refusalOf(`${name.toUpperCase()}=${value}`), undefined);
           const inPods = refusalOf(`${name}=${value}`, true);
-          if (isFile) assert.match(String(inPods), new RegExp(`^--cluster0: ${name} names a file`));
+          if (isOfMachine)
+            assert.match(String(inPods), new RegExp(`^--cluster0: ${name} is refused here`));
           else assert.equal(inPods, undefined);
         }
     });
   }
 
-  const refused: readonly (readonly [string, RegExp])[] = [
-    // It would send the token of a ServiceAccount to any host.
-    ['authMechanism=MONGODB-OIDC', /authMechanism must be/],
-    ['authMechanismProperties=ENVIRONMENT:k8s', /authMechanismProperties is not taken/],
-    ['AUTHMECHANISMPROPERTIES=ENVIRONMENT:azure', /is not taken/],
-    ['authMechanism=MONGODB-AWS', /authMechanism must be/],
-    ['authMechanism=GSSAPI', /authMechanism must be/],
-    ['proxyHost=10.0.0.1', /proxyHost is not taken/],
-    ['tls=true&proxyPassword=x', /proxyPassword is not taken/],
+  const everywhere: readonly (readonly [string, RegExp])[] = [
     ['mongodbLogPath=/etc/passwd', /mongodbLogPath is not taken/],
-    ['loadBalanced=true', /loadBalanced is not taken/],
     ['readPreference=secondary', /readPreference must be primary/],
     ['readConcernLevel=local', /readConcernLevel must be majority/],
     ['w=1', /w must be majority/],
     ['j=false', /j must be true/],
+    ['authMechanism=nothing', /authMechanism must be/],
     ['nothing=1', /nothing is not taken/],
     ['tls=true&tls=true&what', /what is not taken/],
   ];
-  for (const [options, why] of refused) {
+  for (const [options, why] of everywhere) {
     it(`refuses ${options}`, () => {
-      assert.match(String(refusalOf(options)), why);
+      for (const refusesFiles of [false, true])
+        assert.match(String(refusalOf(options, refusesFiles)), why);
+    });
+  }
+
+  const inPods: readonly (readonly [string, RegExp])[] = [
+    // It would send the token of a ServiceAccount to any host.
+    ['authMechanism=MONGODB-OIDC', /authMechanism must be/],
+    ['authMechanismProperties=ENVIRONMENT:k8s', /authMechanismProperties is refused here/],
+    ['AUTHMECHANISMPROPERTIES=ENVIRONMENT:azure', /is refused here/],
+    ['authMechanism=MONGODB-AWS', /authMechanism must be/],
+    ['authMechanism=GSSAPI', /authMechanism must be/],
+    ['proxyHost=10.0.0.1', /proxyHost is refused here/],
+    ['tls=true&proxyPassword=x', /proxyPassword is refused here/],
+  ];
+  for (const [options, why] of inPods) {
+    it(`refuses ${options} in pods, and takes it on a person's own machine`, () => {
+      assert.match(String(refusalOf(options, true)), why);
+      assert.equal(refusalOf(options), undefined);
     });
   }
 

@@ -9,8 +9,10 @@ interface OptionGroup {
   readonly names: readonly string[];
   /** The values that are taken; any when absent. */
   readonly values?: readonly string[];
-  /** It names a file of the machine that connects. */
-  readonly isFile?: true;
+  /** Values that are taken besides, as an option that is of the machine is. */
+  readonly machineValues?: readonly string[];
+  /** It has the machine that connects open a file, ask a service, or call another host. */
+  readonly isOfMachine?: true;
 }
 
 /**
@@ -31,15 +33,28 @@ export const connectionOptionGroups: readonly OptionGroup[] = [
   {
     names: ['tlsCAFile', 'tlsCertificateKeyFile', 'tlsCRLFile'],
     reason: 'Certificates and keys of the machine.',
-    isFile: true,
+    isOfMachine: true,
   },
   { names: ['tlsCertificateKeyFilePassword'], reason: 'Of the key file.' },
   { names: ['authSource'], reason: 'The database that knows the user.' },
   {
     names: ['authMechanism'],
     values: ['DEFAULT', 'SCRAM-SHA-1', 'SCRAM-SHA-256', 'MONGODB-X509', 'PLAIN'],
-    reason: 'How the user proves who it is, by what stands in the connection string.',
+    machineValues: ['GSSAPI', 'MONGODB-AWS', 'MONGODB-OIDC'],
+    reason:
+      'How the user proves who it is: by what stands in the connection string, or by what the machine has or is told.',
   },
+  {
+    names: ['authMechanismProperties'],
+    reason: 'Which service is asked for a token, or which program.',
+    isOfMachine: true,
+  },
+  {
+    names: ['proxyHost', 'proxyPort', 'proxyUsername', 'proxyPassword'],
+    reason: 'The host by way of which all others are reached.',
+    isOfMachine: true,
+  },
+  { names: ['loadBalanced'], reason: 'Whether a load balancer stands before the routers.' },
   {
     names: [
       ...[
@@ -84,7 +99,7 @@ export const connectionFileOptions = {
     choices: ['take', 'refuse'],
     default: 'take',
     description:
-      'whether connection strings may name files, as tlsCAFile does: refused in pods, whose files are not those of the person who wrote them',
+      'whether connection strings may name files, services and proxies, as tlsCAFile does: refused in pods, which are not the machine of the person who wrote them',
   },
 } as const satisfies OptionTable;
 
@@ -92,7 +107,7 @@ export const connectionFileOptions = {
 export interface ConnectionStringUse {
   /** What holds it, for errors: `--cluster0`. */
   readonly option: string;
-  /** The machine is not that of the one who wrote it: it may name no files there. */
+  /** The machine is not that of the one who wrote it: it may name no files, services and proxies there. */
   readonly refusesFiles: boolean;
 }
 
@@ -118,10 +133,14 @@ export function checkConnectionString(
       throw new SyncError('InvalidOption', `${option}: ${shown} ${why}`);
     };
     if (!group) refuse('is not taken in a connection string');
-    else if (group.isFile === true && refusesFiles)
-      refuse('names a file, which is refused here: it would be one of another machine');
-    else if (group.values && !group.values.includes(value))
-      refuse(`must be ${group.values.join(' or ')}`);
+    else if (group.isOfMachine === true && refusesFiles)
+      refuse(
+        'is refused here: it has files opened or others called, on another machine than yours',
+      );
+    else if (group.values) {
+      const taken = refusesFiles ? group.values : [...group.values, ...(group.machineValues ?? [])];
+      if (!taken.includes(value)) refuse(`must be ${taken.join(' or ')}`);
+    }
   }
 }
 
