@@ -1,4 +1,4 @@
-import { SyncError } from '../../service/errors.ts';
+import { messageOf, SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { SyncProgress } from '../api/combine.ts';
 import { commitOutcome } from '../api/commit-outcome.ts';
@@ -112,8 +112,9 @@ export class Migration {
    * @throws SyncError for what a commit is refused for: it is proven then that no instance has taken it.
    */
   async commit(): Promise<void> {
-    const { instances, signal } = this.#settings;
+    const { instances, screen, signal } = this.#settings;
     this.#isCommitSent = true;
+    let told = '';
     for (;;) {
       try {
         await instances.command('commit', 'RUNNING', this.#sync, signal);
@@ -124,6 +125,9 @@ export class Migration {
         if (commitOutcome(this.#sync) === 'none') throw error;
         // Once one has taken it, the others are given it, too.
         if (!this.#sync.instances.some(({ state }) => state === 'RUNNING')) break;
+        const text = `an instance has not taken the commit yet: ${messageOf(error)}`;
+        if (text !== told) screen.step(text, 'warning');
+        told = text;
         await sleep(pollMs, signal);
       }
     }

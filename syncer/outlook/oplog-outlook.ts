@@ -106,6 +106,6 @@ export function oplogWarning(
     case 'lost':
       return `the oplog of ${cluster} no longer holds all changes that the ${purpose} needs`;
     case 'unknown':
-      return `how long the oplog of ${cluster} lasts is not known: it cannot be read (local.oplog.rs); nothing says so before it loses changes that the ${purpose} needs`;
+      return `how long the oplog of ${cluster} lasts is not known: it, or its statistics, cannot be read (local.oplog.rs); nothing says so before it loses changes that the ${purpose} needs`;
   }
 }
