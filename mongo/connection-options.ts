@@ -122,7 +122,7 @@ export function checkConnectionString(
   const parsed = parse(uri);
   if (!parsed) {
     // The parser's message may quote the text, password and all.
-    throw new SyncError('InvalidOption', `${option} is not a connection string (mongodb://...)`);
+    throw new SyncError('InvalidOption', `${option} cannot be read (mongodb://... is expected)`);
   }
   for (const [name, value] of parsed.searchParams) {
     const group = groups.get(name.toLowerCase());

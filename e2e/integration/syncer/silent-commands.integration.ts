@@ -60,6 +60,7 @@ const kinds = {
     'drop',
     'dropIndexes',
     'endSessions',
+    'find',
     'find of local',
     'find of the state',
     'findAndModify of the state',
