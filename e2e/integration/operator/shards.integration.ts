@@ -79,8 +79,14 @@ describe('the operator with a sharded source, on a real API server', () => {
     const [container] = set.spec.template.spec?.containers ?? [];
     assert.ok(container);
     assert.ok(container.args?.includes(`--ids=${ids.join()}`), String(container.args));
-    assert.equal(container.env?.[0]?.name, 'CLUSTERSYNC_INSTANCE');
-    assert.match(container.env[0].valueFrom?.fieldRef?.fieldPath ?? '', /pod-index/);
+    const environment = new Map(container.env?.map((variable) => [variable.name, variable]));
+    assert.deepEqual([...environment.keys()].sort(), [
+      'CLUSTERSYNC_CONNECTION_FILES',
+      'CLUSTERSYNC_INSTANCE',
+    ]);
+    assert.equal(environment.get('CLUSTERSYNC_CONNECTION_FILES')?.value, 'refuse');
+    const index = environment.get('CLUSTERSYNC_INSTANCE')?.valueFrom?.fieldRef?.fieldPath;
+    assert.match(index ?? '', /pod-index/);
     assert.doesNotMatch(JSON.stringify(set), new RegExp(encodeURIComponent(testPassword)));
 
     // start: not before both are there; then to both, the same.

@@ -8,19 +8,22 @@ describe('verifier API', function () {
   const pair = useReplicaSetPair();
   let srcURI = '';
   let destURI = '';
-  /** The source, for a user who may read one database alone. */
-  let poor = '';
+  /** The source, for users who may read one database of the applications, or none. */
+  const asUser = (name: 'poor' | 'poorest'): string =>
+    `mongodb://${name}:${name}@${String(pair.sets[0]?.members[0]?.address)}/?replicaSet=rs0`;
 
   before(async () => {
     [srcURI, destURI] = pair.sets.map((set) => set.uri('syncer')) as [string, string];
     for (const db of [pair.source, pair.destination]) {
       await db.collection('items').insertOne(row(1));
     }
-    const roles = [{ role: 'read', db: 'shop' }];
+    const shop = { role: 'read', db: 'shop' };
+    const users = { poor: [shop, { role: 'read', db: 'admin' }], poorest: [shop] };
     const mechanisms = ['SCRAM-SHA-256'];
-    const createUser = { createUser: 'poor', pwd: 'poor', roles, mechanisms };
-    await pair.clients[0]?.db('admin').command(createUser);
-    poor = `mongodb://poor:poor@${String(pair.sets[0]?.members[0]?.address)}/?replicaSet=rs0`;
+    for (const [createUser, roles] of Object.entries(users))
+      await pair.clients[0]
+        ?.db('admin')
+        .command({ createUser, pwd: createUser, roles, mechanisms });
   });
 
   it('answers progress in idle before check, without a verdict', async () => {
@@ -142,8 +145,20 @@ describe('verifier API', function () {
     assert.doesNotMatch(session.log.join(), /not-the-password|p%40ss/);
   });
 
+  it('does not begin for a user who may not ask which deployment it is, and says why', async () => {
+    await using session = await openSession({ srcURI: asUser('poorest'), destURI });
+    await until('progress carries the error', async () => {
+      return (await session.get('/api/v1/progress')).status !== 200;
+    });
+    const { status, body } = await session.get('/api/v1/progress');
+    assert.equal(status, 409);
+    assert.deepEqual(Object.keys(body), ['error']);
+    assert.match(String(body['error']), /^MissingPrivileges: .*system\.version/);
+    assert.equal((await session.post('check')).body['error'], 'MissingPrivileges');
+  });
+
   it('gives no verdict to a user who may read one database alone, and says why', async () => {
-    await using session = await openSession({ srcURI: poor, destURI });
+    await using session = await openSession({ srcURI: asUser('poor'), destURI });
     await session.post('check');
     await session.post('writesOff');
     await until('progress carries the error', async () => {
@@ -175,7 +190,7 @@ describe('verifier API', function () {
 
   it('lets another one take the place of a verification that failed before it had begun', async () => {
     {
-      await using session = await openSession({ srcURI: poor, destURI });
+      await using session = await openSession({ srcURI: asUser('poor'), destURI });
       await session.post('check');
       await until('it has failed', async () => (await session.progress()).error !== null);
     }
