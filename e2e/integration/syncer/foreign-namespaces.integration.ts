@@ -68,6 +68,14 @@ describe('what the sync has not made on the destination is neither taken nor dro
     await pair.assertEqual();
   }
 
+  /** When somebody has made room, the next process ends what the sync could not. */
+  async function commitsOnceDropped(syncer: SyncerProcess, name: string): Promise<void> {
+    await destination().dropCollection(name);
+    await syncer.kill();
+    await syncer.restart();
+    await commitsEqual(syncer);
+  }
+
   for (const [what, { make, said }] of Object.entries(foreign)) {
     it(`${what}, made while the catalog is read: refused by name, by the next process too`, async () => {
       await using syncer = await pair.syncer();
@@ -85,10 +93,7 @@ describe('what the sync has not made on the destination is neither taken nor dro
         await refuses(syncer, /shop\.items was made on the destination since the start/);
         assert.deepEqual(await found(destination(), 'items'), before);
       }
-      await destination().dropCollection('items');
-      await syncer.kill();
-      await syncer.restart();
-      await commitsEqual(syncer);
+      await commitsOnceDropped(syncer, 'items');
     });
 
     it(`${what}, where the source makes a collection while changes are applied`, async () => {
@@ -104,10 +109,7 @@ describe('what the sync has not made on the destination is neither taken nor dro
       await syncer.restart();
       await refuses(syncer, said);
       assert.deepEqual(await found(destination(), 'later'), before);
-      await destination().dropCollection('later');
-      await syncer.kill();
-      await syncer.restart();
-      await commitsEqual(syncer);
+      await commitsOnceDropped(syncer, 'later');
     });
 
     it(`${what}, where the source renames a collection to`, async () => {
@@ -117,10 +119,7 @@ describe('what the sync has not made on the destination is neither taken nor dro
       await source().renameCollection('items', 'renamed');
       await refuses(syncer, /shop\.renamed/);
       assert.deepEqual(await found(destination(), 'renamed'), before);
-      await destination().dropCollection('renamed');
-      await syncer.kill();
-      await syncer.restart();
-      await commitsEqual(syncer);
+      await commitsOnceDropped(syncer, 'renamed');
     });
 
     it(`${what}, where the source makes a collection outside the filter known by a rename`, async () => {
@@ -135,10 +134,7 @@ describe('what the sync has not made on the destination is neither taken nor dro
       await source().renameCollection('other', 'later');
       await refuses(syncer, said);
       assert.deepEqual(await found(destination(), 'later'), before);
-      await destination().dropCollection('later');
-      await syncer.kill();
-      await syncer.restart();
-      await commitsEqual(syncer);
+      await commitsOnceDropped(syncer, 'later');
     });
   }
 
@@ -156,10 +152,7 @@ describe('what the sync has not made on the destination is neither taken nor dro
     await syncer.restart();
     await refuses(syncer, /shop\.view/);
     assert.equal(await destination().collection('view').countDocuments(ofSomebody), 1);
-    await destination().dropCollection('view');
-    await syncer.kill();
-    await syncer.restart();
-    await commitsEqual(syncer);
+    await commitsOnceDropped(syncer, 'view');
   });
 
   it('a collection with documents where the source makes a view while changes are applied', async () => {
@@ -168,10 +161,7 @@ describe('what the sync has not made on the destination is neither taken nor dro
     await source().createCollection('view', { viewOn: 'items', pipeline: [] });
     await refuses(syncer, /shop\.view/);
     assert.equal(await destination().collection('view').countDocuments(ofSomebody), 1);
-    await destination().dropCollection('view');
-    await syncer.kill();
-    await syncer.restart();
-    await commitsEqual(syncer);
+    await commitsOnceDropped(syncer, 'view');
   });
 
   it('what somebody has put in the place of a collection or view that the source drops', async () => {

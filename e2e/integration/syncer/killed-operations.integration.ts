@@ -183,22 +183,25 @@ describe('operations that the destination ends', () => {
     });
   }
 
-  const interrupted = 11_601;
+  /** Makes a change on the source whose collection the destination cannot create at first. */
+  async function whileCreationIsEnded(coll: string, change: () => Promise<void>): Promise<void> {
+    const interrupted = 11_601;
+    await using failing = await failCommandsWith(
+      pair.destination,
+      ['create'],
+      interrupted,
+      `shop.${coll}`,
+    );
+    await change();
+    await failing.reached(1);
+  }
+
   it('a creation that is ended while changes are applied is repeated, with its options', async () => {
     await using syncer = await pair.syncing();
-    {
-      await using failing = await failCommandsWith(
-        pair.destination,
-        ['create'],
-        interrupted,
-        'shop.late',
-      );
-      const late = await items.db.createCollection<{ _id: number }>('late', {
-        collation: { locale: 'de' },
-      });
-      await failing.reached(1);
-      await late.insertMany([{ _id: 1 }, { _id: 2 }]);
-    }
+    await whileCreationIsEnded('late', async () => {
+      await items.db.createCollection('late', { collation: { locale: 'de' } });
+    });
+    await items.db.collection<{ _id: number }>('late').insertMany([{ _id: 1 }, { _id: 2 }]);
     await syncer.waitFor(({ canCommit }) => canCommit);
     await commitAndWait(syncer);
     assert.equal(await copies.db.collection('late').countDocuments(), 2);
@@ -211,16 +214,9 @@ describe('operations that the destination ends', () => {
     await using syncer = await pair.syncing({
       includeNamespaces: [{ database: 'shop', collections: ['items', 'inside'] }],
     });
-    {
-      await using failing = await failCommandsWith(
-        pair.destination,
-        ['create'],
-        interrupted,
-        'shop.inside',
-      );
+    await whileCreationIsEnded('inside', async () => {
       await outside.rename('inside');
-      await failing.reached(1);
-    }
+    });
     await items.db.collection<{ _id: number }>('inside').insertOne({ _id: 1_000 });
     await syncer.waitFor(({ canCommit }) => canCommit);
     await commitAndWait(syncer);

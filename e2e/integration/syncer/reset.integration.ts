@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { MongoClient, MongoServerError } from 'mongodb';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import {
@@ -8,11 +7,9 @@ import {
   namespacesOf,
   useClusterPair,
   type ClusterPair,
-  type Side,
 } from './cluster-pair.ts';
+import { assertNothingStored, inLog, isBlocked } from './reset-outcome.ts';
 import { canBeSlow, slowCommands } from './slow-commands.ts';
-
-const userWritesBlocked = 371;
 
 /** Users write to the database `probe` to find out whether they can. */
 const notProbing = { ...forward, excludeNamespaces: [{ database: 'probe' }] };
@@ -33,10 +30,6 @@ interface Moment {
   /** Whether users are kept from writing to the source at that moment. */
   readonly isSourceBlocked?: true;
 }
-
-const inLog = async (syncer: SyncerProcess, text: string): Promise<void> => {
-  await until(text, async () => (await syncer.log()).includes(text));
-};
 
 const changes = async (syncer: SyncerProcess): Promise<void> => {
   await syncer.waitFor(({ canCommit }) => canCommit);
@@ -119,12 +112,6 @@ describe('reset: the end of a sync for good', () => {
     await untilIdle(syncer);
   }
 
-  async function assertNothingStored(): Promise<void> {
-    const state = pair.destination.client.db('clustersync_internal');
-    for (const { name } of await state.listCollections({}, { nameOnly: true }).toArray())
-      assert.equal(await state.collection(name).countDocuments(), 0, name);
-  }
-
   /** A start from nothing copies everything, and commits. */
   async function startAfresh(syncer: SyncerProcess): Promise<void> {
     const { client } = pair.destination;
@@ -178,7 +165,7 @@ describe('reset: the end of a sync for good', () => {
             ? { source: isSourceBlocked, destination: true }
             : { source: false, destination: false },
         );
-        await assertNothingStored();
+        await assertNothingStored(pair.destination);
         await slowness[Symbol.asyncDispose]();
         if (when === 'when it has failed')
           await pair.source.client.db('shop').dropCollection('times');
@@ -252,7 +239,7 @@ describe('reset: the end of a sync for good', () => {
       await reset(syncer, { destination });
       assert.deepEqual(await namespacesOf(pair.destination), made);
       assert.deepEqual(await blocked(pair), before);
-      await assertNothingStored();
+      await assertNothingStored(pair.destination);
       await pair.source.client.db('admin').command({ setUserWriteBlockMode: 1, global: false });
     }
   });
@@ -323,7 +310,7 @@ describe('reset: the end of a sync for good', () => {
       if (!isBegun) await reset(syncer, { destination: 'Clean' });
       assert.deepEqual(await namespacesOf(pair.destination), ofUsers, `step ${step}`);
       assert.deepEqual(await blocked(pair), { source: false, destination: false });
-      await assertNothingStored();
+      await assertNothingStored(pair.destination);
       if (isKilled) count++;
     }
     assert.ok(count > 10, `killed at ${count} steps`);
@@ -360,17 +347,5 @@ async function untilIdle(syncer: SyncerProcess, signal?: AbortSignal): Promise<v
 async function blocked(
   pair: ClusterPair,
 ): Promise<{ readonly source: boolean; readonly destination: boolean }> {
-  const isBlocked = async ({ set }: Side): Promise<boolean> => {
-    await using client = new MongoClient(set.uri('app'));
-    const probe = client.db('probe').collection('probe');
-    try {
-      await probe.insertOne({});
-      await probe.drop();
-      return false;
-    } catch (error) {
-      if (error instanceof MongoServerError && error.code === userWritesBlocked) return true;
-      throw error;
-    }
-  };
   return { source: await isBlocked(pair.source), destination: await isBlocked(pair.destination) };
 }

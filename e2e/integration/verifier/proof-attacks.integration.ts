@@ -105,16 +105,6 @@ describe('verifier, attacks on the verdict', () => {
     });
   }
 
-  async function untilFailed(session: VerifierSession): Promise<string> {
-    let last: Progress | undefined;
-    await until('the verification cannot be completed', async () => {
-      last = await session.progress();
-      assert.equal(last.verdict, null);
-      return last.error !== null;
-    });
-    return String(last?.error);
-  }
-
   /** Keeps the lead from looking for what is to be compared again. */
   async function holdNotes(): Promise<void> {
     await fail({
@@ -187,7 +177,7 @@ describe('verifier, attacks on the verdict', () => {
     await loseNoteOf(5);
     await session.post('writesOff');
     assert.match(
-      await untilFailed(session),
+      await session.untilFailed(),
       /^CheckFailed: .*found by pass 0: 0 of 1 notes are on record/,
     );
   });
@@ -203,7 +193,7 @@ describe('verifier, attacks on the verdict', () => {
     await loseNoteOf(5);
     await session.post('writesOff');
     assert.match(
-      await untilFailed(session),
+      await session.untilFailed(),
       /^CheckFailed: .*told by the change streams: \d+ of \d+ notes are on record/,
     );
   });
@@ -288,7 +278,7 @@ describe('verifier, attacks on the verdict', () => {
     await untilCovered();
     await onBoth(async (db) => await db.dropDatabase());
     await session.post('writesOff');
-    assert.match(await untilFailed(session), /^CheckFailed: the filter selects no namespace/);
+    assert.match(await session.untilFailed(), /^CheckFailed: the filter selects no namespace/);
   });
 
   it('finds different collations of a large collection, and what differs in it', async () => {

@@ -4,7 +4,7 @@ import { verifierDatabase } from '../../../mongo/namespace.ts';
 import { until } from '../../ground/until.ts';
 import { applyOps } from './apply-ops.ts';
 import { useReplicaSetPair } from './replica-set-pair.ts';
-import { openSession, type Progress, type VerifierSession } from './verifier-session.ts';
+import { openSession, type VerifierSession } from './verifier-session.ts';
 
 interface Row extends Document {
   _id: number;
@@ -47,16 +47,6 @@ describe('verifier, the proof of the verdict', () => {
     const [, client] = pair.clients;
     assert.ok(client);
     return client.db(verifierDatabase).collection(name);
-  }
-
-  async function untilFailed(session: VerifierSession): Promise<string> {
-    let last: Progress | undefined;
-    await until('the verification cannot be completed', async () => {
-      last = await session.progress();
-      assert.equal(last.verdict, null);
-      return last.error !== null;
-    });
-    return String(last?.error);
   }
 
   async function untilGeneration(session: VerifierSession, wanted: number): Promise<void> {
@@ -126,7 +116,10 @@ describe('verifier, the proof of the verdict', () => {
     await until('a range of large1 is gone', async () => {
       return (await stored('tasks').deleteOne(range)).deletedCount === 1;
     });
-    assert.match(await untilFailed(session), /^CheckFailed: .*shop\.large1: \d+ of its \d+ ranges/);
+    assert.match(
+      await session.untilFailed(),
+      /^CheckFailed: .*shop\.large1: \d+ of its \d+ ranges/,
+    );
   });
 
   it('is not given where a collection is gone from the metadata store that was not compared', async () => {
@@ -137,7 +130,7 @@ describe('verifier, the proof of the verdict', () => {
       const task = { 'work.kind': 'collection', state: { $in: ['added', 'processing'] } };
       return (await stored('tasks').deleteOne(task)).deletedCount === 1;
     });
-    assert.match(await untilFailed(session), /^CheckFailed: .* of its \d+ tasks are on record/);
+    assert.match(await session.untilFailed(), /^CheckFailed: .* of its \d+ tasks are on record/);
   });
 
   it('compares a collection again of which nothing says that it was read', async () => {

@@ -25,6 +25,8 @@ export interface VerifierSession extends AsyncDisposable {
   progress(): Promise<Progress>;
   /** Waits for the end of a verification. Where it says `equal` of all databases, each document has to be accounted for. */
   untilComplete(): Promise<Progress>;
+  /** Waits until it cannot be completed, without a verdict. Resolves with the error. */
+  untilFailed(): Promise<string>;
 }
 
 /** Starts a verifier of all user databases on a free port, and waits until it is ready. */
@@ -110,6 +112,15 @@ export async function openSession(
         await assertProven(last.proof, options.srcURI, options.destURI);
       }
       return last;
+    },
+    async untilFailed() {
+      let last: Progress | undefined;
+      await until('the verification cannot be completed', async () => {
+        last = await session.progress();
+        assert.equal(last.verdict, null);
+        return last.error !== null;
+      });
+      return String(last?.error);
     },
     async [Symbol.asyncDispose]() {
       await verifier[Symbol.asyncDispose]();
