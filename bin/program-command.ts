@@ -37,8 +37,9 @@ export function programCommand<T extends OptionTable>(program: Program<T>): Comm
     const options = compileOptions(program.options, { flags, env: process.env });
     const { logLevel } = options as { readonly logLevel?: LogLevel };
     const logger = createLogger(program.name, logLevel ?? 'info');
-    for (const warning of secretsInArguments(program.options, flags, programFlag))
-      logger.warn(warning);
+    warnOfSecrets(program.options, flags, programFlag, (text) => {
+      logger.warn(text);
+    });
     const start = await program.load();
     await runUntilSignal(logger, async (signal) => {
       await start(options, logger, signal);
@@ -62,8 +63,7 @@ export function oneOffCommand<T extends OptionTable>(oneOff: OneOff<T>): Command
   // What has flags of the same names as its parent is given them all the same.
   return commandOf(oneOff).action(async (_flags: unknown, command: Command) => {
     const flags = command.optsWithGlobals();
-    for (const warning of secretsInArguments(oneOff.options, flags, programFlag))
-      writeError(`warning: ${warning}\n`);
+    warnOfSecrets(oneOff.options, flags, programFlag, warnPerson);
     const options = compileOptions(oneOff.options, { flags, env: process.env });
     const logger = createLogger(oneOff.name, 'warn', writeError);
     const run = await oneOff.load();
@@ -98,8 +98,7 @@ export function personalCommand<T extends OptionTable>(personal: PersonalCommand
       ([name]) => command.getOptionValueSource(name) === 'cli',
     );
     const flags: Readonly<Record<string, unknown>> = Object.fromEntries(given);
-    for (const warning of secretsInArguments(table, flags, shellFlag))
-      writeError(`warning: ${warning}\n`);
+    warnOfSecrets(table, flags, shellFlag, warnPerson);
     const options = compileOptions(table, { flags, env: process.env, spell: kebabCase });
     const logger = createLogger(personal.name, 'fatal', writeError);
     const run = await personal.load();
@@ -109,18 +108,23 @@ export function personalCommand<T extends OptionTable>(personal: PersonalCommand
   });
 }
 
-/** A warning for each secret that stands in the arguments. @param spell - how options are spelt as flags. */
-function secretsInArguments(
+/** Warns of each secret that stands in the arguments. @param spell - how options are spelt as flags. */
+function warnOfSecrets(
   table: OptionTable,
   flags: Readonly<Record<string, unknown>>,
   spell: (name: string, part?: 'file') => string,
-): string[] {
-  return Object.entries(table)
-    .filter(([name, row]) => row.secret === true && flags[name] !== undefined)
-    .map(
-      ([name]) =>
-        `others on this machine can see --${spell(name)} in the list of processes; --${spell(name, 'file')} and ${environmentName(name)} keep it to yourself`,
+  warn: (text: string) => void,
+): void {
+  for (const [name, row] of Object.entries(table)) {
+    if (row.secret !== true || flags[name] === undefined) continue;
+    warn(
+      `others on this machine can see --${spell(name)} in the list of processes; --${spell(name, 'file')} and ${environmentName(name)} keep it to yourself`,
     );
+  }
+}
+
+function warnPerson(text: string): void {
+  writeError(`warning: ${text}\n`);
 }
 
 /** As flags of programs are spelt. */

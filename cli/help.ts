@@ -20,7 +20,7 @@ Examples:
     $ export CLUSTERSYNC_SOURCE=mongodb://... CLUSTERSYNC_DESTINATION=mongodb://...
     $ clustersync run --include-namespaces shop,depot.orders --commit-when-caught-up --output json > summary.json
 
-Ctrl-C pauses, and the same command goes on; also after it was killed.
+Ctrl-C pauses. Run the same command again to continue, also after it was killed.
 The summary goes to standard output, everything else to standard error.
 
 Exit codes:

@@ -4,7 +4,7 @@ import { cutTo, widthOf } from './width.ts';
 /** What a part of a line is, which says how it looks. */
 export type Tone = 'plain' | 'strong' | 'faint' | 'good' | 'warning' | 'bad';
 
-/** A part of a line. */
+/** A part of a line; what would direct a terminal is taken out of it when the line is written. */
 export interface Segment {
   readonly text: string;
   readonly tone?: Tone;

@@ -57,7 +57,7 @@ function textOf({ plan, body, state, source, destination, syncers, refusal }: Dr
       ? `This migration cannot begin: ${refusal.message}\n${refusal.row.action}\n\n`
       : state === 'IDLE'
         ? 'Nothing is in the way of this migration; nothing was changed.\n\n'
-        : `This migration is under way: ${state}. The same command without --dry-run goes on with it.\n\n`,
+        : `This migration is under way: ${state}. Run the same command without --dry-run to continue it.\n\n`,
     fieldLines({
       source,
       destination,

@@ -21,6 +21,9 @@ import { writeOut } from '../../service/terminal.ts';
 /** How long a pause may take when the command is told to end: less than the shutdown of a program. */
 const pauseDeadlineMs = 20_000;
 
+/** What a person does about a migration that has not ended. */
+const toContinue = 'run the same command again to continue';
+
 /** What a run of the command works with. */
 interface Run {
   readonly options: RunOptions;
@@ -210,20 +213,20 @@ async function pause({ instances, screen, page }: Run, isCommitSent: boolean): P
     const { progress } = await instances.read(signal);
     if (isCommitSent && (progress === undefined || commitOutcome(progress) === 'unknown')) {
       // A pause would wait for it.
-      const text = `stopped: ${mayStillCome}; the same command goes on with it`;
+      const text = `stopped: ${mayStillCome}; ${toContinue}`;
       screen.step(text, 'warning');
       page?.stop(text);
       return;
     }
     if (progress) await instances.command('pause', 'RUNNING', progress, signal);
-    const text = `${endText(progress)}; the same command goes on with it`;
+    const text = `${endText(progress)}; ${toContinue}`;
     screen.step(text, 'warning');
     page?.stop(text);
   } catch (error) {
     const reason = messageOf(error);
     const text = isCommitSent
-      ? `it could not be paused (${reason}), and has stopped: ${mayStillCome}; the same command goes on with it`
-      : `it could not be paused (${reason}); it has stopped all the same, and the same command goes on with it`;
+      ? `the sync could not be paused (${reason}); this command has stopped: ${mayStillCome}; ${toContinue}`
+      : `the sync could not be paused (${reason}); this command has stopped; ${toContinue}`;
     screen.step(text, 'warning');
     page?.stop(text);
   }

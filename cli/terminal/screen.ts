@@ -4,7 +4,6 @@ import { frameOf, plainLine, type Room, type View } from '../render/frame.ts';
 import { renderLine, type Line, type Style, type Tone } from '../render/style.ts';
 import { typeInto } from './line-editor.ts';
 import { terminalStyle } from './terminal-style.ts';
-import { harmless } from '../../service/terminal.ts';
 
 const plainIntervalMs = 10_000;
 
@@ -56,7 +55,7 @@ export class Screen implements Disposable {
     const time = durationText((performance.now() - this.#startedAtMs) / 1000);
     const line: Line = [
       { text: `[${time.padStart(8)}] `, tone: 'faint' },
-      { text: harmless(text), tone },
+      { text, tone },
     ];
     this.#redraw(`${renderLine(line, Infinity, this.#style)}\n`);
   }

@@ -149,7 +149,7 @@ describe('clustersync run', () => {
       await cli.untilSays(/copy.*changes/s);
       cli.type('\u0003');
       assert.equal((await cli.end()).exitCode, 130, await cli.output());
-      assert.match(await cli.output(), /paused; the same command goes on with it/);
+      assert.match(await cli.output(), /paused; run the same command again to continue/);
     }
     assert.deepEqual((await stored())?.paused, ['syncer']);
     await using cli = await run([], { hasTerminal: true });

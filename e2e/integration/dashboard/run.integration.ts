@@ -112,7 +112,7 @@ describe('the page of clustersync run --web, with real deployments and in Chromi
     await page.getByText('unless the command was given --no-verify').waitFor();
     cli.type('\u0003');
     assert.equal((await cli.end()).exitCode, 130, await cli.output());
-    await page.getByText('paused; the same command goes on with it').waitFor();
+    await page.getByText('paused; run the same command again to continue').waitFor();
     await page.locator('.title .pill', { hasText: 'Paused' }).waitFor();
     await page.getByText('The command has ended').waitFor();
   });
