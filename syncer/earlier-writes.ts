@@ -58,13 +58,13 @@ async function untilNone(
 export async function retryingWrites<T>(
   context: SyncContext,
   work: string,
-  run: () => Promise<T>,
+  run: (attempt: number) => Promise<T>,
 ): Promise<T> {
   const { destination, signal } = context;
   return await retrying(context, work, async (attempt) => {
-    if (attempt === 0) return await run();
+    if (attempt === 0) return await run(attempt);
     await awaitEarlierWrites(context);
-    return await underOnePrimary(destination, signal, run);
+    return await underOnePrimary(destination, signal, async () => await run(attempt));
   });
 }
 

@@ -195,10 +195,10 @@ class ChangeFollower {
     if (this.#last) await this.#checkpoints.save(this.#last);
     const place = { text: resumeTokenText(position.token), time: position.time };
     await coordination.meet(place, async () => {
-      await retryingWrites(this.#context, 'catalog change', async () => {
+      await retryingWrites(this.#context, 'catalog change', async (attempt) => {
         await this.#builder.aside(event, async () => {
-          // What an attempt that failed has begun.
-          await finishCollections(this.#context);
+          // What the attempt that failed has begun. Before the first one, all is finished.
+          if (attempt > 0) await finishCollections(this.#context);
           await applyCatalogEvent(this.#context, event);
         });
       });
