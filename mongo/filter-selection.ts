@@ -1,10 +1,5 @@
 import type { NamespaceFilter } from './namespace-filter.ts';
-import {
-  isInternalDatabase,
-  isSystemCollection,
-  namespaceText,
-  type Namespace,
-} from './namespace.ts';
+import { namespaceText, type Namespace } from './namespace.ts';
 
 /** Names that are told of each entry. */
 const maxExamples = 5;
@@ -33,7 +28,6 @@ export class FilterSelection {
   /** Takes a namespace into account, selected or not. */
   async add(namespace: Namespace): Promise<void> {
     if (this.#examples.size === 0) return;
-    if (isInternalDatabase(namespace.db) || isSystemCollection(namespace.coll)) return;
     const text = namespaceText(namespace);
     for (const entry of await this.#filter.entriesFor(namespace)) {
       this.#counts.set(entry, (this.#counts.get(entry) ?? 0) + 1);

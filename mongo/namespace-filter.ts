@@ -51,7 +51,7 @@ export class NamespaceFilter {
 
   /** True when a namespace is selected. */
   async selects(namespace: Namespace): Promise<boolean> {
-    if (isInternalDatabase(namespace.db) || isSystemCollection(namespace.coll)) return false;
+    if (isOfServer(namespace)) return false;
     const key = namespaceText(namespace);
     const known = this.#remembered.get(key);
     if (known !== undefined) return known;
@@ -71,9 +71,10 @@ export class NamespaceFilter {
     );
   }
 
-  /** The names of the entries that a namespace, selected or not, is meant by. */
+  /** The names of the entries that a namespace, selected or not, is meant by; none means one of the server's own. */
   async entriesFor(namespace: Namespace): Promise<string[]> {
     const found: string[] = [];
+    if (isOfServer(namespace)) return found;
     for (const field of filterFields)
       for (const [index, entry] of (this.#entries[field] ?? []).entries())
         if (await this.#entryMatches(entry, namespace)) found.push(`${field}[${index}]`);
@@ -104,6 +105,10 @@ export class NamespaceFilter {
     if (entry.collections && !entry.collections.includes(coll)) return false;
     return !entry.collectionsRegex || (await this.#matches(entry.collectionsRegex, coll));
   }
+}
+
+function isOfServer({ db, coll }: Namespace): boolean {
+  return isInternalDatabase(db) || isSystemCollection(coll);
 }
 
 /**

@@ -92,9 +92,8 @@ export function isRouter(hello: Document): boolean {
  * Asks the cluster that a connection string leads to what it is, over connections that are closed again.
  * @param appName - how the servers know who asks.
  * @throws SyncError InvalidOption for a connection string that cannot be read, or has an option that is not taken or names a
- * file; ClusterUnreachable, AuthenticationFailed,
- * MissingPrivileges, TopologyNotSupported; InternalError for whatever else the servers answer. None has the connection
- * string in it.
+ * file; ClusterUnreachable, AuthenticationFailed, MissingPrivileges, TopologyNotSupported; InternalError for whatever else
+ * the servers answer. None has the connection string in it.
  */
 export async function askTopology(
   uri: string,

@@ -53,7 +53,7 @@ export async function checkClusters(subject: PreflightSubject): Promise<void> {
   await checkFeatureVersion(destination, options.destination, destinationTopology, signal);
   await checkBalancer(source, options.source, sourceTopology, signal);
   await checkBalancer(destination, options.destination, destinationTopology, signal);
-  await subject.filter.tryPatterns();
+  await filter.tryPatterns();
   const selection = new FilterSelection(filter);
   const selected = await selectedNamespaces(source, subject, selection);
   for (const entry of selection.entries()) logger.info(entry, selectionText(entry));

@@ -2,8 +2,10 @@ import type { Document, UUID, WriteConcernSettings } from 'mongodb';
 import {
   findInDatabase,
   listIndexes,
+  listNamed,
   listNamespaces,
   type CollectionInfo,
+  type NamespaceInfo,
 } from '../../mongo/catalog.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { isIdIndex, replicatedIndex } from '../../mongo/replicated-form.ts';
@@ -276,6 +278,15 @@ export async function collectionAt(
 ): Promise<CollectionInfo | undefined> {
   const [found] = await listNamespaces(destination, db, signal, { name: coll });
   return found?.kind === 'collection' ? found : undefined;
+}
+
+/** What stands at a namespace of the destination: a collection, a view, or something else. */
+export async function namespaceAt(
+  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
+  { db, coll }: Namespace,
+): Promise<NamespaceInfo | undefined> {
+  const [found] = await listNamed(destination, db, [coll], signal);
+  return found;
 }
 
 async function tolerating(codes: readonly number[], run: () => Promise<void>): Promise<void> {

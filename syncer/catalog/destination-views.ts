@@ -1,10 +1,5 @@
 import type { Document, Timestamp, WriteConcernSettings } from 'mongodb';
-import {
-  listNamed,
-  listNamespaces,
-  type NamespaceInfo,
-  type ViewInfo,
-} from '../../mongo/catalog.ts';
+import { listNamespaces, type NamespaceInfo, type ViewInfo } from '../../mongo/catalog.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, isRefused, serverCode } from '../../mongo/server-errors.ts';
@@ -15,6 +10,7 @@ import {
   dropNamespace,
   madeByOthers,
   modifyCollection,
+  namespaceAt,
   runCreate,
   type Destination,
 } from './destination-catalog.ts';
@@ -39,13 +35,9 @@ export async function createView(
   options: Document,
 ): Promise<void> {
   await namingRefusals(namespace, async () => {
-    try {
-      await runCreate(context, namespace, options);
-    } catch (error) {
-      if (codeOf(error) !== serverCode.namespaceExists) throw error;
-      await dropView(context, namespace);
-      await createNew(context, namespace, options);
-    }
+    if (await createUnlessThere(context, namespace, options)) return;
+    await dropView(context, namespace);
+    if (!(await createUnlessThere(context, namespace, options))) throw madeByOthers(namespace);
   });
 }
 
@@ -59,41 +51,38 @@ export async function createFirstView(
   options: Document,
 ): Promise<void> {
   await namingRefusals(namespace, async () => {
-    try {
-      await createNew(context, namespace, options);
-    } catch (error) {
-      if (!isTaken(error)) throw error;
-      const there = await whatIsAt(context, namespace);
-      if (there?.kind !== 'view' || !isSameOptions(there.options, options)) throw error;
-    }
+    if (await createUnlessThere(context, namespace, options)) return;
+    if (!isSameView(await namespaceAt(context, namespace), options)) throw madeByOthers(namespace);
   });
 }
 
-async function createNew(
+/** @returns false where something stands at its name already. */
+async function createUnlessThere(
   context: Destination,
   namespace: Namespace,
   options: Document,
-): Promise<void> {
+): Promise<boolean> {
   try {
     await runCreate(context, namespace, options);
+    return true;
   } catch (error) {
     if (codeOf(error) !== serverCode.namespaceExists) throw error;
-    throw madeByOthers(namespace);
+    return false;
   }
 }
 
-function isTaken(error: unknown): boolean {
-  return error instanceof SyncError && error.name === 'DestinationNotEmpty';
+/** True for a view of these options. */
+export function isSameView(there: NamespaceInfo | undefined, options: Document): boolean {
+  return there?.kind === 'view' && isSameOptions(there.options, options);
 }
 
 /** Drops a view of the destination. A collection that stands there by now is left. */
 export async function dropView(
   context: Omit<Destination, 'leftIndexes'>,
   namespace: Namespace,
-  writeConcern?: WriteConcernSettings,
 ): Promise<void> {
-  if ((await whatIsAt(context, namespace))?.kind === 'view')
-    await dropNamespace(context, namespace, writeConcern);
+  if ((await namespaceAt(context, namespace))?.kind === 'view')
+    await dropNamespace(context, namespace);
 }
 
 /** Drops a view that is as the sync has made it. @throws SyncError DestinationNotEmpty where something else stands there. */
@@ -102,19 +91,10 @@ export async function dropViewMade(
   { namespace, options }: TrackedView,
   writeConcern?: WriteConcernSettings,
 ): Promise<void> {
-  const there = await whatIsAt(context, namespace);
+  const there = await namespaceAt(context, namespace);
   if (!there) return;
-  if (there.kind !== 'view' || !isSameOptions(there.options, options))
-    throw madeByOthers(namespace);
+  if (!isSameView(there, options)) throw madeByOthers(namespace);
   await dropNamespace(context, namespace, writeConcern);
-}
-
-async function whatIsAt(
-  { destination, signal }: Pick<Destination, 'destination' | 'signal'>,
-  { db, coll }: Namespace,
-): Promise<NamespaceInfo | undefined> {
-  const [found] = await listNamed(destination, db, [coll], signal);
-  return found;
 }
 
 /** Changes a view of the destination. @throws SyncError ViewRefused. */

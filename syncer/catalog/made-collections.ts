@@ -1,5 +1,5 @@
 import type { WriteConcernSettings } from 'mongodb';
-import { listIndexes, listNamed, type CollectionInfo } from '../../mongo/catalog.ts';
+import { listIndexes, type CollectionInfo } from '../../mongo/catalog.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { isIdIndex, replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
 import { runCommand } from '../../mongo/run-command.ts';
@@ -13,6 +13,7 @@ import {
   collectionAt,
   dropCollection,
   madeByOthers,
+  namespaceAt,
   runCreate,
   type Changing,
   type Destination,
@@ -67,12 +68,7 @@ export async function dropMade(
   const { namespace, destinationUuid } = tracked;
   if (destinationUuid !== null)
     return await dropCollection(context, namespace, destinationUuid, writeConcern);
-  const [there] = await listNamed(
-    context.destination,
-    namespace.db,
-    [namespace.coll],
-    context.signal,
-  );
+  const there = await namespaceAt(context, namespace);
   if (!there) return false;
   if (there.kind !== 'collection' || !(await isAsMade(context, there, tracked)))
     throw madeByOthers(namespace);

@@ -47,26 +47,21 @@ export async function proveCopied(
  * @throws SyncError CopyIncomplete.
  */
 export async function requireAllCopied(context: SyncContext): Promise<void> {
-  const evidence = await retrying(
-    context,
-    'copy state',
-    async () => await context.store.readCopyEvidence(),
+  const unproven = [...(await readEvidence(context))].flatMap(([key, one]) =>
+    judgeStored(context.catalog.collection(key), one),
   );
-  const unproven = [...evidence]
-    .filter(([, one]) => proofOf(one).kind !== 'proven')
-    .flatMap(([key, one]) => judge(context.catalog.collection(key), one));
   if (unproven.length > 0) throw incomplete(unproven);
+}
+
+async function readEvidence(context: SyncContext): Promise<ReadonlyMap<string, CopyEvidence>> {
+  return await retrying(context, 'copy state', async () => await context.store.readCopyEvidence());
 }
 
 async function findUnproven(
   context: SyncContext,
   collectionCount: number | null,
 ): Promise<Unproven[]> {
-  const evidence = await retrying(
-    context,
-    'copy state',
-    async () => await context.store.readCopyEvidence(),
-  );
+  const evidence = await readEvidence(context);
   const known = new Map(
     context.catalog.collections().map((one) => [one.uuid.toHexString(false), one]),
   );
@@ -88,13 +83,27 @@ function judge(
   collection: TrackedCollection | undefined,
   evidence: CopyEvidence | undefined,
 ): Unproven[] {
-  const name = collection
+  if (collection && evidence) return judgeStored(collection, evidence);
+  const name = nameOf(collection, evidence);
+  const text = `${name} is ${evidence ? 'stored, and not known' : 'not stored any more'}`;
+  return [{ collection, proof: { kind: 'unknown' }, text }];
+}
+
+function nameOf(
+  collection: TrackedCollection | undefined,
+  evidence: CopyEvidence | undefined,
+): string {
+  return collection
     ? namespaceText(collection.namespace)
     : `the collection ${evidence?.collection.toHexString() ?? ''}`;
-  if (!collection || !evidence) {
-    const text = `${name} is ${evidence ? 'stored, and not known' : 'not stored any more'}`;
-    return [{ collection, proof: { kind: 'unknown' }, text }];
-  }
+}
+
+/** Judges what is stored of a collection. */
+function judgeStored(
+  collection: TrackedCollection | undefined,
+  evidence: CopyEvidence,
+): Unproven[] {
+  const name = nameOf(collection, evidence);
   const proof = proofOf(evidence);
   switch (proof.kind) {
     case 'proven':

@@ -1,7 +1,6 @@
-import { findInDatabase, listNamed, type CollectionInfo } from '../../mongo/catalog.ts';
+import { findInDatabase, type CollectionInfo } from '../../mongo/catalog.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
-import { isSameOptions } from '../../mongo/specification.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { Logger } from '../../service/logger.ts';
 import {
@@ -9,8 +8,10 @@ import {
   collectionAt,
   dropCollection,
   dropNamespace,
+  namespaceAt,
   type Destination,
 } from '../catalog/destination-catalog.ts';
+import { isSameView } from '../catalog/destination-views.ts';
 import { isAsMade } from '../catalog/made-collections.ts';
 import type { SyncRecord, TrackedCollection, TrackedView } from '../state/records.ts';
 
@@ -88,11 +89,10 @@ async function warnOfOther(cleaning: Cleaning, { namespace }: TrackedCollection)
 }
 
 async function dropView(cleaning: Cleaning, { namespace, options }: TrackedView): Promise<boolean> {
-  const { destination, signal, logger } = cleaning;
-  const [there] = await listNamed(destination, namespace.db, [namespace.coll], signal);
+  const there = await namespaceAt(cleaning, namespace);
   if (!there) return false;
-  if (there.kind !== 'view' || !isSameOptions(there.options, options)) {
-    logger.warn(
+  if (!isSameView(there, options)) {
+    cleaning.logger.warn(
       { namespace: namespaceText(namespace) },
       'left on the destination: not the view that the sync has made',
     );
