@@ -29,8 +29,8 @@ const arrowRules = Object.entries(arrows).map(([folder, forbidden]): Linter.Conf
           ...(folder === 'operator'
             ? [
                 {
-                  regex: '^(\\.\\./)+mongo/(?!topology\\.ts$)',
-                  message: 'operator/ imports mongo/topology alone',
+                  regex: '^(\\.\\./)+mongo/(?!connection-options\\.ts$)',
+                  message: 'operator/ connects to no database: of mongo/ it imports connection-options alone',
                 },
               ]
             : []),

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { connectCluster, type ClusterClient } from '../mongo/cluster-client.ts';
 import { latestWriteTime } from '../mongo/cluster-time.ts';
-import { namedError } from '../mongo/named-error.ts';
+import { namedError, naming } from '../mongo/named-error.ts';
 import { readTopology, type Topology } from '../mongo/topology.ts';
 import { SyncError } from '../service/errors.ts';
 import type { Logger } from '../service/logger.ts';
@@ -105,6 +105,21 @@ export function requireSettled(
     'NotStarted',
     `${command} was sent to the store and cannot be taken back: it waits until a majority of ${name} has it`,
   );
+}
+
+/**
+ * Asks a cluster what it is, for those who are to know how many instances there are to be.
+ * @throws SyncError for a cluster that cannot be reached, or does not say.
+ */
+export async function tellTopology(
+  cluster: ClusterClient,
+  signal: AbortSignal,
+): Promise<Pick<Topology, 'kind' | 'shards'>> {
+  return await naming(async () => {
+    await connectCluster(cluster, signal);
+    const { kind, shards } = await readTopology(cluster, signal);
+    return { kind, shards };
+  });
 }
 
 /** Shows the figures of a stored sync as they were, so that progress tells the truth from its first answer on. */

@@ -5,7 +5,7 @@ import { SyncError } from '../service/errors.ts';
 import { logOnce } from '../service/log-once.ts';
 import type { Logger } from '../service/logger.ts';
 import type { ClusterName, StartOptions } from './api/start-body.ts';
-import { readStoredState, recall, untilBooted } from './boot.ts';
+import { readStoredState, recall, tellTopology, untilBooted } from './boot.ts';
 import { createClusters, type Clusters, type Topologies } from './clusters.ts';
 import { SyncCommands } from './commands/sync-commands.ts';
 import { commitWord, type CommitWord } from './commit/commit-word.ts';
@@ -147,6 +147,15 @@ export class Syncer {
       sent: this.#live.sent,
       monitor: this.monitor,
     });
+  }
+
+  /**
+   * What cluster0 is, as it says now: also while the stored state cannot be read.
+   * @throws SyncError where it does not say.
+   */
+  async topology(): Promise<object> {
+    if (this.#signal.aborted) throw this.#bootError;
+    return { topology: await tellTopology(this.#clusters.cluster0, this.#signal) };
   }
 
   /** Which sync it is that progress tells of, or has failed; undefined where there is none, or nothing is known of it. */

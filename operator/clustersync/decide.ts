@@ -23,7 +23,14 @@ import { wantedDigest } from './identity.ts';
 import { commandsOf, resetCommands, type CommandInput, type InstanceCommand } from './commands.ts';
 import { eventsOf } from './events.ts';
 import type { Claim } from './destination-claims.ts';
-import { hashOfSecrets, instancesOf, syncerName, syncerObjects, syncerPort } from './resources.ts';
+import {
+  hashOfSecrets,
+  idArgument,
+  instancesOf,
+  syncerName,
+  syncerObjects,
+  syncerPort,
+} from './resources.ts';
 import type { InstanceView } from './instance-trouble.ts';
 import {
   assessedForReset,
@@ -34,7 +41,7 @@ import {
   withReset,
   type ResetPlan,
 } from './reset.ts';
-import { findingOf } from './source.ts';
+import { findingOf, isSourceAsked } from './source.ts';
 import type { SourceView } from './source-topologies.ts';
 import { statusOf } from './status.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
@@ -50,7 +57,7 @@ export interface World {
   /** Whether the destination is this ClusterSync's. */
   readonly claim: Claim;
   readonly commit: CommitWorld;
-  /** What the source says that it is. */
+  /** What is known of the source. */
   readonly sourceView: SourceView;
   /** Of the syncers' API; undefined until its Secret has been made. */
   readonly token: string | undefined;
@@ -72,6 +79,8 @@ export interface Decision {
   readonly objects: OperandObjects | undefined;
   /** The processes to observe, by the id of the instance. */
   readonly targets: ReadonlyMap<string, MonitorTarget>;
+  /** The process to ask what the source is. */
+  readonly sourceTarget: MonitorTarget | undefined;
   /** To be sent all at the same time. */
   readonly commands: readonly InstanceCommand[];
   /** Those that the resource is to have; undefined where it has them. */
@@ -105,14 +114,15 @@ const noTargets: ReadonlyMap<string, MonitorTarget> = new Map();
 export function decide(clusterSync: ClusterSync, world: World): Decision {
   const { nowMs, pods, observations, settings, rejection } = world;
   const instances = instancesOf(clusterSync);
+  const isSourceKnown = clusterSync.status?.source !== undefined;
   const missing = missingSecret(world);
   const finding = findingOf(clusterSync.status?.source, world.sourceView);
   // What decides how many pods there are is stored before they are made: another operator goes on from there.
-  const isSourceNew = finding.source && clusterSync.status?.source === undefined;
+  const isSourceNew = finding.source !== undefined && !isSourceKnown;
   const views = instances.map((instance): InstanceView => {
     const pod = pods.get(instance.podName);
-    const state = pod && podState(pod, 'syncer');
-    const observation = observations.get(instance.id);
+    const state = pod && podState(pod, 'syncer', idArgument(instances));
+    const observation = isSourceKnown ? observations.get(instance.id) : silenceOf(world.sourceView);
     return {
       instance,
       pod: state,
@@ -153,10 +163,15 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     clusterSync.spec.suspend && clusterSync.spec.onDelete !== 'Keep'
       ? undefined
       : finalizersWanted(clusterSync, reset);
-  const targets = isResting ? noTargets : targetsOf(views, world.token, trust);
+  const processes = isResting ? noTargets : targetsOf(views, world.token, trust);
+  // What tells what the source is may be none of those that are going to be there.
+  const targets = isSourceKnown ? processes : noTargets;
+  const [sourceTarget] = isSourceAsked(clusterSync) ? processes.values() : [];
   const token = world.token ?? world.newToken;
   // Pods of which nothing could be known are not made.
-  const secretsHash = untrusted && !world.statefulSet ? undefined : secretsHashFor(world, token);
+  const isNotToBeMade = untrusted ?? (world.sourceView.kind === 'refused' && !isSourceKnown);
+  const secretsHash =
+    isNotToBeMade && !world.statefulSet ? undefined : secretsHashFor(world, token);
   const isWaiting =
     missing ?? unclaimed ?? untrusted ?? (rejection?.level === 'warning' || !finding.source);
   return {
@@ -168,10 +183,11 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
             world.newToken,
           ),
     objects:
-      isHandsOff || secretsHash === undefined || instances.length === 0
+      isHandsOff || secretsHash === undefined || isSourceNew
         ? undefined
         : syncerObjects(clusterSync, { instances, isResting, secretsHash }, settings),
     targets,
+    sourceTarget,
     commands: commandsFor(clusterSync, reset, isHandsOff, {
       views,
       source: finding,
@@ -201,6 +217,14 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
       ...views.flatMap(({ observation }) => (observation ? dueMs(observation, nowMs) : [])),
     ),
   };
+}
+
+/** What is known of the process that is to tell what the source is, where it does not. */
+function silenceOf(view: SourceView): InstanceView['observation'] {
+  if (view.kind !== 'silent') return undefined;
+  const { process, unreachable } = view;
+  const { sinceMs: askedMs } = unreachable;
+  return { process, answer: undefined, askedMs, unreachable, command: undefined };
 }
 
 /** While the sync is being ended, or that is about to be on record, nothing else is said to the instances. */

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { checkConnectionString } from '../../mongo/connection-options.ts';
+import { toSyncError } from '../../service/errors.ts';
 import { clusterSyncs, type ClusterSync, type ClusterSyncStatus } from '../api/clustersync.ts';
 import type { SyncVerification } from '../api/sync-verification.ts';
 import type { HoldKeeper } from '../commit/hold-keeper.ts';
@@ -11,6 +13,7 @@ import { isConflict, isNotFound } from '../kube/kube-error.ts';
 import { objectKey, parseKey } from '../kube/resource.ts';
 import { holderOf } from '../leases/lease-holder.ts';
 import { authorityRef } from '../operand/api-trust.ts';
+import type { ApiError } from '../operand/http-api.ts';
 import type { OperandMonitor } from '../operand/monitor.ts';
 import type { LatestStatuses } from '../operand/latest-statuses.ts';
 import type { ObjectLookup } from '../operand/object-cache.ts';
@@ -23,7 +26,6 @@ import type { Claim, DestinationClaims } from './destination-claims.ts';
 import { destinationHosts } from './destination-hosts.ts';
 import { isLetGo, leftBehind } from './reset.ts';
 import { instancesOf, syncerName } from './resources.ts';
-import { isSourceAsked } from './source.ts';
 import type { SourceTopologies, SourceView } from './source-topologies.ts';
 import { isCommittedIn } from './assessment.ts';
 import { isUrgent } from './status.ts';
@@ -106,6 +108,7 @@ export class ClusterSyncReconciler {
       decision = await this.#decide(clusterSync, { rejection, workloads }, signal);
     }
     monitor.watch(key, decision.targets);
+    this.#options.sources.watch(key, decision.sourceTarget);
     for (const { id, command } of decision.commands) {
       logger.info({ instance: id, command: command.name }, 'sending command');
       monitor.send(key, id, command);
@@ -236,13 +239,9 @@ export class ClusterSyncReconciler {
   }
 
   #viewOf(clusterSync: ClusterSync, uri: SecretValue): SourceView {
-    const { sources } = this.#options;
-    const key = objectKey(clusterSync.metadata);
-    if (isSourceAsked(clusterSync) && uri.kind === 'found') {
-      return sources.view(key, connectionString(uri.value));
-    }
-    sources.forget(key);
-    return { kind: 'unknown' };
+    const error = uri.kind === 'found' ? refusalOf(connectionString(uri.value)) : undefined;
+    if (error) return { kind: 'refused', error };
+    return this.#options.sources.view(objectKey(clusterSync.metadata));
   }
 
   async #claim(clusterSync: ClusterSync, uri: SecretValue, signal: AbortSignal): Promise<Claim> {
@@ -267,6 +266,17 @@ export class ClusterSyncReconciler {
 /** Whether a step changes anything: then the world is looked at again. */
 function isChange({ kind }: CommitStep): boolean {
   return kind === 'record' || kind === 'scale' || kind === 'drop';
+}
+
+/** Why no syncer could use a connection string; undefined where one may. Its text is looked at, nothing else. */
+function refusalOf(uri: string): ApiError | undefined {
+  try {
+    checkConnectionString(uri, { option: 'the connection string', refusesFiles: true });
+    return undefined;
+  } catch (error) {
+    const { name, message } = toSyncError(error);
+    return { name, description: message, isLasting: true };
+  }
 }
 
 /** As the syncer reads it from its file. */

@@ -29,14 +29,13 @@ export function syncerName({ metadata }: Pick<ClusterSync, 'metadata'>): string 
 }
 
 /**
- * The instances of a ClusterSync, in the order of their pods; none until it is known what the source is. A replica set is
- * one shard; its instance is called by the name of the source, which cannot be changed, so that a restarted pod finds its
- * state again. Those of a sharded cluster are called as its shards were when they were first seen.
+ * The instances of a ClusterSync, in the order of their pods. A replica set is one shard; its instance is called by the name of
+ * the source, which cannot be changed, so that a restarted pod finds its state again. Those of a sharded cluster are called as its
+ * shards were when they were first seen. Until it is known what the source is, there is one, which tells.
  */
 export function instancesOf(clusterSync: ClusterSync): readonly Instance[] {
   const { spec, status } = clusterSync;
-  const ids =
-    status?.source?.kind === 'ReplicaSet' ? [spec.source.name] : (status?.source?.shards ?? []);
+  const ids = status?.source?.kind === 'Sharded' ? status.source.shards : [spec.source.name];
   return ids.map((id, index) => ({ id, podName: `${syncerName(clusterSync)}-${index}` }));
 }
 
@@ -112,8 +111,11 @@ export function syncerObjects(
   );
 }
 
-/** All pods of a StatefulSet have the same command line: the index of each says which of the names is its own. */
-function idArgument(instances: readonly Instance[]): string {
+/**
+ * What tells a pod whose part of the sync is its own. All pods of a StatefulSet have the same command line: the index of each says which
+ * of the names is its own.
+ */
+export function idArgument(instances: readonly Instance[]): string {
   const ids = instances.map(({ id }) => id).join(',');
   return instances.length === 1 ? `--id=${ids}` : `--ids=${ids}`;
 }

@@ -322,7 +322,12 @@ describe('the status of several instances', () => {
     const { instances = [], ...rest } = decideOn(
       emptyWorld({
         token: 'token',
-        pods: new Map(ids.map((_, index) => [`orders-syncer-${index}`, runningPod()])),
+        pods: new Map(
+          ids.map((_, index) => [
+            `orders-syncer-${index}`,
+            runningPod(`orders-syncer-${index}`, ids),
+          ]),
+        ),
         observations: new Map(ids.map((id) => [id, observationOf(long)])),
       }),
       {},

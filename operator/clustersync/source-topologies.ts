@@ -1,17 +1,31 @@
-import { askTopology, type Topology } from '../../mongo/topology.ts';
-import { toSyncError } from '../../service/errors.ts';
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../service/logger.ts';
 import { backoffMs } from '../../service/sleep.ts';
 import { systemClock, type Clock } from '../kube/clock.ts';
-import { Deadline } from '../kube/deadline.ts';
-import type { ApiError } from '../operand/http-api.ts';
+import {
+  callApi,
+  errorIn,
+  propertyIn,
+  stringIn,
+  type ApiError,
+  type Unreachable,
+} from '../operand/http-api.ts';
+import type { MonitorTarget } from '../operand/monitor.ts';
+import type { Observation } from '../operand/observation.ts';
 import type { SourceShape } from './resources.ts';
 
-/** What is known at the moment of the deployment that a connection string leads to. */
+/** What is known at the moment of the source of a ClusterSync. */
 export type SourceView =
   | { readonly kind: 'unknown' }
-  | { readonly kind: 'found'; readonly source: SourceShape }
-  | { readonly kind: 'failed'; readonly error: ApiError };
+  /** No process could use its connection string, as the text says. */
+  | { readonly kind: 'refused'; readonly error: ApiError }
+  /** `isOld`: it was asked for once more since, in vain. */
+  | { readonly kind: 'found'; readonly source: SourceShape; readonly isOld?: true }
+  | { readonly kind: 'failed'; readonly error: ApiError }
+  /** The process that was asked has not answered. */
+  | { readonly kind: 'silent'; readonly process: string; readonly unreachable: Silence };
+
+type Silence = NonNullable<Observation<unknown, string>['unreachable']>;
 
 /** What asking needs. */
 export interface SourceTopologiesOptions {
@@ -22,7 +36,7 @@ export interface SourceTopologiesOptions {
 }
 
 interface Entry {
-  readonly uri: string;
+  readonly target: MonitorTarget;
   readonly stop: AbortController;
   view: SourceView;
   isAsking: boolean;
@@ -32,50 +46,63 @@ interface Entry {
   askAgainMs: number;
 }
 
-const appName = 'clustersync operator';
+const path = '/api/v1/topology';
+/** A syncer looks for servers that are not there for some seconds. */
 const deadlineMs = 20_000;
 /** How long an answer counts: shards are seldom added. */
 const foundMs = 60_000;
 /** A source that cannot be reached is asked again soon, and then less often. */
 const failedMs = { baseMs: 2_000, maxMs: 30_000 } as const;
-/** When the operator starts, it has many to ask. */
-const maxAsking = 8;
 
 const unknown: SourceView = { kind: 'unknown' };
 
 /**
- * Asks the sources of ClusterSyncs for their shards, in the background, and remembers the answers for some time: one for
- * each ClusterSync, as long as its connection string is the same.
+ * What the sources of ClusterSyncs are, told by their syncers: they have the connection strings, and the operator connects to no database.
+ * Asks in the background, each on its own, and remembers an answer for some time, as long as the process that gave it runs.
  */
 export class SourceTopologies implements AsyncDisposable {
   readonly #options: SourceTopologiesOptions;
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
   readonly #tasks = new Set<Promise<void>>();
-  /** Those that are to be asked as soon as there is room, in order. */
-  readonly #waiting = new Set<string>();
 
   constructor(options: SourceTopologiesOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** What is known of the source of an object. Asks where that is nothing, or has become old. */
-  view(key: string, uri: string): SourceView {
-    const entry = this.#entryOf(key, uri);
-    const isDue = !entry.isAsking && this.#clock.monotonicMs() >= entry.askAgainMs;
-    if (isDue) {
-      this.#waiting.add(key);
-      this.#beginNext();
+  /** What is known of the source of an object. */
+  view(key: string): SourceView {
+    return this.#entries.get(key)?.view ?? unknown;
+  }
+
+  /**
+   * Asks a syncer of an object, where nothing is known from it, or that has become old.
+   * @param target - undefined where there is none, or nobody wants to know: nothing is known then.
+   */
+  watch(key: string, target: MonitorTarget | undefined): void {
+    if (!target) {
+      this.forget(key);
+      return;
     }
-    return entry.view;
+    const entry = this.#entryOf(key, target);
+    if (entry.isAsking || this.#clock.monotonicMs() < entry.askAgainMs) return;
+    entry.isAsking = true;
+    const running = this.#ask(key, entry)
+      .catch((error: unknown) => {
+        if (!entry.stop.signal.aborted)
+          this.#options.logger.error({ err: error, object: key }, 'asking for the source failed');
+      })
+      .finally(() => {
+        this.#tasks.delete(running);
+      });
+    this.#tasks.add(running);
   }
 
   /** Asks no more for an object. */
   forget(key: string): void {
     this.#entries.get(key)?.stop.abort();
     this.#entries.delete(key);
-    this.#waiting.delete(key);
   }
 
   /** Stops everything; resolves when nothing is under way. */
@@ -84,73 +111,78 @@ export class SourceTopologies implements AsyncDisposable {
     await Promise.all(this.#tasks);
   }
 
-  #entryOf(key: string, uri: string): Entry {
+  #entryOf(key: string, target: MonitorTarget): Entry {
     const known = this.#entries.get(key);
-    if (known?.uri === uri) return known;
+    if (known && isDeepStrictEqual(known.target, target)) return known;
     known?.stop.abort();
-    const stop = new AbortController();
-    const entry = { uri, stop, view: unknown, isAsking: false, failures: 0, askAgainMs: -Infinity };
+    const entry = {
+      target,
+      stop: new AbortController(),
+      view: unknown,
+      isAsking: false,
+      failures: 0,
+      askAgainMs: -Infinity,
+    };
     this.#entries.set(key, entry);
     return entry;
   }
 
-  #beginNext(): void {
-    for (const key of this.#waiting) {
-      if (this.#tasks.size >= maxAsking) return;
-      this.#waiting.delete(key);
-      const entry = this.#entries.get(key);
-      if (entry && !entry.isAsking) this.#begin(key, entry);
-    }
-  }
-
-  #begin(key: string, entry: Entry): void {
-    entry.isAsking = true;
-    const running = this.#ask(key, entry).finally(() => {
-      this.#tasks.delete(running);
-      this.#beginNext();
-    });
-    this.#tasks.add(running);
-  }
-
-  /** Never rejects. */
   async #ask(key: string, entry: Entry): Promise<void> {
-    const view = await this.#askOnce(key, entry);
+    const { signal } = entry.stop;
+    const askedMs = this.#clock.wallMs();
+    const answer = await ask(entry.target, signal);
+    if (signal.aborted) return;
     entry.isAsking = false;
-    if (entry.stop.signal.aborted) return;
-    entry.failures = view.kind === 'failed' ? entry.failures + 1 : 0;
+    entry.failures = answer.kind === 'found' ? 0 : entry.failures + 1;
     const forMs = entry.failures === 0 ? foundMs : backoffMs(entry.failures - 1, failedMs);
     entry.askAgainMs = this.#clock.monotonicMs() + forMs;
-    // What it said last is more than that it says nothing now.
-    if (view.kind === 'failed' && entry.view.kind === 'found') return;
-    const isNews = JSON.stringify(view) !== JSON.stringify(entry.view);
+    if (answer.kind === 'failed') {
+      const { name, description } = answer.error;
+      this.#options.logger.warn({ object: key, error: name }, `the source: ${description}`);
+    }
+    const view = viewAfter(entry, answer, askedMs);
+    const isNews = !isDeepStrictEqual(view, entry.view);
     entry.view = view;
     if (isNews) this.#options.onChange(key);
   }
-
-  async #askOnce(key: string, { uri, stop }: Entry): Promise<SourceView> {
-    using deadline = new Deadline(stop.signal, deadlineMs, this.#clock);
-    try {
-      return { kind: 'found', source: shapeOf(await askTopology(uri, appName, deadline.signal)) };
-    } catch (error) {
-      if (deadline.isExpired) {
-        const description = `it has not answered within ${deadlineMs} ms`;
-        return {
-          kind: 'failed',
-          error: { name: 'ClusterUnreachable', description, isLasting: false },
-        };
-      }
-      const { name, message, row } = toSyncError(error);
-      if (!stop.signal.aborted) {
-        this.#options.logger.warn({ object: key, error: name }, `asking the source: ${message}`);
-      }
-      return {
-        kind: 'failed',
-        error: { name, description: message, isLasting: !row.retryable },
-      };
-    }
-  }
 }
 
-function shapeOf({ kind, shards }: Topology): SourceShape {
-  return { kind: kind === 'sharded' ? 'Sharded' : 'ReplicaSet', shards: [...shards] };
+type Answer = Extract<SourceView, { readonly kind: 'found' | 'failed' }> | Unreachable;
+
+/** What it said last is more than that it says nothing now. */
+function viewAfter({ target, view }: Entry, answer: Answer, askedMs: number): SourceView {
+  if (answer.kind === 'found') return answer;
+  if (view.kind === 'found') return { ...view, isOld: true };
+  if (answer.kind === 'failed') return answer;
+  const { kind: _, ...reason } = answer;
+  const sinceMs = view.kind === 'silent' ? view.unreachable.sinceMs : askedMs;
+  return { kind: 'silent', process: target.process, unreachable: { sinceMs, ...reason } };
+}
+
+async function ask(target: MonitorTarget, signal: AbortSignal): Promise<Answer> {
+  const answer = await callApi(target, { method: 'GET', path, deadlineMs }, signal);
+  if (answer.kind === 'unreachable') return answer;
+  // Another tool, which has what the contract has, and no more.
+  if ([404, 405, 501].includes(answer.status))
+    return { kind: 'found', source: { kind: 'Unknown', shards: [] } };
+  const error = errorIn(answer.body, false);
+  if (error) return { kind: 'failed', error };
+  const source = shapeIn(propertyIn(answer.body, 'topology'));
+  return source
+    ? { kind: 'found', source }
+    : { kind: 'unreachable', description: 'the answer has neither topology nor error' };
+}
+
+function shapeIn(topology: unknown): SourceShape | undefined {
+  const shards: unknown = propertyIn(topology, 'shards');
+  if (!Array.isArray(shards) || !shards.every((shard) => typeof shard === 'string'))
+    return undefined;
+  switch (stringIn(topology, 'kind')) {
+    case 'replicaSet':
+      return { kind: 'ReplicaSet', shards };
+    case 'sharded':
+      return { kind: 'Sharded', shards };
+    default:
+      return undefined;
+  }
 }

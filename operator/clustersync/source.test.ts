@@ -7,7 +7,11 @@ import {
   decideOn,
   emptyWorld,
   outlook,
+  podName,
   readyMessage,
+  runningPod,
+  runningProcess,
+  runningWorld,
   shardedWorld,
   threeShards,
 } from './testing/worlds.ts';
@@ -25,14 +29,66 @@ describe('the source of a ClusterSync', () => {
   });
   const undecided: ClusterSyncStatus = {};
 
-  it('is stored before anything is made of it', () => {
-    const first = decideOn(emptyWorld({ sourceView: found('a', 'b') }), {}, undecided);
+  it('is told by one pod, which is told nothing, and is stored before others are made', () => {
+    const begun = decideOn(emptyWorld(), {}, undecided);
+    assert.equal(begun.objects?.statefulSet.spec?.replicas, 1);
+    assert.ok(
+      begun.objects.statefulSet.spec.template?.spec?.containers?.[0]?.args?.includes('--id=old'),
+    );
+    const asked = decideOn(runningWorld(undefined), {}, undecided);
+    assert.equal(asked.sourceTarget?.process, runningProcess);
+    assert.deepEqual([...asked.targets], []);
+    assert.deepEqual(asked.commands, []);
+    const first = decideOn(runningWorld(undefined, { sourceView: found('a', 'b') }), {}, undecided);
     assert.equal(first.objects, undefined);
+    assert.deepEqual([...first.targets], []);
     assert.deepEqual(first.status.source, { kind: 'Sharded', shards: ['a', 'b'] });
     assert.equal(first.requeueAfterMs, 0);
-    const second = decideOn(emptyWorld({ sourceView: found('a', 'b') }), {}, first.status);
+    const second = decideOn(
+      runningWorld(undefined, { sourceView: found('a', 'b') }),
+      {},
+      first.status,
+    );
     assert.equal(second.objects?.statefulSet.spec?.replicas, 2);
     assert.ok(second.requeueAfterMs > 0);
+    // The pod that told it is called by another name than it is going to have.
+    assert.deepEqual([...second.targets], []);
+    assert.equal(second.sourceTarget, undefined);
+    assert.match(readyMessage(second.status), /orders-syncer-0 is being replaced/);
+    const pods = new Map([[podName, runningPod(podName, ['a', 'b'])]]);
+    const third = decideOn(
+      runningWorld(undefined, { sourceView: found('a', 'b'), pods }),
+      {},
+      first.status,
+    );
+    assert.deepEqual([...third.targets.keys()], ['a']);
+    assert.equal(third.sourceTarget?.process, runningProcess);
+  });
+
+  it('that is a replica set keeps the pod which told it', () => {
+    const sourceView = { kind: 'found', source: { kind: 'ReplicaSet', shards: ['rs'] } } as const;
+    const first = decideOn(runningWorld(undefined, { sourceView }), {}, undecided);
+    const second = decideOn(runningWorld(undefined, { sourceView }), {}, first.status);
+    assert.deepEqual([...second.targets.keys()], ['old']);
+    // It is asked once.
+    assert.equal(second.sourceTarget, undefined);
+    assert.deepEqual(
+      second.objects?.statefulSet,
+      decideOn(emptyWorld({ token: 'token' }), {}, undecided).objects?.statefulSet,
+    );
+  });
+
+  it('of which the tool does not tell has one pod, and does not keep a commit waiting', () => {
+    const sourceView = { kind: 'found', source: { kind: 'Unknown', shards: [] } } as const;
+    const { status } = decideOn(runningWorld(undefined, { sourceView }), {}, undecided);
+    assert.deepEqual(status.source, { kind: 'Unknown', shards: [] });
+    const world = runningWorld(changes, { sourceView: { kind: 'unknown' } });
+    const decision = decideOn(world, { state: 'Committed' }, status);
+    assert.deepEqual(
+      decision.commands.map(({ id, command }) => [id, command.name]),
+      [['old', 'commit']],
+    );
+    assert.equal(decision.sourceTarget, undefined);
   });
 
   const containerOf = (status: ClusterSyncStatus) => {
@@ -79,11 +135,11 @@ describe('the source of a ClusterSync', () => {
 
   const names = Array.from({ length: 257 }, (_, index) => `shard-${index}`);
   for (const [what, sourceView, expected] of [
-    ['that is being asked', { kind: 'unknown' }, 'Pending: False PodPending'],
+    ['that is being asked', { kind: 'unknown' }, 'Starting: False PodPending'],
     [
       'that cannot be reached',
       failed('ClusterUnreachable', false),
-      'Pending: False ClusterUnreachable',
+      'Starting: False ClusterUnreachable',
     ],
     [
       'that refuses the password',
@@ -95,23 +151,29 @@ describe('the source of a ClusterSync', () => {
       failed('TopologyNotSupported', true),
       'Stalled: False InvalidConfiguration',
     ],
-    [
-      'with a connection string that cannot be read',
-      failed('InvalidOption', true),
-      'Stalled: False InvalidConfiguration',
-    ],
     ['with too many shards', found(...names), 'Stalled: False SourceNotSupported'],
     ['without shards', found(), 'Stalled: False SourceNotSupported'],
     ['with a comma in the name of a shard', found('a,b'), 'Stalled: False SourceNotSupported'],
   ] as const) {
-    it(`has no pods when it is one ${what}`, () => {
-      const decision = decideOn(emptyWorld({ sourceView, token: 'a' }), {}, undecided);
+    it(`has one pod, which tells, when it is one ${what}`, () => {
+      const decision = decideOn(runningWorld(undefined, { sourceView }), {}, undecided);
       assert.equal(outlook(decision.status), expected);
-      assert.equal(decision.objects, undefined);
+      assert.equal(decision.objects?.statefulSet.spec?.replicas, 1);
+      assert.equal(decision.sourceTarget?.process, runningProcess);
+      assert.deepEqual([...decision.targets], []);
+      assert.deepEqual(decision.commands, []);
       assert.equal(decision.status.source, undefined);
-      assert.deepEqual(decision.status.instances, []);
     });
   }
+
+  it('has no pod when no process could use its connection string', () => {
+    const error = { name: 'InvalidOption', description: 'what is wrong', isLasting: true };
+    const sourceView = { kind: 'refused', error } as const;
+    const decision = decideOn(emptyWorld({ sourceView, token: 'a' }), {}, undecided);
+    assert.equal(outlook(decision.status), 'Stalled: False InvalidConfiguration');
+    assert.match(readyMessage(decision.status), /^the Secret of the source: what is wrong/);
+    assert.equal(decision.objects, undefined);
+  });
 
   it('changes nothing when it cannot be reached later', () => {
     const scenes = [changes, changes, changes] as const;
@@ -124,7 +186,13 @@ describe('the source of a ClusterSync', () => {
 
   it('has to be known before a commit', () => {
     const scenes = [changes, changes, changes] as const;
-    for (const sourceView of [{ kind: 'unknown' }, failed('ClusterUnreachable', false)] as const) {
+    const old = {
+      kind: 'found',
+      source: { kind: 'Sharded', shards: threeShards.source?.shards ?? [] },
+      isOld: true,
+    } as const;
+    const views = [{ kind: 'unknown' }, failed('ClusterUnreachable', false), old] as const;
+    for (const sourceView of views) {
       const world = shardedWorld(scenes, { sourceView });
       const decision = decideOn(world, { state: 'Committed' });
       assert.deepEqual(decision.commands, []);

@@ -3,6 +3,7 @@ import { isConditionTrue } from '../kube/conditions.ts';
 import { reasonFor, type ApiError } from '../operand/http-api.ts';
 import type { Trouble } from '../operand/trouble.ts';
 import { troubleOfError } from './instance-trouble.ts';
+import { isLetGo } from './reset.ts';
 import { listed, type SourceShape } from './resources.ts';
 import type { SourceView } from './source-topologies.ts';
 
@@ -22,13 +23,16 @@ const maxShards = 256;
 const usableName = /^[^\s,$]{1,256}$/;
 
 /**
- * Whether the source is to be asked what it is: as long as nothing depends on the answer, it is not. A replica set is
- * asked once.
+ * Whether a syncer is to be asked what the source is: as long as nothing depends on the answer, it is not. What can have no other shards
+ * is asked for once.
  */
-export function isSourceAsked({ metadata, status }: ClusterSync): boolean {
-  if (metadata.deletionTimestamp !== undefined) return false;
+export function isSourceAsked(clusterSync: ClusterSync): boolean {
+  const { metadata, status } = clusterSync;
+  // Who is to be told that the sync ends, that has to be known.
+  if (metadata.deletionTimestamp !== undefined)
+    return status?.source === undefined && !isLetGo(clusterSync);
   if (isConditionTrue(status?.conditions, 'Committed')) return false;
-  return status?.source?.kind !== 'ReplicaSet';
+  return status?.source === undefined || status.source.kind === 'Sharded';
 }
 
 /**
@@ -39,7 +43,8 @@ export function isSourceAsked({ metadata, status }: ClusterSync): boolean {
 export function findingOf(known: SourceShape | undefined, view: SourceView): SourceFinding {
   if (!known) return firstFindingOf(view);
   const trouble = view.kind === 'found' ? drift(known, view.source) : undefined;
-  const isConfirmed = known.kind === 'ReplicaSet' || (view.kind === 'found' && !trouble);
+  const isConfirmed =
+    known.kind !== 'Sharded' || (view.kind === 'found' && view.isOld !== true && !trouble);
   return { source: known, trouble, isConfirmed };
 }
 
@@ -47,10 +52,16 @@ function firstFindingOf(view: SourceView): SourceFinding {
   const nothing = { source: undefined, isConfirmed: false };
   switch (view.kind) {
     case 'unknown':
-      return { ...nothing, trouble: waiting('the source is being asked for its shards') };
-    case 'failed': {
-      return { ...nothing, trouble: troubleOfAsking(view.error) };
+    // What is said of that, is said of the instance.
+    case 'silent':
+      return { ...nothing, trouble: waiting('the first pod is asked which shards the source has') };
+    case 'refused': {
+      const message = `the Secret of the source: ${view.error.description}`;
+      const reason = reasonFor(view.error.name);
+      return { ...nothing, trouble: { reason, message, level: 'stalled' } };
     }
+    case 'failed':
+      return { ...nothing, trouble: troubleOfAsking(view.error) };
     case 'found': {
       const { source } = view;
       const unusable = unusableIn(source);
@@ -61,10 +72,6 @@ function firstFindingOf(view: SourceView): SourceFinding {
 }
 
 function troubleOfAsking(error: ApiError): Trouble {
-  if (error.name === 'InvalidOption') {
-    const message = `the Secret of the source: ${error.description}`;
-    return { reason: reasonFor(error.name), message, level: 'stalled' };
-  }
   const trouble = troubleOfError(error, 'asking the source for its shards failed with');
   return trouble.level === 'waiting' ? { ...trouble, level: 'warning' } : trouble;
 }
@@ -74,7 +81,7 @@ function waiting(message: string): Trouble {
 }
 
 function unusableIn({ kind, shards }: SourceShape): Trouble | undefined {
-  if (kind === 'ReplicaSet') return undefined;
+  if (kind !== 'Sharded') return undefined;
   const unsupported = (message: string): Trouble => {
     return { reason: 'SourceNotSupported', message, level: 'stalled' };
   };
@@ -93,8 +100,12 @@ function unusableIn({ kind, shards }: SourceShape): Trouble | undefined {
 
 function drift(known: SourceShape, now: SourceShape): Trouble | undefined {
   if (known.kind !== now.kind) {
-    const kinds = { ReplicaSet: 'replica set', Sharded: 'sharded cluster' } as const;
-    return changed(`it was a ${kinds[known.kind]}, and is a ${kinds[now.kind]} now`);
+    const kinds = {
+      ReplicaSet: 'a replica set',
+      Sharded: 'a sharded cluster',
+      Unknown: 'one that its tool says nothing of',
+    } as const;
+    return changed(`it was ${kinds[known.kind]}, and is ${kinds[now.kind]} now`);
   }
   const added = now.shards.filter((shard) => !known.shards.includes(shard));
   const gone = known.shards.filter((shard) => !now.shards.includes(shard));

@@ -15,6 +15,8 @@ import {
   manual,
   observationOf,
   outlook,
+  podName,
+  runningPod,
   runningWorld,
 } from './testing/worlds.ts';
 
@@ -135,7 +137,10 @@ describe('a ClusterSync that is created again with another', () => {
       const known = observationOf(changed(answers.changes, { optionsDigest: former }));
       const [instance] = instancesOf(clusterSync(to));
       assert.ok(instance);
-      const there = runningWorld(undefined, { observations: new Map([[instance.id, known]]) });
+      const there = runningWorld(undefined, {
+        pods: new Map([[podName, runningPod(podName, [instance.id])]]),
+        observations: new Map([[instance.id, known]]),
+      });
       const { status, commands } = decide(clusterSync(to), there);
       const isOther = outcome === 'another sync';
       assert.equal(wantedDigest(clusterSync(to)) !== former, isOther);

@@ -16,9 +16,15 @@ export interface PodState {
 /** A container that has failed so often is not going to recover by itself. */
 const crashesUntilStalled = 5;
 
-/** What the pod's status says. */
-export function podState(pod: Pod, kind: OperandKind): PodState {
+/**
+ * What the pod's status says.
+ * @param argument - that the container is to have been started with; one that was started without is about to be replaced.
+ */
+export function podState(pod: Pod, kind: OperandKind, argument?: string): PodState {
   const { name, uid, deletionTimestamp } = pod.metadata;
+  const args = pod.spec?.containers.find((each) => each.name === kind)?.args ?? [];
+  if (argument !== undefined && !args.includes(argument))
+    return { name, ip: undefined, process: undefined, isReady: false, trouble: replaced(name) };
   const { status } = pod;
   const container = status?.containerStatuses?.find((each) => each.name === kind);
   const isRunning = deletionTimestamp === undefined && container?.state?.running !== undefined;
@@ -41,12 +47,16 @@ export function missingPod(name: string): Trouble {
   };
 }
 
+function replaced(name: string): Trouble {
+  return { reason: 'PodPending', message: `the pod ${name} is being replaced`, level: 'waiting' };
+}
+
 type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
 
 function troubleOf(pod: Pod, container: ContainerStatus | undefined): Trouble {
   const { name, deletionTimestamp } = pod.metadata;
   if (deletionTimestamp !== undefined) {
-    return { reason: 'PodPending', message: `the pod ${name} is being replaced`, level: 'waiting' };
+    return replaced(name);
   }
   const waiting = container?.state?.waiting;
   const detail = waiting?.message === undefined ? '' : `: ${waiting.message}`;

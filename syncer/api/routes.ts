@@ -10,7 +10,7 @@ const commands = ['start', 'pause', 'resume', 'reverse', 'reset'] as const;
 
 /** The endpoints of the contract, part 4, and those of pause, resume, reverse and reset, of the same shape. */
 export function syncerRoutes(
-  syncer: Pick<Syncer, 'commands' | 'monitor' | 'progress' | 'optionsDigest'>,
+  syncer: Pick<Syncer, 'commands' | 'monitor' | 'progress' | 'optionsDigest' | 'topology'>,
 ): Route[] {
   return [
     ...commands.map((command): Route => ({
@@ -45,6 +45,12 @@ export function syncerRoutes(
       path: '/api/v1/collections',
       errorBody: genericErrorBody,
       handle: () => syncer.monitor.copyTally.page(maxCollectionsShown),
+    },
+    {
+      method: 'GET',
+      path: '/api/v1/topology',
+      errorBody: genericErrorBody,
+      handle: async () => await syncer.topology(),
     },
     {
       method: 'GET',

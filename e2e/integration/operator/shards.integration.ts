@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { SourceTopologies } from '../../../operator/clustersync/source-topologies.ts';
-import { events, statefulSets } from '../../../operator/kube/builtin-resources.ts';
+import {
+  events,
+  pods,
+  statefulSets,
+  type StatefulSet,
+} from '../../../operator/kube/builtin-resources.ts';
 import { systemClock } from '../../../operator/kube/clock.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
+import { apiTargetAt } from '../../../operator/operand/http-api.ts';
+import type { MonitorTarget } from '../../../operator/operand/monitor.ts';
 import { createLogger } from '../../../service/logger.ts';
 import { createGuardedFolder } from '../../ground/guarded-folder.ts';
 import { startMongod } from '../../ground/mongod/mongod-process.ts';
@@ -10,7 +20,8 @@ import { testPassword } from '../../ground/mongod/users.ts';
 import { useShardedCluster } from '../../ground/sharded/use-sharded-cluster.ts';
 import { until } from '../../ground/until.ts';
 import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
-import { applying, committed, copying, idle, StandIn } from './stand-in.ts';
+import { PodProcess } from './pod-process.ts';
+import { applying, committed, copying, idle, StandIn, topologyOf } from './stand-in.ts';
 
 const signal = new AbortController().signal;
 const port = 27182;
@@ -31,29 +42,43 @@ describe('the operator with a sharded source, on a real API server', () => {
     await ground[Symbol.asyncDispose]();
   });
 
-  /** What listShards answers. */
-  function shardRows() {
-    return source.client
-      .db('config')
-      .collection<{ _id: string; host: string; state: number }>('shards');
-  }
-
   async function restartOperator(): Promise<void> {
     await operator[Symbol.asyncDispose]();
     operator = await RunningOperator.start(ground.kubeconfig);
   }
 
+  /**
+   * Runs the first pod until it has told that the source is sharded, and then what Kubernetes does: that pod was made for a
+   * source of one shard, and is replaced. @returns the StatefulSet for all of them.
+   */
+  async function untilToldBy(namespace: string, address: string): Promise<StatefulSet> {
+    const first = await ground.untilMade(namespace, 'orders-syncer');
+    assert.equal(first.spec?.replicas, 1);
+    await ground.runPod(first, address);
+    await until('there are to be two', async () => {
+      const set = await ground.get(statefulSets, namespace, 'orders-syncer');
+      return set?.spec?.replicas === 2;
+    });
+    const ref = { namespace, name: 'orders-syncer-0' };
+    await ground.client.delete(pods, ref, { signal });
+    await until('the pod is gone', async () => {
+      return (await ground.get(pods, namespace, ref.name)) === undefined;
+    });
+    return await ground.untilMade(namespace, 'orders-syncer');
+  }
+
   /** A sync whose two pods run, each with a tool behind it. */
   async function runningSync(spec: object, ...progresses: readonly [object, object]) {
-    const { namespace, address } = await ground.newPlace(source.cluster.uri('syncer'));
+    const { namespace, address } = await ground.newPlace();
     const other = await ground.reserveAddress();
     await ground.createSync(namespace, spec);
-    const set = await ground.untilMade(namespace, 'orders-syncer');
     const stack = new AsyncDisposableStack();
     const [first, second] = [
       stack.use(await StandIn.start(address, port, progresses[0])),
       stack.use(await StandIn.start(other, port, progresses[1])),
     ];
+    for (const syncer of [first, second]) syncer.answers.set('topology', topologyOf(...ids));
+    const set = await untilToldBy(namespace, address);
     await ground.runPod(set, address);
     await ground.runPod(set, other, { index: 1 });
     const stop = async (): Promise<void> => {
@@ -69,11 +94,21 @@ describe('the operator with a sharded source, on a real API server', () => {
       await ground.reserveAddress(),
       await ground.reserveAddress(),
     ] as const;
-    await using first = await StandIn.start(addresses[0], port, { progress: idle });
     await ground.createSync(namespace);
 
+    // The first pod tells what the source is, and nothing is said to it.
+    const begun = await ground.untilMade(namespace, 'orders-syncer');
+    const syncer = await PodProcess.start(ground.client, begun, address);
+    let set: StatefulSet;
+    try {
+      set = await untilToldBy(namespace, address);
+    } finally {
+      await syncer[Symbol.asyncDispose]();
+    }
+    await using first = await StandIn.start(addresses[0], port, { progress: idle });
+    first.answers.set('topology', topologyOf(...ids));
+
     // What it makes.
-    const set = await ground.untilMade(namespace, 'orders-syncer');
     assert.equal(set.spec?.replicas, 2);
     assert.equal(set.spec.podManagementPolicy, 'Parallel');
     const [container] = set.spec.template.spec?.containers ?? [];
@@ -230,7 +265,7 @@ describe('the operator with a sharded source, on a real API server', () => {
     assert.deepEqual(again.commandNames, ['pause']);
   });
 
-  it('says what is wrong with a source, and makes nothing', async () => {
+  it('says what is wrong with a source, by its text or by what the first pod tells, and makes no others', async () => {
     await using folder = await createGuardedFolder();
     const args = ['--bind_ip', '127.0.0.1', '--nounixsocket'];
     const standalone = await startMongod({ folder, name: 'standalone', args, signal });
@@ -238,27 +273,37 @@ describe('the operator with a sharded source, on a real API server', () => {
     const wrong = new URL(right);
     wrong.password = 'not-the-password';
     const notAllowed = source.cluster.uri('app');
-    const cases = [
+    const asked = [
       [wrong.href, 'False AuthenticationFailed', 'Stalled'],
       [notAllowed, 'False PreconditionFailed', 'Stalled'],
-      ['mongodb://user:not-the-password@127.0.0.1:1/', 'False ClusterUnreachable', 'Pending'],
+      ['mongodb://user:not-the-password@127.0.0.1:1/', 'False ClusterUnreachable', 'Starting'],
       [`mongodb://127.0.0.1:${standalone.port}/`, 'False InvalidConfiguration', 'Stalled'],
+    ] as const;
+    const refused = [
       [`${right}?tls=true&tlsCAFile=/nowhere/ca.pem`, 'False InvalidConfiguration', 'Stalled'],
       [`${right}?tls=true&tlsCAFile=/dev/zero`, 'False InvalidConfiguration', 'Stalled'],
       [`${right}?authMechanism=MONGODB-OIDC`, 'False InvalidConfiguration', 'Stalled'],
       ['user:not-the-password@host', 'False InvalidConfiguration', 'Stalled'],
     ] as const;
     await Promise.all(
-      cases.map(async ([uri, expected, phase]) => {
-        const { namespace } = await ground.newPlace(uri);
+      [...asked, ...refused].map(async ([uri, expected, phase], index) => {
+        const { namespace, address } = await ground.newPlace(uri);
         await ground.createSync(namespace);
+        await using stack = new AsyncDisposableStack();
+        if (index < asked.length) {
+          const set = await ground.untilMade(namespace, 'orders-syncer');
+          stack.use(await PodProcess.start(ground.client, set, address));
+          await ground.runPod(set, address);
+        }
         const status = await ground.untilSync(
           namespace,
           expected,
           (now) => outlook(now) === expected,
         );
         assert.equal(status.phase, phase);
-        assert.equal(await ground.get(statefulSets, namespace, 'orders-syncer'), undefined);
+        assert.equal(status.source, undefined);
+        const set = await ground.get(statefulSets, namespace, 'orders-syncer');
+        assert.equal(set?.spec?.replicas, index < asked.length ? 1 : undefined);
         await until('there is an event', async () => {
           const { items } = await ground.client.list(events, { namespace, signal });
           assert.doesNotMatch(JSON.stringify([status, items]), /not-the-password/);
@@ -270,9 +315,11 @@ describe('the operator with a sharded source, on a real API server', () => {
     );
   });
 
-  it('asks again when the connection string is another one, and when the answer is a minute old', async () => {
+  it('asks again when the process is another one, and when the answer is a minute old', async () => {
     let changes = 0;
     let laterMs = 0;
+    const address = await ground.reserveAddress();
+    await using syncer = await StandIn.start(address, port, {});
     await using sources = new SourceTopologies({
       onChange: () => {
         changes += 1;
@@ -280,28 +327,107 @@ describe('the operator with a sharded source, on a real API server', () => {
       logger: createLogger('test', 'fatal'),
       clock: { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + laterMs },
     });
-    const right = source.cluster.uri('syncer');
-    const wrong = right.replace('syncer:', 'nobody:');
+    const target = (process: string): MonitorTarget => {
+      return { ...apiTargetAt({ ip: address, port }, 'token', undefined), process };
+    };
     const shards = (): readonly string[] => {
-      const view = sources.view('a', right);
+      const view = sources.view('a');
       return view.kind === 'found' ? view.source.shards : [];
     };
-    assert.deepEqual(sources.view('a', wrong), { kind: 'unknown' });
-    await until('it has failed', () => sources.view('a', wrong).kind === 'failed');
-    assert.deepEqual(sources.view('a', right), { kind: 'unknown' });
+    syncer.answers.set('topology', { success: false, error: 'AuthenticationFailed' });
+    assert.deepEqual(sources.view('a'), { kind: 'unknown' });
+    sources.watch('a', target('one'));
+    await until('it has failed', () => sources.view('a').kind === 'failed');
+    syncer.answers.set('topology', topologyOf(...ids));
+    sources.watch('a', target('two'));
+    assert.deepEqual(sources.view('a'), { kind: 'unknown' });
     await until('it has answered', () => shards().length === 2);
     assert.equal(changes, 2);
 
-    await shardRows().insertOne({ _id: 'shard-2', host: 'shard-2/127.0.0.1:1', state: 1 });
+    syncer.answers.set('topology', topologyOf(...ids, 'shard-2'));
+    sources.watch('a', target('two'));
     assert.deepEqual(shards(), ids);
     laterMs = 60_000;
+    sources.watch('a', target('two'));
     await until('it has answered again', () => shards().length === 3);
     assert.equal(changes, 3);
-    await shardRows().deleteOne({ _id: 'shard-2' });
+    // One that tells no more has told all the same; what is no topology is none; nothing is known of what is not there.
+    laterMs = 120_000;
+    syncer.answers.set('topology', { topology: { kind: 'sharded', shards: [1] } });
+    sources.watch('a', target('two'));
+    sources.watch('b', target('two'));
+    await until('there is no topology', () => sources.view('b').kind === 'silent');
+    await until('the other is old', () => {
+      const view = sources.view('a');
+      return view.kind === 'found' && view.isOld === true;
+    });
+    assert.equal(shards().length, 3);
+    sources.watch('a', undefined);
+    assert.deepEqual(sources.view('a'), { kind: 'unknown' });
+    // Another tool, that has what the contract has.
+    syncer.answers.delete('topology');
+    sources.watch('c', target('two'));
+    await until('it does not tell', () => sources.view('c').kind === 'found');
+    assert.deepEqual(sources.view('c'), {
+      kind: 'found',
+      source: { kind: 'Unknown', shards: [] },
+    });
     // What is under way when it is forgotten, or at the end, is given up.
-    sources.view('b', right);
-    sources.forget('b');
-    sources.view('c', right);
+    sources.watch('d', target('two'));
+    sources.forget('d');
+    sources.watch('e', target('two'));
+  });
+
+  it('keeps nobody waiting for a pod that does not answer, or answers without end', async () => {
+    const changed: string[] = [];
+    const sockets = new Set<Socket>();
+    const stalling = createServer((socket) => {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+    });
+    const endless = createHttpServer((_request, response) => {
+      const write = (): void => {
+        while (!response.destroyed && response.write('x'.repeat(64 * 1024)));
+      };
+      response.on('drain', write);
+      write();
+    });
+    const address = await ground.reserveAddress();
+    await using _good = await StandIn.start(address, port, {});
+    await using stack = new AsyncDisposableStack();
+    for (const server of [stalling, endless]) {
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+    }
+    stack.defer(async () => {
+      const closed = Promise.all([once(stalling, 'close'), once(endless, 'close')]);
+      stalling.close();
+      endless.close();
+      endless.closeAllConnections();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    });
+    const at = (server: { address(): unknown }): MonitorTarget => {
+      const { port: itsPort } = server.address() as AddressInfo;
+      return {
+        ...apiTargetAt({ ip: '127.0.0.1', port: itsPort }, 'token', undefined),
+        process: 'a',
+      };
+    };
+    await using sources = new SourceTopologies({
+      onChange: (key) => changed.push(key),
+      logger: createLogger('test', 'fatal'),
+    });
+    for (let index = 0; index < 48; index++) sources.watch(`stalling-${index}`, at(stalling));
+    sources.watch('endless', at(endless));
+    sources.watch('good', {
+      ...apiTargetAt({ ip: address, port }, 'token', undefined),
+      process: 'a',
+    });
+    await until('the good one has answered', () => sources.view('good').kind === 'found');
+    await until('the endless one is given up', () => sources.view('endless').kind === 'silent');
+    assert.deepEqual(changed.sort(), ['endless', 'good']);
+    await until('48 are asked', () => sockets.size === 48);
   });
 
   it('changes no pods when the source is away or has another shard, and commits neither way', async () => {
@@ -318,7 +444,8 @@ describe('the operator with a sharded source, on a real API server', () => {
     await ground.untilSync(namespace, 'in sync', (status) => outlook(status) === 'True InSync');
     const before = await version();
 
-    await source.cluster.killRouters();
+    const away = { success: false, error: 'ClusterUnreachable', errorDescription: 'no router' };
+    for (const syncer of [first, second]) syncer.answers.set('topology', away);
     await restartOperator();
     await ground.patchSync(namespace, { state: 'Committed' });
     const status = await ground.untilSync(
@@ -332,10 +459,10 @@ describe('the operator with a sharded source, on a real API server', () => {
     );
     assert.deepEqual(status.source, { kind: 'Sharded', shards: [...ids] });
 
-    // One that runs would ask as soon as there is a router, and may commit before the shard is there.
+    // One that runs would ask again, and may commit before the shard is there.
     await operator[Symbol.asyncDispose]();
-    await source.cluster.restartRouters();
-    await shardRows().insertOne({ _id: 'shard-2', host: 'shard-2/127.0.0.1:1', state: 1 });
+    for (const syncer of [first, second])
+      syncer.answers.set('topology', topologyOf(...ids, 'shard-2'));
     operator = await RunningOperator.start(ground.kubeconfig);
     const stalled = await ground.untilSync(
       namespace,
@@ -347,7 +474,7 @@ describe('the operator with a sharded source, on a real API server', () => {
     assert.equal(await version(), before);
     assert.deepEqual([...first.commandNames, ...second.commandNames], []);
 
-    await shardRows().deleteOne({ _id: 'shard-2' });
+    for (const syncer of [first, second]) syncer.answers.set('topology', topologyOf(...ids));
     await restartOperator();
     await ground.untilSync(namespace, 'the end', (now) => outlook(now) === 'True Committed');
     assert.deepEqual([first.commandNames, second.commandNames], [['commit'], ['commit']]);

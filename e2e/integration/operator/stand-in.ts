@@ -24,7 +24,7 @@ export class StandIn implements AsyncDisposable {
   /** Called before each of them. */
   onPoll: () => void = () => undefined;
   /** Bodies of the answers to other questions, by their names; there is no answer to those that are not here. */
-  readonly answers = new Map<string, object>();
+  readonly answers = new Map<string, object>([['topology', topologyOf('rs0')]]);
   /** Bodies of the answers to commands that are not simply taken. */
   readonly refusals = new Map<string, object>();
   /** Called when a command is taken. */
@@ -83,6 +83,11 @@ export class StandIn implements AsyncDisposable {
     if (!refusal) this.onCommand(name, parsed);
     response.end(JSON.stringify(refusal ?? { success: true }));
   }
+}
+
+/** What a syncer tells of its source: a replica set, or a cluster of several shards. */
+export function topologyOf(...shards: readonly string[]): object {
+  return { topology: { kind: shards.length === 1 ? 'replicaSet' : 'sharded', shards } };
 }
 
 /** Progress of a syncer that was not started. */

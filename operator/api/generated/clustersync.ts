@@ -319,11 +319,11 @@ export interface ClusterSyncStatus {
    */
   source?: {
     /**
-     * Whether it is a replica set or a sharded cluster.
+     * Whether it is a replica set or a sharded cluster; Unknown where the sync tool does not tell, which then has one pod.
      */
-    kind: 'ReplicaSet' | 'Sharded';
+    kind: 'ReplicaSet' | 'Sharded' | 'Unknown';
     /**
-     * The ids of its shards, in the order of the pods. A replica set is one shard, called as the set.
+     * The ids of its shards, in the order of the pods. A replica set is one shard, called as the set; none where they are not known.
      */
     shards: string[];
   };

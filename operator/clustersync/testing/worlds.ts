@@ -114,7 +114,10 @@ export function shardedWorld(
   return runningWorld(undefined, {
     sourceView: { kind: 'found', source: { kind: 'Sharded', shards: [...shards] } },
     pods: new Map(
-      there.map(({ index }) => [`orders-syncer-${index}`, runningPod(`orders-syncer-${index}`)]),
+      there.map(({ index }) => [
+        `orders-syncer-${index}`,
+        runningPod(`orders-syncer-${index}`, shards),
+      ]),
     ),
     observations: new Map(
       there.map(({ scene, index }) => [shards[index] ?? '', observationOf(scene)]),
@@ -145,12 +148,14 @@ export function changed(
   return answer.kind === 'progress' ? progress({ ...answer.progress.raw, ...fields }) : answer;
 }
 
-/** The pod, running and ready. */
-export function runningPod(name = podName): Pod {
+/** The pod, running and ready, that was made for these instances. */
+export function runningPod(name = podName, ids: readonly string[] = ['old']): Pod {
+  const argument = ids.length === 1 ? `--id=${ids.join()}` : `--ids=${ids.join()}`;
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace: 'shop', uid: 'pod-uid' },
+    spec: { containers: [{ name: 'syncer', args: ['syncer', argument] }] },
     status: {
       podIP: '10.1.2.3',
       conditions: [{ type: 'Ready', status: 'True' }],
