@@ -30,7 +30,8 @@ const arrowRules = Object.entries(arrows).map(([folder, forbidden]): Linter.Conf
             ? [
                 {
                   regex: '^(\\.\\./)+mongo/(?!connection-options\\.ts$)',
-                  message: 'operator/ connects to no database: of mongo/ it imports connection-options alone',
+                  message:
+                    'operator/ connects to no database: of mongo/ it imports connection-options alone',
                 },
               ]
             : []),

@@ -173,16 +173,15 @@ async function ask(target: MonitorTarget, signal: AbortSignal): Promise<Answer> 
     : { kind: 'unreachable', description: 'the answer has neither topology nor error' };
 }
 
+const kinds = new Map<string | undefined, SourceShape['kind']>([
+  ['replicaSet', 'ReplicaSet'],
+  ['sharded', 'Sharded'],
+]);
+
 function shapeIn(topology: unknown): SourceShape | undefined {
   const shards: unknown = propertyIn(topology, 'shards');
   if (!Array.isArray(shards) || !shards.every((shard) => typeof shard === 'string'))
     return undefined;
-  switch (stringIn(topology, 'kind')) {
-    case 'replicaSet':
-      return { kind: 'ReplicaSet', shards };
-    case 'sharded':
-      return { kind: 'Sharded', shards };
-    default:
-      return undefined;
-  }
+  const kind = kinds.get(stringIn(topology, 'kind'));
+  return kind && { kind, shards };
 }
