@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import { SyncError } from './errors.ts';
+import { levelsOf } from './json-text.ts';
 
 /** Largest body that is read. */
 export const maxBodyBytes = 1024 * 1024;
@@ -35,23 +36,6 @@ export async function readJson(ctx: Context): Promise<object> {
     throw new SyncError('InvalidJSON', 'the body is not a JSON object');
   }
   return parsed;
-}
-
-/** How deep the brackets of a JSON text are nested. Of a text that is no JSON, any number. */
-export function levelsOf(text: string): number {
-  let deepest = 0;
-  let depth = 0;
-  let isInString = false;
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at];
-    if (isInString) {
-      if (character === '\\') at++;
-      else if (character === '"') isInString = false;
-    } else if (character === '"') isInString = true;
-    else if (character === '[' || character === '{') deepest = Math.max(deepest, ++depth);
-    else if (character === ']' || character === '}') depth--;
-  }
-  return deepest;
 }
 
 async function readBody(ctx: Context): Promise<string> {

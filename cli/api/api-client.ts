@@ -6,6 +6,7 @@ import {
   type HttpRequest,
   type ServerTrust,
 } from '../../service/http-request.ts';
+import { jsonValue } from '../../service/json-text.ts';
 import { objectOf, textOf, type JsonObject } from './json-fields.ts';
 
 const readDeadlineMs = 10_000;
@@ -88,11 +89,8 @@ export class ApiClient {
 }
 
 function jsonOf(text: string): JsonObject | undefined {
-  try {
-    return objectOf(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
+  const value = jsonValue(text);
+  return value === undefined ? undefined : objectOf(value);
 }
 
 /**

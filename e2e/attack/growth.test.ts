@@ -5,7 +5,7 @@ import { destinationHosts } from '../../operator/clustersync/destination-hosts.t
 import { errorIn } from '../../operator/operand/http-api.ts';
 import { operandName } from '../../operator/operand/names.ts';
 import { SyncError } from '../../service/errors.ts';
-import { levelsOf } from '../../service/json-body.ts';
+import { jsonValue } from '../../service/json-text.ts';
 import { redact } from '../../service/redact.ts';
 import { harmless, harmlessJson, harmlessXml } from '../../service/terminal.ts';
 import { parseStartBody } from '../../syncer/api/start-body.ts';
@@ -17,7 +17,7 @@ const functions: Readonly<Record<string, (text: string) => unknown>> = {
   harmless,
   harmlessJson,
   harmlessXml,
-  levelsOf,
+  jsonValue,
   widthOf,
   'cutTo and fitTo': (text) => [cutTo(text, 80), fitTo(text, 80)],
   'the error of a pod': (text) => errorIn({ error: text }, false),

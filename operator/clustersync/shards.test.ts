@@ -335,10 +335,13 @@ describe('the status of several instances', () => {
     ).status;
     assert.equal(instances.length, 256);
     assert.ok(Buffer.byteLength(JSON.stringify({ instances, ...rest })) < 1.2 * 1024 * 1024);
-    assert.equal(instances[0]?.progress?.['warnings'], undefined);
+    const shown = instances[0]?.progress?.['warnings'] as string[];
+    assert.match(shown.at(-1) ?? '', /^and 24\d\d more$/);
     assert.equal(instances[0]?.progress?.['lagTimeSeconds'], 2);
     const few = decideOn(shardedWorld([long, changes, changes])).status;
-    assert.deepEqual(few.instances?.[0]?.progress?.['warnings'], warnings);
+    const most = few.instances?.[0]?.progress?.['warnings'] as string[];
+    assert.ok(most.length > shown.length);
+    assert.match(most.at(-1) ?? '', /^and 24\d\d more$/);
   });
 
   it('can commit only when all can', () => {

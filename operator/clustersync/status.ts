@@ -18,6 +18,7 @@ import {
 } from './assessment.ts';
 import { conditionsOf } from './conditions.ts';
 import type { InstanceView } from './instance-trouble.ts';
+import { keptProgress } from './kept-progress.ts';
 import { isAtLeast, isCopied, slowest, type Stage } from './stage.ts';
 import type { SyncerProgress } from './syncer-client.ts';
 
@@ -31,8 +32,6 @@ export interface CommitReport {
 }
 
 const maxErrorLength = 4096;
-/** For what all instances report: an object of more than 1.5 MiB is not stored. */
-const maxProgressBytes = 1024 * 1024;
 
 /**
  * The status of a ClusterSync: made anew from what is observed, but for the times of what has happened.
@@ -90,7 +89,8 @@ export function statusOf(
     ...(startedAt !== undefined && { startedAt }),
     ...(committedAt !== undefined && { committedAt }),
     instances: instances.map((view, index) => {
-      const shown = fitting(reported[index]?.raw, maxProgressBytes / instances.length);
+      const raw = reported[index]?.raw;
+      const shown = raw && keptProgress(raw, instances.length);
       return instanceStatus(view, shown, { nowMs, isResting });
     }),
   };
@@ -236,22 +236,6 @@ function instanceStatus(
     ...(progress && { progress }),
     ...(error !== undefined && { error: redact(error).slice(0, maxErrorLength) }),
   };
-}
-
-/** A progress without its longest fields, where all of them are too long. */
-function fitting(
-  raw: SyncerProgress['raw'] | undefined,
-  maxBytes: number,
-): SyncerProgress['raw'] | undefined {
-  if (!raw) return undefined;
-  const fields = Object.entries(raw).map((entry) => {
-    return { entry, bytes: Buffer.byteLength(JSON.stringify(Object.fromEntries([entry]))) };
-  });
-  let bytes = fields.reduce((sum, field) => sum + field.bytes, 0);
-  if (bytes <= maxBytes) return raw;
-  const left = fields.sort((one, other) => one.bytes - other.bytes);
-  while (bytes > maxBytes) bytes -= left.pop()?.bytes ?? bytes;
-  return Object.fromEntries(left.map(({ entry }) => entry));
 }
 
 function errorText({

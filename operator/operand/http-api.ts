@@ -6,6 +6,7 @@ import {
   type HttpAnswer,
   type ServerTrust,
 } from '../../service/http-request.ts';
+import { jsonValue } from '../../service/json-text.ts';
 import { optionsDigestHeader } from '../../service/options-digest.ts';
 import { redact } from '../../service/redact.ts';
 import { Deadline } from '../kube/deadline.ts';
@@ -30,7 +31,7 @@ export interface ApiRequest {
   readonly assertMaySend?: () => void;
 }
 
-/** What came back: `body` is undefined where it is no JSON. */
+/** What came back: `body` is undefined where it is no JSON, or has too many levels. */
 export type ApiAnswer =
   | {
       readonly kind: 'answer';
@@ -110,7 +111,7 @@ export async function callApi(
   return {
     kind: 'answer',
     status: answer.status,
-    body: parsed(answer.text),
+    body: jsonValue(answer.text),
     optionsDigest: typeof digest === 'string' ? digest : undefined,
   };
 }
@@ -180,12 +181,4 @@ function lasts(name: string): boolean | undefined {
 
 function isKnown(name: string): name is ErrorName {
   return Object.hasOwn(errorTable, name);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

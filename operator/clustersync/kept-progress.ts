@@ -1,0 +1,48 @@
+import type { SyncerProgress } from './syncer-client.ts';
+
+type Raw = SyncerProgress['raw'];
+
+/** More than any instance has to say that people read. */
+const maxInstanceBytes = 16 * 1024;
+/** For what all instances report: an object of more than 1.5 MiB is not stored. */
+const maxTotalBytes = 1024 * 1024;
+
+/**
+ * A progress for the status, in as many bytes as an instance gets there. Where it is longer, the longest lists of texts are cut, and say how many
+ * more there are; then the longest fields are left out, and `omittedFields` says how many.
+ * @param instanceCount - among which the room is divided.
+ */
+export function keptProgress(raw: Raw, instanceCount: number): Raw {
+  const maxBytes = Math.min(maxInstanceBytes, Math.floor(maxTotalBytes / instanceCount));
+  if (bytesOf(raw) <= maxBytes) return raw;
+  const fields = Object.entries(raw)
+    .map(([name, value]): readonly [string, unknown] => [name, cutList(value, maxBytes / 2)])
+    .map((field) => ({ field, bytes: bytesOf(field) }))
+    .sort((one, other) => one.bytes - other.bytes);
+  // With what stands around each of them, and the count.
+  let bytes = 64 + fields.reduce((sum, field) => sum + field.bytes, 0);
+  let omittedFields = 0;
+  while (bytes > maxBytes && fields.length > 0) {
+    bytes -= fields.pop()?.bytes ?? 0;
+    omittedFields++;
+  }
+  const shown = Object.fromEntries(fields.map(({ field }) => field));
+  return omittedFields === 0 ? shown : { ...shown, omittedFields };
+}
+
+/** As many of the first texts as have room. */
+function cutList(value: unknown, maxBytes: number): unknown {
+  if (!Array.isArray(value) || !value.every((text) => typeof text === 'string')) return value;
+  const kept: string[] = [];
+  let bytes = 32;
+  for (const text of value) {
+    bytes += bytesOf(text) + 1;
+    if (bytes > maxBytes) return [...kept, `and ${value.length - kept.length} more`];
+    kept.push(text);
+  }
+  return value;
+}
+
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
