@@ -59,6 +59,16 @@ export async function isWorkedOn(
   return operations.length > 0;
 }
 
+/** How many commands of a name a server, be it a router, works on for a user. */
+export async function commandsWorkedOn(
+  ask: Ask,
+  command: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const match = { active: true, [`command.${command}`]: { $exists: true } };
+  return (await currentOp(ask, { idleConnections: false, localOps: true }, match, signal)).length;
+}
+
 /** Which of the connections with these numbers a server takes for open. */
 export async function openConnections(
   ask: Ask,

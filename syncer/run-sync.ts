@@ -193,7 +193,8 @@ async function loosen(context: SyncContext, live: LiveSync): Promise<void> {
   await retrying(context, 'reverse', async () => {
     context.requireLease();
     await clearFormerState(context, live);
-    await setWriteBlocking(context.destination, true, context.signal);
+    const { destination, signal, requireLease } = context;
+    await setWriteBlocking(destination, true, signal, requireLease);
   });
   await loosenCollections(context);
 }
@@ -267,7 +268,7 @@ export async function fixCommitTime(context: SyncContext, live: LiveSync): Promi
     if (live.current.commitTime !== null) return;
     context.requireLease();
     if (live.current.options.enableUserWriteBlocking)
-      await setWriteBlocking(context.source, true, context.signal);
+      await setWriteBlocking(context.source, true, context.signal, context.requireLease);
     // The time is later than what any instance has applied: what they read from here on waits for it (see awaitCommitTime).
     const committing = { state: 'COMMITTING', commitTime: null } as const;
     await live.update({ isFixingCommitTime: true }, committing);
@@ -292,7 +293,7 @@ async function fixWritableTime(context: SyncContext, live: LiveSync): Promise<vo
 async function letUsersWrite(context: SyncContext, live: LiveSync): Promise<void> {
   context.requireLease();
   if (context.options.enableUserWriteBlocking)
-    await setWriteBlocking(context.destination, false, context.signal);
+    await setWriteBlocking(context.destination, false, context.signal, context.requireLease);
   await live.update({ canWrite: true });
   context.logger.info('users may write to the destination');
 }
