@@ -4,6 +4,7 @@ import { buildCatalog, forgetFormerCatalog } from './catalog/build-catalog.ts';
 import { dropMade } from './catalog/made-collections.ts';
 import { finishCollections } from './changes/finish-collections.ts';
 import { followChanges } from './changes/follow-changes.ts';
+import { endLeftBuilds } from './changes/left-index-builder.ts';
 import type { StreamStart } from './changes/change-reader.ts';
 import { refuseOddNames } from './commit/refuse-odd-names.ts';
 import { settleAppliedOps } from './commit/settle-applied-ops.ts';
@@ -203,6 +204,7 @@ async function restore(context: SyncContext, live: LiveSync): Promise<void> {
   // From that time on users may have changed what stands under a name.
   if (live.current.writableTime === null) {
     await retryingWrites(context, 'restore', async () => {
+      await endLeftBuilds(context);
       await settleShardKeys(context);
       await dropKeptForCommands(context);
     });
