@@ -21,7 +21,7 @@ import { planCopy } from './copy/plan-copy.ts';
 import { namespaceText } from '../mongo/namespace.ts';
 import { isKeptForCommand } from '../mongo/replicated-form.ts';
 import { retrying } from '../mongo/retrying.ts';
-import { retryingWrites } from './earlier-writes.ts';
+import { awaitEarlierMoves, retryingWrites } from './earlier-writes.ts';
 import { clearFormerState, handOver } from './reverse/hand-over.ts';
 import { loosenCollections } from './reverse/loosen.ts';
 import type { LiveSync } from './live-sync.ts';
@@ -133,6 +133,7 @@ export async function runSync(
           run: async () => {
             const to = context.store.on(source);
             await retrying(context, 'reverse', async () => {
+              await awaitEarlierMoves(context);
               await handOver(context, live, to);
             });
           },
@@ -192,6 +193,7 @@ async function prepare(context: SyncContext): Promise<Partial<SyncRecord>> {
 
 async function loosen(context: SyncContext, live: LiveSync): Promise<void> {
   await retrying(context, 'reverse', async () => {
+    await awaitEarlierMoves(context);
     context.requireLease();
     await clearFormerState(context, live);
     const { destination, signal, requireLease } = context;

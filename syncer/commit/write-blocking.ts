@@ -2,6 +2,7 @@ import { askPrimary, askServer } from '../../mongo/ask-server.ts';
 import { writeNoop } from '../../mongo/cluster-time.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { readConfig } from '../../mongo/config-database.ts';
+import { earlierConnections } from '../../mongo/earlier-connections.ts';
 import { commandsWorkedOn } from '../../mongo/own-operations.ts';
 import { commandDeadlineMs, runCommand } from '../../mongo/run-command.ts';
 import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
@@ -45,12 +46,9 @@ export async function setWriteBlocking(
 
 /** Waits until no change of who may write is on its way to a cluster, or under way there, whichever process has sent it. */
 async function awaitEarlierBlocking(cluster: ClusterClient, signal: AbortSignal): Promise<void> {
-  const { formerConnections, lostWrites } = cluster;
   const deadline = AbortSignal.timeout(commandDeadlineMs);
   for (;;) {
-    const connections =
-      (await formerConnections.count(cluster, signal)) +
-      (await lostWrites.pending(cluster, signal));
+    const connections = await earlierConnections(cluster, signal);
     if (connections === 0 && (await blockingUnderWay(cluster, signal)) === 0) return;
     if (deadline.aborted) {
       throw new SyncError(
