@@ -18,10 +18,15 @@ export class FormerConnections {
     this.#name = { appName, mark };
   }
 
-  /** How many of them the primary, or any router, takes for open, until they are gone once, or 30 s after it was asked for first. */
-  async count(cluster: ClusterClient, signal: AbortSignal): Promise<number> {
+  /** What they have sent comes within 30 s from now: this process has taken the place of the one before. */
+  takeOver(): void {
     this.#firstAskedAtMs ??= performance.now();
-    this.#areGone ||= performance.now() - this.#firstAskedAtMs > maxHeldMs;
+  }
+
+  /** How many of them the primary, or any router, takes for open, until they are gone once, or 30 s after it was asked for first, or told of. */
+  async count(cluster: ClusterClient, signal: AbortSignal): Promise<number> {
+    this.takeOver();
+    this.#areGone ||= performance.now() - (this.#firstAskedAtMs ?? 0) > maxHeldMs;
     if (this.#areGone) return 0;
     const { admin, decoded, routers } = cluster;
     const count = routers.areThere

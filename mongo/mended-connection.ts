@@ -25,6 +25,7 @@ const writes = new Set([
   'dropDatabase',
   'dropIndexes',
   'renameCollection',
+  'setUserWriteBlockMode',
 ]);
 
 /** A command that has not been answered. */

@@ -1,4 +1,4 @@
-import type { Db, Document } from 'mongodb';
+import type { Db, Document, UUID } from 'mongodb';
 import { askPrimary, type Ask } from './ask-server.ts';
 
 /** The comment of index builds that nothing waits for: they go on beside all other work. */
@@ -48,6 +48,38 @@ export async function writesOnShards(
   );
 }
 
+/** An index that is built by a command with the comment {@link backgroundBuild}. */
+export interface BackgroundBuild {
+  /** Undefined where the command does not say it. */
+  readonly collectionUUID: UUID | undefined;
+  readonly name: string;
+}
+
+/**
+ * How many commands that build an index in the background a cluster works on for a user, begun or not: a server lets them wait, for
+ * other builds to end for one.
+ * @param isSharded - its shards are asked then, whoever has sent what they work on. Needs the action `inprog`.
+ */
+export async function backgroundBuildsUnderWay(
+  admin: Db,
+  { collectionUUID, name }: BackgroundBuild,
+  isSharded: boolean,
+  signal: AbortSignal,
+): Promise<number> {
+  const match = {
+    'command.comment': backgroundBuild,
+    'command.indexes.name': name,
+    ...(collectionUUID && { 'command.collectionUUID': collectionUUID }),
+  };
+  if (!isSharded) return (await ownOperations(admin, match, signal)).length;
+  const pipeline = [
+    { $currentOp: { allUsers: true, idleConnections: false } },
+    { $match: { active: true, ...match } },
+    { $project: { opid: 1 } },
+  ];
+  return (await firstBatch(askPrimary(admin), pipeline, signal)).length;
+}
+
 /** Whether a server, be it a router, works on something that came on a connection of this number. */
 export async function isWorkedOn(
   ask: Ask,
@@ -57,6 +89,16 @@ export async function isWorkedOn(
   const options = { idleConnections: false, localOps: true };
   const operations = await currentOp(ask, options, { active: true, connectionId }, signal);
   return operations.length > 0;
+}
+
+/** How many commands of a name a server, be it a router, works on for a user. */
+export async function commandsWorkedOn(
+  ask: Ask,
+  command: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const match = { active: true, [`command.${command}`]: { $exists: true } };
+  return (await currentOp(ask, { idleConnections: false, localOps: true }, match, signal)).length;
 }
 
 /** Which of the connections with these numbers a server takes for open. */

@@ -1,3 +1,4 @@
+import { earlierConnections } from '../mongo/earlier-connections.ts';
 import { underOnePrimary } from '../mongo/one-primary.ts';
 import { backgroundBuild, ownOperations, writesOnShards } from '../mongo/own-operations.ts';
 import { retrying } from '../mongo/retrying.ts';
@@ -24,9 +25,7 @@ type WaitContext = Pick<
 export async function awaitEarlierWrites(context: WaitContext): Promise<void> {
   const { destination, signal } = context;
   await untilNone(context, 'connections', async () => {
-    const { formerConnections, lostWrites } = destination;
-    const formerCount = await formerConnections.count(destination, signal);
-    return formerCount + (await lostWrites.pending(destination, signal));
+    return await earlierConnections(destination, signal);
   });
   let waitedFor = await operationsOf(context);
   await untilNone(context, 'operations', async () => {
@@ -36,8 +35,20 @@ export async function awaitEarlierWrites(context: WaitContext): Promise<void> {
   });
 }
 
+/**
+ * Waits until the source has ended what was asked of it before, as a reversal begins to move the state of the sync there: a drop
+ * that comes later would take the new state with it.
+ */
+export async function awaitEarlierMoves(
+  context: Pick<SyncContext, 'source' | 'signal' | 'logger' | 'monitor'>,
+): Promise<void> {
+  await untilNone(context, 'connections', async () => {
+    return await earlierConnections(context.source, context.signal);
+  });
+}
+
 async function untilNone(
-  { signal, logger, monitor }: WaitContext,
+  { signal, logger, monitor }: Pick<WaitContext, 'signal' | 'logger' | 'monitor'>,
   what: 'connections' | 'operations',
   count: () => Promise<number>,
 ): Promise<void> {
@@ -46,7 +57,7 @@ async function untilNone(
     const waitedFor = await count();
     if (waitedFor === 0) return;
     if (isFirst) logger.info({ [what]: waitedFor }, 'waiting for earlier writes');
-    trouble.set(`the destination has not ended ${waitedFor} ${what} of before`);
+    trouble.set(`a server has not ended ${waitedFor} ${what} of before`);
     await sleep(pollMs, signal);
   }
 }

@@ -4,6 +4,7 @@ import { buildCatalog, forgetFormerCatalog } from './catalog/build-catalog.ts';
 import { dropMade } from './catalog/made-collections.ts';
 import { finishCollections } from './changes/finish-collections.ts';
 import { followChanges } from './changes/follow-changes.ts';
+import { endLeftBuilds } from './changes/left-index-builder.ts';
 import type { StreamStart } from './changes/change-reader.ts';
 import { refuseOddNames } from './commit/refuse-odd-names.ts';
 import { settleAppliedOps } from './commit/settle-applied-ops.ts';
@@ -20,7 +21,7 @@ import { planCopy } from './copy/plan-copy.ts';
 import { namespaceText } from '../mongo/namespace.ts';
 import { isKeptForCommand } from '../mongo/replicated-form.ts';
 import { retrying } from '../mongo/retrying.ts';
-import { retryingWrites } from './earlier-writes.ts';
+import { awaitEarlierMoves, retryingWrites } from './earlier-writes.ts';
 import { clearFormerState, handOver } from './reverse/hand-over.ts';
 import { loosenCollections } from './reverse/loosen.ts';
 import type { LiveSync } from './live-sync.ts';
@@ -132,6 +133,7 @@ export async function runSync(
           run: async () => {
             const to = context.store.on(source);
             await retrying(context, 'reverse', async () => {
+              await awaitEarlierMoves(context);
               await handOver(context, live, to);
             });
           },
@@ -191,9 +193,11 @@ async function prepare(context: SyncContext): Promise<Partial<SyncRecord>> {
 
 async function loosen(context: SyncContext, live: LiveSync): Promise<void> {
   await retrying(context, 'reverse', async () => {
+    await awaitEarlierMoves(context);
     context.requireLease();
     await clearFormerState(context, live);
-    await setWriteBlocking(context.destination, true, context.signal);
+    const { destination, signal, requireLease } = context;
+    await setWriteBlocking(destination, true, signal, requireLease);
   });
   await loosenCollections(context);
 }
@@ -202,6 +206,7 @@ async function restore(context: SyncContext, live: LiveSync): Promise<void> {
   // From that time on users may have changed what stands under a name.
   if (live.current.writableTime === null) {
     await retryingWrites(context, 'restore', async () => {
+      await endLeftBuilds(context);
       await settleShardKeys(context);
       await dropKeptForCommands(context);
     });
@@ -267,7 +272,7 @@ export async function fixCommitTime(context: SyncContext, live: LiveSync): Promi
     if (live.current.commitTime !== null) return;
     context.requireLease();
     if (live.current.options.enableUserWriteBlocking)
-      await setWriteBlocking(context.source, true, context.signal);
+      await setWriteBlocking(context.source, true, context.signal, context.requireLease);
     // The time is later than what any instance has applied: what they read from here on waits for it (see awaitCommitTime).
     const committing = { state: 'COMMITTING', commitTime: null } as const;
     await live.update({ isFixingCommitTime: true }, committing);
@@ -292,7 +297,7 @@ async function fixWritableTime(context: SyncContext, live: LiveSync): Promise<vo
 async function letUsersWrite(context: SyncContext, live: LiveSync): Promise<void> {
   context.requireLease();
   if (context.options.enableUserWriteBlocking)
-    await setWriteBlocking(context.destination, false, context.signal);
+    await setWriteBlocking(context.destination, false, context.signal, context.requireLease);
   await live.update({ canWrite: true });
   context.logger.info('users may write to the destination');
 }

@@ -190,6 +190,8 @@ export class SyncWork {
     });
     const destination = clusters[startOptions.destination];
     destination.writeGuard.right = store.claim;
+    for (const name of ['cluster0', 'cluster1'] as const)
+      clusters[name].formerConnections.takeOver();
     const copyWorkers =
       options.copyWorkers ??
       (await retrying(working, 'copy', async () => {

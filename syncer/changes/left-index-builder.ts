@@ -1,7 +1,7 @@
 import { MongoServerError } from 'mongodb';
 import { listIndexBuilds, listIndexes } from '../../mongo/catalog.ts';
 import { isSameNamespace, namespaceText } from '../../mongo/namespace.ts';
-import { backgroundBuild } from '../../mongo/own-operations.ts';
+import { backgroundBuild, backgroundBuildsUnderWay } from '../../mongo/own-operations.ts';
 import { isTrue, replicatedIndex } from '../../mongo/replicated-form.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { isIndexRefused, isTransient, neededAction } from '../../mongo/server-errors.ts';
@@ -186,40 +186,70 @@ export class LeftIndexBuilder {
       );
     };
     for (;;) {
-      const ended = await endLeftBuilds(this.#context, isConcerned);
-      if (ended === 0 && !(this.#current && isConcerned(this.#current))) return;
+      await endLeftBuilds(this.#context, isConcerned);
+      if (!(this.#current && isConcerned(this.#current))) return;
       await sleep(pollMs, this.#context.signal);
     }
   }
 }
 
+type EndingBuilds = Pick<
+  SyncContext,
+  | 'destination'
+  | 'destinationShards'
+  | 'signal'
+  | 'requireLease'
+  | 'leftIndexes'
+  | 'catalog'
+  | 'logger'
+  | 'monitor'
+>;
+
 /**
  * Ends the builds of indexes that were left: a process that is gone may have begun them, and what changes the catalog, or waits
- * for earlier writes, would wait for them.
- * @returns how many there were.
+ * for earlier writes, would wait for them. One that was sent, and that the server has not begun, is waited for: it would bring
+ * an index that the source may have dropped by then.
  */
 export async function endLeftBuilds(
-  context: Pick<
-    SyncContext,
-    'destination' | 'signal' | 'requireLease' | 'leftIndexes' | 'catalog' | 'logger'
-  >,
+  context: EndingBuilds,
   selects: (record: LeftIndexRecord) => boolean = () => true,
+): Promise<void> {
+  using trouble = context.monitor.troubles.watch('left indexes', 'waiting');
+  for (;;) {
+    const count = await endOnce(context, selects);
+    if (count === 0) return;
+    trouble.set(`the destination has not ended ${count} builds of indexes that were left`);
+    await sleep(pollMs, context.signal);
+  }
+}
+
+/** @returns how many there were. */
+async function endOnce(
+  context: EndingBuilds,
+  selects: (record: LeftIndexRecord) => boolean,
 ): Promise<number> {
-  const { catalog, destination, leftIndexes, logger, signal } = context;
-  let ended = 0;
+  const { catalog, destination, destinationShards, leftIndexes, logger, signal } = context;
+  let count = 0;
   for (const record of leftIndexes.records.filter(selects)) {
     const tracked = catalog.collection(record.collection.toHexString(false));
     if (!tracked) continue;
-    const builds = await listIndexBuilds(destination, tracked.namespace, signal);
-    if (!builds.includes(record.name)) continue;
-    await dropIndex(context, tracked.namespace, record.name);
-    logger.info(
-      { namespace: namespaceText(tracked.namespace), index: record.name },
-      'the build of an index gives way, and is begun again later',
-    );
-    ended++;
+    const { namespace, destinationUuid } = tracked;
+    const { name } = record;
+    const builds = await listIndexBuilds(destination, namespace, signal);
+    if (builds.includes(name)) {
+      await dropIndex(context, namespace, name);
+      logger.info(
+        { namespace: namespaceText(namespace), index: name },
+        'the build of an index gives way, and is begun again later',
+      );
+      count++;
+      continue;
+    }
+    const build = { collectionUUID: destinationUuid ?? undefined, name };
+    const isSharded = destinationShards.length > 0;
+    count += await backgroundBuildsUnderWay(destination.admin, build, isSharded, signal);
   }
-  return ended;
+  return count;
 }
 
 /** True for an error that is no fault of this program: the next attempt may find the server better. */

@@ -1,9 +1,14 @@
+import { askPrimary, askServer } from '../../mongo/ask-server.ts';
 import { writeNoop } from '../../mongo/cluster-time.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { readConfig } from '../../mongo/config-database.ts';
-import { runCommand } from '../../mongo/run-command.ts';
-import { codeOf, serverCode } from '../../mongo/server-errors.ts';
+import { earlierConnections } from '../../mongo/earlier-connections.ts';
+import { commandsWorkedOn } from '../../mongo/own-operations.ts';
+import { commandDeadlineMs, runCommand } from '../../mongo/run-command.ts';
+import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { SyncError } from '../../service/errors.ts';
+import { sleep } from '../../service/sleep.ts';
 import type { ClusterName } from '../api/start-body.ts';
 import type { SyncView } from '../state/records.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -11,19 +16,70 @@ import type { SyncContext } from '../sync-context.ts';
 /** `userWriteBlockMode` of serverStatus when ordinary users cannot write. */
 const blockedMode = 2;
 
+/** How often a server is asked whether it has ended what came before. */
+const pollMs = 50;
+
+/** How long a router may take to say what it works on. */
+const routerDeadlineMs = 2_000;
+
 /**
- * Lets ordinary users write to a cluster, or not. Users with the action bypassWriteBlockingMode always may.
- * The server takes the same mode twice.
+ * Lets ordinary users write to a cluster, or not, when it has ended what it was told before: a process that was killed may have
+ * sent the opposite, and its server goes on with that. Users with the action bypassWriteBlockingMode always may. The server
+ * takes the same mode twice.
+ * @param assertMaySend - throws where this process may not do it any more, as it was frozen meanwhile. Undefined while nothing
+ * of a sync is under way.
+ * @throws SyncError ClusterUnreachable where what was sent before takes long: to be repeated.
  */
 export async function setWriteBlocking(
   cluster: ClusterClient,
   isBlocked: boolean,
   signal: AbortSignal,
+  assertMaySend: () => void = () => undefined,
 ): Promise<void> {
+  await awaitEarlierBlocking(cluster, signal);
   // On a connection that has seen its server step down and come back, a server (6.0.5) fails the same mode a second time
   // for good, until something is written there.
   await writeNoop(cluster, 'write blocking', signal);
-  await runCommand(cluster.admin, { setUserWriteBlockMode: 1, global: isBlocked }, { signal });
+  const command = checkedWhenSent({ setUserWriteBlockMode: 1, global: isBlocked }, assertMaySend);
+  await runCommand(cluster.admin, command, { signal });
+}
+
+/** Waits until no change of who may write is on its way to a cluster, or under way there, whichever process has sent it. */
+async function awaitEarlierBlocking(cluster: ClusterClient, signal: AbortSignal): Promise<void> {
+  const deadline = AbortSignal.timeout(commandDeadlineMs);
+  for (;;) {
+    const connections = await earlierConnections(cluster, signal);
+    if (connections === 0 && (await blockingUnderWay(cluster, signal)) === 0) return;
+    if (deadline.aborted) {
+      throw new SyncError(
+        'ClusterUnreachable',
+        'the cluster has not ended an earlier change of who may write there',
+      );
+    }
+    await sleep(pollMs, signal);
+  }
+}
+
+/** A router that does not answer soon is not waited for: the ends of connections tell of what this instance has sent there. */
+async function blockingUnderWay(
+  { admin, decoded, routers }: ClusterClient,
+  signal: AbortSignal,
+): Promise<number> {
+  const command = 'setUserWriteBlockMode';
+  if (!routers.areThere) return await commandsWorkedOn(askPrimary(admin), command, signal);
+  const soon = AbortSignal.any([signal, AbortSignal.timeout(routerDeadlineMs)]);
+  const counts = await Promise.all(
+    routers.all.map(async (address) => {
+      try {
+        return await commandsWorkedOn(askServer(decoded, address), command, soon);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!soon.aborted && !isTransient(error)) throw error;
+        return 0;
+      }
+    }),
+  );
+  return counts.reduce((sum, one) => sum + one, 0);
 }
 
 /**
@@ -53,8 +109,7 @@ export async function beginWriteBlocking(
 ): Promise<void> {
   const { destination, destinationShards, options, requireLease, signal, warn } = context;
   if (options.enableUserWriteBlocking) {
-    requireLease();
-    await setWriteBlocking(destination, true, signal);
+    await setWriteBlocking(destination, true, signal, requireLease);
     return;
   }
   const isSharded = destinationShards.length > 0;

@@ -153,8 +153,7 @@ class Reset {
     const blocked = left === 'Keep' ? [] : blockedBySync(record);
     const unblock = async (name: ClusterName): Promise<void> => {
       if (!blocked.includes(name)) return;
-      requireRight();
-      await setWriteBlocking(clusters[name], false, signal);
+      await setWriteBlocking(clusters[name], false, signal, requireRight);
       logger.info({ cluster: name }, 'users may write again');
     };
     logger.info({ destination: left, blocked }, 'resetting');

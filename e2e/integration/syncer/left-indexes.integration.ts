@@ -3,7 +3,13 @@ import type { Collection, Document } from 'mongodb';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
-import { canBeSlow, failCommands, holdCommands, type Obstacle } from './slow-commands.ts';
+import {
+  canBeSlow,
+  delayNext,
+  failCommands,
+  holdCommands,
+  type Obstacle,
+} from './slow-commands.ts';
 
 interface Row extends Document {
   readonly _id: number;
@@ -198,6 +204,32 @@ describe('indexes that are left to the commit', () => {
     }
     await syncer.waitFor(({ state }) => state === 'COMMITTED');
     assert.deepEqual(await told(syncer), []);
+    await pair.assertEqual();
+  });
+
+  it('a build that the server has not begun when its process is killed brings back no index', async () => {
+    await using syncer = await pair.syncing();
+    await putInTheWay();
+    await create([two]);
+    await until('the warning', async () => (await told(syncer)).length === 1);
+    const reached = await delayNext(pair.destination, 'createIndexes', 35_000);
+    await copies.deleteOne({ _id: -1 });
+    await reached();
+    await syncer.kill();
+    await syncer.restart();
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await items.dropIndex('two');
+    await writeThrough(3_000);
+    await commitAndWait(syncer);
+    const { client } = pair.destination;
+    await until('the server has ended all builds', async () => {
+      const match = { 'command.createIndexes': 'items' };
+      const running = client
+        .db('admin')
+        .aggregate([{ $currentOp: { allUsers: true } }, { $match: match }]);
+      return (await running.toArray()).length === 0;
+    });
+    assert.deepEqual(await namesOf(), ['_id_']);
     await pair.assertEqual();
   });
 });

@@ -34,6 +34,22 @@ export async function slowCommands(
   });
 }
 
+/**
+ * Makes a server take longer for the next command of one kind of the syncer, before it begins: whoever has sent it can be killed, and
+ * the server goes on with it nevertheless. What is given back resolves, when called, as soon as it has come.
+ */
+export async function delayNext(
+  { client }: Pick<Side, 'client'>,
+  command: string,
+  blockTimeMS: number,
+): Promise<() => Promise<void>> {
+  const data = { failCommands: [command], blockConnection: true, blockTimeMS, appName };
+  const next = await setFailPoint({ client }, 'failCommand', data, { times: 1 });
+  return async () => {
+    await next.reached(1);
+  };
+}
+
 /** Makes a server refuse some commands of the syncer on one namespace, as one that shuts down does. */
 export async function failCommands(
   side: Side,

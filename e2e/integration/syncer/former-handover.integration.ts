@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { until } from '../../ground/until.ts';
+import { commitAndWait, useClusterPair } from './cluster-pair.ts';
+import { canBeSlow, delayNext } from './slow-commands.ts';
+
+describe('a reversal whose process was killed while a server had a command of it', () => {
+  const pair = useClusterPair({ parameters: canBeSlow });
+
+  it('keeps its record: what was sent to the new destination comes before it', async () => {
+    const { source, destination } = pair;
+    const items = source.client.db('shop').collection<{ _id: number }>('items');
+    await items.insertOne({ _id: 0 });
+    await using syncer = await pair.syncing({ enableUserWriteBlocking: true, reversible: true });
+    await commitAndWait(syncer);
+    await destination.client.db('shop').collection<{ _id: number }>('items').insertOne({ _id: 1 });
+
+    const reached = await delayNext(source, 'drop', 10_000);
+    const reversing = syncer.post('reverse', {}).catch(() => undefined);
+    await reached();
+    await syncer.kill();
+    await reversing;
+    await syncer.restart();
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await until('the server has ended what it had of before', async () => {
+      const match = { 'command.drop': { $exists: true } };
+      const running = source.client
+        .db('admin')
+        .aggregate([{ $currentOp: { allUsers: true } }, { $match: match }]);
+      return (await running.toArray()).length === 0;
+    });
+    await commitAndWait(syncer);
+    await syncer.kill();
+    await syncer.restart();
+    const { state, directionMapping } = await syncer.progress();
+    assert.equal(state, 'COMMITTED');
+    assert.match(String(directionMapping?.Destination), /^cluster0/);
+    await pair.assertEqual();
+  });
+});
