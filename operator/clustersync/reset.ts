@@ -2,7 +2,7 @@ import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import { isCurrent } from '../operand/observation.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
 import { isCommittedIn, type Assessment } from './assessment.ts';
-import { troubleOfError, type InstanceView } from './instance-trouble.ts';
+import { troubleOfCommand, type InstanceView } from './instance-trouble.ts';
 
 /** What the end of a sync leaves on the destination. */
 export type ResetDestination = ClusterSync['spec']['onDelete'];
@@ -239,7 +239,7 @@ function troubleOf(
     cause.kind === 'deletion' ? '; to let it go as it is, set spec.onDelete to Keep' : '';
   const refused = views.map(({ instance, observation }) =>
     observation?.command?.kind === 'refused' && observation.command.name === 'reset'
-      ? troubleOfError(observation.command.error, `the syncer ${instance.id} refuses reset with`)
+      ? troubleOfCommand(observation.command.error, `the syncer ${instance.id}`, 'reset')
       : undefined,
   );
   const inForeground: Trouble | undefined =
