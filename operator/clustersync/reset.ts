@@ -202,9 +202,11 @@ function isWithoutSync({ views, nowMs }: ResetInput): boolean {
       if (!observation || observation.unreachable || !isCurrent(observation, nowMs)) return false;
       const { answer, command, askedMs } = observation;
       if (answer?.kind !== 'progress' || answer.progress.state !== 'IDLE') return false;
-      if (command?.kind === 'sending') return false;
-      // One that counts as refused may have been taken, where its answer was lost.
-      return command === undefined || askedMs > command.endedMs;
+      if (command === undefined) return true;
+      if (command.kind === 'sending') return false;
+      // It may be working on one whose answer was lost, a start too: it takes a reset when it has ended that.
+      if (command.kind === 'refused' && command.error.isUnanswered) return false;
+      return askedMs > command.endedMs;
     })
   );
 }
