@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { SyncerProgress } from '../../ground/syncer-process.ts';
 import { commitAndWait, useClusterPair } from './cluster-pair.ts';
-import { canBeSlow, failCommandsWith, type Obstacle } from './slow-commands.ts';
+import { canBeSlow, failCommandsWith, holdCommands, type Obstacle } from './slow-commands.ts';
 
 const interrupted = 11_601;
 
@@ -48,6 +48,24 @@ describe('contract 2.2: canCommit is false while a commit would wait for what fa
       write: async () => await shop().collection('items').insertOne({ n: 2 }),
     },
   ];
+
+  it('the destination never ends a write: it is told of, the lag is not 0, and the end is waited for', async () => {
+    await using syncer = await pair.syncing();
+    const waiting = /^commit: not possible now: apply to shop\.items: waiting for \d+ s/m;
+    {
+      await using held = await holdCommands(pair.destination, 'insert', 'shop.items');
+      await shop().collection('items').insertOne({ n: 1 });
+      await held.reached(1);
+      const told = await syncer.waitFor(({ warnings }) =>
+        waiting.test((warnings ?? []).join('\n')),
+      );
+      assert.deepEqual([told.state, told.canCommit], ['RUNNING', false]);
+      assert.ok((told.lagTimeSeconds ?? 0) >= 10, `a lag of ${told.lagTimeSeconds} s`);
+    }
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
 
   for (const { what, work, begin, write } of faults) {
     it(`${what}: with a warning, and true again after that`, async () => {
