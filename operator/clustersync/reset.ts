@@ -22,7 +22,7 @@ export type ResetCause =
 /** What is to be done for the end of a sync that is asked for. */
 export type ResetPlan =
   | { readonly kind: 'none' }
-  /** It is committed: there is nothing that could be begun again. */
+  /** It is committed, so that there is nothing that could be begun again; or the token was used before. */
   | { readonly kind: 'refused'; readonly token: string }
   /**
    * There is no sync any more, or none that is to be ended. `isLeft`: nothing was done, and there may be something of it on a
@@ -91,6 +91,7 @@ export function planReset(clusterSync: ClusterSync, input: ResetInput): ResetPla
   const { token, destination } = startOver;
   if (status?.startOver?.token === token && status.startOver.state !== 'Resetting')
     return { kind: 'none' };
+  if (wasUsedBefore(token, status)) return { kind: 'refused', token };
   if (isInUse(clusterSync, input.assessment)) return { kind: 'refused', token };
   const cause = { kind: 'startOver', token } as const;
   if (isWithoutSync(input)) return { kind: 'done', cause, isLeft: false };
@@ -108,22 +109,44 @@ export function withReset(
     case 'none':
       return former ? { ...status, startOver: former } : status;
     case 'refused':
-      return { ...status, startOver: { token: plan.token, state: 'Refused' } };
+      return { ...status, startOver: seen(former, plan.token, 'Refused') };
     case 'under way':
     case 'done': {
       if (plan.cause.kind === 'deletion') return former ? { ...status, startOver: former } : status;
       const { token } = plan.cause;
-      if (plan.kind === 'under way') return { ...status, startOver: { token, state: 'Resetting' } };
+      if (plan.kind === 'under way')
+        return { ...status, startOver: seen(former, token, 'Resetting') };
       // All else was of the former sync; what the source is now is asked again.
       const { observedGeneration, phase, conditions } = status;
       return {
         ...(observedGeneration !== undefined && { observedGeneration }),
         ...(phase !== undefined && { phase }),
         ...(conditions !== undefined && { conditions }),
-        startOver: { token, state: 'Done' },
+        startOver: seen(former, token, 'Done'),
       };
     }
   }
+}
+
+/** What a status has room for. */
+const maxFormerTokens = 16;
+
+type StartOver = NonNullable<ClusterSyncStatus['startOver']>;
+
+/** Whether a token of spec.startOver was there before the one that was seen last: put back, it asks for nothing. */
+export function wasUsedBefore(
+  token: string,
+  status: Pick<ClusterSyncStatus, 'startOver'> | undefined,
+): boolean {
+  const { token: last, formerTokens = [] } = status?.startOver ?? {};
+  return token !== last && formerTokens.includes(token);
+}
+
+/** The token that is seen now, and those that were before it. */
+function seen(former: StartOver | undefined, token: string, state: StartOver['state']): StartOver {
+  const known = former ? [...(former.formerTokens ?? []), former.token] : [];
+  const formerTokens = known.filter((each) => each !== token).slice(-maxFormerTokens);
+  return { token, state, ...(formerTokens.length > 0 && { formerTokens }) };
 }
 
 /** How a sync does that is being ended: nothing of what it was is shown any more. */
