@@ -19,6 +19,15 @@ describe('Troubles', () => {
     assert.deepEqual(troubles.warnings(), ['copy: trying again for 4 s: connection refused']);
   });
 
+  it('tells of what takes time by itself only when it has for longer', () => {
+    using apply = troubles.watch('apply', 'waiting', 10_000);
+    apply.set('no answer');
+    nowMs += 9_900;
+    assert.deepEqual(troubles.warnings(), []);
+    nowMs += 100;
+    assert.deepEqual(troubles.warnings(), ['apply: waiting for 10 s: no answer']);
+  });
+
   it('tells once of work that fails in several places, from the first failure on', () => {
     const [first, second] = [troubles.watch('copy'), troubles.watch('copy')];
     first.set('one');

@@ -9,10 +9,16 @@ export interface Trouble extends Disposable {
 /** Shorter ones are no news: an election takes as long. */
 const minWarnMs = 3_000;
 
-/** What is being tried again and again at the moment. */
+/** What takes time by itself, though not so long. */
+export const longWorkMs = 10_000;
+
+/** What is being tried again and again at the moment, or waits. */
 export class Troubles {
   readonly #now: () => number;
-  readonly #current = new Map<symbol, { kind: string; sinceMs: number; reason: string }>();
+  readonly #current = new Map<
+    symbol,
+    { kind: string; sinceMs: number; minMs: number; reason: string }
+  >();
 
   /** @param now - a clock in milliseconds. */
   constructor(now: () => number = () => performance.now()) {
@@ -22,8 +28,9 @@ export class Troubles {
   /**
    * Follows one piece of work. What is told of it is forgotten when it is disposed of.
    * @param doing - what it does while it is in trouble.
+   * @param minMs - for how long that is no news.
    */
-  watch(work: string, doing = 'trying again'): Trouble {
+  watch(work: string, doing = 'trying again', minMs = minWarnMs): Trouble {
     const key = Symbol(work);
     const kind = `${work}: ${doing}`;
     const clear = (): void => {
@@ -32,22 +39,22 @@ export class Troubles {
     return {
       set: (reason) => {
         const sinceMs = this.#current.get(key)?.sinceMs ?? this.#now();
-        this.#current.set(key, { kind, sinceMs, reason });
+        this.#current.set(key, { kind, sinceMs, minMs, reason });
       },
       clear,
       [Symbol.dispose]: clear,
     };
   }
 
-  /** A sentence for each kind of work that has not succeeded for some seconds, with the latest reason. */
+  /** A sentence for each kind of work that has not succeeded, or ended, for some seconds, with the latest reason. */
   warnings(): string[] {
-    const byKind = new Map<string, { sinceMs: number; reason: string }>();
-    for (const { kind, sinceMs, reason } of this.#current.values()) {
+    const byKind = new Map<string, { sinceMs: number; minMs: number; reason: string }>();
+    for (const { kind, sinceMs, minMs, reason } of this.#current.values()) {
       const known = byKind.get(kind);
-      byKind.set(kind, { sinceMs: Math.min(sinceMs, known?.sinceMs ?? sinceMs), reason });
+      byKind.set(kind, { sinceMs: Math.min(sinceMs, known?.sinceMs ?? sinceMs), minMs, reason });
     }
     return [...byKind]
-      .filter(([, { sinceMs }]) => this.#now() - sinceMs >= minWarnMs)
+      .filter(([, { sinceMs, minMs }]) => this.#now() - sinceMs >= minMs)
       .map(([kind, { sinceMs, reason }]) => {
         const seconds = Math.floor((this.#now() - sinceMs) / 1000);
         return `${kind} for ${seconds} s: ${reason}`;

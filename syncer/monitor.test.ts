@@ -7,6 +7,24 @@ const now = (): number => Math.floor(Date.now() / 1000);
 const at = (t: number): Timestamp => new Timestamp({ t, i: 1 });
 
 describe('lagSeconds', () => {
+  it('is not 0 while a change that was read is not applied, however soon after the one before it came', () => {
+    let nowMs = 0;
+    const monitor = new SyncMonitor(() => nowMs);
+    monitor.appliedTime = at(100);
+    monitor.latestTime = at(100);
+    const batch = { time: at(100), events: 1, bytes: 1, finished: 0 };
+    monitor.beginBatch({ ...batch, events: 0 });
+    monitor.beginBatch(batch);
+    monitor.endBatch();
+    nowMs = 900;
+    assert.equal(monitor.lagSeconds, 0);
+    nowMs = 2_500;
+    assert.equal(monitor.lagSeconds, 2);
+    batch.finished = 1;
+    monitor.endBatch();
+    assert.equal(monitor.lagSeconds, 0);
+  });
+
   let atMs = 5_000;
   const clock = (): number => atMs;
 

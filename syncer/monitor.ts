@@ -70,8 +70,8 @@ export class SyncMonitor {
   readonly #counters = new WorkCounters(this.registry);
   readonly #oplog = new OplogHistory();
   readonly #catchUp: CatchUpEstimator;
-  /** Those that are not applied, in the order of the stream. */
-  #batches: EventBatch[] = [];
+  /** Those that are not applied, in the order of the stream, and when each was begun. */
+  #batches: { readonly batch: EventBatch; readonly atMs: number }[] = [];
   #oplogState: OplogState | null = null;
   /** Since when nothing is known of the oplog that is needed; null where none is. */
   #oplogUnknownMs: number | null = null;
@@ -98,13 +98,16 @@ export class SyncMonitor {
   /**
    * Seconds between the last applied event and the source's latest one; null before anything is applied, and before the source
    * was heard of: our clock may be behind its. A source that has not been heard of for some seconds is taken to write all the
-   * time.
+   * time. A change that was read and is not applied counts since then: it may be the source's latest, or of the same second.
    */
   get lagSeconds(): number | null {
     if (this.appliedTime === null || this.#latest === null) return null;
     const quietSeconds = Math.floor((this.#now() - this.#latest.atMs) / 1000);
     const lagSeconds = secondsBetween(this.appliedTime, this.#latest.time);
-    return quietSeconds > maxQuietSeconds ? lagSeconds + quietSeconds : lagSeconds;
+    if (quietSeconds > maxQuietSeconds) return lagSeconds + quietSeconds;
+    const pending = this.#batches.find(({ batch: { events, finished } }) => finished < events);
+    const pendingMs = pending ? this.#now() - pending.atMs : 0;
+    return Math.max(lagSeconds, Math.floor(pendingMs / 1000));
   }
 
   /** Seconds until everything is applied, at the present rates; null when that is not known or comes no nearer. */
@@ -190,7 +193,8 @@ export class SyncMonitor {
     const written = latest?.writtenBytes ?? latestTime.t;
     let from = onScale(appliedTime);
     let applied = from;
-    for (const { time, events, finished } of this.#batches) {
+    for (const { batch } of this.#batches) {
+      const { time, events, finished } = batch;
       const to = onScale(time);
       if (events > 0) applied += ((to - from) * finished) / events;
       from = to;
@@ -250,13 +254,14 @@ export class SyncMonitor {
   /** Begins to apply a batch of events, after those that are being applied already. */
   beginBatch(batch: EventBatch): void {
     this.receivedTime = batch.time;
-    this.#batches.push(batch);
+    this.#batches.push({ batch, atMs: this.#now() });
   }
 
   /** Ends the first of the batches: everything up to its time is applied. */
   endBatch(): void {
-    const batch = this.#batches.shift();
-    if (!batch) return;
+    const ended = this.#batches.shift();
+    if (!ended) return;
+    const { batch } = ended;
     this.appliedTime = batch.time;
     this.bufferedEvents -= batch.events;
     this.bufferedBytes -= batch.bytes;

@@ -172,6 +172,7 @@ export class Syncer {
       sentAgeMs: sent?.command === 'commit' ? performance.now() - sent.sentMs : null,
       isCommitInHand: this.commands.isCommitInHand,
       otherCommand: this.commands.otherInHand,
+      troubles: this.monitor.troubles.warnings(),
       leftIndexes: this.monitor.leftIndexes,
       isWorking: this.#work?.isUnderWay ?? false,
       isShared: this.#live.isShared,

@@ -33,6 +33,8 @@ export interface Assessment {
   /** Whether every instance has just reported its progress. */
   readonly isFresh: boolean;
   readonly canCommit: boolean;
+  /** Whether an instance says that it was sent a commit, and has neither refused nor completed it. */
+  readonly isCommitUnderWay: boolean;
   /** The largest; undefined where an instance has not just reported its own. */
   readonly lagTimeSeconds: number | undefined;
   /** The largest that was last reported, however long ago; undefined where an instance has not. */
@@ -75,12 +77,13 @@ export function assess(input: StatusInput): Assessment {
     isFresh &&
     !finding.trouble &&
     progresses.every((progress) => progress?.canCommit);
+  const isCommitUnderWay = progresses.some((progress) => progress?.commitUnderWay === true);
   const reportedLagSeconds = lagOf(progresses, stage);
   const lagTimeSeconds = isFresh || stage === 'committed' ? reportedLagSeconds : undefined;
   const paused = pausedOf(progresses);
   return {
     ...{ progresses, reported, stages, stage, trouble },
-    ...{ isFresh, canCommit, lagTimeSeconds, reportedLagSeconds, paused },
+    ...{ isFresh, canCommit, isCommitUnderWay, lagTimeSeconds, reportedLagSeconds, paused },
   };
 }
 

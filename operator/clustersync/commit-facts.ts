@@ -126,9 +126,11 @@ function obstacleOf(
   options: CommitOptions,
   { hold, verification }: CommitWorld,
 ): Obstacle | undefined {
-  const { stage, trouble, paused, canCommit, lagTimeSeconds } = assessment;
+  const { stage, trouble, paused, canCommit, isCommitUnderWay, lagTimeSeconds } = assessment;
   // The conditions say all that by themselves.
-  if (trouble || stage !== 'changes' || paused !== 'none') return { trouble: undefined };
+  const isElsewhere = stage !== 'changes' || paused !== 'none';
+  const isSent = isCommitUnderWay && !canCommit;
+  if (trouble || isElsewhere || isSent) return { trouble: undefined };
   if (!canCommit || !finding.isConfirmed) {
     return waiting(
       'WaitingForCanCommit',

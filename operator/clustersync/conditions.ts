@@ -20,6 +20,8 @@ export interface Situation {
   readonly isWorking: boolean;
   /** Whether an instance has taken the commit: it is not taken back. */
   readonly isCommitting: boolean;
+  /** Whether an instance says that it was sent a commit, and has neither refused nor completed it. */
+  readonly isCommitUnderWay: boolean;
   /** Whether every instance has just reported its progress. */
   readonly isFresh: boolean;
   /** The largest lag that an instance has last reported; undefined where one has not. */
@@ -96,6 +98,9 @@ function milestone(
   return { type, status: isReached ? 'True' : 'False', reason, message };
 }
 
+/** What to say of a commit that may still come. */
+export const commitUnderWayText = 'a commit was sent, and it is not known yet whether it is taken';
+
 type Outlook = Pick<Trouble, 'reason' | 'message'> & {
   readonly kind: 'ready' | 'reconciling' | 'stalled';
 };
@@ -110,6 +115,8 @@ function outlookOf(situation: Situation): Outlook {
   if (situation.isCommitting) {
     return { kind: 'reconciling', ...summaryOf(situation, progressReasons.committing) };
   }
+  if (situation.isCommitUnderWay)
+    return { kind: 'reconciling', reason: 'Committing', message: commitUnderWayText };
   if (state === 'Paused') return outlookOfPause(situation);
   if (paused !== 'none') {
     return { kind: 'reconciling', reason: 'Resuming', message: 'the sync is about to go on' };

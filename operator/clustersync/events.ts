@@ -1,6 +1,7 @@
 import type { ClusterSyncStatus } from '../api/clustersync.ts';
 import { isConditionTrue } from '../kube/conditions.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
+import { wasUsedBefore } from './reset.ts';
 import { warningEvents } from '../operand/warning-event.ts';
 
 /** Only what has changed is an event. */
@@ -53,7 +54,9 @@ export function eventsOf(
     else
       events.push({
         ...{ type: 'Warning', reason: 'StartOverRefused', action: 'Reset' },
-        note: 'spec.startOver is not carried out: the sync is committed, and its destination in use',
+        note: wasUsedBefore(startOver.token, former)
+          ? 'spec.startOver is not carried out: the token was used before, and another one is needed'
+          : 'spec.startOver is not carried out: the sync is committed, and its destination in use',
       });
   }
   if (startOver?.state === 'Done' && !isSame(startOver, former?.startOver)) {

@@ -28,7 +28,7 @@ export function troubleOfInstances(
       answeredError(view),
       refusedCommand(view, stages[index] ?? 'unknown'),
       view.pod ? view.pod.trouble : missingPod(view.instance.podName),
-      unreachable(view, nowMs),
+      unreachable(view, stages[index] ?? 'unknown', nowMs),
     ]),
   );
 }
@@ -46,7 +46,7 @@ function refusedCommand(
   const command = observation?.command;
   if (command?.kind !== 'refused') return undefined;
   if (!stagesOf[command.name].includes(stage)) return undefined;
-  return troubleOfError(command.error, `the syncer ${instance.id} refuses ${command.name} with`);
+  return troubleOfCommand(command.error, `the syncer ${instance.id}`, command.name);
 }
 
 /** How far an instance is when a command is called for. */
@@ -59,6 +59,16 @@ const stagesOf: Record<SyncerCommand, readonly Stage[]> = {
   // Only while it is asked for: see planReset.
   reset: [],
 };
+
+/** What to say of a command that is not known to be taken. */
+export function troubleOfCommand(error: ApiError, who: string, command: SyncerCommand): Trouble {
+  if (!error.isUnanswered) return troubleOfError(error, `${who} refuses ${command} with`);
+  return {
+    reason: reasonFor(error.name),
+    message: `${who} has not answered ${command}, and it is not known whether it is taken: ${error.description}`,
+    level: 'waiting',
+  };
+}
 
 /** @param who - and what it does: the message goes on with the name of the error. */
 export function troubleOfError({ name, description, isLasting }: ApiError, who: string): Trouble {
@@ -73,9 +83,19 @@ export function troubleOfError({ name, description, isLasting }: ApiError, who: 
 
 function unreachable(
   { instance, pod, observation }: InstanceView,
+  stage: Stage,
   nowMs: number,
 ): Trouble | undefined {
   if (!observation || !pod?.process) return undefined;
   const who = `the syncer ${instance.id} in the pod ${pod.name}`;
-  return unreachableTrouble(observation, { reason: 'SyncerUnreachable', who }, nowMs);
+  const trouble = unreachableTrouble(observation, { reason: 'SyncerUnreachable', who }, nowMs);
+  const { command } = observation;
+  const isOpen =
+    command?.kind === 'refused' ? command.error.isUnanswered : command?.kind === 'sending';
+  if (!trouble || !command || !isOpen || !stagesOf[command.name].includes(stage)) return trouble;
+  const { message } = trouble;
+  return {
+    ...trouble,
+    message: `${message}; it is not known whether it has taken ${command.name}`,
+  };
 }

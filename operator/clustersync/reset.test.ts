@@ -188,6 +188,13 @@ describe('spec.startOver', () => {
     const command = { ...lost, retryAtMs: nowMs + 1_000 };
     assert.equal(stateOf({ observation: { command, askedMs } }), 'Resetting');
     assert.equal(stateOf({ observation: { command, askedMs: askedMs + 1 } }), 'Done');
+    // The instance may still work on what it has not answered, and says IDLE until a sync is stored.
+    for (const name of ['start', 'reset'] as const) {
+      const open = { ...command, name, error: { ...error, isUnanswered: true } } as const;
+      assert.equal(stateOf({ observation: { command: open, askedMs: askedMs + 1 } }), 'Resetting');
+    }
+    const answered = { observation: { command: taken, askedMs: askedMs + 1 } };
+    assert.equal(stateOf(answered), 'Done');
     assert.equal(stateOf({}), 'Done');
   });
 

@@ -2,7 +2,7 @@ import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import { isCurrent } from '../operand/observation.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
 import { isCommittedIn, type Assessment } from './assessment.ts';
-import { troubleOfError, type InstanceView } from './instance-trouble.ts';
+import { troubleOfCommand, type InstanceView } from './instance-trouble.ts';
 
 /** What the end of a sync leaves on the destination. */
 export type ResetDestination = ClusterSync['spec']['onDelete'];
@@ -22,7 +22,7 @@ export type ResetCause =
 /** What is to be done for the end of a sync that is asked for. */
 export type ResetPlan =
   | { readonly kind: 'none' }
-  /** It is committed: there is nothing that could be begun again. */
+  /** It is committed, so that there is nothing that could be begun again; or the token was used before. */
   | { readonly kind: 'refused'; readonly token: string }
   /**
    * There is no sync any more, or none that is to be ended. `isLeft`: nothing was done, and there may be something of it on a
@@ -91,6 +91,7 @@ export function planReset(clusterSync: ClusterSync, input: ResetInput): ResetPla
   const { token, destination } = startOver;
   if (status?.startOver?.token === token && status.startOver.state !== 'Resetting')
     return { kind: 'none' };
+  if (wasUsedBefore(token, status)) return { kind: 'refused', token };
   if (isInUse(clusterSync, input.assessment)) return { kind: 'refused', token };
   const cause = { kind: 'startOver', token } as const;
   if (isWithoutSync(input)) return { kind: 'done', cause, isLeft: false };
@@ -108,22 +109,44 @@ export function withReset(
     case 'none':
       return former ? { ...status, startOver: former } : status;
     case 'refused':
-      return { ...status, startOver: { token: plan.token, state: 'Refused' } };
+      return { ...status, startOver: seen(former, plan.token, 'Refused') };
     case 'under way':
     case 'done': {
       if (plan.cause.kind === 'deletion') return former ? { ...status, startOver: former } : status;
       const { token } = plan.cause;
-      if (plan.kind === 'under way') return { ...status, startOver: { token, state: 'Resetting' } };
+      if (plan.kind === 'under way')
+        return { ...status, startOver: seen(former, token, 'Resetting') };
       // All else was of the former sync; what the source is now is asked again.
       const { observedGeneration, phase, conditions } = status;
       return {
         ...(observedGeneration !== undefined && { observedGeneration }),
         ...(phase !== undefined && { phase }),
         ...(conditions !== undefined && { conditions }),
-        startOver: { token, state: 'Done' },
+        startOver: seen(former, token, 'Done'),
       };
     }
   }
+}
+
+/** What a status has room for. */
+const maxFormerTokens = 16;
+
+type StartOver = NonNullable<ClusterSyncStatus['startOver']>;
+
+/** Whether a token of spec.startOver was there before the one that was seen last: put back, it asks for nothing. */
+export function wasUsedBefore(
+  token: string,
+  status: Pick<ClusterSyncStatus, 'startOver'> | undefined,
+): boolean {
+  const { token: last, formerTokens = [] } = status?.startOver ?? {};
+  return token !== last && formerTokens.includes(token);
+}
+
+/** The token that is seen now, and those that were before it. */
+function seen(former: StartOver | undefined, token: string, state: StartOver['state']): StartOver {
+  const known = former ? [...(former.formerTokens ?? []), former.token] : [];
+  const formerTokens = known.filter((each) => each !== token).slice(-maxFormerTokens);
+  return { token, state, ...(formerTokens.length > 0 && { formerTokens }) };
 }
 
 /** How a sync does that is being ended: nothing of what it was is shown any more. */
@@ -202,9 +225,11 @@ function isWithoutSync({ views, nowMs }: ResetInput): boolean {
       if (!observation || observation.unreachable || !isCurrent(observation, nowMs)) return false;
       const { answer, command, askedMs } = observation;
       if (answer?.kind !== 'progress' || answer.progress.state !== 'IDLE') return false;
-      if (command?.kind === 'sending') return false;
-      // One that counts as refused may have been taken, where its answer was lost.
-      return command === undefined || askedMs > command.endedMs;
+      if (command === undefined) return true;
+      if (command.kind === 'sending') return false;
+      // It may be working on one whose answer was lost, a start too: it takes a reset when it has ended that.
+      if (command.kind === 'refused' && command.error.isUnanswered) return false;
+      return askedMs > command.endedMs;
     })
   );
 }
@@ -239,7 +264,7 @@ function troubleOf(
     cause.kind === 'deletion' ? '; to let it go as it is, set spec.onDelete to Keep' : '';
   const refused = views.map(({ instance, observation }) =>
     observation?.command?.kind === 'refused' && observation.command.name === 'reset'
-      ? troubleOfError(observation.command.error, `the syncer ${instance.id} refuses reset with`)
+      ? troubleOfCommand(observation.command.error, `the syncer ${instance.id}`, 'reset')
       : undefined,
   );
   const inForeground: Trouble | undefined =

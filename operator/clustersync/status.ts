@@ -56,6 +56,7 @@ export function statusOf(
     ...{ clusterSync, stage, behind, trouble, finding, canCommit, isFresh, paused },
     reportedLagSeconds: assessment.reportedLagSeconds,
     isCommitting: stages.some((each) => isAtLeast(each, 'committing')),
+    isCommitUnderWay: assessment.isCommitUnderWay,
     isWorking: progresses.some((progress) => workingStates.includes(progress?.state ?? '')),
   });
   const isStarted = isAtLeast(stage, 'reversing');

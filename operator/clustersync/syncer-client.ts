@@ -1,6 +1,6 @@
 import type { Direction } from '../api/clustersync.ts';
 import { errorIn, propertyIn, stringIn } from '../operand/http-api.ts';
-import { operandApi, refused } from '../operand/operand-api.ts';
+import { operandApi, unanswered } from '../operand/operand-api.ts';
 
 /** What the operator reads in the progress of an instance. Other tools leave fields out, and have others. */
 export interface SyncerProgress {
@@ -42,7 +42,7 @@ export const syncerApi = operandApi<SyncerProgress, SyncerCommand>({
     const error = errorIn(body, true);
     return error
       ? { kind: 'refused', error }
-      : refused(unreachableName, `HTTP ${status} without success`);
+      : unanswered(unreachableName, `HTTP ${status} without success`);
   },
   unreachableName,
   intervalMs: (answer) => {

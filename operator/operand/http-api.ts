@@ -57,6 +57,8 @@ export interface ApiError {
   readonly description: string;
   /** Whether it stays until somebody does something. */
   readonly isLasting: boolean;
+  /** Of a command: nothing was answered that says what has become of it. It may have been taken, or may be still. */
+  readonly isUnanswered?: true;
 }
 
 /** It goes into a status: larger ones would not fit into an object. */

@@ -49,15 +49,15 @@ export function operandApi<P, C extends string>(options: OperandApiOptions<P>): 
         },
         signal,
       );
-      if (answer.kind === 'unreachable') return refused(unreachableName, answer.description);
+      if (answer.kind === 'unreachable') return unanswered(unreachableName, answer.description);
       return isUnknown(answer) ? notSupported(answer.status) : outcomeOf(answer);
     },
   };
 }
 
-/** A refusal that should pass by itself. */
-export function refused(name: string, description: string): CommandOutcome {
-  return { kind: 'refused', error: { name, description, isLasting: false } };
+/** What counts as a refusal that should pass by itself, though nobody knows what has become of the command. */
+export function unanswered(name: string, description: string): CommandOutcome {
+  return { kind: 'refused', error: { name, description, isLasting: false, isUnanswered: true } };
 }
 
 /** Whether the tool does not have the command at all: an error of ours has a body that says so. */

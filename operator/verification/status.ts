@@ -163,7 +163,14 @@ function reportedError({ observation }: StatusInput): Trouble | undefined {
   const { answer, command } = observation ?? {};
   if (answer?.kind === 'error') return troubleOfError(answer.error, 'the verifier reports');
   if (command?.kind !== 'refused') return undefined;
-  return troubleOfError(command.error, `the verifier refuses ${command.name} with`);
+  if (!command.error.isUnanswered)
+    return troubleOfError(command.error, `the verifier refuses ${command.name} with`);
+  const { name, description } = command.error;
+  return {
+    reason: reasonFor(name),
+    message: `the verifier has not answered ${command.name}, and it is not known whether it is taken: ${description}`,
+    level: 'waiting',
+  };
 }
 
 function troubleOfError({ name, description, isLasting }: ApiError, who: string): Trouble {

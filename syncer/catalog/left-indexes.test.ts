@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { leftIndexWarnings, type LeftIndex } from './left-indexes.ts';
 
-const left = (name: string, expectedSeconds: number | null): LeftIndex => ({
+const left = (
+  name: string,
+  expectedSeconds: number | null,
+  isBuiltByCommitAlone = false,
+): LeftIndex => ({
   namespace: 'shop.items',
   name,
   reason: 'CannotIndexParallelArrays',
   expectedSeconds,
+  isBuiltByCommitAlone,
 });
 
 describe('leftIndexWarnings', () => {
@@ -13,6 +18,9 @@ describe('leftIndexWarnings', () => {
     assert.deepEqual(leftIndexWarnings([left('two', 40), left('geo', null)]), [
       'index two of shop.items is left to the commit, unless it can be built before (CannotIndexParallelArrays): building it is expected to take 40 s',
       'index geo of shop.items is left to the commit, unless it can be built before (CannotIndexParallelArrays): how long it takes to build is not known',
+    ]);
+    assert.deepEqual(leftIndexWarnings([left('capped', null, true)]), [
+      'index capped of shop.items is left to the commit (CannotIndexParallelArrays): how long it takes to build is not known',
     ]);
     assert.deepEqual(leftIndexWarnings([]), []);
   });

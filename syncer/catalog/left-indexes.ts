@@ -17,6 +17,8 @@ export interface LeftIndex {
   readonly reason: string;
   /** How long building it is expected to take; null where that is not known. */
   readonly expectedSeconds: number | null;
+  /** Whether it is never built before: that of a capped collection. */
+  readonly isBuiltByCommitAlone: boolean;
 }
 
 /** What is told of at most; the rest is counted. */
@@ -118,19 +120,23 @@ export class LeftIndexes {
     this.#monitor.leftIndexes = records.flatMap(({ collection, name, reason, expectedSeconds }) => {
       const tracked = this.#catalog.collection(collection.toHexString(false));
       if (!tracked) return [];
-      return [{ namespace: namespaceText(tracked.namespace), name, reason, expectedSeconds }];
+      const namespace = namespaceText(tracked.namespace);
+      const isBuiltByCommitAlone = isTrue(tracked.options['capped']);
+      return [{ namespace, name, reason, expectedSeconds, isBuiltByCommitAlone }];
     });
   }
 }
 
 /** What people are told of the indexes that are left to the commit. */
 export function leftIndexWarnings(left: readonly LeftIndex[]): string[] {
-  const told = left.slice(0, maxTold).map(({ namespace, name, reason, expectedSeconds }) => {
+  const told = left.slice(0, maxTold).map((index) => {
+    const { namespace, name, reason, expectedSeconds, isBuiltByCommitAlone } = index;
+    const unless = isBuiltByCommitAlone ? '' : ', unless it can be built before';
     const time =
       expectedSeconds === null
         ? 'how long it takes to build is not known'
         : `building it is expected to take ${expectedSeconds} s`;
-    return `index ${name} of ${namespace} is left to the commit, unless it can be built before (${reason}): ${time}`;
+    return `index ${name} of ${namespace} is left to the commit${unless} (${reason}): ${time}`;
   });
   const more = left.length - told.length;
   return more > 0 ? [...told, `${more} more indexes are left to the commit`] : told;

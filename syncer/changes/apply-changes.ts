@@ -1,5 +1,7 @@
 import { isTakenLiterally } from '../../mongo/literal-documents.ts';
+import { namespaceText } from '../../mongo/namespace.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
+import { longWorkMs } from '../../mongo/troubles.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { isScattered } from '../catalog/scattered.ts';
 import { deleteByKeys, deleteDocuments } from '../copy/delete-documents.ts';
@@ -47,7 +49,10 @@ export class ChangeApplier {
       else lists.set(collection, [change]);
     }
     await forEachConcurrently(lists, maxCollections, async ([collection, list]) => {
+      const work = `apply to ${namespaceText(collection.namespace)}`;
       await retryingWrites(this.#context, 'apply', async () => {
+        using trouble = this.#context.monitor.troubles.watch(work, 'waiting', longWorkMs);
+        trouble.set('the destination has not ended what was sent');
         await this.#applyTo(collection, list);
       });
       const counts = { insert: 0, replace: 0, update: 0, delete: 0 };

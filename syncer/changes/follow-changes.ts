@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Document, Timestamp } from 'mongodb';
 import { isAtMost, resumeTokenText, resumeTokenTime } from '../../mongo/cluster-time.ts';
+import { namespaceText } from '../../mongo/namespace.ts';
+import { longWorkMs } from '../../mongo/troubles.ts';
 import { changesOf } from '../coordination/share.ts';
 import { retryingWrites } from '../earlier-writes.ts';
 import type { SyncContext } from '../sync-context.ts';
@@ -193,9 +195,12 @@ class ChangeFollower {
     // repeated once the destination has a rename, and the state does not yet, would meet nothing under the old name, and
     // put the document there.
     if (this.#last) await this.#checkpoints.save(this.#last);
+    const work = `${event.operation} of ${namespaceText(event.namespace)}`;
     const place = { text: resumeTokenText(position.token), time: position.time };
     await coordination.meet(place, async () => {
       await retryingWrites(this.#context, 'catalog change', async (attempt) => {
+        using trouble = monitor.troubles.watch(work, 'waiting', longWorkMs);
+        trouble.set('this change of the catalog has not ended');
         await this.#builder.aside(event, async () => {
           // What the attempt that failed has begun. Before the first one, all is finished.
           if (attempt > 0) await finishCollections(this.#context);

@@ -159,9 +159,9 @@ export class LeftIndexBuilder {
         await dropUnlessNeeded(this.#context, tracked.namespace, spec.name);
       if (!isIndexRefused(error)) throw error;
       const seconds = (performance.now() - startMs) / 1000;
-      // What was read to the end, and refused there, tells the time, too.
+      // What was read to the end, and refused there, tells the time, too; and so does what is refused at once.
       const record = leftIndexes.of(tracked.uuid).find(({ name }) => name === spec.name);
-      if (record && seconds >= minRateSeconds) await leftIndexes.expect(record, Math.ceil(seconds));
+      if (record) await leftIndexes.expect(record, Math.max(1, Math.ceil(seconds)));
       throw error;
     }
     const seconds = (performance.now() - startMs) / 1000;

@@ -20,6 +20,7 @@ const proven: CommitEvidence = {
   sentAgeMs: null,
   isCommitInHand: false,
   otherCommand: null,
+  troubles: [],
   leftIndexes: [],
   isWorking: true,
   isShared: false,
@@ -31,11 +32,13 @@ const answered = (
   change: Partial<CommitEvidence['source']>,
 ): CommitEvidence => ({ ...proven, [role]: { ...proven[role], ...change } });
 
-const left = (expectedSeconds: number | null, reason = 'CannotIndexParallelArrays'): LeftIndex => ({
+const left = (
+  expectedSeconds: number | null,
+  { reason = 'CannotIndexParallelArrays', isBuiltByCommitAlone = false } = {},
+): LeftIndex => ({
   namespace: 'shop.items',
   name: 'index',
-  reason,
-  expectedSeconds,
+  ...{ reason, expectedSeconds, isBuiltByCommitAlone },
 });
 
 const possible: CommitWord = { canCommit: true, commitUnderWay: false, warnings: [] };
@@ -105,14 +108,36 @@ describe('what progress says of a commit', () => {
     ],
     [
       'names indexes that would have to be built for long',
+      commitWord(record, { ...proven, leftIndexes: [left(7), left(4)] }),
+      impossible('2 indexes are to be built before it, which is expected to take 11 s'),
+    ],
+    [
+      'names indexes of which it is not known how long they take',
       commitWord(record, { ...proven, leftIndexes: [left(7), left(4), left(null)] }),
-      impossible('3 indexes are to be built before it, which is expected to take 11 s'),
+      impossible('3 indexes are to be built before it, and it is not known how long that takes'),
+    ],
+    [
+      'names what has failed for long, and is tried again',
+      commitWord(record, { ...proven, troubles: ['apply: trying again for 5 s: refused'] }),
+      impossible('apply: trying again for 5 s: refused'),
+    ],
+    [
+      'does not name that in the copy, where nobody could commit',
+      commitWord(
+        { ...record, phase: 'copy' },
+        { ...proven, troubles: ['copy: trying again for 5 s: refused'] },
+      ),
+      { ...possible, canCommit: false },
     ],
     [
       'is that it is possible where they are built soon, or cannot be before it',
       commitWord(record, {
         ...proven,
-        leftIndexes: [left(10), left(null), left(3_600, 'IndexKeySpecsConflict')],
+        leftIndexes: [
+          left(10),
+          left(null, { isBuiltByCommitAlone: true }),
+          ...[null, 3_600].map((seconds) => left(seconds, { reason: 'IndexKeySpecsConflict' })),
+        ],
       }),
       possible,
     ],

@@ -34,6 +34,8 @@ export interface CommitEvidence {
   readonly isCommitInHand: boolean;
   /** Another command that is being carried out, after which a commit would be refused; null for none. */
   readonly otherCommand: string | null;
+  /** What has failed for more than a few seconds, and is tried again, or waits for others: a commit would wait for it, too. */
+  readonly troubles: readonly string[];
   /** Indexes that the commit would have to build. */
   readonly leftIndexes: readonly LeftIndex[];
   /** Whether the process works on the sync: nothing of a former process can come any more. */
@@ -92,6 +94,7 @@ export function commitWord(
     ...(otherCommand === null ? [] : [`${otherCommand} is being carried out`]),
     ...missingProofs(record, evidence),
     ...longIndexes(evidence),
+    ...evidence.troubles,
   ];
   return {
     canCommit: obstacles.length === 0,
@@ -154,13 +157,17 @@ function missingOf(
   return missing(ageMs, silence) ?? versionRefusal ?? missing(versionAgeMs, version);
 }
 
-/** Says where the commit would build indexes for long that can be built before it. */
+/** Says where the commit would build indexes for long, or for nobody knows how long, that can be built before it. */
 function longIndexes({ leftIndexes }: CommitEvidence): string[] {
-  const left = leftIndexes.filter(({ reason }) => !refusedUntilCommit.includes(reason));
-  const seconds = left.reduce((sum, { expectedSeconds }) => sum + (expectedSeconds ?? 0), 0);
-  return seconds > maxIndexSeconds
-    ? [`${left.length} indexes are to be built before it, which is expected to take ${seconds} s`]
-    : [];
+  const left = leftIndexes.filter(
+    ({ reason, isBuiltByCommitAlone }) =>
+      !isBuiltByCommitAlone && !refusedUntilCommit.includes(reason),
+  );
+  const known = left.flatMap(({ expectedSeconds }) => expectedSeconds ?? []);
+  const seconds = known.reduce((sum, each) => sum + each, 0);
+  const what = `${left.length} ${left.length === 1 ? 'index is' : 'indexes are'} to be built before it`;
+  if (known.length < left.length) return [`${what}, and it is not known how long that takes`];
+  return seconds > maxIndexSeconds ? [`${what}, which is expected to take ${seconds} s`] : [];
 }
 
 function missing(ageMs: number | null, what: string): string | undefined {

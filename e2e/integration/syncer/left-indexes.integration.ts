@@ -8,6 +8,7 @@ import {
   delayNext,
   failCommands,
   holdCommands,
+  slowCommands,
   type Obstacle,
 } from './slow-commands.ts';
 
@@ -134,6 +135,29 @@ describe('indexes that are left to the commit', () => {
     await copies.deleteOne({ _id: -1 });
     return held;
   }
+
+  it('one of which nobody knows how long it takes keeps a commit waiting until that is known', async () => {
+    await using syncer = await pair.syncing();
+    // How fast documents are read is known to the process alone that has copied them.
+    await syncer.kill('SIGKILL');
+    await syncer.restart();
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    const unknown = '1 index is to be built before it, and it is not known how long that takes';
+    await putInTheWay();
+    {
+      const slowed = ['createIndexes'];
+      await using slow = await slowCommands(pair.destination, slowed, 3_000, 'shop.items');
+      await create([two]);
+      await slow.reached(1);
+      const told = await syncer.waitFor(({ warnings }) => String(warnings).includes(unknown));
+      assert.equal(told.canCommit, false);
+    }
+    const { warnings } = await syncer.waitFor(({ canCommit }) => canCommit);
+    assert.match(String(warnings), /index two of .*: building it is expected to take \d+ s/);
+    await copies.deleteOne({ _id: -1 });
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
 
   it('a build holds up no changes of documents, and gives way to changes of the catalog', async () => {
     await using syncer = await pair.syncing();

@@ -191,7 +191,7 @@ export interface WorkloadReference {
  */
 export interface StartOver {
   /**
-   * Any text. Another one asks for it once more.
+   * Any text. Another one that was not there before asks for it once more.
    */
   token: string;
   /**
@@ -427,9 +427,13 @@ export interface StartOverStatus {
    */
   token: string;
   /**
-   * Resetting: the former sync is being ended. Done: it has ended, and the sync begins again; this token asks for nothing any more. Refused: the sync was committed, and nothing was done.
+   * Resetting: the former sync is being ended. Done: it has ended, and the sync begins again; this token asks for nothing any more. Refused: the sync was committed, or the token was used before, and nothing was done.
    */
   state: 'Resetting' | 'Done' | 'Refused';
+  /**
+   * The last 16 tokens before it. None of them asks for anything any more, not even when it is put back.
+   */
+  formerTokens?: string[];
 }
 export interface InstanceStatus {
   /**
