@@ -73,7 +73,7 @@ export function isAtWorkTheOtherWay(
 ): boolean {
   if (!isTheOtherWay(progress, direction)) return false;
   const isCopying = progress?.info === 'collection copy';
-  return progress?.state === 'RUNNING' && (progress.canCommit === true || isCopying);
+  return progress?.state === 'RUNNING' && (progress.canCommit || isCopying);
 }
 
 /** The stage of a sync: that of the instance that is furthest behind. */
