@@ -10,7 +10,7 @@ import { runExitCode } from './exit-code.ts';
 import type { Instances } from '../api/instances.ts';
 import { Migration } from './migration.ts';
 import type { RunOptions } from './options.ts';
-import { lookAtSync, requireOwnSync } from './own-sync.ts';
+import { lookAtSync, requireNotReversed, requireOwnSync } from './own-sync.ts';
 import { planOf } from './plan.ts';
 import { Programs } from './programs.ts';
 import { reachBoth, type Sides } from './reach.ts';
@@ -134,7 +134,10 @@ async function carryOut(run: Run): Promise<number> {
         await agree(run, migration);
       }
     }
-    if (migration.sync.state === 'RUNNING') screen.step('committing');
+    if (migration.sync.state === 'RUNNING') {
+      requireNotReversed(migration.sync);
+      screen.step('committing');
+    }
     await migration.commit();
     screen.step('committed', 'good');
     if (options.verify) await migration.untilVerified();

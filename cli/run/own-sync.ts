@@ -35,9 +35,19 @@ export async function lookAtSync({ body, instances, signal }: Question): Promise
  */
 export async function requireOwnSync(
   { body, instances, signal }: Question,
-  { reversals, source }: Pick<SyncProgress, 'reversals' | 'source'>,
+  found: Reversible,
 ): Promise<void> {
   await instances.preflight(body, signal);
+  requireNotReversed(found);
+}
+
+type Reversible = Pick<SyncProgress, 'reversals' | 'source'>;
+
+/**
+ * A reversal that had just begun when the sync was found shows only later: it is not committed from here, either.
+ * @throws SyncError InvalidStateTransition.
+ */
+export function requireNotReversed({ reversals, source }: Reversible): void {
   const isReversed = (reversals ?? 0) > 0 || source?.startsWith('cluster1') === true;
   if (!isReversed) return;
   throw new SyncError(

@@ -192,8 +192,8 @@ describe('clustersync run, repeated with something else than before', () => {
       await using syncer = await pair.syncer();
       for (const reversals of [1, 2]) {
         assert.equal((await syncer.post('reverse', {})).status, 200);
-        assert.equal((await syncer.progress()).reversals, reversals);
         await syncer.waitFor(({ canCommit }) => canCommit);
+        assert.equal((await syncer.progress()).reversals, reversals);
         await commitAndWait(syncer);
       }
     }
