@@ -165,7 +165,8 @@ export async function untilBooted(
 
 /**
  * That there is no sync would not be true where a destination is in the middle of one, and the connection string of its source
- * leads elsewhere now. A committed one is over, and what was its destination may be the source of the next.
+ * leads elsewhere now, or the two are exchanged. A committed one is over, and what was its destination may be the source of the
+ * next.
  * @throws SyncError OtherSyncUnfinished.
  */
 async function requireNoOther(
@@ -174,9 +175,15 @@ async function requireNoOther(
 ): Promise<void> {
   for (const name of ['cluster1', 'cluster0'] as const) {
     const { state, source, destination } = (await storeOn(name).readSync()) ?? {};
-    const isItsDestination =
-      destination?.name === name && destination.clusterId === topologies[name].clusterId;
-    if (!source || !isItsDestination || state === 'COMMITTED') continue;
+    if (!source || !destination || state === 'COMMITTED') continue;
+    if (destination.clusterId !== topologies[name].clusterId) continue;
+    if (destination.name !== name) {
+      if (source.clusterId !== topologies[destination.name].clusterId) continue;
+      throw new SyncError(
+        'OtherSyncUnfinished',
+        `${name} is the destination of a sync from ${destination.name} that is not over, and in which the two were named the other way round`,
+      );
+    }
     throw new SyncError(
       'OtherSyncUnfinished',
       `${name} holds the state of a sync from another deployment than the one that ${source.name} leads to now`,

@@ -52,14 +52,13 @@ export async function readScope(
   destination: ClusterClient,
   signal: AbortSignal,
 ): Promise<ScopeRecord> {
-  const sync = await readSyncOptions(destination, signal);
+  const recorded = await readSync(destination, signal);
   const given = filterOf(options);
-  const mayLackIndexes = sync?.['buildIndexes'] === 'never';
-  if (given) return { ...given, mayLackIndexes };
-  if (options.verifyAll) {
-    return { includeNamespaces: null, excludeNamespaces: null, mayLackIndexes };
-  }
-  if (sync === undefined) {
+  const mayLackIndexes = recorded?.options['buildIndexes'] === 'never';
+  const rest = { mayLackIndexes, sync: recorded?.identity ?? null };
+  if (given) return { ...given, ...rest };
+  if (options.verifyAll) return { includeNamespaces: null, excludeNamespaces: null, ...rest };
+  if (recorded === undefined) {
     throw new SyncError(
       'NothingToCompare',
       `what to compare is not known: no sync is recorded in the destination's database ${syncDatabase}; start the verifier with --verifyAll to compare all user databases, or with --includeNamespaces`,
@@ -67,9 +66,9 @@ export async function readScope(
   }
   try {
     return {
-      includeNamespaces: entries(sync['includeNamespaces']),
-      excludeNamespaces: entries(sync['excludeNamespaces']),
-      mayLackIndexes,
+      includeNamespaces: entries(recorded.options['includeNamespaces']),
+      excludeNamespaces: entries(recorded.options['excludeNamespaces']),
+      ...rest,
     };
   } catch (error) {
     const reason = `the namespace filter of the sync recorded on the destination cannot be read: it is of another version of clustersync`;
@@ -78,7 +77,7 @@ export async function readScope(
 }
 
 /**
- * Makes sure that a verification is still about what the sync selects: that may be another one by now.
+ * Makes sure that a verification is still about the sync that there is, and what that selects: it may be another one by now.
  * @throws SyncError CheckFailed where it is.
  */
 export async function requireSameScope(
@@ -88,13 +87,27 @@ export async function requireSameScope(
   signal: AbortSignal,
 ): Promise<void> {
   // Its state may be dropped after the commit: what was verified stays what it was.
-  if ((await readSyncOptions(destination, signal)) === undefined) return;
-  const now = await readScope(options, destination, signal);
-  if (isDeepStrictEqual(now, stored)) return;
+  if ((await readSync(destination, signal)) === undefined) return;
+  const differences = differencesOf(stored, await readScope(options, destination, signal));
+  if (differences.length === 0) return;
   throw new SyncError(
     'CheckFailed',
-    'another sync is recorded on the destination now, which selects other namespaces or leaves out other indexes than the one that was verified: start another verification, with --clean or a higher --attempt (a SyncVerification: another spec.rerun)',
+    `another sync is recorded on the destination now than the one that was verified: it ${differences.join(', ')}. Start another verification, with --clean or a higher --attempt (a SyncVerification: another spec.rerun)`,
   );
+}
+
+/** What the sync that there is now does otherwise than the one that was verified. */
+function differencesOf(stored: ScopeRecord, now: ScopeRecord): string[] {
+  const filterIn = ({ includeNamespaces, excludeNamespaces }: ScopeRecord): unknown => {
+    return [includeNamespaces, excludeNamespaces];
+  };
+  return [
+    ...(isDeepStrictEqual(filterIn(stored), filterIn(now)) ? [] : ['selects other namespaces']),
+    ...(stored.mayLackIndexes === now.mayLackIndexes ? [] : ['leaves out other indexes']),
+    ...(stored.sync === null || now.sync === null || stored.sync === now.sync
+      ? []
+      : ['was started at another time, or reversed since']),
+  ];
 }
 
 /**
@@ -147,21 +160,44 @@ function parsed(option: string, text: string | undefined): NamespaceFilterEntry[
   }
 }
 
-async function readSyncOptions(
+/** What of a sync's record a verification rests on. */
+interface RecordedSync {
+  readonly options: Document;
+  /** Undefined where it does not tell. */
+  readonly identity: string | undefined;
+}
+
+async function readSync(
   destination: ClusterClient,
   signal: AbortSignal,
-): Promise<Document | undefined> {
+): Promise<RecordedSync | undefined> {
   try {
     const sync = await destination.decoded
       .db(syncDatabase)
-      .collection<{ _id: string; options?: unknown }>('sync')
+      .collection<StoredSync>('sync')
       .findOne({ _id: 'sync' }, { signal });
-    return isObject(sync?.options) ? sync.options : undefined;
+    return isObject(sync?.options)
+      ? { options: sync.options, identity: identityOf(sync) }
+      : undefined;
   } catch (error) {
     // A user who may read the user databases alone can still verify all of them.
     if (codeOf(error) === serverCode.unauthorized) return undefined;
     throw error;
   }
+}
+
+/** As another version may have stored it, too. */
+interface StoredSync {
+  readonly _id: string;
+  readonly options?: unknown;
+  readonly startedAt?: unknown;
+  readonly reversals?: unknown;
+}
+
+function identityOf({ startedAt, reversals }: StoredSync): string | undefined {
+  if (!(startedAt instanceof Date)) return undefined;
+  const turns = typeof reversals === 'number' ? reversals : 0;
+  return `started ${startedAt.toISOString()}, reversed ${turns}`;
 }
 
 function entries(value: unknown): NamespaceFilterEntry[] | null {

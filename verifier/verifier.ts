@@ -11,10 +11,11 @@ import { Mutex } from '../service/mutex.ts';
 import { logOnce } from '../service/log-once.ts';
 import { orAborted } from '../service/or-aborted.ts';
 import { participate, type ParticipantContext } from './participate.ts';
-import { readScope, requireSomethingSelected } from './scope.ts';
+import { readScope, requireSameScope, requireSomethingSelected } from './scope.ts';
 import { readSummary, type Summary } from './summary.ts';
 import { namespaceReports, type NamespaceReport } from './namespace-report.ts';
 import type { MismatchPage } from './state/mismatch-store.ts';
+import type { ScopeRecord } from './state/records.ts';
 
 /** How long a request may wait for the metadata store. */
 const requestMs = 20_000;
@@ -61,13 +62,15 @@ export class Verifier {
 
   /**
    * Begins the verification. Does nothing while it runs and when it is complete; one that failed goes on.
-   * @throws SyncError NothingToCompare; nothing has been stored then.
+   * @throws SyncError NothingToCompare; CheckFailed where it is complete, and the destination has another sync by now: its verdict
+   *   says nothing of that. Nothing has been stored then.
    */
   async check(): Promise<void> {
     await this.#request('check', async (signal) => {
       const { verifications } = this.#context.stores;
       const record = await verifications.read();
       if (!record?.scope) await this.#requireScope(signal);
+      else if (record.status === 'complete') await this.#requireSameScope(record.scope, signal);
       signal.throwIfAborted();
       await verifications.begin();
     });
@@ -226,6 +229,13 @@ export class Verifier {
     await retrying({ ...this.#context, signal }, 'scope', async () => {
       const record = await readScope(scope, destination, signal);
       await requireSomethingSelected(record, this.#context, signal);
+    });
+  }
+
+  async #requireSameScope(stored: ScopeRecord, signal: AbortSignal): Promise<void> {
+    const { scope, destination } = this.#context;
+    await retrying({ ...this.#context, signal }, 'scope', async () => {
+      await requireSameScope(stored, scope, destination, signal);
     });
   }
 

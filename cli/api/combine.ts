@@ -11,6 +11,8 @@ export interface SyncProgress {
   /** That of the instance that is least far. */
   readonly state: SyncState;
   readonly startedAt: string | null;
+  /** The largest; null where no instance says it. */
+  readonly reversals: number | null;
   /** Every instance can. */
   readonly canCommit: boolean;
   /** True where an instance says so; false where all say that none is. */
@@ -51,6 +53,7 @@ export function combineProgress(instances: readonly InstanceProgress[]): SyncPro
   return {
     state,
     startedAt: leader.startedAt,
+    reversals: known('reversals').length > 0 ? Math.max(...known('reversals')) : null,
     canCommit: instances.every(({ canCommit }) => canCommit),
     commitUnderWay: commitUnderWayOf(instances),
     canWrite: leader.canWrite,
@@ -82,7 +85,13 @@ function commitUnderWayOf(instances: readonly InstanceProgress[]): boolean | nul
 }
 
 type NumberField =
-  'lagSeconds' | 'totalBytes' | 'copiedBytes' | 'eventsApplied' | 'catchUpSeconds' | 'oplogSeconds';
+  | 'reversals'
+  | 'lagSeconds'
+  | 'totalBytes'
+  | 'copiedBytes'
+  | 'eventsApplied'
+  | 'catchUpSeconds'
+  | 'oplogSeconds';
 
 function sumOf(values: readonly number[]): number | null {
   return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0);

@@ -14,6 +14,8 @@ export type SyncerCommand = 'pause' | 'resume' | 'commit' | 'reverse';
 export interface InstanceProgress {
   readonly state: SyncState;
   readonly startedAt: string | null;
+  /** How often the sync was turned round. */
+  readonly reversals: number | null;
   readonly canCommit: boolean;
   /** True until a commit is refused or completed; false where it is proven that none is under way; null where neither is known. */
   readonly commitUnderWay: boolean | null;
@@ -126,6 +128,7 @@ export function readProgress(answer: JsonObject): InstanceProgress {
   return {
     state,
     startedAt: textOf(raw['startedAt']),
+    reversals: numberOf(raw['reversals']),
     canCommit,
     commitUnderWay: commitUnderWayIn(raw, state, canCommit),
     canWrite: typeof raw['canWrite'] === 'boolean' ? raw['canWrite'] : null,

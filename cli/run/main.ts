@@ -10,6 +10,7 @@ import { runExitCode } from './exit-code.ts';
 import type { Instances } from '../api/instances.ts';
 import { Migration } from './migration.ts';
 import type { RunOptions } from './options.ts';
+import { lookAtSync, requireNotReversed, requireOwnSync } from './own-sync.ts';
 import { planOf } from './plan.ts';
 import { Programs } from './programs.ts';
 import { reachBoth, type Sides } from './reach.ts';
@@ -95,27 +96,27 @@ async function servePage(
 }
 
 async function tryOut(run: Run): Promise<number> {
-  const { options, body, topologies, instances, signal } = run;
-  const { state } = await instances.ready(signal);
+  const { options, body, topologies, signal } = run;
+  const found = await lookAtSync(run);
   const plan = await planOf(options.source, body, signal);
   let refusal: SyncError | undefined;
   try {
-    await instances.preflight(body, signal);
+    await requireOwnSync(run, found);
   } catch (error) {
     if (!(error instanceof SyncError)) throw error;
     refusal = error;
   }
   const { source, destination } = topologies;
-  const found = {
+  const tried = {
     plan,
     body,
-    state,
+    state: found.state,
     source: deploymentText(source),
     destination: deploymentText(destination),
     syncers: source.kind === 'sharded' ? source.shards.length : 1,
     refusal,
   };
-  await writeOut(dryRunText(found, options.output));
+  await writeOut(dryRunText(tried, options.output));
   return refusal ? runExitCode.failed : runExitCode.done;
 }
 
@@ -133,7 +134,10 @@ async function carryOut(run: Run): Promise<number> {
         await agree(run, migration);
       }
     }
-    if (migration.sync.state === 'RUNNING') screen.step('committing');
+    if (migration.sync.state === 'RUNNING') {
+      requireNotReversed(migration.sync);
+      screen.step('committing');
+    }
     await migration.commit();
     screen.step('committed', 'good');
     if (options.verify) await migration.untilVerified();
@@ -154,17 +158,12 @@ async function carryOut(run: Run): Promise<number> {
 }
 
 /** Begins the sync, or goes on with it where it was. */
-async function begin({ body, topologies, instances, screen, signal }: Run): Promise<SyncProgress> {
-  const found = await instances.ready(signal);
-  await instances.preflight(body, signal);
+async function begin(run: Run): Promise<SyncProgress> {
+  const { body, topologies, instances, screen, signal } = run;
+  const found = await lookAtSync(run);
+  await requireOwnSync(run, found);
   const { source, destination } = topologies;
   const what = `${deploymentText(source)} to ${deploymentText(destination)}`;
-  if (found.source?.startsWith('cluster1') === true) {
-    throw new SyncError(
-      'InvalidStateTransition',
-      'the sync has been reversed: it goes on with a syncer and its commands, not with run',
-    );
-  }
   if (found.instances.some(({ state }) => state === 'IDLE')) {
     await instances.start(body, found, signal);
     screen.step(`moving ${what}`);

@@ -21,6 +21,7 @@ export interface SyncerProgress {
   readonly state: string;
   readonly startedAt: string | null;
   readonly optionsDigest: string | null;
+  readonly reversals: number | null;
   readonly canCommit: boolean;
   readonly commitUnderWay: boolean | null;
   readonly canWrite: boolean | null;

@@ -1,11 +1,11 @@
-import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
+import type { ClusterSync, ClusterSyncStatus, Direction } from '../api/clustersync.ts';
 import { isConditionTrue } from '../kube/conditions.ts';
 import { isCurrent } from '../operand/observation.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
 import { isFailureOfOtherSync, troubleOfOtherSync, wantedDigest } from './identity.ts';
 import { troubleOfInstances, type InstanceView } from './instance-trouble.ts';
 import type { SourceFinding } from './source.ts';
-import { isAtLeast, slowest, stageOf, type Stage } from './stage.ts';
+import { isAtLeast, isAtWorkTheOtherWay, slowest, stageOf, type Stage } from './stage.ts';
 import { readProgress, type SyncerProgress } from './syncer-client.ts';
 
 /** What the status is made from, beside the resource itself. */
@@ -46,7 +46,7 @@ export interface Assessment {
 /** How the sync does. */
 export function assess(input: StatusInput): Assessment {
   const { clusterSync, nowMs, finding, instances } = input;
-  const { direction } = clusterSync.spec;
+  const { direction, state } = clusterSync.spec;
   const wanted = { direction, digest: wantedDigest(clusterSync) };
   const reported = instances.map((view) => shownProgress(view, clusterSync.status));
   const stages = reported.map((progress, index): Stage => {
@@ -59,6 +59,11 @@ export function assess(input: StatusInput): Assessment {
   const different = instances.filter((_, index) => stages[index] === 'different');
   // What is committed stays so, whatever becomes of the pods.
   const stage = isCommittedIn(clusterSync) ? 'committed' : slowest(stages);
+  const isFresh = instances.every(
+    ({ observation }) => observation?.answer?.kind === 'progress' && isCurrent(observation, nowMs),
+  );
+  const isAtWorkElsewhere =
+    isFresh && progresses.some((progress) => isAtWorkTheOtherWay(progress, direction));
   const trouble =
     stage === 'committed'
       ? undefined
@@ -68,10 +73,8 @@ export function assess(input: StatusInput): Assessment {
           finding.trouble,
           troubleOfInstances(instances, stages, nowMs),
           stages.includes('idle') && !mayBegin(clusterSync) ? cannotBegin : undefined,
+          isAtWorkElsewhere && state !== 'Paused' ? notCommitted(direction) : undefined,
         ]);
-  const isFresh = instances.every(
-    ({ observation }) => observation?.answer?.kind === 'progress' && isCurrent(observation, nowMs),
-  );
   const canCommit =
     stage === 'changes' &&
     isFresh &&
@@ -94,6 +97,16 @@ const cannotBegin: Trouble = {
     'the syncer knows of no sync to be reversed, and none is begun over data that may be in use: a new one, Forward, needs a ClusterSync of its own',
   level: 'stalled',
 };
+
+/** Where the direction was changed before the commit, or a ClusterSync was made with another one than the sync has. */
+function notCommitted(direction: Direction): Trouble {
+  const other: Direction = direction === 'Forward' ? 'Reverse' : 'Forward';
+  return {
+    reason: 'NotCommitted',
+    message: `the sync goes ${other}, and only a committed sync can be turned round: nothing is sent that would commit it. Set spec.direction to ${other}, and spec.state to Committed, before it is to go ${direction}`,
+    level: 'stalled',
+  };
+}
 
 /** Whether the status says that the sync is committed in the direction that is asked for. */
 export function isCommittedIn({ spec, status }: ClusterSync): boolean {

@@ -164,6 +164,7 @@ describe('a sync that was started with the options of the spec', () => {
     const long = { startedAt: 'x'.repeat(65) };
     assert.equal(syncStartOf([undefined, {}, long, { startedAt: start }], 'seen'), start);
     assert.equal(syncStartOf([long], 'seen'), undefined);
+    assert.equal(syncStartOf([{ startedAt: 'x'.repeat(60), reversals: 1 }], 'seen'), undefined);
     assert.equal(syncStartOf([undefined, {}], 'seen'), 'seen');
   });
 

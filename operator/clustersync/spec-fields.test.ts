@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
-import type { Definition } from '../../crds/definition.ts';
-import type { SchemaNode } from '../../crds/json-schema.ts';
 import type { ClusterSync, ClusterSyncSpec } from '../api/clustersync.ts';
+import { specFields } from '../operand/testing/spec-fields.ts';
 import { decide } from './decide.ts';
 import { wantedDigest } from './identity.ts';
 import { resetFinalizer } from './reset.ts';
@@ -105,21 +102,6 @@ const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>
   'syncer.logLevel': ['the same sync', syncer({ logLevel: 'debug' })],
 };
 
-/** The fields that have no fields themselves, by their places. */
-function fieldsOf(node: SchemaNode, place: readonly string[] = []): string[] {
-  return node.properties
-    ? Object.entries(node.properties).flatMap(([name, each]) => fieldsOf(each, [...place, name]))
-    : [place.join('.')];
-}
-
-function specOfDefinition(): SchemaNode {
-  const text = readFileSync(new URL('../../crds/clustersyncs.yaml', import.meta.url), 'utf8');
-  const { spec } = parse(text) as Definition;
-  const node = spec.versions[0].schema.openAPIV3Schema.properties?.['spec'];
-  assert.ok(node);
-  return node;
-}
-
 function deleted(spec: Part): ClusterSync {
   const { metadata, ...rest } = clusterSync({ ...spec, onDelete: 'Clean', suspend: false });
   const deletionTimestamp = '2026-01-01T12:00:00Z';
@@ -128,7 +110,7 @@ function deleted(spec: Part): ClusterSync {
 
 describe('a ClusterSync that is created again with another', () => {
   it('field: each of the definition has its place below', () => {
-    assert.deepEqual(Object.keys(fields).sort(), fieldsOf(specOfDefinition()).sort());
+    assert.deepEqual(Object.keys(fields).sort(), specFields('clustersyncs.yaml'));
   });
 
   for (const [name, [outcome, to, from = {}]] of Object.entries(fields)) {

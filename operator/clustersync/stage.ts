@@ -63,6 +63,19 @@ export function isTheOtherWay(progress: SyncerProgress | undefined, direction: D
   return progress?.direction !== undefined && progress.direction !== direction;
 }
 
+/**
+ * Whether an instance is known to work in another direction than the one that is asked for, without being turned round: only what is
+ * committed is. One that hands over what is to be turned round says that it applies changes, too, and cannot be committed.
+ */
+export function isAtWorkTheOtherWay(
+  progress: SyncerProgress | undefined,
+  direction: Direction,
+): boolean {
+  if (!isTheOtherWay(progress, direction)) return false;
+  const isCopying = progress?.info === 'collection copy';
+  return progress?.state === 'RUNNING' && (progress.canCommit || isCopying);
+}
+
 /** The stage of a sync: that of the instance that is furthest behind. */
 export function slowest(stages: readonly Stage[]): Stage {
   const places = stages.map((stage) => order.indexOf(stage));

@@ -1,5 +1,6 @@
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
+import { isOneSync } from '../clustersync/identity.ts';
 import { hashOfSecrets } from '../clustersync/resources.ts';
 import type { Pod, Secret, StatefulSet } from '../kube/builtin-resources.ts';
 import { findCondition, isConditionTrue } from '../kube/conditions.ts';
@@ -221,10 +222,13 @@ function commandOf(
   return name !== undefined && maySend(observation, name, nowMs) ? { name, body: {} } : undefined;
 }
 
+const turnedRound = 'as the sync has been turned round';
+
 function whyReplaced(former: Run, next: Run | undefined): string {
-  if (next?.direction !== former.direction) return 'as the sync has been turned round';
-  return next.syncStartedAt === former.syncStartedAt
-    ? 'as spec.rerun asks for'
+  if (next?.direction !== former.direction) return turnedRound;
+  if (next.syncStartedAt === former.syncStartedAt) return 'as spec.rerun asks for';
+  return isOneSync(next.syncStartedAt, former.syncStartedAt)
+    ? turnedRound
     : 'as another sync has taken the place of the one that it was about';
 }
 

@@ -1,6 +1,6 @@
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerificationStatus } from '../api/sync-verification.ts';
-import { syncOnRecord } from '../clustersync/identity.ts';
+import { isOneSync, syncOnRecord } from '../clustersync/identity.ts';
 import { findCondition, isSameCondition, setCondition } from '../kube/conditions.ts';
 import type { ConditionDraft } from '../kube/conditions.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
@@ -57,11 +57,13 @@ function standing(
   const { name } = clusterSync.metadata;
   const sync = syncOnRecord(clusterSync);
   const direction = clusterSync.status?.direction ?? run.direction;
-  if (sync !== undefined && run.syncStartedAt !== undefined && sync !== run.syncStartedAt) {
+  const isOther =
+    sync !== undefined && run.syncStartedAt !== undefined && sync !== run.syncStartedAt;
+  if (isOther && !isOneSync(sync, run.syncStartedAt)) {
     const message = `another sync (started ${sync}) has taken the place of the one that was compared: another run (spec.rerun) compares what that has copied. Found before: ${found}`;
     return { status: 'Unknown', reason: replacedReason, message };
   }
-  if (direction !== run.direction) {
+  if (isOther || direction !== run.direction) {
     const message = `the sync has been turned round since it was compared: another run (spec.rerun) compares what is synced now. Found before: ${found}`;
     return { status: 'Unknown', reason: replacedReason, message };
   }

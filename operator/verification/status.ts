@@ -230,7 +230,7 @@ function conditionsOf(situation: Situation): ConditionDraft[] {
         ...(outcome.kind === 'equal'
           ? { status: 'True', reason: 'Equal' }
           : { status: 'False', reason: 'Different' }),
-        message: `${outcome.message}. ${subjectText(input)}`,
+        message: `${outcomeText(outcome, input)}. ${subjectText(input)}`,
       },
     ];
   }
@@ -238,6 +238,16 @@ function conditionsOf(situation: Situation): ConditionDraft[] {
     trouble?.level === 'stalled' ? 'Stalled' : 'Reconciling',
     trouble ?? busy(situation),
   );
+}
+
+function outcomeText(
+  { kind, message }: Outcome & { readonly message: string },
+  { verification }: StatusInput,
+): string {
+  const isOfPart = verification.spec.filter !== undefined;
+  return kind === 'equal' && isOfPart
+    ? 'what spec.filter selects is equal on both deployments'
+    : message;
 }
 
 /** Which data a verdict is about: of any other it says nothing. */
@@ -248,7 +258,8 @@ function subjectText({ verification, clusterSync, nowMs }: StatusInput): string 
   const ofSync = run.syncStartedAt === undefined ? '' : `, started ${run.syncStartedAt}`;
   const direction = run.direction === 'Reverse' ? ', in reverse' : '';
   const ofUid = uid === undefined ? '' : ` (uid ${uid})`;
-  return `Compared: the sync of the ClusterSync ${name}${ofUid}${ofSync}${direction}, until ${secondTime(nowMs)}`;
+  const ofPart = verification.spec.filter === undefined ? '' : 'of ';
+  return `Compared: ${ofPart}the sync of the ClusterSync ${name}${ofUid}${ofSync}${direction}, until ${secondTime(nowMs)}`;
 }
 
 function unfinished(

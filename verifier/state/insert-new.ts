@@ -32,7 +32,8 @@ async function insertUnordered<T extends Document>(
     if (!(error instanceof MongoBulkWriteError)) throw error;
     const errors = [error.writeErrors].flat();
     const isOfKeys = errors.every(({ code }) => code === serverCode.duplicateKey);
-    if (!isOfKeys || errors.length === 0 || error.result.getWriteConcernError()) throw error;
+    // Of a write that a majority may lack the driver tells that alone, and of no document.
+    if (!isOfKeys || errors.length === 0) throw error;
     const taken = new Set(errors.map(({ index }) => index));
     return documents.filter((_, index) => taken.has(index));
   }

@@ -4,7 +4,7 @@ import type { NamespaceFilterEntry } from '../../mongo/namespace-filter.ts';
 import type { ErrorName } from '../../service/error-table.ts';
 
 /** Version of what is stored: another one is refused. */
-export const formatVersion = 4;
+export const formatVersion = 5;
 
 /** The two sides of a comparison. */
 export type SideName = 'source' | 'destination';
@@ -21,6 +21,8 @@ export interface ScopeRecord {
   readonly excludeNamespaces: readonly NamespaceFilterEntry[] | null;
   /** True where the sync leaves out what indexes it can (`buildIndexes: never`). */
   readonly mayLackIndexes: boolean;
+  /** Which sync the destination had: when it was started, and how often it was reversed. Null where that was not known. */
+  readonly sync: string | null;
 }
 
 /** Where the verification of one side begins. */

@@ -111,6 +111,36 @@ describe('the copy of a collection is complete only where the stored state prove
     await pair.assertEqual();
   });
 
+  it('a record that is lost while something is copied again stops the sync by name', async () => {
+    const refused = await failCommands(
+      pair.destination,
+      ['update'],
+      'clustersync_internal.partitions',
+    );
+    await using syncer = await startUntilPlanned();
+    await syncer.kill();
+    const uuids = await uuidsByName();
+    // Nothing of it is copied before it is copied again.
+    await partitions().deleteMany({
+      '_id.collection': uuids.get('every'),
+      '_id.index': { $gte: 0 },
+    });
+    await pair.destination.client.db('shop').collection('every').deleteMany({});
+    await refused[Symbol.asyncDispose]();
+    await using slow = await slowCommands(pair.destination, ['insert'], 3_000, 'shop.every');
+    await syncer.restart();
+    await slow.reached(1);
+    const { deletedCount } = await partitions().deleteOne({
+      '_id.collection': uuids.get('middle'),
+      '_id.index': 2,
+    });
+    assert.equal(deletedCount, 1);
+    await assert.rejects(
+      syncer.waitFor(({ canCommit }) => canCommit),
+      /CopyIncomplete: the stored state does not prove the copy of 1 collections: shop\.middle \(1 of its ranges/,
+    );
+  });
+
   it('partitions that contradict each other: the collection is copied as a whole', async () => {
     const refused = await failCommands(
       pair.destination,

@@ -143,7 +143,12 @@ describe('verifier, a lead that is lost', () => {
     await tasks.end(claimed.map((task) => ({ task, ...found, compared: nothing, read })));
     const readAfter = { source: await now(0), destination: await now(1) };
     const change: Partial<VerificationRecord> = {
-      scope: { includeNamespaces: null, excludeNamespaces: null, mayLackIndexes: false },
+      scope: {
+        includeNamespaces: null,
+        excludeNamespaces: null,
+        mayLackIndexes: false,
+        sync: null,
+      },
       starts: {
         source: { isSharded: false, from: readAfter.source },
         destination: { isSharded: false, from: readAfter.destination },

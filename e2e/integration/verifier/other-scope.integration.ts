@@ -125,4 +125,75 @@ describe('a verification is taken up by its own processes alone', () => {
     await later.post('check');
     assert.equal((await later.untilComplete()).verdict, 'equal');
   });
+
+  describe('of a sync that is another one by now', () => {
+    const former = {
+      options: { includeNamespaces: [{ database: 'shop' }], buildIndexes: 'beforeDataCopy' },
+      startedAt: new Date('2026-01-01T00:00:00Z'),
+      reversals: 0,
+    };
+    const others: Readonly<Record<string, object>> = {
+      'another filter': { options: { ...former.options, includeNamespaces: null } },
+      'other exclusions': {
+        options: {
+          ...former.options,
+          excludeNamespaces: [{ database: 'shop', collections: ['a'] }],
+        },
+      },
+      'fewer indexes': { options: { ...former.options, buildIndexes: 'never' } },
+      'another start': { startedAt: new Date('2026-01-02T00:00:00Z') },
+      'a reversal': { reversals: 2 },
+    };
+
+    async function record(sync: object): Promise<void> {
+      const syncs = pair.clients[1]?.db('clustersync_internal').collection<{ _id: string }>('sync');
+      await syncs?.replaceOne({ _id: 'sync' }, sync, { upsert: true });
+    }
+
+    for (const scope of [{}, { includeNamespaces: shop.includeNamespaces }]) {
+      const whose = scope.includeNamespaces === undefined ? 'of the sync' : 'of its own';
+      it(`no check is taken for one that is complete, with the filter ${whose}`, async () => {
+        const verification = `complete ${whose}`;
+        const options = { verifyAll: false, ...scope };
+        await record(former);
+        await using session = await open(verification, options);
+        await session.post('check');
+        await session.post('writesOff');
+        assert.equal((await session.untilComplete()).verdict, 'equal');
+        for (const [what, other] of Object.entries(others)) {
+          // A filter of its own takes the place of that of the sync.
+          const isSame = scope.includeNamespaces !== undefined && /filter|exclu/.test(what);
+          await record({ ...former, ...other });
+          await using later = await open(verification, options);
+          for (const each of [later, session]) {
+            const { body } = await each.post('check');
+            assert.equal(body['error'], isSame ? undefined : 'CheckFailed', what);
+            if (!isSame) assert.match(String(body['errorDescription']), /another sync.*--clean/);
+          }
+        }
+        await record(former);
+        assert.deepEqual((await session.post('check')).body, { success: true });
+        // What was verified stays what it was where the state of the sync is dropped.
+        await pair.clients[1]?.db('clustersync_internal').dropDatabase();
+        assert.deepEqual((await session.post('check')).body, { success: true });
+        assert.equal((await session.progress()).verdict, 'equal');
+      });
+    }
+
+    it('there is no verdict on one that is under way', async () => {
+      for (const what of ['another start', 'a reversal']) {
+        await record(former);
+        await using session = await open(what, { verifyAll: false });
+        await session.post('check');
+        await until(
+          'all is compared',
+          async () => (await session.progress()).documentsCompared === 20,
+        );
+        await record({ ...former, ...others[what] });
+        await session.post('writesOff');
+        assert.match(await errorOf(session), /^CheckFailed: .*another sync/);
+        assert.equal((await session.progress()).verdict, null);
+      }
+    });
+  });
 });

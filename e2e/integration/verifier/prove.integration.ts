@@ -4,7 +4,7 @@ import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-
 import { Troubles } from '../../../mongo/troubles.ts';
 import { createLogger } from '../../../service/logger.ts';
 import type { Side } from '../../../verifier/compare/compare-context.ts';
-import { countByScan } from '../../../verifier/proof/count-documents.ts';
+import { countByScan, countByStatistics } from '../../../verifier/proof/count-documents.ts';
 import { prove, type ProofResult } from '../../../verifier/proof/prove.ts';
 import { CoverageStore } from '../../../verifier/state/coverage-store.ts';
 import { TaskStore } from '../../../verifier/state/task-store.ts';
@@ -210,6 +210,24 @@ describe('verifier, what proves a collection to be equal', () => {
     } finally {
       await admin.command({ configureFailPoint, mode: 'off' });
     }
+  });
+
+  it('is counted one by one where the user may not read statistics', async () => {
+    const [admin, uri] = [pair.clients[0]?.db('admin'), pair.sets[0]?.uri('admin')];
+    assert.ok(admin && uri !== undefined);
+    const resource = { db: 'shop', collection: '' };
+    const privileges = [{ resource, actions: ['find', 'listCollections', 'listIndexes'] }];
+    await admin.command({ createRole: 'reader', roles: [], privileges });
+    await admin.command({ createUser: 'reader', pwd: 'secret', roles: ['reader'] });
+    const asReader = uri.replace(/\/\/.*@/, '//reader:secret@');
+    await using cluster = createClusterClient({ uri: asReader, option: 'uri', appName: 'proof' });
+    const side = { ...(await sideOf(0)), cluster };
+    const { signal } = new AbortController();
+    assert.equal(await countByStatistics(side, namespace, signal), undefined);
+    assert.equal(await countByStatistics(await sideOf(0), namespace, signal), 5);
+    assert.equal(await countByScan(side, namespace, signal), 5);
+    await admin.command({ dropUser: 'reader' });
+    await admin.command({ dropRole: 'reader' });
   });
 
   it('allows no more documents than were read where they expire', async () => {

@@ -191,7 +191,11 @@ describe('verifier, the stores of the metadata', () => {
       await named.insertOne(one);
       const writeConcernError = { code: 64, errmsg: 'waiting for replication timed out' };
       await using failing = await failOnce('insert', { writeConcernError });
-      await assert.rejects(insertNew(named, [one], ['name']), { name: 'MongoBulkWriteError' });
+      const two: Named = { _id: 2, name: 'two' };
+      await assert.rejects(insertNew(named, [one, two], ['name']), {
+        name: 'MongoBulkWriteError',
+        code: 64,
+      });
       await failing.reached();
     });
 

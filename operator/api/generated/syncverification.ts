@@ -218,7 +218,7 @@ export interface VerificationRun {
    */
   direction: 'Forward' | 'Reverse';
   /**
-   * When the sync that it is about was started, as the syncer says, or, with a tool that does not say it, as the operator has first seen it. Of another sync, under the same name, it proves nothing.
+   * When the sync that it is about was started, and how often it was reversed since, as the syncer says, or, with a tool that does not say it, when the operator has first seen it. Of another sync, under the same name, or of the same one after another reversal, it proves nothing.
    */
   syncStartedAt?: string;
   /**

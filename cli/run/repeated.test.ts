@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SyncError } from '../../service/errors.ts';
+import { differencesOf, optionsDigest } from '../../service/options-digest.ts';
+import { compileOptions } from '../../service/options.ts';
+import { combineProgress, type SyncProgress } from '../api/combine.ts';
+import { readProgress } from '../api/syncer-api.ts';
+import { runOptionTable } from './options.ts';
+import { lookAtSync, requireOwnSync } from './own-sync.ts';
+import { startBodyOf, type StartBody } from './start-body.ts';
+
+type Flag = keyof typeof runOptionTable;
+type Flags = Readonly<Partial<Record<Flag, unknown>>>;
+
+/** What becomes of a sync when the command that has begun it is run again with another value of a flag. */
+type Outcome =
+  /** The command is refused, which names the option of the start: the sync was begun with another one. */
+  | { readonly refusedFor: string }
+  /** It goes on: the flag says how it is carried out, shown or ended here, not what is moved. */
+  | 'the same sync'
+  /** Which deployment that is, the syncer finds out: it takes up no sync from another source, or to another destination. */
+  | 'as its deployments are';
+
+const { source, destination } = { source: 'mongodb://old/', destination: 'mongodb://new/' };
+
+/** Each flag with another value, and with what it is changed from where that is not the default. `{folder}` has the files. */
+const flags: Readonly<Record<Flag, readonly [outcome: Outcome, to: Flags, from?: Flags]>> = {
+  source: ['as its deployments are', { source: 'mongodb://older/' }],
+  destination: ['as its deployments are', { destination: 'mongodb://newer/' }],
+  dryRun: ['the same sync', { dryRun: true }],
+  commitWhenCaughtUp: ['the same sync', { commitWhenCaughtUp: true }],
+  maxLagSeconds: ['the same sync', { maxLagSeconds: 60 }],
+  verify: ['the same sync', { verify: false }],
+  includeNamespaces: [{ refusedFor: 'includeNamespaces' }, { includeNamespaces: 'shop' }],
+  excludeNamespaces: [{ refusedFor: 'excludeNamespaces' }, { excludeNamespaces: 'shop.items' }],
+  shardingFile: [{ refusedFor: 'sharding' }, { shardingFile: '{folder}/sharding.yaml' }],
+  buildIndexes: [{ refusedFor: 'buildIndexes' }, { buildIndexes: 'never' }],
+  enableUserWriteBlocking: [
+    { refusedFor: 'enableUserWriteBlocking' },
+    { enableUserWriteBlocking: true },
+  ],
+  reversible: [
+    { refusedFor: 'reversible' },
+    { reversible: true, enableUserWriteBlocking: true },
+    { enableUserWriteBlocking: true },
+  ],
+  output: ['the same sync', { output: 'json' }],
+  web: ['the same sync', { web: 0 }],
+  logFile: ['the same sync', { logFile: '{folder}/log' }],
+  config: ['the same sync', { config: '{folder}/config.yaml' }],
+};
+
+describe('clustersync run, repeated with another', () => {
+  let folder = '';
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'clustersync-repeated-'));
+    await writeFile(join(folder, 'sharding.yaml'), 'sharding: { shardingEntries: [] }');
+    await writeFile(join(folder, 'other.json'), '{"shardingEntries": []}');
+    await writeFile(join(folder, 'config.yaml'), 'maxLagSeconds: 20');
+    await writeFile(join(folder, 'filter.yaml'), 'includeNamespaces: shop');
+  });
+  after(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  async function bodyOf(given: Flags): Promise<StartBody> {
+    const named = Object.entries({ source, destination, ...given }).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value.replace('{folder}', folder) : value,
+    ]);
+    const sources = { flags: Object.fromEntries(named) as Flags, env: {} };
+    return await startBodyOf(compileOptions(runOptionTable, sources));
+  }
+
+  it('flag: each of the command has its place below', () => {
+    assert.deepEqual(Object.keys(flags).sort(), Object.keys(runOptionTable).sort());
+  });
+
+  for (const [flag, [outcome, to, from = {}]] of Object.entries(flags)) {
+    const what = typeof outcome === 'string' ? outcome : `another sync by ${outcome.refusedFor}`;
+    it(`${flag} is ${what}`, async () => {
+      const [former, given] = [await bodyOf(from), await bodyOf(to)];
+      const differing = differencesOf(given, former).map((text) => text.split(' was ')[0]);
+      assert.deepEqual(differing, typeof outcome === 'string' ? [] : [outcome.refusedFor]);
+      const isSame = optionsDigest(given) === optionsDigest(former);
+      assert.equal(isSame, typeof outcome === 'string', 'every command says which sync it is for');
+    });
+  }
+
+  it('way to say the same is the same sync', async () => {
+    const same: readonly (readonly [Flags, Flags])[] = [
+      [{ includeNamespaces: 'shop' }, { includeNamespaces: '[{"database": "shop"}]' }],
+      [{ includeNamespaces: 'shop' }, { config: '{folder}/filter.yaml' }],
+      [{ shardingFile: '{folder}/sharding.yaml' }, { shardingFile: '{folder}/other.json' }],
+      [{}, { buildIndexes: 'beforeDataCopy', reversible: false }],
+    ];
+    for (const [one, other] of same)
+      assert.equal(optionsDigest(await bodyOf(one)), optionsDigest(await bodyOf(other)));
+  });
+});
+
+describe('clustersync run, before it goes on with what there is,', () => {
+  const { signal } = new AbortController();
+  const failure = new SyncError('OplogRolledOver', 'too late');
+  const different = new SyncError('DifferentSync', 'the sync was started with other options: x');
+  const body = {} as StartBody;
+
+  function found(progress: Readonly<Record<string, unknown>>): SyncProgress {
+    const combined = combineProgress([
+      readProgress({ progress: { state: 'RUNNING', ...progress } }),
+    ]);
+    assert.ok(combined);
+    return combined;
+  }
+
+  function instances(ready: SyncProgress | SyncError, refusal?: SyncError) {
+    return {
+      ready: async () => {
+        return ready instanceof SyncError
+          ? await Promise.reject(ready)
+          : await Promise.resolve(ready);
+      },
+      preflight: async () => {
+        if (refusal) await Promise.reject(refusal);
+      },
+    };
+  }
+
+  it('names what differs rather than the failure of another sync', async () => {
+    const look = async (refusal?: SyncError) =>
+      await lookAtSync({ instances: instances(failure, refusal), body, signal });
+    await assert.rejects(look(different), different);
+    await assert.rejects(look(), failure);
+    await assert.rejects(look(failure), failure);
+    await assert.rejects(look(new SyncError('ClusterUnreachable', 'not now')), failure);
+  });
+
+  it('makes sure that it is its own, and was not reversed since it was compared', async () => {
+    const ask = async (progress: SyncProgress, refusal?: SyncError) => {
+      await requireOwnSync({ instances: instances(progress, refusal), body, signal }, progress);
+    };
+    for (const reversals of [0, null, undefined]) await ask(found({ reversals }));
+    const reversed = { name: 'InvalidStateTransition', message: /has been reversed/ };
+    for (const reversals of [1, 2]) await assert.rejects(ask(found({ reversals })), reversed);
+    const mapping = {
+      directionMapping: { Source: 'cluster1: new:1', Destination: 'cluster0: old:1' },
+    };
+    await assert.rejects(ask(found(mapping)), reversed);
+    await assert.rejects(ask(found({ reversals: 2 }), different), different);
+  });
+});

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import type { Definition } from '../../../crds/definition.ts';
+import type { SchemaNode } from '../../../crds/json-schema.ts';
+
+/** The schema of the spec that a definition in crds/ has. */
+export function specSchema(file: string): SchemaNode {
+  const text = readFileSync(new URL(`../../../crds/${file}`, import.meta.url), 'utf8');
+  const { spec } = parse(text) as Definition;
+  const node = spec.versions[0].schema.openAPIV3Schema.properties?.['spec'];
+  assert.ok(node);
+  return node;
+}
+
+/** The fields that have no fields themselves, by their places, in alphabetical order. */
+export function specFields(file: string): string[] {
+  return fieldsOf(specSchema(file), []).sort();
+}
+
+function fieldsOf(node: SchemaNode, place: readonly string[]): string[] {
+  return node.properties
+    ? Object.entries(node.properties).flatMap(([name, each]) => fieldsOf(each, [...place, name]))
+    : [place.join('.')];
+}

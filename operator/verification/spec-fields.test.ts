@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { rootCertificates } from 'node:tls';
+import { rulesOf } from '../../crds/json-schema.ts';
+import type { SyncVerificationSpec, SyncVerificationStatus } from '../api/sync-verification.ts';
+import { findCondition } from '../kube/conditions.ts';
+import { specFields, specSchema } from '../operand/testing/spec-fields.ts';
+import { decide, type Decision } from './decide.ts';
+import {
+  checking,
+  committed,
+  equal,
+  follow,
+  idle,
+  running,
+  verification,
+  world,
+} from './testing/worlds.ts';
+
+/** What becomes of a verification when its field is edited. */
+type Outcome =
+  /** Nothing of what was found stands: it is compared again. */
+  | 'another run'
+  /** What is compared stays the same. */
+  | 'the same run'
+  /** The API server takes no other value: another SyncVerification is needed. */
+  | 'refused';
+
+type Part = Partial<SyncVerificationSpec>;
+
+const pods = (fields: object): Part => ({
+  verifier: { resources: {}, logLevel: 'info', ...fields },
+});
+const included = { includeNamespaces: [{ database: 'a' }] };
+const other = { includeNamespaces: [{ database: 'b' }] };
+
+/** Each field with another value, and what it is changed from where that is not the default. */
+const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>> = {
+  'clusterSyncRef.name': ['refused', { clusterSyncRef: { name: 'others' } }],
+  'filter.includeNamespaces': ['another run', { filter: other }, { filter: included }],
+  'filter.excludeNamespaces': [
+    'another run',
+    { filter: { ...included, excludeNamespaces: [{ database: 'a', collections: ['c'] }] } },
+    { filter: included },
+  ],
+  rerun: ['another run', { rerun: 'again' }],
+  parallelism: ['the same run', { parallelism: 7 }],
+  ttlSecondsAfterFinished: ['the same run', { ttlSecondsAfterFinished: 60 }],
+  'verifier.image': ['the same run', pods({ image: 'example.dev/other:1' })],
+  'verifier.imagePullPolicy': ['the same run', pods({ imagePullPolicy: 'Always' })],
+  'verifier.imagePullSecrets': ['the same run', pods({ imagePullSecrets: [{ name: 'a' }] })],
+  'verifier.resources.requests': ['the same run', pods({ resources: { requests: { cpu: 1 } } })],
+  'verifier.resources.limits': ['the same run', pods({ resources: { limits: { cpu: 1 } } })],
+  'verifier.nodeSelector': ['the same run', pods({ nodeSelector: { a: 'b' } })],
+  'verifier.tolerations': ['the same run', pods({ tolerations: [{ key: 'a' }] })],
+  'verifier.affinity': ['the same run', pods({ affinity: {} })],
+  'verifier.tls.secretName': ['the same run', pods({ tls: { secretName: 'a' } })],
+  'verifier.logLevel': ['the same run', pods({ logLevel: 'debug' })],
+};
+
+/** Fields that are absent, or given, as a whole. */
+const wholes: Readonly<Record<string, readonly [Outcome, to: Part, from: Part]>> = {
+  'a filter': ['another run', { filter: included }, {}],
+  'no filter': ['another run', {}, { filter: included }],
+  'no rerun': ['the same run', {}, { rerun: 'once' }],
+};
+
+const finished = {
+  clusterSync: committed,
+  authority: { kind: 'found', value: Buffer.from(rootCertificates[0] ?? '').toString('base64') },
+} as const;
+
+/** The status of a verification that is under way, and of the same when it has found both sides equal. */
+function statusesOf(from: Part): Readonly<Record<'underWay' | 'ended', SyncVerificationStatus>> {
+  const [, underWay, ended] = follow(
+    [running(idle), running(checking), running(equal, finished)],
+    from,
+  ).map(({ status }) => status);
+  assert.ok(underWay?.startedAt !== undefined && ended?.verdict === 'Equal');
+  return { underWay, ended };
+}
+
+function consistency(status: SyncVerificationStatus | undefined): string | undefined {
+  return findCondition(status?.conditions, 'Consistent')?.status;
+}
+
+function argumentsOf({ objects }: Decision): readonly string[] {
+  return objects?.statefulSet.spec?.template?.spec?.containers?.[0]?.args ?? [];
+}
+
+describe('a SyncVerification', () => {
+  it('has a place below for each field of its definition', () => {
+    assert.deepEqual(Object.keys(fields).sort(), specFields('syncverifications.yaml'));
+  });
+
+  it('is refused another ClusterSync by the API server', () => {
+    const { clusterSyncRef } = specSchema('syncverifications.yaml').properties ?? {};
+    assert.ok(clusterSyncRef);
+    const [first, ...others] = rulesOf(clusterSyncRef);
+    assert.deepEqual([first?.rule, others], ['self == oldSelf', []]);
+  });
+
+  for (const [name, [outcome, to, from = {}]] of Object.entries({ ...fields, ...wholes })) {
+    if (outcome === 'refused') continue;
+    it(`that is edited to another ${name} is ${outcome}`, () => {
+      const { underWay, ended } = statusesOf(from);
+      const isSame = outcome === 'the same run';
+      for (const status of [underWay, ended]) {
+        const edited = verification(status, to, 2);
+        // The former pod has ended its work, and says equal, of what it was started with.
+        const next = decide(edited, running(equal, finished));
+        const now = next.status ?? status;
+        assert.equal(now.run?.attempt, isSame ? 1 : 2);
+        assert.equal(now.verdict, isSame ? 'Equal' : undefined);
+        assert.equal(consistency(now), isSame ? 'True' : 'Unknown');
+        if (isSame) continue;
+        assert.deepEqual([now.completedAt, now.startedAt], [undefined, undefined]);
+        assert.ok(argumentsOf(next).includes('--attempt=2'));
+        assert.equal(next.command, undefined);
+        assert.equal(next.target, undefined);
+      }
+    });
+  }
+
+  for (const [name, [, to, from = {}]] of Object.entries({ ...fields, ...wholes })) {
+    it(`that is created again with another ${name} has found nothing`, () => {
+      assert.equal(statusesOf(from).ended.verdict, 'Equal');
+      const { metadata, ...rest } = verification(undefined, to);
+      const created = { ...rest, metadata: { ...metadata, uid: 'other-uid' } };
+      // Of the former one's pods the operator knows nothing: they are another StatefulSet's.
+      const decision = decide(created, world(finished));
+      assert.equal(decision.status?.verdict, undefined);
+      assert.equal(consistency(decision.status), 'Unknown');
+      const args = argumentsOf(decision);
+      assert.ok(args.includes('--verification=other-uid'), 'what is on record is not its own');
+      assert.ok(args.includes('--attempt=1'));
+    });
+  }
+
+  it('says what was compared where that is not all that the sync selects', () => {
+    for (const [spec, said] of [
+      [{}, /^the data of both deployments is equal\. Compared: the sync of/],
+      [
+        { filter: included },
+        /^what spec\.filter selects is equal on both deployments\. Compared: of the sync of/,
+      ],
+    ] as const) {
+      const { ended } = statusesOf(spec);
+      assert.match(findCondition(ended.conditions, 'Consistent')?.message ?? '', said);
+    }
+  });
+});

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { Timestamp } from 'mongodb';
+import schema from '../api/start-body.schema.json' with { type: 'json' };
+import { parseResetBody } from '../api/reset-body.ts';
+import type { StartOptions } from '../api/start-body.ts';
+import { requireNoParameters } from '../commands/transitions.ts';
+import { digestOf, requireSameOptions } from '../coordination/instances.ts';
+import { reversibleSync } from '../testing/reversible-sync.ts';
+import { reversedState } from './reversed-state.ts';
+import type { SyncRecord } from '../state/records.ts';
+
+const filter = [{ database: 'a' }];
+const record = reversibleSync();
+
+/** Each field of a start with another value than the sync was started with. */
+const fields: Readonly<Record<string, Partial<StartOptions>>> = {
+  source: { source: 'cluster1' },
+  destination: { destination: 'cluster0' },
+  buildIndexes: { buildIndexes: 'afterDataCopy' },
+  enableUserWriteBlocking: { enableUserWriteBlocking: false },
+  includeNamespaces: { includeNamespaces: filter },
+  excludeNamespaces: { excludeNamespaces: filter },
+  reversible: { reversible: false },
+  sharding: { sharding: { createSupportingIndexes: true, shardingEntries: [] } },
+};
+
+/** The sync, committed and reversed so often. */
+function afterReversals(count: number): SyncRecord {
+  let sync = record;
+  for (let turn = 0; turn < count; turn++) {
+    const committed = { ...sync, state: 'COMMITTED', writableTime: new Timestamp(1n) } as const;
+    ({ record: sync } = reversedState(committed, [], []));
+  }
+  return sync;
+}
+
+describe('a sync that is reversed, asked for with another', () => {
+  it('field: each of a start has its place below', () => {
+    assert.deepEqual(Object.keys(fields).sort(), Object.keys(schema.properties).sort());
+  });
+
+  for (const [name, other] of Object.entries(fields)) {
+    it(`${name} is refused as another sync, and a reversal takes none`, () => {
+      const asked = { ...record.options, ...other };
+      for (const reversals of [0, 1, 2]) {
+        const sync = afterReversals(reversals);
+        assert.equal(sync.reversals, reversals);
+        assert.notEqual(digestOf({ options: asked, reversals: 0 }), digestOf(sync));
+        assert.throws(
+          () => {
+            requireSameOptions(asked, sync);
+          },
+          { name: 'DifferentSync', message: new RegExp(`: ${name} was .*, and is .* here$`) },
+        );
+        requireSameOptions(record.options, sync);
+      }
+      for (const value of Object.values({ ...other, ...record.options }) as unknown[]) {
+        const body = { [name]: value };
+        assert.throws(() => {
+          requireNoParameters('reverse', body);
+        }, /reverse takes no parameters/);
+        assert.throws(() => parseResetBody({ destination: 'Keep', ...body }), {
+          name: 'InvalidBody',
+        });
+      }
+    });
+  }
+});
