@@ -52,8 +52,8 @@ const maxStartLength = 64;
 const reversed = ', reversed ';
 
 /**
- * When the sync of a ClusterSync was started, and how often it was reversed since, where it was: tells it from one that was there before, for this ClusterSync or for a former one of
- * its name. It is what the instances say; with a tool that does not tell it, when the operator has first seen the sync. Undefined
+ * When the sync of a ClusterSync was started, and how often it was reversed since, where it was: tells it from one that was there
+ * before, for this ClusterSync or for a former one of its name. It is what the instances say; with a tool that does not tell it, when the operator has first seen the sync. Undefined
  * as long as there is none.
  * @param progresses - of the instances, as they were received.
  * @param seenAt - `startedAt` of the status.

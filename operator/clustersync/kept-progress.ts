@@ -8,8 +8,8 @@ const maxInstanceBytes = 16 * 1024;
 const maxTotalBytes = 1024 * 1024;
 
 /**
- * A progress for the status, in as many bytes as an instance gets there. Where it is longer, the longest lists of texts are cut, and say how many
- * more there are; then the longest fields are left out, and `omittedFields` says how many.
+ * A progress for the status, in as many bytes as an instance gets there. Where it is longer, long lists of texts are cut, and say
+ * how many more there are; then the longest fields are left out, and `omittedFields` says how many.
  * @param instanceCount - among which the room is divided.
  */
 export function keptProgress(raw: Raw, instanceCount: number): Raw {
