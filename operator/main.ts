@@ -145,12 +145,18 @@ async function together(
   }
 }
 
+function listOf(names: string | undefined): string[] {
+  const all = (names ?? '').split(',').map((name) => name.trim());
+  return all.filter((name) => name !== '');
+}
+
 function settingsOf(options: OperatorOptions): OperandSettings {
   const isInCluster =
     options.kubeconfig === undefined && process.env['KUBERNETES_SERVICE_HOST'] !== undefined;
   return {
     image: options.operandImage,
     imagePullPolicy: options.operandImagePullPolicy,
+    images: listOf(options.operandImages),
     operatorNamespace: isInCluster ? options.leaseNamespace : undefined,
   };
 }

@@ -20,6 +20,12 @@ export const operatorOptionTable = {
     valueName: 'image',
     description: 'image of the syncers and verifiers whose resource names none',
   },
+  operandImages: {
+    type: 'string',
+    valueName: 'names',
+    description:
+      'registries, repositories and images, separated by commas, of which a resource may name one in place of that; none when absent',
+  },
   operandImagePullPolicy: {
     type: 'string',
     default: 'IfNotPresent',

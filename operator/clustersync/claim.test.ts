@@ -14,7 +14,7 @@ import {
 const taken: Claim = {
   kind: 'taken',
   host: 'db.example.com:27017',
-  holder: { namespace: 'other', name: 'first', uid: 'first-uid' },
+  holder: { namespace: 'shop', name: 'first', uid: 'first-uid' },
 };
 
 describe('a ClusterSync whose destination is not its own', () => {
@@ -43,13 +43,24 @@ describe('a ClusterSync whose destination is not its own', () => {
     }
   }
 
+  it('is not told the name or the namespace of a holder elsewhere', () => {
+    const claim = { ...taken, holder: { ...taken.holder, namespace: 'other' } };
+    const { status, events } = decide(clusterSync(), { ...emptyWorld(), claim });
+    assert.equal(outlook(status), 'Pending: False DestinationInUse');
+    assert.match(
+      readyMessage(status),
+      /db\.example\.com:27017.* a ClusterSync of another namespace:/,
+    );
+    assert.doesNotMatch(JSON.stringify([status, events]), /other\/|first/);
+  });
+
   it('waits, says for whom, and looks again soon', () => {
     const { status, events, requeueAfterMs } = decide(clusterSync(), {
       ...emptyWorld(),
       claim: taken,
     });
     assert.equal(outlook(status), 'Pending: False DestinationInUse');
-    assert.match(readyMessage(status), /db\.example\.com:27017.* ClusterSync other\/first/);
+    assert.match(readyMessage(status), /db\.example\.com:27017.* ClusterSync shop\/first:/);
     assert.ok(findCondition(status.conditions, 'Reconciling'));
     assert.equal(findCondition(status.conditions, 'Stalled'), undefined);
     assert.deepEqual(

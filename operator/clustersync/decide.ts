@@ -8,6 +8,7 @@ import { apiTargetAt, reasonFor } from '../operand/http-api.ts';
 import type { MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, type Observation } from '../operand/observation.ts';
 import type { SecretValue } from '../operand/operand-store.ts';
+import { troubleOfImage } from '../operand/image-rule.ts';
 import { podState } from '../operand/pod-state.ts';
 import type { Trouble } from '../operand/trouble.ts';
 import {
@@ -135,7 +136,9 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const isResting = isAtRest(clusterSync);
   const trust = isResting ? ({ kind: 'plain' } as const) : trustOf(clusterSync, world);
   const untrusted = trust.kind === 'unknown' ? trust.trouble : undefined;
-  const blocker = rejection ?? unclaimed ?? (world.statefulSet ? undefined : missing) ?? untrusted;
+  const unlisted = troubleOfImage(clusterSync.spec.syncer, settings, 'spec.syncer');
+  const blocker =
+    rejection ?? unclaimed ?? unlisted ?? (world.statefulSet ? undefined : missing) ?? untrusted;
   const input = { clusterSync, nowMs, finding, instances: views, blocker };
   const assessed = assess(input);
   const reset = planReset(clusterSync, {
@@ -183,7 +186,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
             world.newToken,
           ),
     objects:
-      isHandsOff || secretsHash === undefined || isSourceNew
+      isHandsOff || unlisted !== undefined || secretsHash === undefined || isSourceNew
         ? undefined
         : syncerObjects(clusterSync, { instances, isResting, secretsHash }, settings),
     targets,
@@ -283,10 +286,13 @@ function troubleOfClaim({ metadata }: ClusterSync, claim: Claim): Trouble | unde
       };
     case 'taken': {
       const key = holderKey(claim.holder);
+      // Who may see this namespace is not told of others.
+      const isNeighbour = claim.holder.namespace === metadata.namespace;
+      const holder = isNeighbour ? `the ClusterSync ${key}` : 'a ClusterSync of another namespace';
       const message =
         key === objectKey(metadata)
           ? `the destination (${claim.host}) is that of a former ClusterSync ${key}: this one goes on when the pods of that are gone`
-          : `the destination (${claim.host}) is that of the ClusterSync ${key}: this one goes on when that is deleted, and its pods are gone`;
+          : `the destination (${claim.host}) is that of ${holder}: this one goes on when that is deleted, and its pods are gone`;
       return { reason: 'DestinationInUse', message, level: 'warning' };
     }
   }

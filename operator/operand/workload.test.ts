@@ -10,6 +10,7 @@ const owner = {
 const settings: OperandSettings = {
   image: 'example.dev/clustersync:1',
   imagePullPolicy: 'IfNotPresent',
+  images: [],
   operatorNamespace: 'operators',
 };
 const options: OperandOptions = { resources: {}, logLevel: 'info' };

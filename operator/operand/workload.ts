@@ -21,6 +21,8 @@ export interface OperandSettings {
   readonly image: string;
   /** Pull policy that goes with it. */
   readonly imagePullPolicy: string;
+  /** Registries, repositories and images, besides that one, that resources may name. */
+  readonly images: readonly string[];
   /** Namespace of the operator's pods; undefined when it does not run in the cluster. */
   readonly operatorNamespace?: string | undefined;
 }

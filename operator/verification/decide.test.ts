@@ -26,6 +26,16 @@ describe('a SyncVerification', () => {
     assert.equal(decision.token, undefined);
   });
 
+  it('runs no image that nobody has allowed', () => {
+    const checked = verification();
+    const verifier = { ...checked.spec.verifier, image: 'evil.dev/verifier:1' };
+    const named = { ...checked, spec: { ...checked.spec, verifier } };
+    const decision = decide(named, world());
+    assert.match(outlook(decision), /^Pending False ImageNotAllowed Stalled/);
+    assert.equal(decision.objects, undefined);
+    assert.ok(decide(checked, world()).objects);
+  });
+
   it('waits for the end of the initial copy', () => {
     const decision = decide(
       verification(),

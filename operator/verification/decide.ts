@@ -8,6 +8,7 @@ import type { EventDraft } from '../kube/event-recorder.ts';
 import type { Intent } from '../kube/resource.ts';
 import { apiTrust, serverNameOf, serverTrust, type ApiTrust } from '../operand/api-trust.ts';
 import { apiTargetAt } from '../operand/http-api.ts';
+import { troubleOfImage } from '../operand/image-rule.ts';
 import type { Command, MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
 import type { SecretValue } from '../operand/operand-store.ts';
@@ -77,7 +78,8 @@ export function decide(given: SyncVerification, world: World): Decision {
   const missing = missingInput(verification, world);
   const trust = trustOf(verification, world);
   const untrusted = trust.kind === 'unknown' ? trust.trouble : undefined;
-  const isRunning = statefulSet !== undefined || (isCopied && !missing && !untrusted);
+  const unlisted = troubleOfImage(verification.spec.verifier, settings, 'spec.verifier');
+  const isRunning = statefulSet !== undefined || (isCopied && !missing && !untrusted && !unlisted);
   const input: StatusInput = {
     verification,
     clusterSync,
@@ -86,7 +88,7 @@ export function decide(given: SyncVerification, world: World): Decision {
     pod,
     observation: world.observation?.process === pod?.process ? world.observation : undefined,
     isRunning,
-    blocker: rejection ?? (statefulSet ? undefined : missing) ?? untrusted,
+    blocker: rejection ?? unlisted ?? (statefulSet ? undefined : missing) ?? untrusted,
   };
   const verifier = verifierStatusOf(input);
   const isEnding = outcomeOf(input, verifier) !== undefined;
@@ -108,7 +110,7 @@ export function decide(given: SyncVerification, world: World): Decision {
           )
         : undefined,
     objects:
-      isMaking && clusterSync && secretsHash !== undefined
+      isMaking && !unlisted && clusterSync && secretsHash !== undefined
         ? verifierObjects(verification, clusterSync, secretsHash, settings)
         : undefined,
     // Only once the result is on record: see afterEnd.

@@ -124,6 +124,11 @@ export const valueCases: readonly ValueCase[] = [
     ],
   },
   {
+    value: 'operandImages',
+    values: { operandImages: ['example.dev/tools', 'example.dev/other:1'] },
+    differences: [`${operator}.args.8:  → "--operandImages=example.dev/tools,example.dev/other:1"`],
+  },
+  {
     value: 'replicas',
     values: { replicas: 3 },
     differences: ['Deployment/clustersync spec.replicas: 1 → 3'],

@@ -65,6 +65,7 @@ export class RunningOperator implements AsyncDisposable {
       kubeconfig,
       watchNamespaces,
       operandImage: 'example.dev/clustersync:test',
+      operandImages: 'example.dev/other-tool',
       operandImagePullPolicy: 'IfNotPresent',
       leaderElect: true,
       leaseDurationSeconds,

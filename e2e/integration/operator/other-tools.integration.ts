@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { statefulSets } from '../../../operator/kube/builtin-resources.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
 import type { DialectName } from '../../ground/sync-tool/dialects.ts';
 import { SyncTools } from '../../ground/sync-tool/sync-tools.ts';
@@ -106,5 +107,29 @@ describe('the operator with another sync tool, on a real API server', () => {
     // Before it knows its state it takes nothing: nothing is sent.
     const names = sync.tools.commands.map(({ name }) => name);
     assert.deepEqual(names, ['start', 'commit', 'reverse']);
+  });
+
+  it('runs no image that nobody has allowed, and goes on when it is left out', async () => {
+    const { namespace } = await ground.newPlace();
+    await ground.createSync(namespace, { syncer: { image: 'example.dev/other-tools-of-mine:1' } });
+    const refused = await ground.untilSync(
+      namespace,
+      'it is refused',
+      (status) => outlook(status) === 'False ImageNotAllowed',
+    );
+    assert.equal(refused.phase, 'Stalled');
+    assert.equal(await ground.get(statefulSets, namespace, 'orders-syncer'), undefined);
+    await ground.patchSync(namespace, { syncer: { image: null } });
+    const made = await ground.untilMade(namespace, 'orders-syncer');
+    const version = made.metadata.resourceVersion;
+    // What runs by then is left as it is.
+    await ground.patchSync(namespace, { syncer: { image: 'evil.dev/example.dev/other-tool:1' } });
+    await ground.untilSync(
+      namespace,
+      'it is refused again',
+      (status) => outlook(status) === 'False ImageNotAllowed',
+    );
+    const kept = await ground.get(statefulSets, namespace, 'orders-syncer');
+    assert.equal(kept?.metadata.resourceVersion, version);
   });
 });

@@ -204,7 +204,7 @@ export interface StartOver {
  */
 export interface OperandOptions {
   /**
-   * Image of the sync tool: the operator's own by default. Another tool must take the command line and answer the HTTP API of `clustersync syncer`.
+   * Image of the sync tool: the operator's own by default, or one that the operator allows (its option operandImages). Another tool must take the command line and answer the HTTP API of `clustersync syncer`.
    */
   image?: string;
   /**

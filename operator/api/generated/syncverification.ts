@@ -82,7 +82,7 @@ export interface NamePattern {
  */
 export interface OperandOptions {
   /**
-   * Image of the verifier: the operator's own by default. Another tool must take the command line and answer the HTTP API of `clustersync verifier`.
+   * Image of the verifier: the operator's own by default, or one that the operator allows (its option operandImages). Another tool must take the command line and answer the HTTP API of `clustersync verifier`.
    */
   image?: string;
   /**

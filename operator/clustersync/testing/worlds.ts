@@ -55,6 +55,7 @@ export function emptyWorld(parts: Partial<World> = {}): World {
     settings: {
       image: 'example.dev/clustersync:1',
       imagePullPolicy: 'IfNotPresent',
+      images: ['example.dev'],
       operatorNamespace: 'clustersync',
     },
     source: { kind: 'found', value: 'b2xk' },

@@ -60,7 +60,11 @@ export const committed = syncIn(answers.committed);
 export function world(parts: Partial<World> = {}): World {
   return {
     nowMs,
-    settings: { image: 'example.dev/clustersync:1', imagePullPolicy: 'IfNotPresent' },
+    settings: {
+      image: 'example.dev/clustersync:1',
+      imagePullPolicy: 'IfNotPresent',
+      images: ['example.dev'],
+    },
     clusterSync: changing,
     source: { kind: 'found', value: 'a' },
     destination: { kind: 'found', value: 'b' },
