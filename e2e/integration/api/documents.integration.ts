@@ -95,6 +95,8 @@ describe('the OpenAPI documents, held against the servers', function () {
     await untilSyncer('changes are applied', ({ canCommit }) => canCommit);
     const { collections } = await taken('syncer', 'GET', '/api/v1/collections');
     assert.equal((collections as readonly unknown[]).length, 1);
+    const { topology } = await taken('syncer', 'GET', '/api/v1/topology');
+    assert.deepEqual(topology, { kind: 'replicaSet', shards: ['source'] });
     await taken('syncer', 'POST', '/api/v1/pause', {});
     await taken('syncer', 'GET', '/api/v1/progress');
     await taken('syncer', 'POST', '/api/v1/resume', {});
