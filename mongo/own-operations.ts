@@ -67,17 +67,13 @@ export async function backgroundBuildsUnderWay(
   signal: AbortSignal,
 ): Promise<number> {
   const match = {
+    active: true,
     'command.comment': backgroundBuild,
     'command.indexes.name': name,
     ...(collectionUUID && { 'command.collectionUUID': collectionUUID }),
   };
-  if (!isSharded) return (await ownOperations(admin, match, signal)).length;
-  const pipeline = [
-    { $currentOp: { allUsers: true, idleConnections: false } },
-    { $match: { active: true, ...match } },
-    { $project: { opid: 1 } },
-  ];
-  return (await firstBatch(askPrimary(admin), pipeline, signal)).length;
+  const options = { allUsers: isSharded, idleConnections: false };
+  return (await currentOp(askPrimary(admin), options, match, signal)).length;
 }
 
 /** Whether a server, be it a router, works on something that came on a connection of this number. */
@@ -127,7 +123,11 @@ export async function connectionsOfOthers(
 
 async function currentOp(
   ask: Ask,
-  options: { readonly idleConnections: boolean; readonly localOps?: boolean },
+  options: {
+    readonly allUsers?: boolean;
+    readonly idleConnections: boolean;
+    readonly localOps?: boolean;
+  },
   match: Document,
   signal: AbortSignal,
 ): Promise<Document[]> {

@@ -12,7 +12,7 @@ import { managedSelector } from './operand/names.ts';
 import { ObjectCache } from './operand/object-cache.ts';
 import { OperandStore } from './operand/operand-store.ts';
 import type { OperandSettings } from './operand/workload.ts';
-import type { OperatorOptions } from './options.ts';
+import { namesIn, type OperatorOptions } from './options.ts';
 
 /** What all parts of the operator share. */
 export interface Foundation {
@@ -31,8 +31,7 @@ export interface Foundation {
 
 /** The namespaces to look after; all when empty. */
 export function watchedNamespaces({ watchNamespaces }: OperatorOptions): readonly string[] {
-  const names = (watchNamespaces ?? '').split(',').map((name) => name.trim());
-  return names.filter((name) => name !== '');
+  return namesIn(watchNamespaces);
 }
 
 /** What the operator knows of the cluster, kept up to date by watches once they are run. */

@@ -15,7 +15,7 @@ import { KubeMetrics } from './kube/metrics.ts';
 import { correctionCounter, registerResourceMetrics } from './metrics.ts';
 import { LatestStatuses } from './operand/latest-statuses.ts';
 import type { OperandSettings } from './operand/workload.ts';
-import type { OperatorOptions } from './options.ts';
+import { namesIn, type OperatorOptions } from './options.ts';
 
 /** An API server that is started anew is no reason to be called not ready. */
 const maxBehindMs = 15_000;
@@ -145,18 +145,13 @@ async function together(
   }
 }
 
-function listOf(names: string | undefined): string[] {
-  const all = (names ?? '').split(',').map((name) => name.trim());
-  return all.filter((name) => name !== '');
-}
-
 function settingsOf(options: OperatorOptions): OperandSettings {
   const isInCluster =
     options.kubeconfig === undefined && process.env['KUBERNETES_SERVICE_HOST'] !== undefined;
   return {
     image: options.operandImage,
     imagePullPolicy: options.operandImagePullPolicy,
-    images: listOf(options.operandImages),
+    images: namesIn(options.operandImages),
     operatorNamespace: isInCluster ? options.leaseNamespace : undefined,
   };
 }

@@ -86,3 +86,9 @@ export const operatorOptionTable = {
 } as const satisfies OptionTable;
 
 export type OperatorOptions = Options<typeof operatorOptionTable>;
+
+/** The names in an option that takes several, separated by commas. */
+export function namesIn(list: string | undefined): string[] {
+  const names = (list ?? '').split(',').map((name) => name.trim());
+  return names.filter((name) => name !== '');
+}

@@ -31,12 +31,8 @@ export async function readStoredState(
   storeOn: (cluster: ClusterName) => SyncStore,
   signal: AbortSignal,
 ): Promise<StoredState> {
-  const connect = async (name: ClusterName): Promise<Topology> => {
-    await connectCluster(clusters[name], signal);
-    return await readTopology(clusters[name], signal);
-  };
   const blockedBySyncOn = async (name: ClusterName): Promise<string | undefined> => {
-    const { clusterId } = await connect(name);
+    const { clusterId } = await connect(clusters[name], signal);
     const record = await storeOn(name).readSync();
     const isItsOwn =
       record?.destination.name === name && record.destination.clusterId === clusterId;
@@ -44,7 +40,7 @@ export async function readStoredState(
   };
   const reach = async (name: ClusterName, other: ClusterName): Promise<Topology> => {
     try {
-      return await connect(name);
+      return await connect(clusters[name], signal);
     } catch (error) {
       const blocked = await blockedBySyncOn(other).catch(() => undefined);
       throw withBlocked(namedError(error), blocked);
@@ -115,11 +111,13 @@ export async function tellTopology(
   cluster: ClusterClient,
   signal: AbortSignal,
 ): Promise<Pick<Topology, 'kind' | 'shards'>> {
-  return await naming(async () => {
-    await connectCluster(cluster, signal);
-    const { kind, shards } = await readTopology(cluster, signal);
-    return { kind, shards };
-  });
+  const { kind, shards } = await naming(async () => await connect(cluster, signal));
+  return { kind, shards };
+}
+
+async function connect(cluster: ClusterClient, signal: AbortSignal): Promise<Topology> {
+  await connectCluster(cluster, signal);
+  return await readTopology(cluster, signal);
 }
 
 /** Shows the figures of a stored sync as they were, so that progress tells the truth from its first answer on. */

@@ -14,7 +14,7 @@ export type SyncerCommand = 'pause' | 'resume' | 'commit' | 'reverse';
 export interface InstanceProgress {
   readonly state: SyncState;
   readonly startedAt: string | null;
-  /** How often the sync was turned round. */
+  /** How many times the sync was reversed. */
   readonly reversals: number | null;
   readonly canCommit: boolean;
   /** True until a commit is refused or completed; false where it is proven that none is under way; null where neither is known. */

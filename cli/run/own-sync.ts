@@ -31,7 +31,7 @@ export async function lookAtSync({ body, instances, signal }: Question): Promise
 /**
  * Makes sure that the sync can be begun, or is the one that these options have begun.
  * @throws SyncError as the preflight does; InvalidStateTransition for one that was reversed, since nobody has compared what it has
- *   moved since then, however often it was turned round.
+ *   moved since then, however many times it was reversed.
  */
 export async function requireOwnSync(
   { body, instances, signal }: Question,
@@ -52,6 +52,6 @@ export function requireNotReversed({ reversals, source }: Reversible): void {
   if (!isReversed) return;
   throw new SyncError(
     'InvalidStateTransition',
-    'the sync has been reversed: it goes on with a syncer and its commands, and is compared by a verifier, not with run',
+    'the sync has been reversed: continue it with the commands of a syncer, and compare it with a verifier: run does neither',
   );
 }

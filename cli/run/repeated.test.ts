@@ -18,7 +18,7 @@ type Flags = Readonly<Partial<Record<Flag, unknown>>>;
 type Outcome =
   /** The command is refused, which names the option of the start: the sync was begun with another one. */
   | { readonly refusedFor: string }
-  /** It goes on: the flag says how it is carried out, shown or ended here, not what is moved. */
+  /** It continues: the flag says how the sync is run, shown or ended here, not what is moved. */
   | 'the same sync'
   /** Which deployment that is, the syncer finds out: it takes up no sync from another source, or to another destination. */
   | 'as its deployments are';
@@ -101,7 +101,7 @@ describe('clustersync run, repeated with another', () => {
   });
 });
 
-describe('clustersync run, before it goes on with what there is,', () => {
+describe('clustersync run, before it continues the sync that is there,', () => {
   const { signal } = new AbortController();
   const failure = new SyncError('OplogRolledOver', 'too late');
   const different = new SyncError('DifferentSync', 'the sync was started with other options: x');

@@ -103,7 +103,7 @@ function notCommitted(direction: Direction): Trouble {
   const other: Direction = direction === 'Forward' ? 'Reverse' : 'Forward';
   return {
     reason: 'NotCommitted',
-    message: `the sync goes ${other}, and only a committed sync can be turned round: nothing is sent that would commit it. Set spec.direction to ${other}, and spec.state to Committed, before it is to go ${direction}`,
+    message: `the sync goes ${other}, and only a committed sync can be reversed: nothing is sent that would commit it. Set spec.direction to ${other}, and spec.state to Committed, before it is to go ${direction}`,
     level: 'stalled',
   };
 }

@@ -99,7 +99,7 @@ function milestone(
 }
 
 /** What to say of a commit that may still come. */
-export const commitUnderWayText = 'a commit was sent, and it is not known yet whether it is taken';
+const commitUnderWayText = 'a commit was sent, and it is not known yet whether it is taken';
 
 type Outlook = Pick<Trouble, 'reason' | 'message'> & {
   readonly kind: 'ready' | 'reconciling' | 'stalled';

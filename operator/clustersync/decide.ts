@@ -9,7 +9,7 @@ import type { MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, type Observation } from '../operand/observation.ts';
 import type { SecretValue } from '../operand/operand-store.ts';
 import { troubleOfImage } from '../operand/image-rule.ts';
-import { podState } from '../operand/pod-state.ts';
+import { podStateWith } from '../operand/pod-state.ts';
 import type { Trouble } from '../operand/trouble.ts';
 import {
   secretsHashOf,
@@ -122,7 +122,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const isSourceNew = finding.source !== undefined && !isSourceKnown;
   const views = instances.map((instance): InstanceView => {
     const pod = pods.get(instance.podName);
-    const state = pod && podState(pod, 'syncer', idArgument(instances));
+    const state = pod && podStateWith(pod, 'syncer', idArgument(instances));
     const observation = isSourceKnown ? observations.get(instance.id) : silenceOf(world.sourceView);
     return {
       instance,
@@ -172,7 +172,8 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const [sourceTarget] = isSourceAsked(clusterSync) ? processes.values() : [];
   const token = world.token ?? world.newToken;
   // Pods of which nothing could be known are not made.
-  const isNotToBeMade = untrusted ?? (world.sourceView.kind === 'refused' && !isSourceKnown);
+  const isNotToBeMade =
+    untrusted !== undefined || (world.sourceView.kind === 'refused' && !isSourceKnown);
   const secretsHash =
     isNotToBeMade && !world.statefulSet ? undefined : secretsHashFor(world, token);
   const isWaiting =

@@ -59,7 +59,7 @@ const rows: Readonly<
       ['', 'Stalled: False NotCommitted'],
     ],
   },
-  // Cannot be told from one that was paused while it was turned round: it is when it goes on.
+  // Cannot be told from one that was paused while it was being reversed, until it is resumed.
   paused: {
     Running: [
       ['resume', 'Paused: False Resuming'],
@@ -142,7 +142,7 @@ describe('a ClusterSync that is created again, of a sync that was reversed or no
     const { message } = findCondition(status.conditions, 'Stalled') ?? {};
     assert.equal(
       message,
-      'the sync goes Reverse, and only a committed sync can be turned round: nothing is sent that would commit it. Set spec.direction to Reverse, and spec.state to Committed, before it is to go Forward',
+      'the sync goes Reverse, and only a committed sync can be reversed: nothing is sent that would commit it. Set spec.direction to Reverse, and spec.state to Committed, before it is to go Forward',
     );
   });
 });

@@ -2,7 +2,7 @@ import { actionFor, reasonFor, type ApiError } from '../operand/http-api.ts';
 import type { Observation } from '../operand/observation.ts';
 import { missingPod, type PodState } from '../operand/pod-state.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
-import { unreachableTrouble } from '../operand/unreachable.ts';
+import { unansweredTrouble, unreachableTrouble } from '../operand/unreachable.ts';
 import type { Instance } from './resources.ts';
 import type { Stage } from './stage.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
@@ -62,12 +62,9 @@ const stagesOf: Record<SyncerCommand, readonly Stage[]> = {
 
 /** What to say of a command that is not known to be taken. */
 export function troubleOfCommand(error: ApiError, who: string, command: SyncerCommand): Trouble {
-  if (!error.isUnanswered) return troubleOfError(error, `${who} refuses ${command} with`);
-  return {
-    reason: reasonFor(error.name),
-    message: `${who} has not answered ${command}, and it is not known whether it is taken: ${error.description}`,
-    level: 'waiting',
-  };
+  return error.isUnanswered
+    ? unansweredTrouble(error, who, command)
+    : troubleOfError(error, `${who} refuses ${command} with`);
 }
 
 /** @param who - and what it does: the message goes on with the name of the error. */

@@ -5,6 +5,7 @@ import { systemClock, type Clock } from '../kube/clock.ts';
 import {
   callApi,
   errorIn,
+  isNotServed,
   propertyIn,
   stringIn,
   type ApiError,
@@ -163,8 +164,7 @@ async function ask(target: MonitorTarget, signal: AbortSignal): Promise<Answer> 
   const answer = await callApi(target, { method: 'GET', path, deadlineMs }, signal);
   if (answer.kind === 'unreachable') return answer;
   // Another tool, which has what the contract has, and no more.
-  if ([404, 405, 501].includes(answer.status))
-    return { kind: 'found', source: { kind: 'Unknown', shards: [] } };
+  if (isNotServed(answer.status)) return { kind: 'found', source: { kind: 'Unknown', shards: [] } };
   const error = errorIn(answer.body, false);
   if (error) return { kind: 'failed', error };
   const source = shapeIn(propertyIn(answer.body, 'topology'));

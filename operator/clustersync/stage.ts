@@ -64,8 +64,8 @@ export function isTheOtherWay(progress: SyncerProgress | undefined, direction: D
 }
 
 /**
- * Whether an instance is known to work in another direction than the one that is asked for, without being turned round: only what is
- * committed is. One that hands over what is to be turned round says that it applies changes, too, and cannot be committed.
+ * Whether an instance is known to work in another direction than the one that is asked for, without being reversed: only what is
+ * committed is. One that hands over what is to be reversed says that it applies changes, too, and cannot be committed.
  */
 export function isAtWorkTheOtherWay(
   progress: SyncerProgress | undefined,

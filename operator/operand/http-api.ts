@@ -142,6 +142,11 @@ export function errorIn(body: unknown, isLasting: boolean): ApiError | undefined
   return { ...error, isLasting: lasts(error.name) ?? isLasting };
 }
 
+/** Whether a tool does not have what it was asked for, as far as the status of its answer says. */
+export function isNotServed(status: number): boolean {
+  return [404, 405, 501].includes(status);
+}
+
 /** What a person can do about an error that the table knows. */
 export function actionFor(name: string): string | undefined {
   return isKnown(name) ? errorTable[name].action : undefined;

@@ -21,7 +21,7 @@ export function troubleOfImage(
   };
 }
 
-/** Whether an image is that of an entry, or of its registry or repository: a name never goes on in the middle. */
+/** Whether an image is that of an entry, or of its registry or repository: it matches whole parts of a name. */
 function isOf(entry: string, image: string): boolean {
   if (!image.startsWith(entry)) return false;
   const rest = image.slice(entry.length);

@@ -1,6 +1,7 @@
 import {
   callApi,
   errorIn,
+  isNotServed,
   propertyIn,
   type ApiAnswer,
   type ApiError,
@@ -62,7 +63,7 @@ export function unanswered(name: string, description: string): CommandOutcome {
 
 /** Whether the tool does not have the command at all: an error of ours has a body that says so. */
 function isUnknown({ status, body }: Extract<ApiAnswer, { readonly kind: 'answer' }>): boolean {
-  return [404, 405, 501].includes(status) && errorIn(body, true) === undefined;
+  return isNotServed(status) && errorIn(body, true) === undefined;
 }
 
 function notSupported(status: number): CommandOutcome {

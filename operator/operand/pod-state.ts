@@ -16,15 +16,9 @@ export interface PodState {
 /** A container that has failed so often is not going to recover by itself. */
 const crashesUntilStalled = 5;
 
-/**
- * What the pod's status says.
- * @param argument - that the container is to have been started with; one that was started without is about to be replaced.
- */
-export function podState(pod: Pod, kind: OperandKind, argument?: string): PodState {
+/** What the pod's status says. */
+export function podState(pod: Pod, kind: OperandKind): PodState {
   const { name, uid, deletionTimestamp } = pod.metadata;
-  const args = pod.spec?.containers.find((each) => each.name === kind)?.args ?? [];
-  if (argument !== undefined && !args.includes(argument))
-    return { name, ip: undefined, process: undefined, isReady: false, trouble: replaced(name) };
   const { status } = pod;
   const container = status?.containerStatuses?.find((each) => each.name === kind);
   const isRunning = deletionTimestamp === undefined && container?.state?.running !== undefined;
@@ -38,26 +32,40 @@ export function podState(pod: Pod, kind: OperandKind, argument?: string): PodSta
   };
 }
 
-/** What to say of a pod that is not there. */
-export function missingPod(name: string): Trouble {
-  return {
-    reason: 'PodPending',
-    message: `the pod ${name} has not been made yet`,
-    level: 'waiting',
-  };
+/**
+ * The same of a pod whose container is to have been started with an argument. One that was started without is about to be replaced:
+ * it counts as one that does not run, and nothing that it says is heard.
+ * @param otherwise - what to say of that one, after its name.
+ */
+export function podStateWith(
+  pod: Pod,
+  kind: OperandKind,
+  argument: string,
+  otherwise = beingReplaced,
+): PodState {
+  const state = podState(pod, kind);
+  const container = pod.spec?.containers.find((each) => each.name === kind);
+  if (container?.args?.includes(argument)) return state;
+  const trouble = pendingPod(state.name, otherwise);
+  return { ...state, process: undefined, ip: undefined, isReady: false, trouble };
 }
 
-function replaced(name: string): Trouble {
-  return { reason: 'PodPending', message: `the pod ${name} is being replaced`, level: 'waiting' };
+/** What to say of a pod that is not there. */
+export function missingPod(name: string): Trouble {
+  return pendingPod(name, 'has not been made yet');
+}
+
+const beingReplaced = 'is being replaced';
+
+function pendingPod(name: string, how: string): Trouble {
+  return { reason: 'PodPending', message: `the pod ${name} ${how}`, level: 'waiting' };
 }
 
 type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
 
 function troubleOf(pod: Pod, container: ContainerStatus | undefined): Trouble {
   const { name, deletionTimestamp } = pod.metadata;
-  if (deletionTimestamp !== undefined) {
-    return replaced(name);
-  }
+  if (deletionTimestamp !== undefined) return pendingPod(name, beingReplaced);
   const waiting = container?.state?.waiting;
   const detail = waiting?.message === undefined ? '' : `: ${waiting.message}`;
   switch (waiting?.reason ?? '') {

@@ -1,5 +1,22 @@
+import { reasonFor, type ApiError } from './http-api.ts';
 import { isCurrent, type Observation } from './observation.ts';
 import type { Trouble } from './trouble.ts';
+
+/**
+ * What to say of a command that was not answered.
+ * @param who - the process, as a message names it.
+ */
+export function unansweredTrouble(
+  { name, description }: ApiError,
+  who: string,
+  command: string,
+): Trouble {
+  return {
+    reason: reasonFor(name),
+    message: `${who} has not answered ${command}, and it is not known whether it is taken: ${description}`,
+    level: 'waiting',
+  };
+}
 
 /** Time that a process may take until it answers for the first time. */
 const startGraceMs = 30_000;

@@ -12,7 +12,7 @@ import { troubleOfImage } from '../operand/image-rule.ts';
 import type { Command, MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
 import type { SecretValue } from '../operand/operand-store.ts';
-import { podState, type PodState } from '../operand/pod-state.ts';
+import { podStateWith, type PodState } from '../operand/pod-state.ts';
 import type { Trouble } from '../operand/trouble.ts';
 import { warningEvents } from '../operand/warning-event.ts';
 import {
@@ -23,7 +23,7 @@ import {
 } from '../operand/workload.ts';
 import { outcomeOf } from './outcome.ts';
 import { verifierName, verifierObjects, verifierPodName, verifierPort } from './resources.ts';
-import { isOfRun, withRun, type Run, type RunningVerification } from './run.ts';
+import { attemptArgument, withRun, type Run, type RunningVerification } from './run.ts';
 import { eventsOfStanding, standingOf } from './standing.ts';
 import { hasEnded, statusOf, verifierStatusOf, type StatusInput } from './status.ts';
 import type { VerifierCommand, VerifierProgress } from './verifier-client.ts';
@@ -73,7 +73,11 @@ export function decide(given: SyncVerification, world: World): Decision {
   const verification = withRun(given, world.clusterSync);
   if (hasEnded(verification.status)) return afterEnd(verification, world);
   const { clusterSync, statefulSet, rejection, settings, nowMs } = world;
-  const pod = world.pod && podOfRun(world.pod, verification.status.run);
+  const argument = attemptArgument(verification.status.run);
+  // Nothing that the pod of another run says is about this one.
+  const pod =
+    world.pod &&
+    podStateWith(world.pod, 'verifier', argument, 'works on a former run, and is being replaced');
   const isCopied = isConditionTrue(clusterSync?.status?.conditions, 'InitialCopyDone');
   const missing = missingInput(verification, world);
   const trust = trustOf(verification, world);
@@ -149,23 +153,6 @@ function afterEnd({ metadata, spec, status }: RunningVerification, world: World)
   };
 }
 
-/** A pod that works on another run counts as one that does not run: nothing that it says is about this one. */
-function podOfRun(pod: Pod, run: Run): PodState {
-  const state = podState(pod, 'verifier');
-  if (isOfRun(pod, run)) return state;
-  return {
-    ...state,
-    process: undefined,
-    ip: undefined,
-    isReady: false,
-    trouble: {
-      reason: 'PodPending',
-      message: `the pod ${state.name} works on a former run, and is being replaced`,
-      level: 'waiting',
-    },
-  };
-}
-
 function missingInput(
   { spec }: SyncVerification,
   { clusterSync, source, destination }: World,
@@ -194,7 +181,7 @@ function secretsHashFor(
 }
 
 function targetOf(
-  pod: ReturnType<typeof podState> | undefined,
+  pod: PodState | undefined,
   token: string | undefined,
   trust: ApiTrust,
 ): MonitorTarget | undefined {

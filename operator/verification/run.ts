@@ -6,7 +6,6 @@ import type {
   SyncVerificationStatus,
 } from '../api/sync-verification.ts';
 import { syncOnRecord } from '../clustersync/identity.ts';
-import type { Pod } from '../kube/builtin-resources.ts';
 import { hasEnded } from './status.ts';
 
 /** One run of a verification, which a new value of `spec.rerun` follows by another one. */
@@ -56,15 +55,9 @@ export function withRun(
   return { ...verification, status: { ...(conditions && { conditions }), run } };
 }
 
-/** The argument that tells the pods of a run from those of another one. */
+/** The argument that tells the pods of a run from those of another one, which are still there while a StatefulSet is changed. */
 export function attemptArgument({ attempt }: Run): string {
   return `--attempt=${attempt}`;
-}
-
-/** Whether a pod works on a run: while a StatefulSet is changed, pods of the former one are still there. */
-export function isOfRun(pod: Pod, run: Run): boolean {
-  const argument = attemptArgument(run);
-  return pod.spec?.containers.some(({ args }) => args?.includes(argument)) === true;
 }
 
 /** JSON in which a pod's command line leaves everything as it is: Kubernetes gives a meaning to dollar signs. */

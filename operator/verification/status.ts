@@ -7,7 +7,7 @@ import { actionFor, reasonFor, type ApiError } from '../operand/http-api.ts';
 import { isCurrent, type Observation } from '../operand/observation.ts';
 import { missingPod, type PodState } from '../operand/pod-state.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
-import { unreachableTrouble } from '../operand/unreachable.ts';
+import { unansweredTrouble, unreachableTrouble } from '../operand/unreachable.ts';
 import { outcomeOf, type Outcome } from './outcome.ts';
 import { sidesOf, storedName } from './resources.ts';
 import type { RunningVerification } from './run.ts';
@@ -163,14 +163,9 @@ function reportedError({ observation }: StatusInput): Trouble | undefined {
   const { answer, command } = observation ?? {};
   if (answer?.kind === 'error') return troubleOfError(answer.error, 'the verifier reports');
   if (command?.kind !== 'refused') return undefined;
-  if (!command.error.isUnanswered)
-    return troubleOfError(command.error, `the verifier refuses ${command.name} with`);
-  const { name, description } = command.error;
-  return {
-    reason: reasonFor(name),
-    message: `the verifier has not answered ${command.name}, and it is not known whether it is taken: ${description}`,
-    level: 'waiting',
-  };
+  return command.error.isUnanswered
+    ? unansweredTrouble(command.error, 'the verifier', command.name)
+    : troubleOfError(command.error, `the verifier refuses ${command.name} with`);
 }
 
 function troubleOfError({ name, description, isLasting }: ApiError, who: string): Trouble {

@@ -24,7 +24,7 @@ const routerDeadlineMs = 2_000;
 
 /**
  * Lets ordinary users write to a cluster, or not, when it has ended what it was told before: a process that was killed may have
- * sent the opposite, and its server goes on with that. Users with the action bypassWriteBlockingMode always may. The server
+ * sent the opposite, and its server still carries that out. Users with the action bypassWriteBlockingMode always may. The server
  * takes the same mode twice.
  * @param assertMaySend - throws where this process may not do it any more, as it was frozen meanwhile. Undefined while nothing
  * of a sync is under way.

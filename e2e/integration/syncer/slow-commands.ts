@@ -35,8 +35,8 @@ export async function slowCommands(
 }
 
 /**
- * Makes a server take longer for the next command of one kind of the syncer, before it begins: whoever has sent it can be killed, and
- * the server goes on with it nevertheless. What is given back resolves, when called, as soon as it has come.
+ * Makes a server take longer for the next command of one kind of the syncer, before it begins: its sender can be killed, and
+ * the server still carries it out. The function that is returned resolves as soon as the command has come.
  */
 export async function delayNext(
   { client }: Pick<Side, 'client'>,

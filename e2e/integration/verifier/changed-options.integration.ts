@@ -26,7 +26,7 @@ interface Row {
 /** What a test calls the verification: one that is complete, one that compares what changes, and one that was not asked for yet. */
 type Stage = 'complete' | 'running' | 'idle';
 
-describe('a verification that another process goes on with, which has another value of', () => {
+describe('a verification that another process continues, which has another value of', () => {
   const pair = useReplicaSetPair();
   let uris: Pick<VerifierOptions, 'srcURI' | 'destURI'>;
 
