@@ -42,6 +42,13 @@ export const syncerOptionTable = {
     default: false,
     description: 'an instance started with it takes the lease first when nobody holds it',
   },
+  continues: {
+    type: 'string',
+    default: 'any',
+    valueName: 'digest',
+    description:
+      'which stored sync the process continues by itself: any, none, or the one that was started with the options of this digest',
+  },
   port: {
     type: 'integer',
     default: 27182,

@@ -21,7 +21,7 @@ import { idleProgress, syncProgress } from './progress.ts';
 import { carryOutReset } from './reset/carry-out-reset.ts';
 import { receiveReset, recordOf, type Receipt, type RecordPlaces } from './reset/receive-reset.ts';
 import type { StartParts } from './start-sync.ts';
-import type { ResetDestination } from './state/records.ts';
+import type { ResetDestination, SyncRecord } from './state/records.ts';
 import { SyncStore } from './state/store.ts';
 import { SyncWork } from './sync-work.ts';
 import { watchPaused } from './watch-paused.ts';
@@ -210,8 +210,15 @@ export class Syncer {
     const { record } = this.#live;
     const blocked = record ? blockedClusters(record) : [];
     this.#logger.info({ state: record?.state ?? 'IDLE', blocked }, 'ready');
-    if (stored?.reset?.received.includes(this.#options.id)) this.#beginReset();
+    if (!stored || !this.#continues(stored)) return;
+    if (stored.reset?.received.includes(this.#options.id)) this.#beginReset();
     else if (record?.state === 'RUNNING' || record?.state === 'COMMITTING') this.#beginWork();
+  }
+
+  /** Whether this process was started to continue a sync that is stored: who only looks at one, or has another in mind, changes nothing. */
+  #continues(record: SyncRecord): boolean {
+    const { continues } = this.#options;
+    return continues === 'any' || continues === digestOf(record);
   }
 
   async #receiveReset(destination: ResetDestination): Promise<void> {

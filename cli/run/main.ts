@@ -56,6 +56,7 @@ export async function runMigration(
     await using programs = await Programs.open({
       uris: options,
       digest: optionsDigest(body),
+      isTried: options.dryRun,
       logFile: options.logFile,
       onTrouble: (text) => {
         screen.step(text, 'warning');

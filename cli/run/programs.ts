@@ -15,6 +15,8 @@ export interface ProgramSettings {
   readonly uris: Sides<string>;
   /** Of the start options: commands are for the sync that was started with these. */
   readonly digest: string;
+  /** Whether the syncers are to change nothing: they tell of the sync that there is. */
+  readonly isTried: boolean;
   readonly logFile: string | undefined;
   readonly onTrouble: (text: string) => void;
 }
@@ -55,7 +57,7 @@ export class Programs implements AsyncDisposable {
 
   /** Starts one syncer for a replica set, and one for each shard of a sharded cluster. */
   async startSyncers({ kind, shards }: Topology, signal: AbortSignal): Promise<Instances> {
-    const { digest, uris } = this.#settings;
+    const { digest, isTried, uris } = this.#settings;
     const { source, destination } = uris;
     const ids = kind === 'sharded' ? shards : [undefined];
     const syncers = await Promise.all(
@@ -64,6 +66,7 @@ export class Programs implements AsyncDisposable {
         const options = {
           cluster0: source,
           cluster1: destination,
+          continues: isTried ? 'none' : digest,
           ...(id === undefined ? {} : { id, preferCoordinator: String(index === 0) }),
         };
         return await this.#start(name, 'syncer', options, signal);

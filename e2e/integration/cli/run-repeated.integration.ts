@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { MongoClient, type Document } from 'mongodb';
 import { CliProcess } from '../../ground/cli-process.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+import { until } from '../../ground/until.ts';
 import { commitAndWait, useClusterPair } from '../syncer/cluster-pair.ts';
+import { syncerConnections } from './syncer-connections.ts';
 
 type Uris = Readonly<Record<'source' | 'destination', string>>;
 
@@ -102,10 +104,15 @@ describe('clustersync run, repeated with something else than before', () => {
     return { exitCode, said: `${await cli.output()}${await cli.errors()}` };
   }
 
-  /** Everything that a sync could change: documents, catalogs, its own state, and who may write. */
-  async function everything(): Promise<unknown> {
+  /**
+   * Everything that a sync could change: documents, catalogs, its own state, and who may write.
+   * @param withInstances - also that a process works on it.
+   */
+  async function everything(withInstances = false): Promise<unknown> {
     const clients = [pair.source.client, pair.destination.client, thirdClient];
-    return await Promise.all(clients.map(async (client) => client && (await stateOf(client))));
+    return await Promise.all(
+      clients.map(async (client) => client && (await stateOf(client, withInstances))),
+    );
   }
 
   /** @param args - with these the sync is begun, which has caught up and is paused. */
@@ -172,6 +179,37 @@ describe('clustersync run, repeated with something else than before', () => {
     });
   });
 
+  it('moves nothing of what a killed run has left, in a dry run or while it may be another sync', async () => {
+    const args = [...begun, '--commit-when-caught-up'];
+    {
+      const files = uris();
+      const connections = ['--source-file', '{source}', '--destination-file', '{destination}'];
+      await using killed = await CliProcess.start(['run', ...connections, ...begun], { files });
+      const states = pair.destination.client.db('clustersync_internal').collection('sync');
+      await until('it is recorded', async () => (await states.findOne())?.['state'] === 'RUNNING');
+      await killed.kill('SIGKILL');
+      await until(
+        'its syncer ends with it',
+        async () => (await syncerConnections(pair.source.client)) === 0,
+      );
+    }
+    await pair.source.client.db('shop').collection('orders').insertOne({ n: 'since then' });
+    const before = await everything(true);
+    const dry = await run([...args, '--dry-run']);
+    assert.equal(dry.exitCode, 0, dry.said);
+    assert.match(dry.said, /This migration is under way: RUNNING\./);
+    for (const { what, args: changed = [], said: expected } of optionChanges()) {
+      const { exitCode, said } = await run([...changed, '--commit-when-caught-up']);
+      assert.equal(exitCode, 2, `${what}: ${said}`);
+      assert.match(said, expected, what);
+    }
+    assert.deepEqual(await everything(true), before);
+    const { exitCode, said } = await run(args);
+    assert.equal(exitCode, 0, said);
+    assert.match(said, /going on with moving .*, which is RUNNING/);
+    await pair.assertEqual();
+  });
+
   it('begins a sync of its own on another destination, and leaves the former one alone', async () => {
     await stopped();
     await thirdClient?.db('shop').dropDatabase();
@@ -209,7 +247,7 @@ describe('clustersync run, repeated with something else than before', () => {
 });
 
 /** What there is on a deployment: each document, catalog and index, and whether users may write. */
-async function stateOf(client: MongoClient): Promise<unknown> {
+async function stateOf(client: MongoClient, withInstances = false): Promise<unknown> {
   const { databases } = await client.db('admin').admin().listDatabases({ nameOnly: true });
   const found: unknown[] = [];
   for (const { name } of databases) {
@@ -217,8 +255,9 @@ async function stateOf(client: MongoClient): Promise<unknown> {
     const db = client.db(name);
     const infos = (await db.listCollections().toArray()) as (Document & { name: string })[];
     for (const info of infos.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
-      // In the one a process says that it lives, the other is the server's.
-      if (info.name === 'instances' || info.name.startsWith('system.')) continue;
+      // In the one a process says that it works, the other is the server's.
+      if (info.name === 'instances' && !withInstances) continue;
+      if (info.name.startsWith('system.')) continue;
       const documents =
         info['type'] === 'view' ? [] : await db.collection(info.name).find().toArray();
       const indexes = info['type'] === 'collection' ? await db.collection(info.name).indexes() : [];

@@ -5,6 +5,7 @@ import { CliProcess, type CliOptions } from '../../ground/cli-process.ts';
 import { documentedCommands as commandsBelow } from '../../ground/documented-shell.ts';
 import { until } from '../../ground/until.ts';
 import { namespacesOf, useClusterPair } from '../syncer/cluster-pair.ts';
+import { syncerConnections } from './syncer-connections.ts';
 
 const connections = ['run', '--source-file', '{source}', '--destination-file', '{destination}'];
 
@@ -76,15 +77,6 @@ describe('clustersync run', () => {
     return await internal.collection<StoredSync>('sync').findOne({ _id: 'sync' });
   }
 
-  /** Connections of syncers to the source. */
-  async function syncerConnections(): Promise<number> {
-    const pipeline = [
-      { $currentOp: { allUsers: true, idleConnections: true } },
-      { $match: { appName: /^clustersync syncer/ } },
-    ];
-    return (await pair.source.client.db('admin').aggregate(pipeline).toArray()).length;
-  }
-
   beforeEach(async () => {
     await pair.reset();
     await load();
@@ -114,7 +106,10 @@ describe('clustersync run', () => {
       await using first = await run(args);
       await until('the sync is recorded', async () => (await stored())?.state === 'RUNNING');
       await first.kill('SIGKILL');
-      await until('its syncer ends with it', async () => (await syncerConnections()) === 0);
+      await until(
+        'its syncer ends with it',
+        async () => (await syncerConnections(pair.source.client)) === 0,
+      );
       await using second = await run(args);
       await second.untilSays(/going on with moving/);
       // Applications stop writing before the commit, which comes by itself.
