@@ -33,6 +33,8 @@ export interface Assessment {
   /** Whether every instance has just reported its progress. */
   readonly isFresh: boolean;
   readonly canCommit: boolean;
+  /** What a commit would wait for, as the instances say that have a reason; no more of them than a message has room for. */
+  readonly commitObstacles: readonly string[];
   /** Whether an instance says that it was sent a commit, and has neither refused nor completed it. */
   readonly isCommitUnderWay: boolean;
   /** The largest; undefined where an instance has not just reported its own. */
@@ -80,14 +82,49 @@ export function assess(input: StatusInput): Assessment {
     isFresh &&
     !finding.trouble &&
     progresses.every((progress) => progress?.canCommit);
+  const commitObstacles = obstaclesOf(instances, progresses);
   const isCommitUnderWay = progresses.some((progress) => progress?.commitUnderWay === true);
   const reportedLagSeconds = lagOf(progresses, stage);
   const lagTimeSeconds = isFresh || stage === 'committed' ? reportedLagSeconds : undefined;
   const paused = pausedOf(progresses);
   return {
     ...{ progresses, reported, stages, stage, trouble },
-    ...{ isFresh, canCommit, isCommitUnderWay, lagTimeSeconds, reportedLagSeconds, paused },
+    ...{
+      isFresh,
+      canCommit,
+      commitObstacles,
+      isCommitUnderWay,
+      lagTimeSeconds,
+      reportedLagSeconds,
+      paused,
+    },
   };
+}
+
+/** How many instances a message has room for. */
+const maxObstacles = 3;
+
+function obstaclesOf(
+  instances: StatusInput['instances'],
+  progresses: Progresses,
+): readonly string[] {
+  const obstacles = progresses.flatMap((progress, index) => {
+    const text = progress?.commitObstacle;
+    return text === undefined ? [] : [`${instances[index]?.instance.id ?? ''}: ${text}`];
+  });
+  return obstacles.slice(0, maxObstacles);
+}
+
+/** What a commit waits for that is asked for, and that an instance at least would not take now. */
+export function textUntilCanCommit({
+  commitObstacles,
+}: Pick<Assessment, 'commitObstacles'>): string {
+  return withObstacles('the commit is sent as soon as every instance can commit', commitObstacles);
+}
+
+/** A message, and what keeps instances from committing. */
+export function withObstacles(message: string, obstacles: readonly string[]): string {
+  return [message, ...obstacles].join('; ');
 }
 
 /** Where a ClusterSync was made with this direction, or the syncer has lost its state. */

@@ -17,7 +17,7 @@ import type { Trouble } from '../operand/trouble.ts';
 import type { InstanceView } from './instance-trouble.ts';
 import type { SourceFinding } from './source.ts';
 import { isAtLeast } from './stage.ts';
-import { isCommittedIn, type Assessment } from './assessment.ts';
+import { isCommittedIn, textUntilCanCommit, type Assessment } from './assessment.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 import { syncStartOf } from './identity.ts';
 import { obstacleOfVerification } from './verification-gate.ts';
@@ -132,10 +132,7 @@ function obstacleOf(
   const isSent = isCommitUnderWay && !canCommit;
   if (trouble || isElsewhere || isSent) return { trouble: undefined };
   if (!canCommit || !finding.isConfirmed) {
-    return waiting(
-      'WaitingForCanCommit',
-      'the commit is sent as soon as every instance can commit',
-    );
+    return waiting('WaitingForCanCommit', textUntilCanCommit(assessment));
   }
   if (lagTimeSeconds === undefined || lagTimeSeconds > options.maxLagSeconds) {
     const lag = lagTimeSeconds === undefined ? 'not known' : `${lagTimeSeconds} s`;

@@ -1,6 +1,7 @@
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { ConditionDraft } from '../kube/conditions.ts';
 import type { Trouble } from '../operand/trouble.ts';
+import { textUntilCanCommit, withObstacles } from './assessment.ts';
 import { listed } from './resources.ts';
 import type { SourceFinding } from './source.ts';
 import { isCopied, type Stage } from './stage.ts';
@@ -14,6 +15,7 @@ export interface Situation {
   readonly trouble: Trouble | undefined;
   readonly finding: SourceFinding;
   readonly canCommit: boolean;
+  readonly commitObstacles: readonly string[];
   /** Whether instances are paused: some of them, or all that were started, so that none works. */
   readonly paused: 'all' | 'some' | 'none';
   /** Whether an instance is at work, in whichever direction. */
@@ -32,6 +34,8 @@ export interface Situation {
 export function conditionsOf(situation: Situation): ConditionDraft[] {
   const { clusterSync, stage, trouble, finding, canCommit, isFresh } = situation;
   const here = summaryOf(situation);
+  const { commitObstacles } = situation;
+  const uncommitted = { ...here, message: withObstacles(here.message, commitObstacles) };
   const outlook = outlookOf(situation);
   const { reason, message } = outlook;
   const kstatus: ConditionDraft[] = [
@@ -51,7 +55,7 @@ export function conditionsOf(situation: Situation): ConditionDraft[] {
       : milestone(
           'CanCommit',
           canCommit,
-          situation.paused === 'none' ? (finding.trouble ?? here) : isPaused,
+          situation.paused === 'none' ? (finding.trouble ?? uncommitted) : isPaused,
         ),
     milestone('Committed', stage === 'committed', here),
     ...(clusterSync.spec.suspend ? [suspended] : []),
@@ -147,14 +151,14 @@ function catchingUpText({ reportedLagSeconds }: Situation, text: string): string
     : `${text}, ${reportedLagSeconds} s behind the source`;
 }
 
-function outlookBeforeCommit({ canCommit, finding }: Situation): Outlook {
+function outlookBeforeCommit({ canCommit, commitObstacles, finding }: Situation): Outlook {
   const kind = 'reconciling';
   if (canCommit && finding.isConfirmed) {
     return { kind, reason: 'Committing', message: 'the commit is being sent' };
   }
   const message = canCommit
     ? 'the commit is sent as soon as the source has said that its shards are still the same'
-    : 'the commit is sent as soon as every instance can commit';
+    : textUntilCanCommit({ commitObstacles });
   return { kind, reason: 'WaitingForCanCommit', message };
 }
 

@@ -154,7 +154,14 @@ export function assessedForReset(assessment: Assessment, plan: ResetPlan): Asses
   if (plan.kind !== 'under way') return assessment;
   const { trouble } = plan;
   if (!plan.isSent) return { ...assessment, trouble };
-  return { ...assessment, trouble, stage: 'idle', canCommit: false, paused: 'none' };
+  return {
+    ...assessment,
+    trouble,
+    stage: 'idle',
+    canCommit: false,
+    commitObstacles: [],
+    paused: 'none',
+  };
 }
 
 /**

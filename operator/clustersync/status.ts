@@ -44,7 +44,7 @@ export function statusOf(
 ): ClusterSyncStatus {
   const { clusterSync, nowMs, finding, instances } = input;
   const { progresses, reported, stages, stage, isFresh, canCommit } = assessment;
-  const { lagTimeSeconds, paused } = assessment;
+  const { lagTimeSeconds, paused, commitObstacles } = assessment;
   const former = clusterSync.status;
   const observedGeneration = clusterSync.metadata.generation;
   const wasCommitted = isCommittedIn(clusterSync);
@@ -53,7 +53,17 @@ export function statusOf(
   const coordinatorID = coordinatorOf(instances, progresses, nowMs);
   const behind = wasCommitted ? [] : behindOthers(instances, stages);
   const drafts = conditionsOf({
-    ...{ clusterSync, stage, behind, trouble, finding, canCommit, isFresh, paused },
+    ...{
+      clusterSync,
+      stage,
+      behind,
+      trouble,
+      finding,
+      canCommit,
+      commitObstacles,
+      isFresh,
+      paused,
+    },
     reportedLagSeconds: assessment.reportedLagSeconds,
     isCommitting: stages.some((each) => isAtLeast(each, 'committing')),
     isCommitUnderWay: assessment.isCommitUnderWay,

@@ -1,3 +1,4 @@
+import { commitObstaclePrefix } from '../../service/commit-obstacle.ts';
 import type { Direction } from '../api/clustersync.ts';
 import { errorIn, propertyIn, stringIn } from '../operand/http-api.ts';
 import { operandApi, unanswered } from '../operand/operand-api.ts';
@@ -9,6 +10,8 @@ export interface SyncerProgress {
   readonly canCommit: boolean;
   /** True until a commit is refused or completed; false where it is proven that none is under way; null where neither is known. */
   readonly commitUnderWay: boolean | null | undefined;
+  /** What keeps a commit from being taken, where all is copied; undefined where the tool does not say. */
+  readonly commitObstacle: string | undefined;
   readonly canWrite: boolean | undefined;
   readonly lagTimeSeconds: number | undefined;
   readonly estimatedTotalBytes: number | undefined;
@@ -70,6 +73,7 @@ export function readProgress(value: unknown): SyncerProgress | undefined {
     canCommit: propertyIn(value, 'canCommit') === true,
     commitUnderWay:
       typeof commitUnderWay === 'boolean' || commitUnderWay === null ? commitUnderWay : undefined,
+    commitObstacle: obstacleIn(propertyIn(value, 'warnings')),
     canWrite: typeof canWrite === 'boolean' ? canWrite : undefined,
     // Recent versions of mongosync have the lag by kinds of events.
     lagTimeSeconds:
@@ -81,6 +85,19 @@ export function readProgress(value: unknown): SyncerProgress | undefined {
     optionsDigest: stringIn(value, 'optionsDigest'),
     raw: value as Readonly<Record<string, unknown>>,
   };
+}
+
+/** Whatever an instance says, more of it is no help. */
+const maxObstacleLength = 500;
+
+function obstacleIn(warnings: unknown): string | undefined {
+  if (!Array.isArray(warnings)) return undefined;
+  const found: unknown = warnings.find(
+    (text) => typeof text === 'string' && text.startsWith(commitObstaclePrefix),
+  );
+  return typeof found === 'string'
+    ? found.slice(commitObstaclePrefix.length, commitObstaclePrefix.length + maxObstacleLength)
+    : undefined;
 }
 
 /** The source of the start is cluster0: see startBody. */

@@ -1,3 +1,4 @@
+import { commitObstaclePrefix } from '../../service/commit-obstacle.ts';
 import type { LeftIndex } from '../catalog/left-indexes.ts';
 import type { SyncView } from '../state/records.ts';
 
@@ -99,7 +100,7 @@ export function commitWord(
   return {
     canCommit: obstacles.length === 0,
     commitUnderWay,
-    warnings: [...toOthers, ...obstacles.map((text) => `commit: not possible now: ${text}`)],
+    warnings: [...toOthers, ...obstacles.map((text) => `${commitObstaclePrefix}${text}`)],
   };
 }
 
