@@ -23,7 +23,7 @@ export interface Summary {
   readonly compared: Amount;
   /** Ids of the processes that work on it. */
   readonly processes: readonly string[];
-  /** When it was so. */
+  /** When it was asked for. */
   readonly atMs: number;
   /** False where the metadata store has fallen silent since then: what is so now is not known. */
   readonly isLatest: boolean;
@@ -31,6 +31,7 @@ export interface Summary {
 
 /** Reads everything that progress and reports tell. */
 export async function readSummary(stores: Stores, identity: Summary['identity']): Promise<Summary> {
+  const atMs = Date.now();
   const record = await stores.verifications.read();
   const processes = await stores.processes.living();
   const generation = record?.generation ?? undefined;
@@ -55,7 +56,7 @@ export async function readSummary(stores: Stores, identity: Summary['identity'])
       bytes: (record?.totals.bytes ?? 0) + (counts?.compared.bytes ?? 0),
     },
     processes: processes.map(({ id }) => id).sort(),
-    atMs: Date.now(),
+    atMs,
     isLatest: true,
   };
 }

@@ -220,6 +220,20 @@ describe('a SyncVerification', () => {
     assert.equal(outlook(later), 'Checking False Checking Reconciling False/Unknown');
   });
 
+  it('says nothing of a metadata store that takes some seconds for each answer', () => {
+    const outlookAfter = (agoMs: number): string => {
+      const asOf = new Date(nowMs - agoMs).toISOString();
+      const [, decision] = follow([running(checking), running({ ...checking, asOf })]);
+      assert.ok(decision);
+      return outlook(decision);
+    };
+    assert.equal(outlookAfter(14_999), 'Checking False Checking Reconciling False/Unknown');
+    assert.equal(
+      outlookAfter(15_000),
+      'Checking False ProgressNotLatest Reconciling False/Unknown',
+    );
+  });
+
   it('removes the pod when the result is on record, and then changes nothing any more', () => {
     const [, end] = follow([running(checking), running(equal, { clusterSync: committed })]);
     assert.ok(end?.status);

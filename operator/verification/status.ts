@@ -183,10 +183,13 @@ function unreachable({ pod, observation, nowMs }: StatusInput): Trouble | undefi
   return unreachableTrouble(observation, { reason: 'VerifierUnreachable', who }, nowMs);
 }
 
+/** The metadata store may take so long for an answer: with many tasks it counts for longer than those wait who ask. */
+const notLatestGraceMs = 15_000;
+
 /** What was so before does not tell how far it is. */
-function notLatest({ observation }: StatusInput): Trouble | undefined {
+function notLatest({ observation, nowMs }: StatusInput): Trouble | undefined {
   const asOf = progressOf(observation)?.asOf;
-  if (asOf === undefined) return undefined;
+  if (asOf === undefined || nowMs - Date.parse(asOf) < notLatestGraceMs) return undefined;
   return {
     reason: 'ProgressNotLatest',
     message: `the metadata store does not answer the verifier: what it reports was so at ${asOf}`,
