@@ -232,9 +232,9 @@ function isWithoutSync({ views, nowMs }: ResetInput): boolean {
       if (!observation || observation.unreachable || !isCurrent(observation, nowMs)) return false;
       const { answer, command, askedMs } = observation;
       if (answer?.kind !== 'progress' || answer.progress.state !== 'IDLE') return false;
-      if (command === undefined) return true;
-      if (command.kind === 'sending') return false;
-      // It may be working on one whose answer was lost, a start too: it takes a reset when it has ended that.
+      // It may be working on a start whose answer was lost, or was awaited by an operator before this one: it takes a reset when it
+      // has ended that.
+      if (command === undefined || command.kind === 'sending') return false;
       if (command.kind === 'refused' && command.error.isUnanswered) return false;
       return askedMs > command.endedMs;
     })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { decide, type Decision } from './decide.ts';
-import { answers, clusterSync, runningWorld } from './testing/worlds.ts';
+import { answers, clusterSync, resetAndIdle, runningWorld } from './testing/worlds.ts';
 
-const { idle, copy, changes } = answers;
+const { copy, changes } = answers;
 
 const begun = {
   source: { kind: 'ReplicaSet', shards: ['rs'] },
@@ -22,7 +22,10 @@ describe('a token of spec.startOver', () => {
     assert.deepEqual(commandsOf(later), ['reset']);
     const { startOver: now } = later.status;
     assert.deepEqual(now, { token: 'two', state: 'Resetting', formerTokens: ['one'] });
-    const ended = decide(clusterSync(two, { ...begun, startOver: now }), runningWorld(idle));
+    const ended = decide(
+      clusterSync(two, { ...begun, startOver: now }),
+      runningWorld(undefined, { observation: resetAndIdle }),
+    );
     const status = { ...begun, ...ended.status };
     assert.deepEqual(status.startOver, { ...now, state: 'Done' });
     // As a commit that is reverted in Git puts it back.

@@ -236,6 +236,12 @@ export const answers = {
   }),
 };
 
+/** What is known of an instance that has taken a reset, and has said since then that it knows of no sync. */
+export const resetAndIdle = {
+  answer: answers.idle,
+  command: { name: 'reset', kind: 'taken', endedMs: nowMs - 200 },
+} as const;
+
 /** What is said in the same stage of a sync from `new` to `old`. */
 export function reversed({ progress: { raw } }: ProgressOf): ProgressOf {
   return progress({
