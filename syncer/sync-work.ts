@@ -113,9 +113,9 @@ export class SyncWork {
   async #run(): Promise<SyncError | undefined> {
     const { live, monitor } = this.#parts;
     try {
-      for (;;) {
+      for (let isFirst = true; ; isFirst = false) {
         const { reversals } = live.stored;
-        await this.#work();
+        await this.#work(isFirst);
         if (live.stored.reversals === reversals) break;
         // Another instance may have turned the sync round, and the pulse went on until now.
         monitor.forgetSource();
@@ -128,14 +128,17 @@ export class SyncWork {
     }
   }
 
-  /** Works in one direction. */
-  async #work(): Promise<void> {
+  /**
+   * Works in one direction.
+   * @param isFirst - whether this process takes the instance over, from whichever was before it.
+   */
+  async #work(isFirst: boolean): Promise<void> {
     const { live, monitor } = this.#parts;
     this.#own = new AbortController();
     if (this.#isToldToStop) this.#own.abort();
     this.#failed = Promise.withResolvers<never>();
     this.#failed.promise.catch(() => undefined);
-    const { context, instance } = await this.#createContext();
+    const { context, instance } = await this.#createContext(isFirst);
     monitor.beginWork({ ...instance, restarts: instance.claims - 1 });
     const begun = retrying(context, 'state', async () => {
       // Before, what is stored of them is of another sync.
@@ -174,7 +177,9 @@ export class SyncWork {
     }
   }
 
-  async #createContext(): Promise<{ context: SyncContext; instance: InstanceRecord }> {
+  async #createContext(
+    isFirst: boolean,
+  ): Promise<{ context: SyncContext; instance: InstanceRecord }> {
     const { clusters, filterOf, live, logger, monitor, options, storeOn, topologies } = this.#parts;
     const signal = AbortSignal.any([this.#parts.signal, this.#own.signal]);
     const { options: startOptions } = live.current;
@@ -186,7 +191,8 @@ export class SyncWork {
     // no primary that is older than the one which acknowledged it.
     const [instance, catalog] = await retrying(working, 'state', async () => {
       if (live.stored.failure?.instance === options.id) await live.update({ failure: null });
-      return [await store.claimInstance(), await TrackedCatalog.load(store, requireLease)] as const;
+      const claimed = isFirst ? await store.claimInstance() : await store.claimUnclaimedInstance();
+      return [claimed, await TrackedCatalog.load(store, requireLease)] as const;
     });
     const destination = clusters[startOptions.destination];
     destination.writeGuard.right = store.claim;

@@ -1,3 +1,4 @@
+import type { WriteRight } from '../../mongo/write-guard.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { LiveSync } from '../live-sync.ts';
 import type { SyncRecord } from '../state/records.ts';
@@ -13,6 +14,31 @@ import { reversedState } from './reversed-state.ts';
  * @throws SyncError OtherSyncUnfinished when the new destination holds the state of a sync that is not this one.
  */
 export async function handOver(context: SyncContext, live: LiveSync, to: SyncStore): Promise<void> {
+  const { writeGuard } = context.source;
+  writeGuard.right = rightToHandOver(context);
+  try {
+    await moveState(context, live, to);
+  } finally {
+    writeGuard.right = undefined;
+  }
+}
+
+/** Nothing is sent to the new destination by a process that was frozen while another one has taken its place. */
+function rightToHandOver({ store: { claim }, requireLease }: SyncContext): WriteRight {
+  return {
+    isNeededFor: () => true,
+    confirm: async (connectedAtMs) => {
+      await claim.confirm(connectedAtMs);
+      requireLease();
+    },
+    require: (connectedAtMs) => {
+      claim.require(connectedAtMs);
+      requireLease();
+    },
+  };
+}
+
+async function moveState(context: SyncContext, live: LiveSync, to: SyncStore): Promise<void> {
   const { catalog, logger } = context;
   const { record, collections, views } = reversedState(
     live.stored,

@@ -4,6 +4,7 @@ import {
   type Collection,
   type Db,
   type Document,
+  type Filter,
   type Timestamp,
   type UpdateOptions,
 } from 'mongodb';
@@ -282,10 +283,28 @@ export class SyncStore {
 
   /** Takes this instance over: whichever process held it before can save nothing any more. */
   async claimInstance(): Promise<InstanceRecord> {
+    return await this.#claim({ _id: this.#instanceId });
+  }
+
+  /**
+   * Claims this instance where no other process has: for one that has claimed it in the state of the sync before a reversal. Another
+   * one may have taken its place there, and have come here first.
+   * @throws SyncError SupersededByOtherInstance.
+   */
+  async claimUnclaimedInstance(): Promise<InstanceRecord> {
+    try {
+      return await this.#claim({ _id: this.#instanceId, incarnation: this.#incarnation });
+    } catch (error) {
+      if (codeOf(error) !== serverCode.duplicateKey) throw error;
+      throw this.#superseded();
+    }
+  }
+
+  async #claim(filter: Filter<Stored<string>>): Promise<InstanceRecord> {
     const claimed = await this.claim.confirmedBy(
       async () =>
         await this.#instances.findOneAndUpdate(
-          { _id: this.#instanceId },
+          filter,
           {
             $set: { incarnation: this.#incarnation, heartbeatAt: new Date() },
             $setOnInsert: { ...nothingDone },
@@ -295,6 +314,13 @@ export class SyncStore {
         ),
     );
     return withoutId(claimed ?? {}) as unknown as InstanceRecord;
+  }
+
+  #superseded(): SyncError {
+    return new SyncError(
+      'SupersededByOtherInstance',
+      `another process runs as --id ${this.#instanceId}`,
+    );
   }
 
   /** Saves what has been applied. @throws SyncError SupersededByOtherInstance. */
@@ -337,10 +363,7 @@ export class SyncStore {
         options,
       );
       if (result.matchedCount > 0) return;
-      throw new SyncError(
-        'SupersededByOtherInstance',
-        `another process runs as --id ${this.#instanceId}`,
-      );
+      throw this.#superseded();
     });
   }
 

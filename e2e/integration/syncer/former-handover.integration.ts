@@ -36,4 +36,40 @@ describe('a reversal whose process was killed while a server had a command of it
     assert.match(String(directionMapping?.Destination), /^cluster0/);
     await pair.assertEqual();
   });
+
+  it('is left to the process that has taken its place, where it was frozen in it and is thawed', async () => {
+    const { source, destination } = pair;
+    await pair.reset();
+    await source.client.db('shop').collection<{ _id: number }>('items').insertOne({ _id: 0 });
+    // Asked now and then whether it is there: a connection that is listened on all the time ends when the process goes on.
+    const uris = {
+      cluster0: source.set.uri('syncer', { serverMonitoringMode: 'poll' }),
+      cluster1: destination.set.uri('syncer', { serverMonitoringMode: 'poll' }),
+    };
+    await using frozen = await pair.syncing(
+      { enableUserWriteBlocking: true, reversible: true },
+      uris,
+    );
+    await commitAndWait(frozen);
+    const items = destination.client.db('shop').collection<{ _id: number }>('items');
+    await items.insertOne({ _id: 1 });
+    const reached = await delayNext(source, 'drop', 3_000);
+    const reversing = frozen.post('reverse', {}).catch(() => undefined);
+    await reached();
+    await frozen.kill('SIGSTOP');
+
+    await using next = await pair.syncer();
+    await next.waitFor(({ canCommit }) => canCommit);
+    await items.insertOne({ _id: 2 });
+    await frozen.kill('SIGCONT');
+    await until('the end of the one before', async () =>
+      (await frozen.log()).includes('"error":"SupersededByOtherInstance"'),
+    );
+    await reversing;
+    const { state, directionMapping } = await next.progress();
+    assert.equal(state, 'RUNNING');
+    assert.match(String(directionMapping?.Destination), /^cluster0/);
+    await commitAndWait(next);
+    await pair.assertEqual();
+  });
 });
