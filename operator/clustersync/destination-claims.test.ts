@@ -91,7 +91,11 @@ class Scene {
   readonly tenants: Tenant[] = [];
   claims: DestinationClaims;
 
-  constructor(passing: () => Promise<unknown> = async () => await Promise.resolve()) {
+  constructor(
+    passing: () => Promise<unknown> = async () => {
+      await Promise.resolve();
+    },
+  ) {
     this.leases = new Leases(passing);
     this.leases.onHandover = (former) => {
       const uid = readHolder(former)?.uid;
@@ -318,7 +322,9 @@ describe('the claim to a destination', () => {
         lists,
         fc.array(action, { maxLength: 30 }),
         async (scheduler, named, actions) => {
-          const scene = new Scene(async () => await scheduler.schedule(Promise.resolve()));
+          const scene = new Scene(async () => {
+            await scheduler.schedule(Promise.resolve());
+          });
           for (const names of named) scene.add(...names);
           const turns = scene.tenants.map(() => Promise.resolve());
           /** A ClusterSync has one pass at a time, beside those of others. */
@@ -344,7 +350,10 @@ describe('the claim to a destination', () => {
   });
 });
 
-type Action = { readonly do: string; readonly at?: readonly string[] };
+interface Action {
+  readonly do: string;
+  readonly at?: readonly string[];
+}
 
 async function play(scene: Scene, tenant: Tenant, { do: what, at = [] }: Action): Promise<void> {
   switch (what) {

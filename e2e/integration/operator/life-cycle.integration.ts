@@ -104,7 +104,8 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
     await deletePod(namespace);
     const next = await ground.untilMade(other.namespace, 'orders-syncer');
     assert.equal((await claimsOf(other.namespace)).length, 0, 'nothing is proven yet');
-    await using _ = await StandIn.start(other.address, 27182, { progress: applying });
+    await using played = new AsyncDisposableStack();
+    played.use(await StandIn.start(other.address, 27182, { progress: applying }));
     await ground.runPod(next, other.address);
     await until('it is claimed', async () => (await claimsOf(other.namespace)).length === 2);
     assert.equal((await claimsOf(namespace)).length, 0);
@@ -122,7 +123,8 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
 
   it('gives a destination back that nobody claims any more, also where no operator saw the deletion', async () => {
     const { namespace, address } = await ground.newPlace();
-    await using _ = await StandIn.start(address, 27182, { progress: applying });
+    await using played = new AsyncDisposableStack();
+    played.use(await StandIn.start(address, 27182, { progress: applying }));
     const sync = await ground.createSync(namespace);
     const set = await ground.untilMade(namespace, 'orders-syncer');
     assert.equal((await claimsOf(namespace)).length, 0);
@@ -138,7 +140,8 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
 
   it('lets a namesake of a deleted sync, with the same destination, wait for what is left of that one', async () => {
     const { namespace, address } = await ground.newPlace();
-    await using _ = await StandIn.start(address, 27182, { progress: idle });
+    await using played = new AsyncDisposableStack();
+    played.use(await StandIn.start(address, 27182, { progress: idle }));
     const first = await ground.createSync(namespace);
     await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
     await until('it is claimed', async () => (await claimsOf(namespace)).length === 1);
