@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
+import fc from 'fast-check';
 import { messageOf, SyncError } from '../service/errors.ts';
-import { checkConnectionString, connectionOptionGroups } from './connection-options.ts';
+import {
+  checkConnectionString,
+  parseConnectionString,
+  connectionOptionGroups,
+} from './connection-options.ts';
 
 const password = 'hunter2secret';
 
@@ -69,6 +74,9 @@ describe('checkConnectionString', () => {
       `mongodb://user:${password}@${password}@host/`,
       `mongodb://user:x@${password}?${password}=${password}@host/`,
       `mongodb://user:x@host/?${password}=1@host`,
+      `mongodb://user:x@${password}/${password}@host/`,
+      `mongodb://user:x@${password}#x/y@host/`,
+      `mongodb+srv://user:x@${password}.example.com/x@host.example.com/`,
       `mongodb://user:${password}/`,
       password,
     ])
@@ -79,5 +87,44 @@ describe('checkConnectionString', () => {
         (error) => !messageOf(error).includes(password),
         uri,
       );
+  });
+
+  it('finds no host in a password, wherever that has which characters', () => {
+    const piece = fc.stringMatching(/^[g-z]{6}$/).map((text) => `secret${text}`);
+    const separator = fc.constantFrom(
+      '@',
+      '/',
+      ':',
+      '#',
+      '?',
+      ',',
+      '&',
+      '=',
+      ';',
+      '%',
+      '[',
+      ']',
+      ' ',
+    );
+    const password = fc
+      .array(fc.tuple(piece, separator), { minLength: 1, maxLength: 5 })
+      .map((pieces) => pieces.flat().join(''));
+    const scheme = fc.constantFrom('mongodb', 'mongodb+srv');
+    const end = fc.constantFrom('@host.example.com/?tls=true', '@host.example.com', '');
+    fc.assert(
+      fc.property(scheme, password, end, (protocol, text, rest) => {
+        // Without an end, what is behind an @ is the host that is asked for.
+        fc.pre(rest !== '' || !text.includes('@'));
+        const uri = `${protocol}://user:${text}${rest}`;
+        const hosts = parseConnectionString(uri)?.hosts ?? [];
+        assert.doesNotMatch(hosts.join(), /secret/);
+        try {
+          checkConnectionString(uri, { option: '--cluster0', refusesFiles: true });
+        } catch (error) {
+          assert.doesNotMatch(messageOf(error), /secret/);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });

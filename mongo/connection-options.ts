@@ -119,9 +119,8 @@ export function checkConnectionString(
   uri: string,
   { option, refusesFiles }: ConnectionStringUse,
 ): void {
-  const parsed = parse(uri);
+  const parsed = parseConnectionString(uri);
   if (!parsed) {
-    // The parser's message may quote the text, password and all.
     throw new SyncError('InvalidOption', `${option} cannot be read (mongodb://... is expected)`);
   }
   for (const [name, value] of parsed.searchParams) {
@@ -144,14 +143,27 @@ export function checkConnectionString(
   }
 }
 
-function parse(uri: string): ConnectionString | undefined {
+/**
+ * What a connection string says; undefined for what is none, also where the end of a password may have been taken too early: of
+ * `user:pa@ss/word@host`, `ss` is no host, and may be called, looked up and told to nobody.
+ */
+export function parseConnectionString(uri: string): ConnectionString | undefined {
   try {
     const parsed = new ConnectionString(uri);
-    // Without an @, a password is taken for a port, which the driver would repeat.
-    return parsed.hosts.every((host) => hostAndPort.test(host)) ? parsed : undefined;
+    return isAmbiguous(parsed) ? undefined : parsed;
   } catch {
+    // The parser's message may quote the text, password and all.
     return undefined;
   }
 }
 
-const hostAndPort = /^(?:\[[^\]]+\]|[^:[\]]+)(?::\d{1,5})?$/;
+/** An `@` that is behind the hosts stands in the value of an option, or what is before it belongs to a password. */
+function isAmbiguous({ hosts, pathname, searchParams, search, hash }: ConnectionString): boolean {
+  // Without an @, a password is taken for a port, which the driver would repeat.
+  if (!hosts.every((host) => hostAndPort.test(host))) return true;
+  if (pathname.includes('@') || hash.includes('@')) return true;
+  const isOption = (name: string): boolean => groups.has(name.toLowerCase());
+  return search.includes('@') && ![...searchParams.keys()].every(isOption);
+}
+
+const hostAndPort = /^(?:\[[^\]]+\]|[^:[\]#\s]+)(?::0{0,5}\d{1,5})?$/;

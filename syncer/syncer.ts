@@ -1,12 +1,13 @@
 import { NamespaceFilter, serverMatcher } from '../mongo/namespace-filter.ts';
 import { namedError } from '../mongo/named-error.ts';
+import { provenHosts } from '../mongo/proven-hosts.ts';
 import { retrying } from '../mongo/retrying.ts';
 import { SyncError } from '../service/errors.ts';
 import { logOnce } from '../service/log-once.ts';
 import type { Logger } from '../service/logger.ts';
 import type { ClusterName, StartOptions } from './api/start-body.ts';
 import { readStoredState, recall, tellTopology, untilBooted } from './boot.ts';
-import { createClusters, type Clusters, type Topologies } from './clusters.ts';
+import { appNameOf, createClusters, type Clusters, type Topologies } from './clusters.ts';
 import { SyncCommands } from './commands/sync-commands.ts';
 import { commitWord, type CommitWord } from './commit/commit-word.ts';
 import { blockedClusters, blockedText, withBlocked } from './commit/write-blocking.ts';
@@ -40,6 +41,8 @@ export class Syncer {
   /** Resolved when commands wait for the stored state no more. */
   readonly #opening = Promise.withResolvers<undefined>();
   #topologies: Topologies | undefined;
+  #provenHosts = '';
+  #proving = Promise.resolve();
   #bootError = new SyncError('NotStarted', 'the stored state has not been read yet');
   #work: SyncWork | undefined;
   #workEnded = Promise.resolve();
@@ -121,6 +124,7 @@ export class Syncer {
       await this.#workEnded;
       await watching;
       await watchingPaused;
+      await this.#proving;
     } finally {
       clearTimeout(opening);
       await this.#clusters.cluster0[Symbol.asyncDispose]();
@@ -162,6 +166,15 @@ export class Syncer {
   optionsDigest(): string | undefined {
     const { record } = this.#live;
     return record && digestOf(record);
+  }
+
+  /**
+   * At which hosts of cluster1 this process has logged in, as {@link provenHosts} has it; undefined where both clusters are not known,
+   * or another process has the sync.
+   */
+  destination(): string | undefined {
+    const isSuperseded = this.#failure?.name === 'SupersededByOtherInstance';
+    return this.#topologies && !isSuperseded ? this.#provenHosts : undefined;
   }
 
   get #commitWord(): CommitWord {
@@ -207,6 +220,7 @@ export class Syncer {
       if (this.#live.isShared) await this.#live.refresh();
     }
     this.#topologies = topologies;
+    this.#proving = this.#proveHosts(topologies);
     const { record } = this.#live;
     const blocked = record ? blockedClusters(record) : [];
     this.#logger.info({ state: record?.state ?? 'IDLE', blocked }, 'ready');
@@ -215,10 +229,15 @@ export class Syncer {
     else if (record?.state === 'RUNNING' || record?.state === 'COMMITTING') this.#beginWork();
   }
 
-  /** Whether this process was started to continue a sync that is stored: who only looks at one, or has another in mind, changes nothing. */
+  /** Whether this process was started to continue a stored sync: one that only looks at it, or has another in mind, changes nothing. */
   #continues(record: SyncRecord): boolean {
     const { continues } = this.#options;
     return continues === 'any' || continues === digestOf(record);
+  }
+
+  async #proveHosts({ cluster1: deployment }: Topologies): Promise<void> {
+    const question = { appName: appNameOf(this.#options), deployment };
+    this.#provenHosts = await provenHosts(this.#options.cluster1, question, this.#signal);
   }
 
   async #receiveReset(destination: ResetDestination): Promise<void> {

@@ -6,6 +6,7 @@ import {
   answers,
   clusterSync,
   emptyWorld,
+  failure,
   outlook,
   readyMessage,
   runningWorld,
@@ -17,6 +18,14 @@ const taken: Claim = {
   holder: { namespace: 'shop', name: 'first', uid: 'first-uid' },
 };
 
+const stopped = {
+  apiVersion: 'apps/v1',
+  kind: 'StatefulSet',
+  metadata: { name: 'orders-syncer', namespace: 'shop' },
+  spec: { selector: {}, template: {}, serviceName: '' },
+} as const;
+const broken: Claim = { kind: 'broken', lease: 'clustersync-destination-1' };
+
 describe('a ClusterSync whose destination is not its own', () => {
   const worlds: readonly (readonly [string, World])[] = [
     ['that is new', emptyWorld()],
@@ -27,7 +36,7 @@ describe('a ClusterSync whose destination is not its own', () => {
   ];
   for (const [what, world] of worlds) {
     for (const state of ['Running', 'Paused', 'Committed'] as const) {
-      for (const claim of [taken, { kind: 'unreadable' }] as const) {
+      for (const claim of [taken, broken, { kind: 'unreadable' }] as const) {
         it(`${what}, with the state ${state}, makes and sends nothing: ${claim.kind}`, () => {
           const { token, objects, commands } = decide(clusterSync({ state }), { ...world, claim });
           assert.deepEqual(
@@ -81,5 +90,89 @@ describe('a ClusterSync whose destination is not its own', () => {
       claim: taken,
     });
     assert.equal(outlook(status), 'Committed: True Committed');
+  });
+
+  it('has its pods ended, whatever else is wrong or asked for', () => {
+    const committed = clusterSync({ state: 'Committed' });
+    for (const sync of [clusterSync(), clusterSync({ state: 'Paused' }), committed]) {
+      for (const each of [taken, broken]) {
+        const world: World = { ...runningWorld(answers.changes), claim: each };
+        assert.equal(decide(sync, world).toStop, world.statefulSet);
+        const rejection = { reason: 'QuotaExceeded', message: '', level: 'warning' } as const;
+        assert.equal(decide(sync, { ...world, rejection }).toStop, world.statefulSet);
+        const statefulSet = { ...stopped, spec: { ...stopped.spec, replicas: 0 } };
+        assert.equal(decide(sync, { ...world, statefulSet }).toStop, undefined);
+      }
+    }
+    const suspended = { ...runningWorld(answers.changes), claim: broken };
+    assert.ok(decide(clusterSync({ suspend: true }), suspended).toStop);
+    assert.equal(decide(clusterSync(), emptyWorld({ claim: taken })).toStop, undefined);
+  });
+
+  it('is told that an administrator has broken its claim, and what to do', () => {
+    const { status, events } = decide(clusterSync(), emptyWorld({ claim: broken }));
+    assert.equal(outlook(status), 'Stalled: False DestinationClaimBroken');
+    assert.match(readyMessage(status), /clustersync-destination-1/);
+    assert.deepEqual(
+      events.map(({ type, reason }) => [type, reason]),
+      [['Warning', 'DestinationClaimBroken']],
+    );
+  });
+
+  it('is let go when it is deleted, since nothing of it can be ended any more', () => {
+    const sync = clusterSync({ onDelete: 'Clean' }, { ...clusterSync().status, startedAt: 'then' });
+    const metadata = {
+      ...sync.metadata,
+      deletionTimestamp: '2026-01-01T00:00:00Z',
+      finalizers: ['clustersync.dev/reset'],
+    };
+    for (const claim of [taken, broken]) {
+      const decision = decide({ ...sync, metadata }, { ...runningWorld(answers.changes), claim });
+      assert.deepEqual([decision.finalizers, decision.isLeft], [[], true]);
+    }
+  });
+});
+
+describe('a ClusterSync whose syncer has not proven that the destination is its own', () => {
+  const claim = { kind: 'open' } as const;
+
+  it('has pods, and is sent nothing', () => {
+    const { token, objects } = decide(clusterSync(), emptyWorld({ claim }));
+    assert.ok(token && objects);
+    for (const [name, answer] of Object.entries(answers)) {
+      for (const state of ['Running', 'Paused', 'Committed'] as const) {
+        const decision = decide(clusterSync({ state }), { ...runningWorld(answer), claim });
+        assert.deepEqual([decision.commands, decision.toStop], [[], undefined], name);
+        assert.ok(decision.objects);
+      }
+    }
+  });
+
+  it('is not reset, neither to begin again nor when it is deleted', () => {
+    const startOver = { token: '1', destination: 'Clean' } as const;
+    const world = { ...runningWorld(answers.changes), claim };
+    assert.deepEqual(decide(clusterSync({ startOver }), world).commands, []);
+    const sync = clusterSync({ onDelete: 'Clean' });
+    const metadata = {
+      ...sync.metadata,
+      deletionTimestamp: '2026-01-01T00:00:00Z',
+      finalizers: ['clustersync.dev/reset'],
+    };
+    assert.deepEqual(decide({ ...sync, metadata }, world).commands, []);
+    const held = decide({ ...sync, metadata }, runningWorld(answers.changes));
+    assert.deepEqual(
+      held.commands.map(({ command }) => command.name),
+      ['reset'],
+    );
+  });
+
+  it('says what it waits for, once a syncer answers', () => {
+    const { status } = decide(clusterSync(), { ...runningWorld(answers.idle), claim });
+    assert.equal(outlook(status), 'Starting: False DestinationNotProven');
+    const failed = decide(clusterSync(), {
+      ...runningWorld(failure('AuthenticationFailed')),
+      claim,
+    });
+    assert.equal(outlook(failed.status), 'Stalled: False AuthenticationFailed');
   });
 });

@@ -78,6 +78,8 @@ export interface Decision {
   /** To be created before the other objects. */
   readonly token: Intent<Secret> | undefined;
   readonly objects: OperandObjects | undefined;
+  /** To have no pods any more. */
+  readonly toStop: StatefulSet | undefined;
   /** The processes to observe, by the id of the instance. */
   readonly targets: ReadonlyMap<string, MonitorTarget>;
   /** The process to ask what the source is. */
@@ -133,23 +135,31 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   });
   // Pods that run have read their Secrets: that one is gone is no reason to say that the sync does not go on.
   const unclaimed = troubleOfClaim(clusterSync, world.claim);
+  const unproven = troubleOfProof(world.claim, views);
+  const isUnclaimed = unclaimed !== undefined || world.claim.kind === 'open';
+  const isLost = world.claim.kind === 'taken' || world.claim.kind === 'broken';
   const isResting = isAtRest(clusterSync);
   const trust = isResting ? ({ kind: 'plain' } as const) : trustOf(clusterSync, world);
   const untrusted = trust.kind === 'unknown' ? trust.trouble : undefined;
   const unlisted = troubleOfImage(clusterSync.spec.syncer, settings, 'spec.syncer');
   const blocker =
-    rejection ?? unclaimed ?? unlisted ?? (world.statefulSet ? undefined : missing) ?? untrusted;
+    rejection ??
+    unclaimed ??
+    unlisted ??
+    (world.statefulSet ? undefined : missing) ??
+    untrusted ??
+    unproven;
   const input = { clusterSync, nowMs, finding, instances: views, blocker };
   const assessed = assess(input);
   const reset = planReset(clusterSync, {
-    ...{ views, assessment: assessed, isUnclaimed: unclaimed !== undefined, nowMs },
-    isOfOther: world.claim.kind === 'taken',
+    ...{ views, assessment: assessed, isUnclaimed, nowMs },
+    isOfOther: isLost,
     isMade: world.statefulSet !== undefined,
   });
   const assessment = assessedForReset(assessed, reset);
   const facts = commitFacts(
     {
-      ...{ ...input, assessment, isUnclaimed: unclaimed !== undefined },
+      ...{ ...input, assessment, isUnclaimed },
       isBeingReset: reset.kind === 'under way',
     },
     world.commit,
@@ -190,14 +200,17 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
       isHandsOff || unlisted !== undefined || secretsHash === undefined || isSourceNew
         ? undefined
         : syncerObjects(clusterSync, { instances, isResting, secretsHash }, settings),
+    // Its pods would go on with a sync that they find there, whatever they are told.
+    toStop: isLost && world.statefulSet?.spec?.replicas !== 0 ? world.statefulSet : undefined,
     targets,
     sourceTarget,
-    commands: commandsFor(clusterSync, reset, isHandsOff, {
-      views,
-      source: finding,
-      mayCommit: plan?.step.kind === 'send',
-      nowMs,
-    }),
+    commands:
+      world.claim.kind === 'held'
+        ? commandsFor(clusterSync, reset, isHandsOff, {
+            ...{ views, source: finding, nowMs },
+            mayCommit: plan?.step.kind === 'send',
+          })
+        : [],
     finalizers,
     isEnded: reset.kind === 'done' && reset.cause.kind === 'deletion',
     isLeft: reset.kind === 'done' && reset.isLeft,
@@ -276,8 +289,15 @@ function trustOf(clusterSync: ClusterSync, { authority }: World): ApiTrust {
 function troubleOfClaim({ metadata }: ClusterSync, claim: Claim): Trouble | undefined {
   switch (claim.kind) {
     case 'held':
+    case 'open':
     case 'none':
       return undefined;
+    case 'broken':
+      return {
+        reason: 'DestinationClaimBroken',
+        message: `an administrator has broken the claim of this ClusterSync to its destination: its pods are ended, and nothing is sent. Delete it; or have its mark taken off the Lease ${claim.lease} in the operator's namespace`,
+        level: 'stalled',
+      };
     case 'unreadable':
       return {
         reason: reasonFor('InvalidOption'),
@@ -297,6 +317,15 @@ function troubleOfClaim({ metadata }: ClusterSync, claim: Claim): Trouble | unde
       return { reason: 'DestinationInUse', message, level: 'warning' };
     }
   }
+}
+
+/** Where a syncer answers, and has nowhere been let in that its Secret names. */
+function troubleOfProof(claim: Claim, views: readonly InstanceView[]): Trouble | undefined {
+  const isAnswered = views.some(({ observation }) => observation?.answer?.kind === 'progress');
+  if (claim.kind !== 'open' || !isAnswered) return undefined;
+  const message =
+    'no syncer has logged in yet at any host that the connection string of the destination names: nothing is sent before';
+  return { reason: 'DestinationNotProven', message, level: 'waiting' };
 }
 
 /** Undefined when the pods cannot be made: what they are to read is not there, and was never. */

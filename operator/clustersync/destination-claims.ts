@@ -17,11 +17,16 @@ import { syncerName } from './resources.ts';
 
 /** Whether a ClusterSync may have to do with its destination. */
 export type Claim =
-  | { readonly kind: 'held' }
-  /** Nothing is claimed: nothing is to be begun, or it is not known what. */
+  /** `takenFrom`: just now, of one whose claim was broken. */
+  | { readonly kind: 'held'; readonly takenFrom?: LeaseHolder }
+  /** Nobody else has it, and no syncer of this one has proven yet that it may. */
+  | { readonly kind: 'open' }
+  /** It is not looked at: nothing is to be begun. */
   | { readonly kind: 'none' }
   | { readonly kind: 'unreadable' }
-  | { readonly kind: 'taken'; readonly host: string; readonly holder: LeaseHolder };
+  | { readonly kind: 'taken'; readonly host: string; readonly holder: LeaseHolder }
+  /** An administrator has broken it: see {@link breakAnnotation}. */
+  | { readonly kind: 'broken'; readonly lease: string };
 
 /** What tells whether a holder is still there. */
 export interface ClaimWitnesses {
@@ -31,35 +36,81 @@ export interface ClaimWitnesses {
   readonly pods: ObjectLookup<Pod>;
 }
 
+/** Where the Leases are. */
+type Claims = Pick<LeaseBook, 'get' | 'list' | 'put' | 'remove'>;
+
 const prefix = 'clustersync-destination-';
 const hostAnnotation = 'clustersync.dev/destination-host';
+/** On the Lease of a host, with its holder, breaks that one's claim: another holder's is not meant, who may have it by then. */
+export const breakAnnotation = 'clustersync.dev/break-claim-of';
 /** Others that claim hosts at the same time: all of them are operators, and few. */
 const maxAttempts = 5;
 
 /**
- * Lets one ClusterSync at a time have a destination: a Lease for each of its hosts says which. It is given back when the
- * ClusterSync is deleted and nothing of it runs any more.
+ * Lets one ClusterSync at a time have a destination: a Lease for each of its hosts says which. Who names a host has nothing of it before a
+ * syncer has logged in there. It is given back when the ClusterSync is deleted and nothing of it runs any more.
  */
 export class DestinationClaims {
-  readonly #book: LeaseBook;
+  readonly #book: Claims;
   readonly #witnesses: ClaimWitnesses;
 
-  constructor(book: LeaseBook, witnesses: ClaimWitnesses) {
+  constructor(book: Claims, witnesses: ClaimWitnesses) {
     this.#book = book;
     this.#witnesses = witnesses;
   }
 
   /**
-   * Claims the hosts of a destination. Those that were claimed before stay so: a sync may have begun there.
-   * @param hosts - sorted, so that of two that want some of them one gets the first.
+   * Claims the hosts of a destination that are proven. Those that were claimed before stay so, by whatever proof: a sync may have begun
+   * there. Nothing is claimed beside another holder of any of them.
+   * @param hosts - that the connection string names; empty where it is not known now.
+   * @param proven - at which a syncer of the owner has logged in.
    */
-  async claim(owner: ClusterSync, hosts: readonly string[], signal: AbortSignal): Promise<Claim> {
+  async claim(
+    owner: ClusterSync,
+    hosts: readonly string[],
+    proven: ReadonlySet<string>,
+    signal: AbortSignal,
+  ): Promise<Claim> {
     const claimant = holderOf(owner);
+    const before = this.standing(owner, hosts);
+    if (before.kind !== 'held' && before.kind !== 'open') return before;
+    const won = new Map<string, LeaseHolder | undefined>();
     for (const host of hosts) {
-      const taken = await this.#claimHost(claimant, host, signal);
-      if (taken) return taken;
+      const former = this.#holderOfHost(host);
+      if (!proven.has(host) || former?.uid === claimant.uid) continue;
+      if (!(await this.#claimHost(claimant, host, signal))) break;
+      won.set(host, former);
     }
-    return { kind: 'held' };
+    // Two that have begun with different hosts see each other now.
+    const after = this.standing(owner, hosts);
+    if (after.kind === 'taken') {
+      for (const host of won.keys()) await this.#book.remove(leaseName(host), signal);
+    }
+    const takenFrom = [...won.values()].find((former) => former && !this.#witnesses.isGone(former));
+    return after.kind === 'held' && takenFrom ? { ...after, takenFrom } : after;
+  }
+
+  /** What has become of the claim of a ClusterSync to these hosts; to any where there are none. Changes nothing. */
+  standing(
+    owner: ClusterSync,
+    hosts: readonly string[],
+  ): Exclude<Claim, { readonly kind: 'none' | 'unreadable' }> {
+    const { uid } = holderOf(owner);
+    const isOwn = (lease: Lease): boolean => readHolder(lease)?.uid === uid;
+    const claims =
+      hosts.length === 0
+        ? this.#claims().filter(isOwn)
+        : hosts.flatMap((host) => this.#book.get(leaseName(host)) ?? []);
+    const own = claims.filter(isOwn);
+    const broken = own.find(isBroken);
+    if (broken) return { kind: 'broken', lease: broken.metadata.name };
+    for (const lease of claims) {
+      const holder = readHolder(lease);
+      if (!holder || holder.uid === uid || this.#isFree(lease, holder)) continue;
+      const host = hosts.find((each) => leaseName(each) === lease.metadata.name) ?? '';
+      return { kind: 'taken', host, holder };
+    }
+    return { kind: own.length > 0 ? 'held' : 'open' };
   }
 
   /**
@@ -96,23 +147,54 @@ export class DestinationClaims {
     return this.#book.list().filter(({ metadata }) => metadata.name.startsWith(prefix));
   }
 
-  async #claimHost(
-    claimant: LeaseHolder,
-    host: string,
-    signal: AbortSignal,
-  ): Promise<Claim | undefined> {
-    const name = `${prefix}${createHash('sha256').update(host).digest('hex').slice(0, 20)}`;
+  #holderOfHost(host: string): LeaseHolder | undefined {
+    const lease = this.#book.get(leaseName(host));
+    return lease && readHolder(lease);
+  }
+
+  /** Whether another one may have what a holder has. */
+  #isFree(lease: Lease, holder: LeaseHolder): boolean {
+    if (this.#witnesses.isGone(holder)) return !this.isAtWork(holder);
+    return isBroken(lease) && !this.#isRunning(holder);
+  }
+
+  /** Whether a ClusterSync that is there has pods, or is to have some: they may write. */
+  #isRunning({ namespace, name, uid }: LeaseHolder): boolean {
+    const { statefulSets, pods } = this.#witnesses;
+    const set = statefulSets.get(
+      objectKey({ namespace, name: syncerName({ metadata: { namespace, name } }) }),
+    );
+    if (set && controllerOf(set)?.uid === uid && set.spec?.replicas !== 0) return true;
+    return pods
+      .list()
+      .some(
+        ({ metadata }) =>
+          metadata.namespace === namespace &&
+          metadata.annotations?.[ownerAnnotation] === `ClusterSync/${name}`,
+      );
+  }
+
+  /** @returns false where another one has it. */
+  async #claimHost(claimant: LeaseHolder, host: string, signal: AbortSignal): Promise<boolean> {
+    const name = leaseName(host);
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const lease = this.#book.get(name);
       const holder = lease && readHolder(lease);
-      if (holder?.uid === claimant.uid) return undefined;
-      if (holder && (!this.#witnesses.isGone(holder) || this.isAtWork(holder))) {
-        return { kind: 'taken', host, holder };
-      }
+      if (holder?.uid === claimant.uid) return true;
+      if (lease && holder && !this.#isFree(lease, holder)) return false;
       const { spec, annotations } = heldBy(claimant);
       const draft = { spec, annotations: { ...annotations, [hostAnnotation]: host } };
-      if (await this.#book.put(name, draft, signal)) return undefined;
+      if (await this.#book.put(name, draft, signal)) return true;
     }
     throw new Error(`the Lease ${name} is changed all the time`);
   }
+}
+
+function leaseName(host: string): string {
+  return `${prefix}${createHash('sha256').update(host).digest('hex').slice(0, 20)}`;
+}
+
+function isBroken({ metadata, spec }: Lease): boolean {
+  const broken = metadata.annotations?.[breakAnnotation];
+  return broken !== undefined && broken === spec?.holderIdentity;
 }

@@ -30,6 +30,12 @@ describe('destinationHosts', () => {
     ['mongodb://user:pa@ss/wo@rd?x@host/', undefined],
     ['mongodb://user:pa@ss/wo?rd@host/', undefined],
     ['mongodb://user:pa@ss?word@host/', undefined],
+    ['mongodb://user:pa@ss?word=1@host/', undefined],
+    ['mongodb://user:pa@ss#word/x@host/', undefined],
+    ['mongodb://user:pa@ss/x#word@host/', undefined],
+    // Nor is what follows its colon a port, where the host is missing.
+    ['mongodb://user:pass', undefined],
+    ['mongodb://user:pa/ss', undefined],
     ['mongodb://', undefined],
     ['mongodb://user@', undefined],
     ['http://a', undefined],
@@ -52,7 +58,7 @@ describe('destinationHosts', () => {
           .toSorted((one, other) => random(one) - random(other))
           .map(([name, port]) => `${name.toUpperCase()}${port === 27_017 ? '' : `:${port}`}`);
         const expected = destinationHosts(`mongodb://${plain.join()}`, 'a');
-        const uri = `mongodb://user:${encodeURIComponent(password)}@${shuffled.join()}/?x=/@,`;
+        const uri = `mongodb://user:${encodeURIComponent(password)}@${shuffled.join()}/?appName=/@,`;
         assert.ok(expected);
         assert.deepEqual(destinationHosts(uri, 'b'), expected);
         assert.ok(!JSON.stringify(expected).includes(password));

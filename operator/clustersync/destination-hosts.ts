@@ -1,4 +1,4 @@
-import { ConnectionString } from 'mongodb-connection-string-url';
+import { parseConnectionString } from '../../mongo/connection-options.ts';
 
 /**
  * What identifies the deployment that a connection string leads to, without asking it: the names of its hosts, in one
@@ -9,7 +9,7 @@ import { ConnectionString } from 'mongodb-connection-string-url';
  * @returns sorted, each once; undefined for what is no connection string. Nothing of user or password is in it.
  */
 export function destinationHosts(uri: string, namespace: string): readonly string[] | undefined {
-  const parsed = parse(uri);
+  const parsed = parseConnectionString(uri);
   if (!parsed) return undefined;
   const names = parsed.hosts.map((host) => {
     const name = host.toLowerCase();
@@ -19,24 +19,6 @@ export function destinationHosts(uri: string, namespace: string): readonly strin
 }
 
 const defaultPort = 27_017;
-
-function parse(uri: string): Pick<ConnectionString, 'hosts' | 'isSRV'> | undefined {
-  try {
-    const parsed = new ConnectionString(uri);
-    return isCutWithinPassword(parsed) ? undefined : parsed;
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * Whether what was taken for the end of a password is in the middle of it: of `user:pa@ss/word@host`, `ss` is no host, and may
- * be told to nobody.
- */
-function isCutWithinPassword({ pathname, search }: ConnectionString): boolean {
-  const options = search.slice(1).split('&');
-  return pathname.includes('@') || options.some((each) => each !== '' && !/^\w+=/.test(each));
-}
 
 /** Bracketed addresses of IPv6 have colons of their own. */
 function withPort(host: string, namespace: string): string {

@@ -11,7 +11,7 @@ import type { ReconcileContext, ReconcileResult } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import { isConflict, isNotFound } from '../kube/kube-error.ts';
 import { objectKey, parseKey } from '../kube/resource.ts';
-import { holderOf } from '../leases/lease-holder.ts';
+import { holderOf, type LeaseHolder } from '../leases/lease-holder.ts';
 import { authorityRef } from '../operand/api-trust.ts';
 import type { ApiError } from '../operand/http-api.ts';
 import type { OperandMonitor } from '../operand/monitor.ts';
@@ -24,6 +24,7 @@ import type { CommitWorld } from './commit-facts.ts';
 import { decide, type Decision, type World } from './decide.ts';
 import type { Claim, DestinationClaims } from './destination-claims.ts';
 import { destinationHosts } from './destination-hosts.ts';
+import { provenHosts, type ProofInput } from './destination-proof.ts';
 import { isLetGo, leftBehind } from './reset.ts';
 import { instancesOf, syncerName } from './resources.ts';
 import type { SourceTopologies, SourceView } from './source-topologies.ts';
@@ -96,6 +97,7 @@ export class ClusterSyncReconciler {
       await this.#setFinalizers(clusterSync, decision, signal);
       return { requeueAfterMs: nextStepMs };
     }
+    if (decision.toStop) await store.stop(decision.toStop, signal);
     const rejection = await store.apply(clusterSync, decision, signal);
     if (rejection) {
       logger.warn({ reason: rejection.reason }, rejection.message);
@@ -210,13 +212,18 @@ export class ClusterSyncReconciler {
       authority && secretOf(authority),
       store.token(clusterSync, name, signal, mayBeOld),
     ]);
+    const pods = store.pods(
+      clusterSync,
+      instancesOf(clusterSync).map(({ podName }) => podName),
+    );
+    const observations = monitor.observations(objectKey(clusterSync.metadata));
     return decide(clusterSync, {
       settings,
       source: sourceValue,
       sourceView: this.#viewOf(clusterSync, sourceValue),
       destination: destinationValue,
       authority: authorityValue,
-      claim: await this.#claim(clusterSync, destinationValue, signal),
+      claim: await this.#claim(clusterSync, destinationValue, { pods, observations }, signal),
       commit: {
         hold: holds.holdOf(clusterSync),
         workloads,
@@ -228,11 +235,8 @@ export class ClusterSyncReconciler {
       token,
       newToken: randomBytes(32).toString('hex'),
       statefulSet: store.statefulSet(clusterSync, name),
-      pods: store.pods(
-        clusterSync,
-        instancesOf(clusterSync).map(({ podName }) => podName),
-      ),
-      observations: monitor.observations(objectKey(clusterSync.metadata)),
+      pods,
+      observations,
       rejection,
       nowMs: this.#clock.wallMs(),
     });
@@ -244,13 +248,40 @@ export class ClusterSyncReconciler {
     return this.#options.sources.view(objectKey(clusterSync.metadata));
   }
 
-  async #claim(clusterSync: ClusterSync, uri: SecretValue, signal: AbortSignal): Promise<Claim> {
-    const { spec } = clusterSync;
-    const isHandsOff = spec.suspend || isLetGo(clusterSync);
-    if (isHandsOff || uri.kind === 'missing') return { kind: 'none' };
+  async #claim(
+    clusterSync: ClusterSync,
+    uri: SecretValue,
+    input: ProofInput,
+    signal: AbortSignal,
+  ): Promise<Claim> {
+    const { claims } = this.#options;
+    if (clusterSync.spec.suspend || isLetGo(clusterSync)) {
+      // What is broken is ended, whatever the owner asks for.
+      const standing = claims.standing(clusterSync, []);
+      return standing.kind === 'broken' ? standing : { kind: 'none' };
+    }
+    if (uri.kind === 'missing') return claims.standing(clusterSync, []);
     const hosts = this.#hostsOf(clusterSync, connectionString(uri.value));
     if (!hosts) return { kind: 'unreadable' };
-    return await this.#options.claims.claim(clusterSync, hosts, signal);
+    const proven = provenHosts(clusterSync, input, hosts);
+    const claim = await claims.claim(clusterSync, hosts, proven, signal);
+    if (claim.kind === 'held' && claim.takenFrom)
+      this.#tellOfTakeover(clusterSync, claim.takenFrom);
+    return claim;
+  }
+
+  /** Says to both that the destination has changed hands. Neither is told who the other one is. */
+  #tellOfTakeover(clusterSync: ClusterSync, { namespace, name }: LeaseHolder): void {
+    const { recorder } = this.#options;
+    const event = { reason: 'DestinationTakenOver', action: 'Claim' } as const;
+    const won =
+      "an administrator has broken the claim of another ClusterSync: the destination is this one's now";
+    recorder.record({ ...event, type: 'Normal', note: won, regarding: clusterSync });
+    const former = this.#options.clusterSyncs.get(objectKey({ namespace, name }));
+    if (!former) return;
+    const lost =
+      "an administrator has broken the claim of this ClusterSync: its destination is another one's now";
+    recorder.record({ ...event, type: 'Warning', note: lost, regarding: former });
   }
 
   #hostsOf({ metadata }: ClusterSync, uri: string): Hosts {

@@ -1,3 +1,4 @@
+import { destinationHeader } from '../../service/destination-header.ts';
 import { errorTable, type ErrorName } from '../../service/error-table.ts';
 import { messageOf } from '../../service/errors.ts';
 import {
@@ -39,6 +40,8 @@ export type ApiAnswer =
       readonly body: unknown;
       /** Of the sync that the answer is about; undefined where it does not say. */
       readonly optionsDigest: string | undefined;
+      /** As of {@link destinationHeader}; undefined where it does not say. */
+      readonly destination: string | undefined;
     }
   | Unreachable;
 
@@ -109,12 +112,16 @@ export async function callApi(
         : `no answer: ${messageOf(error)}`,
     };
   }
-  const digest = answer.headers[optionsDigestHeader.toLowerCase()];
+  const textOf = (header: string): string | undefined => {
+    const text = answer.headers[header.toLowerCase()];
+    return typeof text === 'string' ? text : undefined;
+  };
   return {
     kind: 'answer',
     status: answer.status,
     body: jsonValue(answer.text),
-    optionsDigest: typeof digest === 'string' ? digest : undefined,
+    optionsDigest: textOf(optionsDigestHeader),
+    destination: textOf(destinationHeader),
   };
 }
 

@@ -2,14 +2,18 @@ import { backoffMs } from '../../service/sleep.ts';
 import type { ApiError, Unreachable } from './http-api.ts';
 
 /** What an operand answered to a progress call. */
-export type ProgressAnswer<P> =
+export type ProgressAnswer<P> = {
+  /** Where the process has logged in, as of `destinationHeader`; undefined where the tool does not say, or does not know yet. */
+  readonly destination?: string | undefined;
+} & (
   | { readonly kind: 'progress'; readonly progress: P }
   | {
       readonly kind: 'error';
       readonly error: ApiError;
       /** Of the sync that has failed; undefined where the tool does not say, or there is none. */
       readonly optionsDigest?: string | undefined;
-    };
+    }
+);
 
 /** What has become of the last command. Times are milliseconds since 1970. */
 export type CommandState<C extends string> = { readonly name: C } & (

@@ -73,13 +73,18 @@ function notSupported(status: number): CommandOutcome {
 
 /** What an answer to a progress call says. */
 export function progressAnswer<P>(
-  { body, optionsDigest }: Pick<Extract<ApiAnswer, { kind: 'answer' }>, 'body' | 'optionsDigest'>,
+  {
+    body,
+    optionsDigest,
+    destination,
+  }: Pick<Extract<ApiAnswer, { kind: 'answer' }>, 'body'> &
+    Pick<ProgressAnswer<P>, 'destination'> & { readonly optionsDigest: string | undefined },
   readProgress: (progress: unknown) => P | undefined,
 ): ProgressAnswer<P> | Unreachable {
   const progress = readProgress(propertyIn(body, 'progress'));
-  if (progress) return { kind: 'progress', progress };
+  if (progress) return { kind: 'progress', progress, destination };
   // A call that fails while a sync is resumed may be repeated: errors that are not known are not taken for the end.
   const error: ApiError | undefined = errorIn(body, false);
-  if (error) return { kind: 'error', error, optionsDigest };
+  if (error) return { kind: 'error', error, optionsDigest, destination };
   return { kind: 'unreachable', description: 'the answer has neither progress nor error' };
 }

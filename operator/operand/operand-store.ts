@@ -10,6 +10,7 @@ import {
   type StatefulSet,
 } from '../kube/builtin-resources.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { isConflict, isNotFound } from '../kube/kube-error.ts';
 import { controllerOf, isControlledBy } from '../kube/owner.ts';
 import { objectKey, type Intent, type KubeObject, type ObjectRef } from '../kube/resource.ts';
 import { ChildApplier } from './applier.ts';
@@ -121,6 +122,18 @@ export class OperandStore {
       const rejection = rejectionOf(error);
       if (rejection) return rejection;
       throw error;
+    }
+  }
+
+  /** Lets the StatefulSet have no pods, whatever else is wrong with what it is to be. */
+  async stop({ metadata }: StatefulSet, signal: AbortSignal): Promise<void> {
+    const { uid } = metadata;
+    const patch = { ...(uid !== undefined && { metadata: { uid } }), spec: { replicas: 0 } };
+    try {
+      await this.#client.patch(statefulSets, metadata, patch, { signal });
+    } catch (error) {
+      // It is looked at again as it is by now.
+      if (!isConflict(error) && !isNotFound(error)) throw error;
     }
   }
 

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { destinationHeader } from '../../service/destination-header.ts';
 import { genericErrorBody, progressErrorBody, type Route } from '../../service/http-server.ts';
 import { optionsDigestHeader } from '../../service/options-digest.ts';
 import type { Syncer } from '../syncer.ts';
@@ -10,7 +11,10 @@ const commands = ['start', 'pause', 'resume', 'reverse', 'reset'] as const;
 
 /** The endpoints of the contract, part 4, and those of pause, resume, reverse and reset, of the same shape. */
 export function syncerRoutes(
-  syncer: Pick<Syncer, 'commands' | 'monitor' | 'progress' | 'optionsDigest' | 'topology'>,
+  syncer: Pick<
+    Syncer,
+    'commands' | 'monitor' | 'progress' | 'optionsDigest' | 'destination' | 'topology'
+  >,
 ): Route[] {
   return [
     ...commands.map((command): Route => ({
@@ -59,7 +63,11 @@ export function syncerRoutes(
       handle: () => syncer.progress(),
       answerHeaders: () => {
         const digest = syncer.optionsDigest();
-        return digest === undefined ? {} : { [optionsDigestHeader]: digest };
+        const destination = syncer.destination();
+        return {
+          ...(digest !== undefined && { [optionsDigestHeader]: digest }),
+          ...(destination !== undefined && { [destinationHeader]: encodeURI(destination) }),
+        };
       },
     },
   ];

@@ -13,7 +13,7 @@ import type { KubeObject } from '../../../operator/kube/resource.ts';
 import { until } from '../../ground/until.ts';
 import { uriData } from './custom-resources.ts';
 import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
-import { applying, committed, StandIn } from './stand-in.ts';
+import { applying, committed, idle, StandIn } from './stand-in.ts';
 
 const signal = new AbortController().signal;
 
@@ -37,6 +37,11 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
   async function claimsOf(namespace: string): Promise<readonly Lease[]> {
     const { items } = await client.list(leases, { namespace: 'default', signal });
     return items.filter(({ spec }) => spec?.holderIdentity?.startsWith(`${namespace}/`));
+  }
+
+  async function deletePod(namespace: string): Promise<void> {
+    const pod = { namespace, name: 'orders-syncer-0' };
+    await client.delete(pods, pod, { signal, gracePeriodSeconds: 0 });
   }
 
   /** Waits until the operator has reconciled ClusterSyncs so often again. */
@@ -96,12 +101,13 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
     await passes(3);
     await nothingBegun();
     assert.equal((await claimsOf(namespace)).length, 1);
-    await client.delete(
-      pods,
-      { namespace, name: 'orders-syncer-0' },
-      { signal, gracePeriodSeconds: 0 },
-    );
-    await ground.untilMade(other.namespace, 'orders-syncer');
+    await deletePod(namespace);
+    const next = await ground.untilMade(other.namespace, 'orders-syncer');
+    assert.equal((await claimsOf(other.namespace)).length, 0, 'nothing is proven yet');
+    await using played = new AsyncDisposableStack();
+    played.use(await StandIn.start(other.address, 27182, { progress: applying }));
+    await ground.runPod(next, other.address);
+    await until('it is claimed', async () => (await claimsOf(other.namespace)).length === 2);
     assert.equal((await claimsOf(namespace)).length, 0);
     assert.deepEqual(
       (await claimsOf(other.namespace))
@@ -116,22 +122,29 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
   });
 
   it('gives a destination back that nobody claims any more, also where no operator saw the deletion', async () => {
-    const { namespace } = await ground.newPlace();
+    const { namespace, address } = await ground.newPlace();
+    await using played = new AsyncDisposableStack();
+    played.use(await StandIn.start(address, 27182, { progress: applying }));
     const sync = await ground.createSync(namespace);
     const set = await ground.untilMade(namespace, 'orders-syncer');
-    assert.equal((await claimsOf(namespace)).length, 1);
+    assert.equal((await claimsOf(namespace)).length, 0);
+    await ground.runPod(set, address);
+    await until('it is claimed', async () => (await claimsOf(namespace)).length === 1);
     await operator[Symbol.asyncDispose]();
     await client.delete(clusterSyncs, sync.metadata, { signal });
     await client.delete(statefulSets, set.metadata, { signal });
+    await deletePod(namespace);
     operator = await RunningOperator.start(ground.kubeconfig);
     await until('it is given back', async () => (await claimsOf(namespace)).length === 0);
   });
 
   it('lets a namesake of a deleted sync, with the same destination, wait for what is left of that one', async () => {
-    const { namespace } = await ground.newPlace();
+    const { namespace, address } = await ground.newPlace();
+    await using played = new AsyncDisposableStack();
+    played.use(await StandIn.start(address, 27182, { progress: idle }));
     const first = await ground.createSync(namespace);
-    await ground.untilMade(namespace, 'orders-syncer');
-    await ground.untilSync(namespace, 'it has a status', () => true);
+    await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
+    await until('it is claimed', async () => (await claimsOf(namespace)).length === 1);
     const metrics = async (): Promise<string> =>
       await (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
     const series = `clustersync_condition{namespace="${namespace}",name="orders",condition="Ready"} 0`;
@@ -147,6 +160,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
     );
     assert.match(findCondition(waiting.conditions, 'Ready')?.message ?? '', /a former ClusterSync/);
     await client.delete(statefulSets, { namespace, name: 'orders-syncer' }, { signal });
+    await deletePod(namespace);
     await ground.untilSync(
       namespace,
       'the conflict is told',

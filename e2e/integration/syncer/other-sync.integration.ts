@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { destinationHeader } from '../../../service/destination-header.ts';
 import { optionsDigest, optionsDigestHeader } from '../../../service/options-digest.ts';
 import type { Answer, SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
@@ -53,6 +54,18 @@ describe('a sync is known by the options that it was started with', () => {
     const copies = pair.destination.client.db('shop');
     assert.equal(await copies.collection('apples').countDocuments(), 100);
     assert.equal(await copies.collection('berries').countDocuments(), 0);
+  });
+
+  it('each answer says where the process has logged in on the side of cluster1, also without a sync', async () => {
+    const { members } = pair.destination.set;
+    const expected = `mongodb://${members.map(({ address }) => address).join()}`;
+    const told = async (url: string): Promise<string | null> =>
+      (await fetch(`${url}/api/v1/progress`)).headers.get(destinationHeader);
+    await using idle = await pair.syncer();
+    await until('it is told', async () => (await told(idle.url)) === expected);
+    await idle.kill();
+    await using running = await pair.syncing(filtered);
+    await until('it is told', async () => (await told(running.url)) === expected);
   });
 
   it('a command for another sync is refused in every state, and changes nothing', async () => {

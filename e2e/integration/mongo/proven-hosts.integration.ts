@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { MongoClient } from 'mongodb';
+import { provenHosts } from '../../../mongo/proven-hosts.ts';
+import { askTopology, type Topology } from '../../../mongo/topology.ts';
+import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+import { credentials, syncerRoles } from '../../ground/mongod/users.ts';
+
+const { signal } = new AbortController();
+const appName = 'proven hosts';
+const syncer = `${credentials('syncer')}@`;
+
+describe('the hosts at which somebody has logged in', () => {
+  const running = new AsyncDisposableStack();
+  let own: ReplicaSet;
+  let other: ReplicaSet;
+  let deployment: Topology;
+
+  before(async () => {
+    // Both are called the same, and know the same users.
+    [own, other] = await Promise.all([
+      startReplicaSet({ members: 3, syncerRoles: 'destination' }),
+      startReplicaSet({ members: 1, syncerRoles: 'destination' }),
+    ]);
+    for (const set of [own, other]) running.use(set);
+    deployment = await askTopology(own.uri('syncer'), appName, signal);
+  });
+
+  after(async () => {
+    await running.disposeAsync();
+  });
+
+  function hostsOf(...sets: readonly ReplicaSet[]): string[] {
+    return sets.flatMap(({ members }) => members.map(({ port }) => `127.0.0.1:${port}`));
+  }
+
+  async function proven(hosts: readonly string[], user: string): Promise<string> {
+    const uri = `mongodb://${user}${hosts.join()}/?replicaSet=rs0&authSource=admin`;
+    return await provenHosts(uri, { appName, deployment }, signal);
+  }
+
+  it('are all members of the deployment, secondaries too, and none of another one that knows the same user', async () => {
+    const expected = `mongodb://${hostsOf(own).join()}`;
+    assert.equal(await proven(hostsOf(own), syncer), expected);
+    assert.equal(await proven(hostsOf(own, other), syncer), expected);
+  });
+
+  it('are not those that refuse the user, ask for none, or do not answer', async () => {
+    const client = new MongoClient(own.uri('admin'));
+    try {
+      const roles = [...syncerRoles.destination];
+      await client.db('admin').command({ createUser: 'guest', pwd: 'guest', roles });
+    } finally {
+      await client.close();
+    }
+    const nowhere = '127.0.0.1:1';
+    const named = [...hostsOf(other), nowhere, ...hostsOf(own)];
+    assert.equal(await proven(named, 'guest:guest@'), `mongodb://${hostsOf(own).join()}`);
+    assert.equal(await proven(named, 'guest:wrong@'), '');
+    assert.equal(await proven(named, ''), '');
+  });
+
+  it('are the one that is named, where there is one, and what is found by its name', async () => {
+    for (const [uri, expected] of [
+      ['mongodb://user:secret@a.example.com/?tls=true', 'mongodb://a.example.com'],
+      ['mongodb+srv://user:secret@a.example.com/', 'mongodb+srv://a.example.com'],
+      ['mongodb://user:pa@ss/word@a.example.com/', ''],
+    ] as const)
+      assert.equal(await provenHosts(uri, { appName, deployment }, signal), expected);
+  });
+});

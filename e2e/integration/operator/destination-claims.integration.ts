@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import {
+  events,
+  leases,
+  pods,
+  secrets,
+  statefulSets,
+} from '../../../operator/kube/builtin-resources.ts';
+import type { ClusterSync } from '../../../operator/api/clustersync.ts';
+import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+import { until } from '../../ground/until.ts';
+import { uriData } from './custom-resources.ts';
+import { OperatorGround, outlook, RunningOperator, type Place } from './operator-ground.ts';
+import { PodProcess } from './pod-process.ts';
+
+const signal = new AbortController().signal;
+const operand = 'orders-syncer';
+
+describe('who has a destination, on a real API server, with real databases', () => {
+  const running = new AsyncDisposableStack();
+  let ground: OperatorGround;
+  let destination: ReplicaSet;
+  let operator: RunningOperator;
+
+  before(async () => {
+    ground = running.use(await OperatorGround.start());
+    operator = await RunningOperator.start(ground.kubeconfig);
+    running.defer(async () => {
+      await operator[Symbol.asyncDispose]();
+    });
+    destination = await startReplicaSet({ members: 1, syncerRoles: 'destination' });
+    running.defer(async () => {
+      await destination.stop();
+    });
+  });
+
+  after(async () => {
+    await running.disposeAsync();
+  });
+
+  async function restartOperator(): Promise<void> {
+    await operator[Symbol.asyncDispose]();
+    operator = await RunningOperator.start(ground.kubeconfig);
+  }
+
+  async function setDestination({ namespace }: Place, uri: string): Promise<void> {
+    const ref = { namespace, name: 'new-uri' };
+    await ground.client.patch(secrets, ref, { data: uriData(uri) }, { signal });
+  }
+
+  /** A ClusterSync with this destination. */
+  async function newSync(uri: string): Promise<Place> {
+    const place = await ground.newPlace();
+    await setDestination(place, uri);
+    await ground.createSync(place.namespace);
+    return place;
+  }
+
+  /** Runs the syncer when its pod is to be there. */
+  async function runSyncer({ namespace, address }: Place): Promise<PodProcess> {
+    await until('there is to be a pod', async () => (await sizeOf(namespace)) === 1);
+    const set = await ground.untilMade(namespace, operand);
+    const syncer = await PodProcess.start(ground.client, set, address);
+    await ground.runPod(set, address);
+    return syncer;
+  }
+
+  /** Ends it when its pod is to be there no more. */
+  async function endSyncer({ namespace }: Place, syncer: PodProcess): Promise<void> {
+    await until('there is to be no pod', async () => (await sizeOf(namespace)) === 0);
+    await syncer.end();
+    const pod = { namespace, name: `${operand}-0` };
+    await ground.client.delete(pods, pod, { signal, gracePeriodSeconds: 0 });
+  }
+
+  async function sizeOf(namespace: string): Promise<number | undefined> {
+    return (await ground.get(statefulSets, namespace, operand))?.spec?.replicas;
+  }
+
+  async function untilOutlook({ namespace }: Place, expected: string): Promise<string> {
+    const is = (status: ClusterSync['status']): boolean => outlook(status) === expected;
+    return JSON.stringify(await ground.untilSync(namespace, expected, is));
+  }
+
+  async function claims(): Promise<{ holder: string | undefined; name: string }[]> {
+    const { items } = await ground.client.list(leases, { namespace: 'default', signal });
+    return items
+      .filter(({ metadata }) => metadata.name.startsWith('clustersync-destination-'))
+      .map(({ metadata, spec }) => ({ holder: spec?.holderIdentity, name: metadata.name }));
+  }
+
+  async function untilEvent({ namespace }: Place, expected: string): Promise<void> {
+    await until(`the event ${expected}`, async () => {
+      const { items } = await ground.client.list(events, { namespace, signal });
+      return items.some(({ type, reason }) => `${type ?? ''} ${reason ?? ''}` === expected);
+    });
+  }
+
+  it('is who has logged in there: one that names it without the password keeps nobody waiting', async () => {
+    const right = destination.uri('syncer');
+    const wrong = new URL(right);
+    wrong.password = 'not-the-password';
+    const attacker = await newSync(wrong.href);
+    await using refused = await runSyncer(attacker);
+    await untilOutlook(attacker, 'False AuthenticationFailed');
+    assert.deepEqual(await claims(), []);
+
+    const owner = await newSync(right);
+    await using syncer = await runSyncer(owner);
+    await untilOutlook(owner, 'True InSync');
+    const held = await claims();
+    assert.deepEqual(
+      held.map(({ holder }) => holder),
+      [`${owner.namespace}/orders`],
+    );
+    await endSyncer(attacker, refused);
+    const told = await untilOutlook(attacker, 'False DestinationInUse');
+    assert.doesNotMatch(told, new RegExp(owner.namespace));
+
+    // An administrator breaks the claim: nobody has the destination before the pods of the former holder are gone.
+    await setDestination(attacker, right);
+    const mark = `clustersync.dev/break-claim-of=${owner.namespace}/orders`;
+    await ground.kubectl('annotate', 'lease', held[0]?.name ?? '', '--namespace', 'default', mark);
+    await untilOutlook(owner, 'False DestinationClaimBroken');
+    await untilEvent(owner, 'Warning DestinationClaimBroken');
+    await restartOperator();
+    await untilOutlook(owner, 'False DestinationClaimBroken');
+    await untilOutlook(attacker, 'False DestinationInUse');
+    assert.equal(await sizeOf(attacker.namespace), 0);
+    assert.deepEqual(await claims(), held);
+    await endSyncer(owner, syncer);
+
+    // Who has logged in gets it, and goes on with what there is.
+    await using other = await runSyncer(attacker);
+    await untilOutlook(attacker, 'True InSync');
+    await untilEvent(attacker, 'Normal DestinationTakenOver');
+    await untilEvent(owner, 'Warning DestinationTakenOver');
+    await untilOutlook(owner, 'False DestinationInUse');
+    assert.deepEqual(
+      (await claims()).map(({ holder }) => holder),
+      [`${attacker.namespace}/orders`],
+    );
+    assert.equal(await sizeOf(owner.namespace), 0);
+    await other.end();
+  });
+});
