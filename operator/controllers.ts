@@ -20,6 +20,8 @@ import {
 
 /** Reconciles of a kind at the same time: they wait for the API server, mostly. */
 const workers = 8;
+/** The others are left to other namespaces: what somebody's resources wait for is nobody else's business. */
+const workersPerNamespace = 4;
 
 /** Reconciles the resources of both kinds, from when the caches are filled until the signal is aborted. */
 export async function reconcileAll(foundation: Foundation, leading: AbortSignal): Promise<void> {
@@ -149,6 +151,7 @@ function runController<P, C extends string>(
     logger,
     metrics,
     workers,
+    workersPerNamespace,
   });
   return { add, ended: runWithBackground(controller, [monitor, ...background], leading) };
 }
