@@ -10,6 +10,7 @@ import { LeaseBook } from './leases/lease-book.ts';
 import { holderKey, type LeaseHolder } from './leases/lease-holder.ts';
 import { OperandMonitor, type OperandApi } from './operand/monitor.ts';
 import type { OperandStore } from './operand/operand-store.ts';
+import { QuestionTurns } from './operand/question-turns.ts';
 import { onLease, onOwned, onPod, onResource, onVerifiedSync } from './triggers.ts';
 import { VerificationReconciler } from './verification/reconcile.ts';
 import {
@@ -33,8 +34,9 @@ export async function reconcileAll(foundation: Foundation, leading: AbortSignal)
   );
   logger.info('caches filled; reconciling');
   const store = operandStoreOf(foundation);
-  const syncs = runClusterSyncs(foundation, store, leading);
-  const verifications = runVerifications(foundation, store, leading);
+  const turns = new QuestionTurns();
+  const syncs = runClusterSyncs(foundation, store, turns, leading);
+  const verifications = runVerifications(foundation, store, turns, leading);
   const queues = { clusterSyncs: syncs.add, syncVerifications: verifications.add };
   caches.clusterSyncs.addHandler(onResource(syncs.add));
   caches.clusterSyncs.addHandler(onVerifiedSync(verifications.add, caches.syncVerifications));
@@ -57,6 +59,7 @@ interface Running {
 function runClusterSyncs(
   foundation: Foundation,
   store: OperandStore,
+  turns: QuestionTurns,
   leading: AbortSignal,
 ): Running {
   const { client, recorder, settings, caches, latest, logger, options } = foundation;
@@ -75,9 +78,10 @@ function runClusterSyncs(
   });
   return runController<SyncerProgress, SyncerCommand>(foundation, leading, {
     name: 'clustersync',
+    turns,
     api: syncerApi,
     reconcilerOf: (monitor, add) => {
-      const sources = new SourceTopologies({ onChange: add, logger });
+      const sources = new SourceTopologies({ onChange: add, logger, turns });
       const reconciler = new ClusterSyncReconciler({
         client,
         clusterSyncs: caches.clusterSyncs,
@@ -99,11 +103,13 @@ function runClusterSyncs(
 function runVerifications(
   foundation: Foundation,
   store: OperandStore,
+  turns: QuestionTurns,
   leading: AbortSignal,
 ): Running {
   const { client, recorder, settings, caches } = foundation;
   return runController<VerifierProgress, VerifierCommand>(foundation, leading, {
     name: 'syncverification',
+    turns,
     api: verifierApi,
     reconcilerOf: (monitor) => {
       const reconciler = new VerificationReconciler({
@@ -122,6 +128,7 @@ function runVerifications(
 
 interface ControlledKind<P, C extends string> {
   readonly name: string;
+  readonly turns: QuestionTurns;
   readonly api: OperandApi<P, C>;
   /** @param add - wants the object of a key reconciled. */
   readonly reconcilerOf: (
@@ -138,12 +145,12 @@ interface ControlledKind<P, C extends string> {
 function runController<P, C extends string>(
   { logger, metrics, mayAct }: Foundation,
   leading: AbortSignal,
-  { name, api, reconcilerOf }: ControlledKind<P, C>,
+  { name, turns, api, reconcilerOf }: ControlledKind<P, C>,
 ): Running {
   const add = (key: string, isUrgent = false): void => {
     controller.queue.add(key, isUrgent);
   };
-  const monitor = new OperandMonitor({ api, onChange: add, logger, mayCommand: mayAct });
+  const monitor = new OperandMonitor({ api, onChange: add, logger, turns, mayCommand: mayAct });
   const { reconciler, background } = reconcilerOf(monitor, add);
   const controller = new Controller({
     name,

@@ -48,6 +48,12 @@ export class FairQueue {
     return this.#lanes.get(namespaceOf(key))?.inHand.has(key) === true;
   }
 
+  /** So many keys are given out until a key is that has been added last, at the most; 0 where nothing of its namespace waits. */
+  turnsUntil(key: string): number {
+    const lane = this.#lanes.get(namespaceOf(key));
+    return lane ? Math.min(this.#size, lengthOf(lane) * this.#turns.size) : 0;
+  }
+
   /** @param isUrgent - whether it goes before those of its namespace that are not. One that waits already becomes so. */
   add(key: string, isUrgent = false): void {
     const namespace = namespaceOf(key);
