@@ -18,6 +18,9 @@ export const neighbourhoods = {
 /** One of them. */
 export type Neighbourhood = keyof typeof neighbourhoods;
 
+/** Where they are. */
+export const neighbourNamespaces = ['broken', 'stalling', 'hostile'] as const;
+
 /** What is wrong with each ClusterSync of the broken ones, in turn. */
 const faults = ['crashing', 'refused', 'secret', 'edited', 'flapping', 'stalling'] as const;
 

@@ -2,10 +2,9 @@ import { applying, idle, StandIn } from '../../e2e/integration/operator/stand-in
 import { isConditionTrue } from '../../operator/kube/conditions.ts';
 import { inParallel, syncerPort, type FairnessGround, type Owned } from './ground.ts';
 
-const namespaceNames = ['quiet-a', 'quiet-b', 'quiet-c'] as const;
 const perNamespace = 10;
 /** How many ClusterSyncs are changed at the same time. */
-const atOnce = 3;
+const atOnce = 2;
 
 /** Milliseconds until a status tells of what has changed. */
 export interface Reactions {
@@ -31,10 +30,10 @@ export class QuietSyncs implements AsyncDisposable {
     this.#all = all;
   }
 
-  /** Makes them; resolves when all are in sync. The operator runs. */
-  static async start(ground: FairnessGround): Promise<QuietSyncs> {
+  /** Makes ten in each of these namespaces; resolves when all are in sync. The operator runs. */
+  static async start(ground: FairnessGround, namespaces: readonly string[]): Promise<QuietSyncs> {
     const syncs: Owned[] = [];
-    for (const namespace of namespaceNames)
+    for (const namespace of namespaces)
       syncs.push(...(await ground.makeSyncs(namespace, perNamespace)));
     const all: (Quiet & { readonly address: string })[] = [];
     for (const sync of syncs) {

@@ -4,35 +4,43 @@ import { neighbourhoods, type Neighbourhood } from './neighbours.ts';
 import type { Reactions } from './quiet.ts';
 
 /** What was found beside some neighbours. */
-export interface FairnessFigures extends Reactions {
+export interface FairnessFigures {
   readonly neighbourhood: Neighbourhood;
+  /** Of the operator that has the neighbours to look after, too. */
+  readonly quiet: Reactions;
+  /** Of another one at the same time, on the same API server, that has not. */
+  readonly control: Reactions;
   /** CPU seconds of the operator in each second. */
   readonly cpuShare: number;
   readonly peakMebibytes: number;
   readonly restarts: number;
 }
 
-/** The reactions of the quiet ClusterSyncs, beside what is aimed at. */
+/** The reactions of the operator to the quiet ClusterSyncs, beside those of the other one, and what is aimed at. */
 export function tableOf(all: readonly FairnessFigures[]): string {
-  const alone = all.find(({ neighbourhood }) => neighbourhood === 'alone');
-  const more = (values: readonly number[], base: readonly number[] | undefined): string =>
-    base ? `${(percentile(values, 0.99) - percentile(base, 0.99)).toFixed()} ms` : '';
-  const ms = (values: readonly number[], share: number): string =>
-    `${percentile(values, share).toFixed()} ms`;
   const row = (what: string, below: string, value: (each: FairnessFigures) => string): string[] => [
     what,
     ...all.map(value),
     below,
   ];
+  const rowsOf = (what: string, of: (reactions: Reactions) => readonly number[]): string[][] => {
+    const ms = (reactions: Reactions, share: number): number => percentile(of(reactions), share);
+    const text = (value: number): string => `${value.toFixed()} ms`;
+    const both = (share: number) => (each: FairnessFigures) =>
+      `${text(ms(each.quiet, share))} (${text(ms(each.control, share))})`;
+    return [
+      row(`${what}, p50`, '', both(0.5)),
+      row(`${what}, p99`, '', both(0.99)),
+      row('p99 of the one less that of the other', '1000 ms', ({ quiet, control }) =>
+        text(ms(quiet, 0.99) - ms(control, 0.99)),
+      ),
+    ];
+  };
   return markdownTable(
     ['beside', ...all.map(({ neighbourhood }) => neighbourhoods[neighbourhood]), 'below'],
     [
-      row('spec stored to status, p50', '', ({ specMs }) => ms(specMs, 0.5)),
-      row('spec stored to status, p99', '', ({ specMs }) => ms(specMs, 0.99)),
-      row('more than alone', '1000 ms', ({ specMs }) => more(specMs, alone?.specMs)),
-      row('answer changed to status, p50', '', ({ answerMs }) => ms(answerMs, 0.5)),
-      row('answer changed to status, p99', '', ({ answerMs }) => ms(answerMs, 0.99)),
-      row('more than alone', '1000 ms', ({ answerMs }) => more(answerMs, alone?.answerMs)),
+      ...rowsOf('spec stored to status', ({ specMs }) => specMs),
+      ...rowsOf('answer changed to status', ({ answerMs }) => answerMs),
       row('CPU of the operator', '', ({ cpuShare }) => `${(cpuShare * 100).toFixed()} %`),
       row('memory of the operator, at most', '350 MB', ({ peakMebibytes }) => {
         return `${peakMebibytes.toFixed()} MiB`;
