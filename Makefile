@@ -98,6 +98,10 @@ bench-collections: prerequisites node_modules/.installed tools ## Measure how fa
 bench-operator: prerequisites node_modules/.installed tools ## Measure the operator with many ClusterSyncs and a stand-in for each syncer; writes bench/results (SYNCS=1000 SECONDS_EACH=120)
 	@node_modules/.bin/node bench/operator/main.ts --syncs $(or $(SYNCS),1000) --seconds $(or $(SECONDS_EACH),120)
 
+.PHONY: bench-fairness
+bench-fairness: prerequisites node_modules/.installed tools ## Measure how soon the operator reacts beside broken and hostile neighbours; writes bench/results (ROUNDS=4)
+	@node_modules/.bin/node bench/fairness/main.ts --rounds $(or $(ROUNDS),4)
+
 .PHONY: bench-shards
 bench-shards: prerequisites node_modules/.installed tools ## Measure how fast two shards are copied by one instance and by two; writes bench/results (SHARDS_SIZE=0.3 ROUNDS=3)
 	@node_modules/.bin/node bench/shards/main.ts --size $(or $(SHARDS_SIZE),0.3) --rounds $(or $(ROUNDS),3)

@@ -10,6 +10,7 @@ import { LeaseBook } from './leases/lease-book.ts';
 import { holderKey, type LeaseHolder } from './leases/lease-holder.ts';
 import { OperandMonitor, type OperandApi } from './operand/monitor.ts';
 import type { OperandStore } from './operand/operand-store.ts';
+import { QuestionTurns } from './operand/question-turns.ts';
 import { onLease, onOwned, onPod, onResource, onVerifiedSync } from './triggers.ts';
 import { VerificationReconciler } from './verification/reconcile.ts';
 import {
@@ -20,6 +21,8 @@ import {
 
 /** Reconciles of a kind at the same time: they wait for the API server, mostly. */
 const workers = 8;
+/** The others are left to other namespaces: what somebody's resources wait for is nobody else's business. */
+const workersPerNamespace = 4;
 
 /** Reconciles the resources of both kinds, from when the caches are filled until the signal is aborted. */
 export async function reconcileAll(foundation: Foundation, leading: AbortSignal): Promise<void> {
@@ -31,8 +34,9 @@ export async function reconcileAll(foundation: Foundation, leading: AbortSignal)
   );
   logger.info('caches filled; reconciling');
   const store = operandStoreOf(foundation);
-  const syncs = runClusterSyncs(foundation, store, leading);
-  const verifications = runVerifications(foundation, store, leading);
+  const turns = new QuestionTurns();
+  const syncs = runClusterSyncs(foundation, store, turns, leading);
+  const verifications = runVerifications(foundation, store, turns, leading);
   const queues = { clusterSyncs: syncs.add, syncVerifications: verifications.add };
   caches.clusterSyncs.addHandler(onResource(syncs.add));
   caches.clusterSyncs.addHandler(onVerifiedSync(verifications.add, caches.syncVerifications));
@@ -55,6 +59,7 @@ interface Running {
 function runClusterSyncs(
   foundation: Foundation,
   store: OperandStore,
+  turns: QuestionTurns,
   leading: AbortSignal,
 ): Running {
   const { client, recorder, settings, caches, latest, logger, options } = foundation;
@@ -73,9 +78,10 @@ function runClusterSyncs(
   });
   return runController<SyncerProgress, SyncerCommand>(foundation, leading, {
     name: 'clustersync',
+    turns,
     api: syncerApi,
     reconcilerOf: (monitor, add) => {
-      const sources = new SourceTopologies({ onChange: add, logger });
+      const sources = new SourceTopologies({ onChange: add, logger, turns });
       const reconciler = new ClusterSyncReconciler({
         client,
         clusterSyncs: caches.clusterSyncs,
@@ -97,11 +103,13 @@ function runClusterSyncs(
 function runVerifications(
   foundation: Foundation,
   store: OperandStore,
+  turns: QuestionTurns,
   leading: AbortSignal,
 ): Running {
   const { client, recorder, settings, caches } = foundation;
   return runController<VerifierProgress, VerifierCommand>(foundation, leading, {
     name: 'syncverification',
+    turns,
     api: verifierApi,
     reconcilerOf: (monitor) => {
       const reconciler = new VerificationReconciler({
@@ -120,6 +128,7 @@ function runVerifications(
 
 interface ControlledKind<P, C extends string> {
   readonly name: string;
+  readonly turns: QuestionTurns;
   readonly api: OperandApi<P, C>;
   /** @param add - wants the object of a key reconciled. */
   readonly reconcilerOf: (
@@ -136,12 +145,12 @@ interface ControlledKind<P, C extends string> {
 function runController<P, C extends string>(
   { logger, metrics, mayAct }: Foundation,
   leading: AbortSignal,
-  { name, api, reconcilerOf }: ControlledKind<P, C>,
+  { name, turns, api, reconcilerOf }: ControlledKind<P, C>,
 ): Running {
   const add = (key: string, isUrgent = false): void => {
     controller.queue.add(key, isUrgent);
   };
-  const monitor = new OperandMonitor({ api, onChange: add, logger, mayCommand: mayAct });
+  const monitor = new OperandMonitor({ api, onChange: add, logger, turns, mayCommand: mayAct });
   const { reconciler, background } = reconcilerOf(monitor, add);
   const controller = new Controller({
     name,
@@ -149,6 +158,7 @@ function runController<P, C extends string>(
     logger,
     metrics,
     workers,
+    workersPerNamespace,
   });
   return { add, ended: runWithBackground(controller, [monitor, ...background], leading) };
 }

@@ -13,6 +13,7 @@ import {
 } from '../operand/http-api.ts';
 import type { MonitorTarget } from '../operand/monitor.ts';
 import type { Observation } from '../operand/observation.ts';
+import { QuestionTurns } from '../operand/question-turns.ts';
 import type { SourceShape } from './resources.ts';
 
 /** What is known at the moment of the source of a ClusterSync. */
@@ -33,6 +34,8 @@ export interface SourceTopologiesOptions {
   /** Told the key of an object of whose source something new is known. */
   readonly onChange: (key: string) => void;
   readonly logger: Logger;
+  /** As of OperandMonitor. */
+  readonly turns?: QuestionTurns;
   readonly clock?: Clock;
 }
 
@@ -64,12 +67,14 @@ const unknown: SourceView = { kind: 'unknown' };
 export class SourceTopologies implements AsyncDisposable {
   readonly #options: SourceTopologiesOptions;
   readonly #clock: Clock;
+  readonly #turns: QuestionTurns;
   readonly #entries = new Map<string, Entry>();
   readonly #tasks = new Set<Promise<void>>();
 
   constructor(options: SourceTopologiesOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    this.#turns = options.turns ?? new QuestionTurns(this.#clock);
   }
 
   /** What is known of the source of an object. */
@@ -130,8 +135,11 @@ export class SourceTopologies implements AsyncDisposable {
 
   async #ask(key: string, entry: Entry): Promise<void> {
     const { signal } = entry.stop;
-    const askedMs = this.#clock.wallMs();
-    const answer = await ask(entry.target, signal);
+    let askedMs = 0;
+    const answer = await this.#turns.ask(key, signal, async () => {
+      askedMs = this.#clock.wallMs();
+      return await ask(entry.target, signal);
+    });
     if (signal.aborted) return;
     entry.isAsking = false;
     entry.failures = answer.kind === 'found' ? 0 : entry.failures + 1;

@@ -37,6 +37,8 @@ export interface ControllerOptions {
   readonly metrics: KubeMetrics;
   /** How many objects are reconciled at the same time. 2 by default. */
   readonly workers?: number;
+  /** How many objects of one namespace are reconciled at the same time: as many as there are workers by default. */
+  readonly workersPerNamespace?: number;
   /** Time that one reconcile may take: 60 s by default. */
   readonly deadlineMs?: number;
   /** Time that a shutdown waits for the reconciles under way before it aborts them: 10 s by default. */
@@ -70,7 +72,8 @@ export class Controller {
   readonly #labels: { readonly controller: string };
 
   constructor(options: ControllerOptions) {
-    const { name, metrics, workers = 2, baseDelayMs, maxDelayMs, clock = systemClock } = options;
+    const { name, metrics, workers = 2, clock = systemClock } = options;
+    const { workersPerNamespace = workers, baseDelayMs, maxDelayMs } = options;
     this.#options = options;
     this.#clock = clock;
     this.#workers = workers;
@@ -79,6 +82,7 @@ export class Controller {
       name,
       metrics,
       clock,
+      maxPerNamespace: workersPerNamespace,
       ...(baseDelayMs === undefined ? {} : { baseDelayMs }),
       ...(maxDelayMs === undefined ? {} : { maxDelayMs }),
     });

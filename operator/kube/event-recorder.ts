@@ -6,9 +6,11 @@ import { events, type Event } from './builtin-resources.ts';
 import type { KubeClient } from './client.ts';
 import { systemClock, type Clock } from './clock.ts';
 import { Deadline } from './deadline.ts';
+import { DelayHeap } from './delay-heap.ts';
+import { FairQueue } from './fair-queue.ts';
 import { isInvalid, isNotFound } from './kube-error.ts';
 import { microTime } from './micro-time.ts';
-import type { KubeObject } from './resource.ts';
+import { objectKey, type KubeObject } from './resource.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 /** Something that people should see in `kubectl describe`. */
@@ -65,7 +67,8 @@ const lastFlushMs = 2_000;
 /**
  * Writes events (events.k8s.io/v1). Repetitions of an event (the same object, reason, action and note) are counted in
  * its `series` instead of becoming events of their own, and each object has a limited rate; what exceeds it is
- * counted and written later. Recording never fails, never waits, and remembers a bounded number of events.
+ * counted and written later. Namespaces take turns. Recording never fails, never waits, and remembers a bounded number of
+ * events: of the namespace with most of them, the oldest are forgotten.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
@@ -74,7 +77,11 @@ export class EventRecorder {
   /** In the order of the last repetition. */
   readonly #series = new Map<string, Series>();
   readonly #buckets = new Map<string, TokenBucket>();
-  #hasNews = false;
+  /** What is to be written, by the keys of the events. */
+  readonly #unwritten = new FairQueue();
+  readonly #byEvent = new Map<string, Series>();
+  /** What could not be written, or was too much about an object. */
+  readonly #delayed = new DelayHeap();
   #wake: () => void = () => undefined;
 
   constructor(options: EventRecorderOptions) {
@@ -90,55 +97,59 @@ export class EventRecorder {
     const key = seriesKey(clean);
     const nowMs = this.#clock.wallMs();
     const known = this.#series.get(key);
-    this.#series.delete(key);
-    if (known && nowMs - known.lastMs < seriesPauseMs) {
-      known.count += 1;
-      known.lastMs = nowMs;
-      this.#series.set(key, known);
-    } else {
-      this.#series.set(key, {
-        key,
-        draft: clean,
-        name: eventName(clean.regarding.metadata.name),
-        firstMs: nowMs,
-        lastMs: nowMs,
-        count: 1,
-        sentCount: 0,
-        failures: 0,
-      });
-      this.#forgetOldest();
-    }
-    this.#hasNews = true;
+    if (known) this.#forget(known);
+    const isRepeated = known && nowMs - known.lastMs < seriesPauseMs;
+    const series = isRepeated ? known : newSeries(key, clean, nowMs);
+    series.count += 1;
+    series.lastMs = nowMs;
+    this.#series.set(key, series);
+    this.#byEvent.set(this.#eventKey(series), series);
+    this.#forgetOldest();
+    this.#unwritten.add(this.#eventKey(series));
     this.#wake();
   }
 
   /** Writes what is recorded until the signal is aborted; then tries once to write what is left, for at most 2 s. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      this.#hasNews = false;
       await this.#flush(signal);
       await this.#rest(signal);
     }
+    this.#addDue(Infinity);
     await this.#flush(AbortSignal.timeout(lastFlushMs));
   }
 
-  /** Waits for a new event, or, where some could not be written, for a while. */
+  /** Waits for a new event, or until some that could not be written are tried again. */
   async #rest(signal: AbortSignal): Promise<void> {
-    const isPending = [...this.#series.values()].some((series) => series.sentCount < series.count);
-    using pause = new Deadline(signal, isPending ? retryMs : idleMs, this.#clock);
-    if (this.#hasNews || pause.signal.aborted) return;
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      pause.signal.addEventListener('abort', () => {
-        resolve();
+    const nowMs = this.#clock.monotonicMs();
+    const dueMs = this.#delayed.nextDueMs ?? nowMs + idleMs;
+    using pause = new Deadline(signal, Math.max(0, dueMs - nowMs), this.#clock);
+    if (this.#unwritten.size === 0 && !pause.signal.aborted) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        pause.signal.addEventListener('abort', () => {
+          resolve();
+        });
       });
-    });
+    }
+    this.#addDue(this.#clock.monotonicMs());
+  }
+
+  #addDue(nowMs: number): void {
+    let key: string | undefined;
+    while ((key = this.#delayed.takeDue(nowMs)) !== undefined) {
+      if (this.#byEvent.has(key)) this.#unwritten.add(key);
+    }
   }
 
   async #flush(signal: AbortSignal): Promise<void> {
-    for (const series of [...this.#series.values()]) {
-      if (signal.aborted) return;
-      if (series.sentCount < series.count) await this.#send(series, signal);
+    let key: string | undefined;
+    while (!signal.aborted && (key = this.#unwritten.take()) !== undefined) {
+      const series = this.#byEvent.get(key);
+      if (series && series.sentCount < series.count) await this.#send(series, signal);
+      this.#unwritten.done(key);
+      const isLeft = series && this.#byEvent.get(key) === series && series.sentCount < series.count;
+      if (isLeft) this.#delayed.add(key, this.#clock.monotonicMs() + retryMs);
     }
   }
 
@@ -163,7 +174,7 @@ export class EventRecorder {
       // The API server deletes events after an hour: the series begins anew.
       if (isNotFound(error) && series.sentCount > 0) series.sentCount = 0;
       if (series.failures < maxAttempts && !isInvalid(error)) return;
-      this.#series.delete(series.key);
+      this.#forget(series);
       logger.warn({ reason: series.draft.reason, cause: messageOf(error) }, 'event not written');
     }
   }
@@ -214,12 +225,34 @@ export class EventRecorder {
     return bucket;
   }
 
+  /** What the event of a series is known by here. */
+  #eventKey(series: Series): string {
+    return objectKey(this.#refOf(series));
+  }
+
+  #forget(series: Series): void {
+    this.#series.delete(series.key);
+    const key = this.#eventKey(series);
+    this.#byEvent.delete(key);
+    this.#unwritten.delete(key);
+  }
+
   #forgetOldest(): void {
     if (this.#series.size <= this.#maxSeries) return;
-    const all = [...this.#series.values()];
-    const victim = all.find((series) => series.sentCount === series.count) ?? all[0];
-    if (victim) this.#series.delete(victim.key);
+    const all = Map.groupBy(this.#series.values(), (series) => this.#refOf(series).namespace);
+    const [first, ...others] = all.values();
+    const most = others.reduce(
+      (one, other) => (other.length > one.length ? other : one),
+      first ?? [],
+    );
+    const victim = most.find((series) => series.sentCount === series.count) ?? most[0];
+    if (victim) this.#forget(victim);
   }
+}
+
+function newSeries(key: string, draft: EventDraft, nowMs: number): Series {
+  const name = eventName(draft.regarding.metadata.name);
+  return { key, draft, name, firstMs: nowMs, lastMs: nowMs, count: 0, sentCount: 0, failures: 0 };
 }
 
 function seriesKey({ regarding, type, reason, action, note }: EventDraft): string {

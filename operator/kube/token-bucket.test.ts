@@ -10,4 +10,13 @@ describe('TokenBucket', () => {
     assert.equal(bucket.isFull(3000), true);
     assert.deepEqual([99_000, 99_000, 99_000].map(take), [true, true, false]);
   });
+
+  it('tells how long until there is a token', () => {
+    const bucket = new TokenBucket({ burst: 1, refillMs: 10, nowMs: 0 });
+    assert.equal(bucket.waitMs(0), 0);
+    bucket.take(0);
+    assert.equal(bucket.waitMs(4), 6);
+    assert.equal(bucket.take(9), false);
+    assert.equal(bucket.waitMs(10), 0);
+  });
 });

@@ -5,11 +5,22 @@ import { KubeMetrics } from './metrics.ts';
 import { FakeClock } from './testing/fake-clock.ts';
 import { WorkQueue } from './work-queue.ts';
 
-function newQueue(): { queue: WorkQueue; clock: FakeClock; registry: Registry } {
+function newQueue(options: { readonly maxPerNamespace?: number } = {}): {
+  queue: WorkQueue;
+  clock: FakeClock;
+  registry: Registry;
+} {
   const clock = new FakeClock();
   const registry = new Registry();
   const metrics = new KubeMetrics(registry);
-  const queue = new WorkQueue({ name: 'q', metrics, clock, baseDelayMs: 100, maxDelayMs: 1000 });
+  const queue = new WorkQueue({
+    name: 'q',
+    metrics,
+    clock,
+    baseDelayMs: 100,
+    maxDelayMs: 1000,
+    ...options,
+  });
   return { queue, clock, registry };
 }
 
@@ -42,6 +53,39 @@ describe('WorkQueue', () => {
     queue.add('a', true);
     queue.done('a');
     assert.deepEqual([await queue.take(), await queue.take(), await queue.take()], ['a', 'b', 'c']);
+  });
+
+  for (const isUrgent of [false, true]) {
+    it(`gives the key of another namespace after one of 500 that came before it${isUrgent ? ', though those are urgent' : ''}`, async () => {
+      const { queue } = newQueue();
+      for (let index = 0; index < 500; index += 1) queue.add(`broken/${index}`, isUrgent);
+      queue.add('quiet/orders');
+      assert.deepEqual(
+        [await queue.take(), await queue.take(), await queue.take()],
+        ['broken/0', 'quiet/orders', 'broken/1'],
+      );
+    });
+  }
+
+  it('gives retries that are due together by namespace, too', async () => {
+    const { queue, clock } = newQueue();
+    for (let index = 0; index < 500; index += 1) queue.addRateLimited(`broken/${index}`);
+    queue.addRateLimited('quiet/orders');
+    await clock.advance(100);
+    assert.equal(queue.length, 501);
+    assert.deepEqual([await queue.take(), await queue.take()], ['broken/0', 'quiet/orders']);
+  });
+
+  it('gives a namespace no more keys at once than it may have, and goes on when one is done', async () => {
+    const { queue } = newQueue({ maxPerNamespace: 2 });
+    for (const key of ['broken/a', 'broken/b', 'broken/c']) queue.add(key);
+    assert.deepEqual([await queue.take(), await queue.take()], ['broken/a', 'broken/b']);
+    const taken = [queue.take(), queue.take()];
+    queue.add('quiet/orders');
+    assert.equal(await taken[0], 'quiet/orders');
+    assert.equal(queue.length, 1);
+    queue.done('broken/a');
+    assert.equal(await taken[1], 'broken/c');
   });
 
   it('gives a key to one who waits for it', async () => {

@@ -1,5 +1,6 @@
 import { systemClock, type Clock } from './clock.ts';
 import { DelayHeap } from './delay-heap.ts';
+import { FairQueue } from './fair-queue.ts';
 import type { KubeMetrics } from './metrics.ts';
 
 /** What a work queue needs. */
@@ -11,18 +12,16 @@ export interface WorkQueueOptions {
   readonly baseDelayMs?: number;
   /** Longest delay of a retry. 5 minutes by default. */
   readonly maxDelayMs?: number;
+  /** How many keys of a namespace are processed at the same time; as many as there are workers by default. */
+  readonly maxPerNamespace?: number;
   readonly clock?: Clock;
 }
 
-interface Entry {
-  readonly sinceMs: number;
-  readonly isUrgent: boolean;
-}
-
 /**
- * A queue of keys with the rules of client-go's work queue:
+ * A queue of keys with the rules of client-go's work queue, dealt out by namespace (see {@link FairQueue}):
  * - a key that waits already is not added again;
- * - what is urgent goes before what is not; otherwise keys are given out in the order in which they were added;
+ * - the namespaces that have something to do take turns; within one, what is urgent goes before what is not, and otherwise
+ *   keys are given out in the order in which they were added;
  * - no key is given out while it is being processed: one that is added meanwhile waits until `done`, once;
  * - retries of a key are delayed exponentially, until `forget`.
  */
@@ -32,14 +31,11 @@ export class WorkQueue {
   readonly #labels: { readonly name: string; readonly controller: string };
   readonly #baseDelayMs: number;
   readonly #maxDelayMs: number;
-  /** Keys that wait, in order; all of them are dirty. */
-  readonly #waiting = new Map<string, Entry>();
-  /** The same, of those that are urgent. */
-  readonly #urgent = new Map<string, Entry>();
+  readonly #keys: FairQueue;
   /** Keys that must be processed (again), with the time of the first add. */
-  readonly #dirty = new Map<string, Entry>();
+  readonly #dirtySinceMs = new Map<string, number>();
   /** Keys that are being processed, with the time when that began. */
-  readonly #processing = new Map<string, { readonly sinceMs: number }>();
+  readonly #processingSinceMs = new Map<string, number>();
   readonly #failures = new Map<string, number>();
   readonly #delayed = new DelayHeap();
   readonly #takers: ((key: string | undefined) => void)[] = [];
@@ -51,8 +47,10 @@ export class WorkQueue {
     metrics,
     baseDelayMs = 100,
     maxDelayMs = 300_000,
+    maxPerNamespace,
     clock = systemClock,
   }: WorkQueueOptions) {
+    this.#keys = new FairQueue(maxPerNamespace);
     this.#clock = clock;
     this.#metrics = metrics;
     this.#labels = { name, controller: name };
@@ -64,14 +62,14 @@ export class WorkQueue {
     metrics.watchQueue({ name, unfinishedSeconds: () => this.#unfinishedSeconds() });
   }
 
-  /** How many keys wait to be given out now. */
+  /** How many keys wait and are not being processed. */
   get length(): number {
-    return this.#urgent.size + this.#waiting.size;
+    return this.#keys.size;
   }
 
   /** How many keys are being processed. */
   get processing(): number {
-    return this.#processing.size;
+    return this.#processingSinceMs.size;
   }
 
   get isShutDown(): boolean {
@@ -80,19 +78,15 @@ export class WorkQueue {
 
   /**
    * Wants the key processed, from now on: also when it is just being processed.
-   * @param isUrgent - whether it goes before those that are not. One that waits already becomes so.
+   * @param isUrgent - whether it goes before those of its namespace that are not. One that waits already becomes so.
    */
   add(key: string, isUrgent = false): void {
     if (this.#isShutDown) return;
-    const former = this.#dirty.get(key);
-    if (former) {
-      if (isUrgent && !former.isUrgent) this.#hurry(key, { ...former, isUrgent });
-      return;
-    }
-    const entry = { sinceMs: this.#clock.monotonicMs(), isUrgent };
-    this.#dirty.set(key, entry);
+    this.#keys.add(key, isUrgent);
+    if (this.#dirtySinceMs.has(key)) return;
+    this.#dirtySinceMs.set(key, this.#clock.monotonicMs());
     this.#metrics.queueAdds.inc(this.#labels);
-    if (!this.#processing.has(key)) this.#enqueue(key, entry);
+    this.#giveOut();
   }
 
   /** Adds the key after a delay. Of several delays of one key, the one that ends first counts. */
@@ -129,29 +123,24 @@ export class WorkQueue {
 
   /**
    * The next key, which is the caller's until it calls {@link done}. Waits for one; undefined once the queue is shut
-   * down and empty.
+   * down and has none that may be given out.
    */
   async take(): Promise<string | undefined> {
-    for (const waiting of [this.#urgent, this.#waiting]) {
-      const next = waiting.entries().next();
-      if (next.done) continue;
-      const [key, entry] = next.value;
-      waiting.delete(key);
-      return this.#begin(key, entry.sinceMs);
-    }
+    const key = this.#keys.take();
+    if (key !== undefined) return this.#begin(key);
     if (this.#isShutDown) return undefined;
     return await new Promise((resolve) => this.#takers.push(resolve));
   }
 
   /** The key has been processed. If it was added meanwhile, it waits again. */
   done(key: string): void {
-    const entry = this.#processing.get(key);
-    if (!entry) return;
-    this.#processing.delete(key);
-    const workMs = this.#clock.monotonicMs() - entry.sinceMs;
+    const sinceMs = this.#processingSinceMs.get(key);
+    if (sinceMs === undefined) return;
+    this.#processingSinceMs.delete(key);
+    const workMs = this.#clock.monotonicMs() - sinceMs;
     this.#metrics.queueWorkSeconds.observe(this.#labels, workMs / 1000);
-    const again = this.#dirty.get(key);
-    if (again) this.#enqueue(key, again);
+    this.#keys.done(key);
+    this.#giveOut();
   }
 
   /** Takes no more keys and drops the delayed ones. Those that wait are still given out. */
@@ -163,27 +152,23 @@ export class WorkQueue {
     for (const taker of this.#takers.splice(0)) taker(undefined);
   }
 
-  #hurry(key: string, entry: Entry): void {
-    this.#dirty.set(key, entry);
-    if (this.#waiting.delete(key)) this.#urgent.set(key, entry);
-  }
-
-  #enqueue(key: string, entry: Entry): void {
-    const taker = this.#takers.shift();
-    if (taker) {
-      taker(this.#begin(key, entry.sinceMs));
-      return;
+  /** Gives keys to those who wait for them. */
+  #giveOut(): void {
+    while (this.#takers.length > 0) {
+      const key = this.#keys.take();
+      if (key === undefined) break;
+      this.#takers.shift()?.(this.#begin(key));
     }
-    (entry.isUrgent ? this.#urgent : this.#waiting).set(key, entry);
     this.#metrics.queueDepth.set(this.#labels, this.length);
   }
 
-  #begin(key: string, waitingSinceMs: number): string {
+  #begin(key: string): string {
     const nowMs = this.#clock.monotonicMs();
-    this.#dirty.delete(key);
-    this.#processing.set(key, { sinceMs: nowMs });
+    const dirtySinceMs = this.#dirtySinceMs.get(key) ?? nowMs;
+    this.#dirtySinceMs.delete(key);
+    this.#processingSinceMs.set(key, nowMs);
     this.#metrics.queueDepth.set(this.#labels, this.length);
-    this.#metrics.queueSeconds.observe(this.#labels, (nowMs - waitingSinceMs) / 1000);
+    this.#metrics.queueSeconds.observe(this.#labels, (nowMs - dirtySinceMs) / 1000);
     return key;
   }
 
@@ -203,7 +188,7 @@ export class WorkQueue {
     const nowMs = this.#clock.monotonicMs();
     let sum = 0;
     let longest = 0;
-    for (const { sinceMs } of this.#processing.values()) {
+    for (const sinceMs of this.#processingSinceMs.values()) {
       const seconds = (nowMs - sinceMs) / 1000;
       sum += seconds;
       longest = Math.max(longest, seconds);

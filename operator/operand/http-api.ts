@@ -28,6 +28,8 @@ export interface ApiRequest {
   /** Beside those that every request has. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly deadlineMs: number;
+  /** What is longer is no answer; 256 KiB by default. */
+  readonly maxAnswerBytes?: number;
   /** Called when the connection is there: nothing is sent if it throws. */
   readonly assertMaySend?: () => void;
 }
@@ -65,7 +67,7 @@ export interface ApiError {
 }
 
 /** It goes into a status: larger ones would not fit into an object. */
-const maxAnswerBytes = 256 * 1024;
+const longestAnswerBytes = 256 * 1024;
 
 /** The API of a pod. */
 export function apiTargetAt(
@@ -80,9 +82,11 @@ export function apiTargetAt(
 /** Calls an operand. Rejects only with the signal's reason; whatever else goes wrong is an answer. */
 export async function callApi(
   { baseUrl, token, trust }: ApiTarget,
-  { method, path, body, headers, deadlineMs, assertMaySend }: ApiRequest,
+  request: ApiRequest,
   signal: AbortSignal,
 ): Promise<ApiAnswer> {
+  const { method, path, body, headers, deadlineMs, assertMaySend } = request;
+  const { maxAnswerBytes = longestAnswerBytes } = request;
   using deadline = new Deadline(signal, deadlineMs);
   let answer: HttpAnswer;
   try {

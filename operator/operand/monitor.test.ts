@@ -125,4 +125,25 @@ describe('OperandMonitor', () => {
     assert.ok(Math.min(...counts) >= 5);
     await processes.monitor[Symbol.asyncDispose]();
   });
+
+  it('asks a process of another namespace in its rhythm, though 500 of one namespace are asked', async () => {
+    const processes = new Processes();
+    for (let index = 0; index < 500; index++) processes.watch(`broken/${index}`, String(index));
+    processes.watch('quiet/orders', 'quiet');
+    await processes.clock.advance(10_000);
+    assert.ok((processes.asked.get('quiet') ?? 0) >= 10, String(processes.asked.get('quiet')));
+    await processes.monitor[Symbol.asyncDispose]();
+    assert.equal(processes.clock.pendingTimers, 0);
+  });
+
+  it('asks a process of another namespace, though 500 of one namespace do not answer', async () => {
+    const processes = new Processes();
+    for (let index = 0; index < 500; index++) processes.watch(`broken/${index}`, 'silent');
+    processes.watch('quiet/orders', 'quiet');
+    await processes.clock.advance(10_000);
+    assert.ok((processes.asked.get('quiet') ?? 0) >= 10, String(processes.asked.get('quiet')));
+    assert.equal(processes.asked.get('silent'), 200, 'each question may hold an answer of 256 KiB');
+    await processes.monitor[Symbol.asyncDispose]();
+    assert.equal(processes.clock.pendingTimers, 0);
+  });
 });

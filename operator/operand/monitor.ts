@@ -9,6 +9,7 @@ import {
   type Observation,
   type ProgressAnswer,
 } from './observation.ts';
+import { QuestionTurns } from './question-turns.ts';
 
 /** A process to observe. */
 export interface MonitorTarget extends ApiTarget {
@@ -55,6 +56,8 @@ export interface MonitorOptions<P, C extends string> {
   readonly logger: Logger;
   /** Asked when a command is about to be sent, and when its connection is there: it is not sent, if false. By default all are. */
   readonly mayCommand?: () => boolean;
+  /** When questions may begin: shared with others that ask pods. Its own by default. */
+  readonly turns?: QuestionTurns;
   readonly clock?: Clock;
 }
 
@@ -69,26 +72,22 @@ interface Entry<P, C extends string> {
 const watchedMs = 60_000;
 /** How often, at least. */
 const watchedIntervalMs = 1_000;
-/** Those that are asked less often than this are left out of the count. */
-const busyIntervalMs = 5_000;
-/** With more processes than this, each is asked less often: so many a second, all together. */
-const maxAskedPerSecond = 200;
 
 /**
- * Asks the processes of operands for their progress, each in its own rhythm, and sends commands to them, so that the
- * reconciling waits for none of them.
+ * Asks the processes of operands for their progress, each in its own rhythm as far as there are turns for that, and sends
+ * commands to them, so that the reconciling waits for none of them.
  */
 export class OperandMonitor<P, C extends string> implements AsyncDisposable {
   readonly #options: MonitorOptions<P, C>;
   readonly #clock: Clock;
+  readonly #turns: QuestionTurns;
   readonly #entries = new Map<string, Map<string, Entry<P, C>>>();
   readonly #tasks = new Set<Promise<void>>();
-  /** Those that are asked often now. */
-  readonly #busy = new Set<MonitorTarget>();
 
   constructor(options: MonitorOptions<P, C>) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    this.#turns = options.turns ?? new QuestionTurns(this.#clock);
   }
 
   /** Observes these processes of an object, by their names, and no others any more. */
@@ -146,13 +145,9 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
     };
     const pause = new Pause(this.#clock);
     this.#track(signal, async () => {
-      try {
-        while (!signal.aborted) {
-          await this.#ask(target, () => observation, update, signal);
-          await pause.wait(this.#intervalMs(target, observation), signal);
-        }
-      } finally {
-        this.#busy.delete(target);
+      while (!signal.aborted) {
+        await this.#ask(key, target, () => observation, update, signal);
+        await pause.wait(this.#intervalMs(observation), signal);
       }
     });
     const send = (command: Command<C>): void => {
@@ -171,28 +166,26 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
     return this.#options.mayCommand?.() ?? true;
   }
 
-  #intervalMs(target: MonitorTarget, { answer, command }: Observation<P, C>): number {
+  #intervalMs({ answer, command }: Observation<P, C>): number {
     const ownMs = this.#options.api.intervalMs(answer);
     const isWatched =
       command?.kind === 'sending' ||
       (command?.kind === 'taken' && this.#clock.wallMs() - command.endedMs < watchedMs);
-    const ms = isWatched ? Math.min(ownMs, watchedIntervalMs) : ownMs;
-    if (ms > busyIntervalMs) {
-      this.#busy.delete(target);
-      return ms;
-    }
-    this.#busy.add(target);
-    return ms * Math.max(1, this.#busy.size / maxAskedPerSecond);
+    return isWatched ? Math.min(ownMs, watchedIntervalMs) : ownMs;
   }
 
   async #ask(
+    key: string,
     target: MonitorTarget,
     current: () => Observation<P, C>,
     update: (news: Partial<Observation<P, C>>) => void,
     signal: AbortSignal,
   ): Promise<void> {
-    const askedMs = this.#clock.wallMs();
-    const answer = await this.#options.api.askProgress(target, signal);
+    let askedMs = 0;
+    const answer = await this.#turns.ask(key, signal, async () => {
+      askedMs = this.#clock.wallMs();
+      return await this.#options.api.askProgress(target, signal);
+    });
     if (answer.kind === 'unreachable') {
       const sinceMs = current().unreachable?.sinceMs ?? askedMs;
       const { kind: _, ...reason } = answer;

@@ -11,6 +11,8 @@ import type { CommandOutcome, OperandApi } from './monitor.ts';
 import type { ProgressAnswer } from './observation.ts';
 
 const progressDeadlineMs = 5_000;
+/** It tells whether a command was taken, and why not. Commands are sent without waiting for a turn, and may take long. */
+const maxCommandAnswerBytes = 16 * 1024;
 
 /** What tells the API of one kind of operand from that of another. */
 export interface OperandApiOptions<P> {
@@ -46,6 +48,7 @@ export function operandApi<P, C extends string>(options: OperandApiOptions<P>): 
           body,
           ...(headers && { headers }),
           deadlineMs: commandDeadlineMs,
+          maxAnswerBytes: maxCommandAnswerBytes,
           assertMaySend,
         },
         signal,

@@ -97,8 +97,11 @@ export class OperandStore {
     const secret = await this.#secrets.read({ namespace, name }, signal, mayBeOld);
     if (!secret) return { kind: 'missing', description: `there is no Secret ${name}` };
     const value = secret.data?.[key];
-    if (value === undefined || value === '') {
+    if (value === undefined)
       return { kind: 'missing', description: `the Secret ${name} has no key ${key}` };
+    if (value === '') {
+      const description = `the key ${key} of the Secret ${name} is empty, or longer than 24 KiB`;
+      return { kind: 'missing', description };
     }
     return { kind: 'found', value };
   }

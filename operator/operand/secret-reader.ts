@@ -1,6 +1,7 @@
 import { secrets, type Secret } from '../kube/builtin-resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { systemClock, type Clock } from '../kube/clock.ts';
+import { PacedTurns } from '../kube/paced-turns.ts';
 import { objectKey, type ObjectRef } from '../kube/resource.ts';
 
 /** How long what was read counts. */
@@ -8,8 +9,12 @@ const foundMs = 15_000;
 const missingMs = 3_000;
 /** What cannot be changed can only be deleted. */
 const immutableMs = 300_000;
-/** With many of them each is read less often: twenty a second, all together. */
+/** With many of them each is read less often: twenty a second, all together, dealt out by namespace. */
 const sharedMs = 50;
+const burst = 20;
+/** So much of the values of a Secret is kept, as base64: connection strings and certificates are shorter. */
+const maxKeptLength = 32 * 1024;
+const maxKeptKeys = 128;
 /** What nobody has asked for in this time is forgotten: its owner is gone. Longer than the longest resync. */
 const unusedMs = 900_000;
 
@@ -28,32 +33,43 @@ export class SecretReader {
   readonly #clock: Clock;
   /** The one that was asked for last comes last. */
   readonly #entries = new Map<string, Entry>();
+  /** Of those that are known, and are to be read again. */
+  readonly #turns: PacedTurns;
 
   constructor(client: KubeClient, clock: Clock = systemClock) {
     this.#client = client;
     this.#clock = clock;
+    this.#turns = new PacedTurns(clock, burst);
   }
 
   /**
-   * Undefined when there is none.
+   * Undefined when there is none. Of its values those are kept that are 24 KiB together, the short ones first: longer ones are
+   * empty.
    * @param mayBeOld - whether what was read at any time will do, where it was there.
    */
   async read(ref: ObjectRef, signal: AbortSignal, mayBeOld = false): Promise<Secret | undefined> {
     const key = objectKey(ref);
     const known = this.#entries.get(key);
     const usedMs = this.#clock.monotonicMs();
-    if (known && (usedMs < known.untilMs || (mayBeOld && known.secret))) {
+    if (known && !this.#isDue(key, known, usedMs, mayBeOld)) {
       this.#put(key, { ...known, usedMs });
       return known.secret;
     }
-    const secret = await this.#client.find(secrets, ref, { signal });
-    this.#put(key, { secret, untilMs: this.#clock.monotonicMs() + this.#forMs(secret), usedMs });
+    const found = await this.#client.find(secrets, ref, { signal });
+    const secret = found && keptOf(found);
+    this.#turns.end(key);
+    this.#put(key, { secret, untilMs: this.#clock.monotonicMs() + forMs(secret), usedMs });
     return secret;
   }
 
   /** Reads it anew the next time. */
   forget(ref: ObjectRef): void {
-    this.#entries.delete(objectKey(ref));
+    this.#drop(objectKey(ref));
+  }
+
+  #isDue(key: string, { secret, untilMs }: Entry, nowMs: number, mayBeOld: boolean): boolean {
+    if (nowMs < untilMs || (mayBeOld && secret)) return false;
+    return this.#turns.waitMs(key, sharedMs) === 0;
   }
 
   #put(key: string, entry: Entry): void {
@@ -61,13 +77,41 @@ export class SecretReader {
     this.#entries.set(key, entry);
     for (const [oldest, { usedMs }] of this.#entries) {
       if (entry.usedMs - usedMs < unusedMs) return;
-      this.#entries.delete(oldest);
+      this.#drop(oldest);
     }
   }
 
-  #forMs(secret: Secret | undefined): number {
-    if (!secret) return missingMs;
-    const ownMs = secret.immutable === true ? immutableMs : foundMs;
-    return Math.max(ownMs, this.#entries.size * sharedMs);
+  #drop(key: string): void {
+    this.#entries.delete(key);
+    this.#turns.end(key);
   }
+}
+
+function forMs(secret: Secret | undefined): number {
+  if (!secret) return missingMs;
+  return secret.immutable === true ? immutableMs : foundMs;
+}
+
+/** A Secret may have a megabyte, of values and of all that is written about it; hundreds of them are remembered. */
+function keptOf({ apiVersion, kind, metadata, immutable, data = {} }: Secret): Secret {
+  const { name, namespace, uid, ownerReferences } = metadata;
+  let length = 0;
+  const values = Object.entries(data)
+    .toSorted(([, one], [, other]) => one.length - other.length)
+    .slice(0, maxKeptKeys)
+    .map(([key, value]) => {
+      length += value.length;
+      return [key, length <= maxKeptLength ? value : ''] as const;
+    });
+  return {
+    ...{ apiVersion, kind },
+    metadata: {
+      name,
+      ...(namespace !== undefined && { namespace }),
+      ...(uid !== undefined && { uid }),
+      ...(ownerReferences && { ownerReferences }),
+    },
+    ...(immutable !== undefined && { immutable }),
+    data: Object.fromEntries(values),
+  };
 }

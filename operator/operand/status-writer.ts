@@ -3,6 +3,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { systemClock, type Clock } from '../kube/clock.ts';
 import { isNotFound } from '../kube/kube-error.ts';
 import { objectKey, type Intent, type KubeObject, type Resource } from '../kube/resource.ts';
+import { TokenBucket } from '../kube/token-bucket.ts';
 import type { LatestStatuses } from './latest-statuses.ts';
 import { WritePace } from './write-pace.ts';
 
@@ -24,6 +25,10 @@ interface Written<S> {
 /** A cache that is further behind begins again with what it has: the API server tells that it is too old. */
 const maxFormerVersions = 10;
 
+/** So many changes of an object that somebody may wait for are written at once; then one in a while, beside its figures. */
+const burst = 20;
+const refillMs = 30_000;
+
 /** What became of a status that was to be written. */
 export type WriteResult =
   | { readonly kind: 'written' }
@@ -31,7 +36,10 @@ export type WriteResult =
   | { readonly kind: 'deferred'; readonly forMs: number }
   | { readonly kind: 'gone' };
 
-/** Writes statuses by server-side apply: only what has changed, and figures not too often. */
+/**
+ * Writes statuses by server-side apply: only what has changed, and figures not too often, nor what changes without end as a
+ * hostile pod may let it.
+ */
 export class StatusWriter<S extends object, T extends WithStatus<S>> {
   readonly #client: KubeClient;
   readonly #resource: Resource<T>;
@@ -40,6 +48,7 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
   readonly #clock: Clock;
   readonly #pace: WritePace;
   readonly #written = new Map<string, Written<S>>();
+  readonly #buckets = new Map<string, TokenBucket>();
 
   /** @param latest - is told of every status, written or not. */
   constructor(
@@ -78,7 +87,7 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
     const { name, namespace, uid, resourceVersion: seenVersion } = object.metadata;
     const former = this.#writtenOver(object);
     const resourceVersion = former?.version ?? seenVersion;
-    if (!this.#isUrgent(object.status, status)) {
+    if (!this.#isUrgent(object.status, status) || !this.#mayHurry(key)) {
       const forMs = this.#pace.waitMs(key, this.#written.get(key)?.atMs);
       if (forMs > 0) return { kind: 'deferred', forMs };
     }
@@ -110,8 +119,16 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
 
   forget(key: string): void {
     this.#written.delete(key);
+    this.#buckets.delete(key);
     this.#pace.forget(key);
     this.#latest?.forget(key);
+  }
+
+  #mayHurry(key: string): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    const bucket = this.#buckets.get(key) ?? new TokenBucket({ burst, refillMs, nowMs });
+    this.#buckets.set(key, bucket);
+    return bucket.take(nowMs);
   }
 
   /** What was written last, while the cache still has a version before it. */

@@ -127,4 +127,23 @@ describe('WritePace', () => {
     const due = keys.filter((key) => pace.waitMs(key, 0) === 0);
     assert.equal(due.length, 1);
   });
+
+  it('gives a namespace its turn after one of another, however many wait there', () => {
+    let nowMs = 0;
+    const pace = new WritePace({ ...systemClock, monotonicMs: () => nowMs });
+    const broken = Array.from({ length: 500 }, (_, index) => `broken/${index}`);
+    for (const key of broken) pace.waitMs(key, 0);
+    assert.ok(pace.waitMs('quiet/orders', 0) <= 2_000);
+    const written: string[] = [];
+    for (; written.length < 4; nowMs += 10) {
+      const next = [...broken, 'quiet/orders'].find(
+        (key) => !written.includes(key) && pace.waitMs(key, -10_000) === 0,
+      );
+      if (next === undefined) continue;
+      written.push(next);
+      pace.settle(next);
+    }
+    // The first had its turn, and its namespace the next one, before anybody else wanted any.
+    assert.deepEqual(written, ['broken/0', 'broken/1', 'quiet/orders', 'broken/2']);
+  });
 });

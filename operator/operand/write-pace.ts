@@ -1,4 +1,5 @@
 import type { Clock } from '../kube/clock.ts';
+import { PacedTurns } from '../kube/paced-turns.ts';
 
 /** Figures of one object are not written more often than this. */
 const shortestMs = 2_000;
@@ -10,23 +11,18 @@ const movingMs = 150_000;
 
 /**
  * How often the figures of objects are written: the more of them move, the less often each, so that the API server has
- * less than one write a second, or than one for each hundred objects that move. They take turns: that holds from the first
- * second, also where all of them have just been written together.
+ * less than one write a second, or than one for each hundred objects that move. Namespaces take turns, and so do the objects
+ * of each: that holds from the first second, also where all of them have just been written together.
  */
 export class WritePace {
   readonly #clock: Clock;
   /** When the figures of a key were seen to move last, oldest first. */
   readonly #moving = new Map<string, number>();
-  /** The numbers of those that wait, in the order in which they began to. */
-  readonly #turns = new Map<string, number>();
-  #lastTurn = 0;
-  /** Whose turn it is, and all before it: grows with time. */
-  #served = 1;
-  #servedAtMs: number;
+  readonly #turns: PacedTurns;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#servedAtMs = clock.monotonicMs();
+    this.#turns = new PacedTurns(clock, 1);
   }
 
   /**
@@ -36,15 +32,13 @@ export class WritePace {
   waitMs(key: string, writtenMs: number | undefined): number {
     const nowMs = this.#clock.monotonicMs();
     this.#note(key, nowMs);
-    this.#serve(nowMs);
-    const turnInMs = (this.#turnOf(key) - this.#served) * this.#turnMs();
     const ownMs = writtenMs === undefined ? 0 : writtenMs + shortestMs - nowMs;
-    return Math.max(0, turnInMs, ownMs);
+    return Math.max(this.#turns.waitMs(key, this.#turnMs()), ownMs);
   }
 
   /** The object was written, for whatever reason: its next turn is a new one. */
   settle(key: string): void {
-    this.#turns.delete(key);
+    this.#turns.end(key);
   }
 
   /**
@@ -52,33 +46,18 @@ export class WritePace {
    * kept: figures that go to and fro are to be written, too.
    */
   pass(key: string): void {
-    this.#serve(this.#clock.monotonicMs());
-    if ((this.#turns.get(key) ?? 0) <= this.#served) this.#turns.delete(key);
+    if (this.#turns.hasCome(key, this.#turnMs())) this.#turns.end(key);
   }
 
   forget(key: string): void {
-    this.#turns.delete(key);
+    this.#turns.end(key);
     this.#moving.delete(key);
   }
 
-  #turnOf(key: string): number {
-    const turn = this.#turns.get(key) ?? this.#lastTurn + 1;
-    this.#turns.set(key, turn);
-    this.#lastTurn = Math.max(this.#lastTurn, turn);
-    return turn;
-  }
-
-  /** The time from one turn to the next. Turns that were given up pass, too. */
+  /** The time from one turn to the next. */
   #turnMs(): number {
-    const waiting = Math.max(this.#moving.size, this.#lastTurn - this.#served);
+    const waiting = Math.max(this.#moving.size, this.#turns.waiting);
     return sharedMs / Math.max(1, waiting / sharing);
-  }
-
-  #serve(nowMs: number): void {
-    const passed = (nowMs - this.#servedAtMs) / this.#turnMs();
-    // Time in which nobody has waited is not saved up.
-    this.#served = Math.min(this.#lastTurn + 1, this.#served + passed);
-    this.#servedAtMs = nowMs;
   }
 
   #note(key: string, nowMs: number): void {

@@ -114,4 +114,43 @@ describe('EventRecorder, on a real API server', () => {
       ['default'],
     );
   });
+
+  it('writes the event of another namespace after one of 500 that came before it, and forgets none of it', async () => {
+    stop.abort();
+    await running;
+    const name = `quiet-${regarding.metadata.name}`;
+    await client.create(namespaces, { metadata: { name } }, { signal });
+    const metadata = { namespace: name, name: 'quiet' };
+    const quiet = await client.create(configMaps, { metadata }, { signal });
+    const few = new EventRecorder({
+      client,
+      logger: createLogger('test', 'fatal'),
+      controller: 'example.dev/fair',
+      instance: 'test-0',
+      maxSeries: 100,
+    });
+    const draft = (object: KubeObject, note: string) => ({ ...warning(note), regarding: object });
+    few.record(draft(quiet, 'first'));
+    for (let count = 0; count < 500; count += 1) {
+      const uid = `broken-${count}`;
+      const broken = { ...regarding, metadata: { ...regarding.metadata, uid } };
+      few.record(draft(broken, 'broken'));
+    }
+    few.record(draft(quiet, 'last'));
+    const enough = new AbortController();
+    const writing = few.run(enough.signal);
+    await until('its last event is there', async () => {
+      const { items } = await client.list(events, { namespace: name, signal });
+      return items.some(({ note }) => note === 'last');
+    });
+    enough.abort();
+    await writing;
+    const fieldSelector = 'reportingController=example.dev/fair';
+    const { items } = await client.list(events, { fieldSelector, signal });
+    const version = ({ metadata: { resourceVersion } }: Event): number => Number(resourceVersion);
+    const order = items
+      .toSorted((one, other) => version(one) - version(other))
+      .map(({ note }) => note);
+    assert.deepEqual(order.slice(0, 4), ['first', 'broken', 'last', 'broken']);
+  });
 });

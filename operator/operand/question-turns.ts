@@ -1,0 +1,87 @@
+import { systemClock, type Clock } from '../kube/clock.ts';
+import { FairQueue } from '../kube/fair-queue.ts';
+import { TokenBucket } from '../kube/token-bucket.ts';
+
+/** So many questions a second, of all namespaces together. */
+const perSecond = 200;
+/** As many begin at once when there was a pause. */
+const burst = 10;
+/** Questions under way: each may hold an answer of 256 KiB, and take as long as its deadline says. */
+const maxPerNamespace = 200;
+const maxUnderWay = 400;
+
+/**
+ * When questions to pods may begin: so many a second, and so many at the same time, dealt out by namespace. Pods that do not
+ * answer, and many that do, keep those of their own namespace waiting, not others.
+ */
+export class QuestionTurns {
+  readonly #clock: Clock;
+  readonly #queue = new FairQueue(maxPerNamespace);
+  readonly #bucket: TokenBucket;
+  /** What lets those begin that wait. */
+  readonly #waiting = new Map<string, () => void>();
+  #asked = 0;
+  #underWay = 0;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock;
+    const nowMs = clock.monotonicMs();
+    this.#bucket = new TokenBucket({ burst, refillMs: 1_000 / perSecond, nowMs });
+  }
+
+  /**
+   * Asks, when its turn has come. Rejects with the signal's reason when it is aborted before that, or as the question does.
+   * @param key - of the object whose pod is asked: `namespace/name`.
+   */
+  async ask<T>(key: string, signal: AbortSignal, question: () => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    const turn = `${key}/${this.#asked++}`;
+    await this.#turn(turn, signal);
+    try {
+      return await question();
+    } finally {
+      this.#underWay -= 1;
+      this.#queue.done(turn);
+      this.#give();
+    }
+  }
+
+  async #turn(turn: string, signal: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    const giveUp = (): void => {
+      this.#waiting.delete(turn);
+      this.#queue.delete(turn);
+      this.#give();
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', giveUp, { once: true });
+    this.#waiting.set(turn, () => {
+      signal.removeEventListener('abort', giveUp);
+      resolve(undefined);
+    });
+    this.#queue.add(turn);
+    this.#give();
+    await promise;
+  }
+
+  #give(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    while (this.#queue.size > 0 && this.#underWay < maxUnderWay) {
+      const waitMs = this.#bucket.waitMs(this.#clock.monotonicMs());
+      if (waitMs > 0) {
+        this.#cancelTimer = this.#clock.schedule(waitMs, () => {
+          this.#give();
+        });
+        return;
+      }
+      const turn = this.#queue.take();
+      if (turn === undefined) return;
+      this.#bucket.take(this.#clock.monotonicMs());
+      this.#underWay += 1;
+      this.#waiting.get(turn)?.();
+      this.#waiting.delete(turn);
+    }
+  }
+}
