@@ -20,7 +20,6 @@ const taken: Claim = {
 describe('a ClusterSync whose destination is not its own', () => {
   const worlds: readonly (readonly [string, World])[] = [
     ['that is new', emptyWorld()],
-    ['that has a token', emptyWorld({ token: 'token' })],
     ...Object.entries(answers).map(
       ([name, answer]) => [`whose syncer says ${name}`, runningWorld(answer)] as const,
     ),
@@ -29,11 +28,10 @@ describe('a ClusterSync whose destination is not its own', () => {
     for (const state of ['Running', 'Paused', 'Committed'] as const) {
       for (const claim of [taken, { kind: 'unreadable' }] as const) {
         it(`${what}, with the state ${state}, makes and sends nothing: ${claim.kind}`, () => {
-          const { token, objects, commands } = decide(clusterSync({ state }), { ...world, claim });
+          const { objects, commands } = decide(clusterSync({ state }), { ...world, claim });
           assert.deepEqual(
-            { token, objects, commands },
+            { objects, commands },
             {
-              token: undefined,
               objects: undefined,
               commands: [],
             },

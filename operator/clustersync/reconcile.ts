@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { checkConnectionString } from '../../mongo/connection-options.ts';
 import { toSyncError } from '../../service/errors.ts';
 import { clusterSyncs, type ClusterSync, type ClusterSyncStatus } from '../api/clustersync.ts';
@@ -96,7 +95,7 @@ export class ClusterSyncReconciler {
       await this.#setFinalizers(clusterSync, decision, signal);
       return { requeueAfterMs: nextStepMs };
     }
-    const rejection = await store.apply(clusterSync, decision, signal);
+    const rejection = await store.apply(clusterSync, decision.objects, signal);
     if (rejection) {
       logger.warn({ reason: rejection.reason }, rejection.message);
       decision = await this.#decide(clusterSync, { rejection }, signal);
@@ -208,7 +207,7 @@ export class ClusterSyncReconciler {
       secretOf(source.uriSecretRef),
       secretOf(destination.uriSecretRef),
       authority && secretOf(authority),
-      store.token(clusterSync, name, signal, mayBeOld),
+      store.token(clusterSync, signal),
     ]);
     return decide(clusterSync, {
       settings,
@@ -226,7 +225,6 @@ export class ClusterSyncReconciler {
             : syncVerifications.get(objectKey({ namespace, name: verification })),
       },
       token,
-      newToken: randomBytes(32).toString('hex'),
       statefulSet: store.statefulSet(clusterSync, name),
       pods: store.pods(
         clusterSync,

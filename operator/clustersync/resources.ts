@@ -64,7 +64,7 @@ export function mountedSecrets({
 }
 
 /**
- * A hash of the secrets that a process reads at its start. It is keyed with the random token, so that it tells nothing
+ * A hash of the secrets that a process reads at its start. It is keyed with the token, so that it tells nothing
  * about passwords to those who may see pods but not Secrets.
  */
 export function hashOfSecrets(token: string, values: readonly string[]): string {
@@ -80,12 +80,14 @@ export interface SyncerPlan {
   readonly isResting: boolean;
   /** See {@link hashOfSecrets}. */
   readonly secretsHash: string;
+  /** Of the API. */
+  readonly token: string;
 }
 
 /** The objects that run the syncer. */
 export function syncerObjects(
   clusterSync: ClusterSync,
-  { instances, isResting, secretsHash }: SyncerPlan,
+  { instances, isResting, secretsHash, token }: SyncerPlan,
   settings: OperandSettings,
 ): OperandObjects {
   const secrets = mountedSecrets(clusterSync.spec);
@@ -106,6 +108,7 @@ export function syncerObjects(
       secrets,
       options: clusterSync.spec.syncer,
       secretsHash,
+      token,
     },
     settings,
   );

@@ -51,11 +51,6 @@ export class SecretReader {
     return secret;
   }
 
-  /** Reads it anew the next time. */
-  forget(ref: ObjectRef): void {
-    this.#entries.delete(objectKey(ref));
-  }
-
   #put(key: string, entry: Entry): void {
     this.#entries.delete(key);
     this.#entries.set(key, entry);

@@ -135,10 +135,10 @@ tolerations:
 - apiGroups: [apps]
   resources: [deployments/scale, statefulsets/scale]
   verbs: [get, update]
-# Read by name: connection strings, to notice that one has changed, and the tokens of the APIs. Created: those tokens.
+# Read by name: connection strings, to notice that one has changed, and the authority of a certificate.
 - apiGroups: ['']
   resources: [secrets]
-  verbs: [get, create]
+  verbs: [get]
 - apiGroups: [events.k8s.io]
   resources: [events]
   # Listed: the dashboard shows those of a sync.

@@ -27,12 +27,12 @@ const clusterWideRoles = [
   '- ClusterRole/clustersync-clustersync',
   '- ClusterRoleBinding/clustersync-clustersync',
 ];
-const leaseRoles = ['- Role/clustersync-leases', '- RoleBinding/clustersync-leases'];
+const ownRoles = ['- Role/clustersync-own', '- RoleBinding/clustersync-own'];
 const accountUsers = [
   'ClusterRoleBinding/clustersync-clustersync subjects.0.name',
   `${pod}.serviceAccountName`,
   `${testPod}.serviceAccountName`,
-  'RoleBinding/clustersync-leases subjects.0.name',
+  'RoleBinding/clustersync-own subjects.0.name',
 ];
 const definitions = ['clustersyncs', 'syncverifications'].map(
   (plural) => `CustomResourceDefinition/${plural}.clustersync.dev`,
@@ -116,7 +116,7 @@ export const valueCases: readonly ValueCase[] = [
     values: { watchNamespaces: ['one', 'two'] },
     differences: [
       ...clusterWideRoles,
-      `${operator}.args.8:  → "--watchNamespaces=one,two"`,
+      `${operator}.args.9:  → "--watchNamespaces=one,two"`,
       '+ Role/one/clustersync',
       '+ Role/two/clustersync',
       '+ RoleBinding/one/clustersync',
@@ -126,7 +126,7 @@ export const valueCases: readonly ValueCase[] = [
   {
     value: 'operandImages',
     values: { operandImages: ['example.dev/tools', 'example.dev/other:1'] },
-    differences: [`${operator}.args.8:  → "--operandImages=example.dev/tools,example.dev/other:1"`],
+    differences: [`${operator}.args.9:  → "--operandImages=example.dev/tools,example.dev/other:1"`],
   },
   {
     value: 'replicas',
@@ -136,7 +136,7 @@ export const valueCases: readonly ValueCase[] = [
   {
     value: 'logLevel',
     values: { logLevel: 'debug' },
-    differences: [`${operator}.args.7: "--logLevel=info" → "--logLevel=debug"`],
+    differences: [`${operator}.args.8: "--logLevel=info" → "--logLevel=debug"`],
   },
   {
     value: 'crds.enabled',
@@ -153,7 +153,7 @@ export const valueCases: readonly ValueCase[] = [
   {
     value: 'rbac.create',
     values: { rbac: { create: false } },
-    differences: [...clusterWideRoles, ...leaseRoles],
+    differences: [...clusterWideRoles, ...ownRoles],
   },
   {
     value: 'rbac.aggregateRoles',
@@ -290,8 +290,8 @@ export const valueCases: readonly ValueCase[] = [
     value: 'dashboard.enabled',
     values: { dashboard: { enabled: true } },
     differences: [
-      `${operator}.args.8:  → "--dashboard=true"`,
-      `${operator}.args.9:  → "--dashboardPort=8081"`,
+      `${operator}.args.9:  → "--dashboard=true"`,
+      `${operator}.args.10:  → "--dashboardPort=8081"`,
       'ClusterRole/clustersync-clustersync rules.11.verbs.2:  → "list"',
     ],
   },
@@ -301,8 +301,8 @@ export const valueCases: readonly ValueCase[] = [
     base: { dashboard: { enabled: true } },
     differences: [
       '+ Service/clustersync-dashboard',
-      `${operator}.args.10:  → "--dashboardHost=0.0.0.0"`,
-      `${operator}.args.11:  → "--dashboardTokenFile=/etc/clustersync/dashboard/token"`,
+      `${operator}.args.11:  → "--dashboardHost=0.0.0.0"`,
+      `${operator}.args.12:  → "--dashboardTokenFile=/etc/clustersync/dashboard/token"`,
       `${operator}.ports.1.containerPort:  → 8081`,
       `${operator}.ports.1.name:  → "dashboard"`,
       `${operator}.volumeMounts.0.mountPath:  → "/etc/clustersync/dashboard"`,
@@ -352,7 +352,7 @@ export const valueCases: readonly ValueCase[] = [
   {
     value: 'extraArgs',
     values: { extraArgs: ['--leaderElect=false'] },
-    differences: [`${operator}.args.8:  → "--leaderElect=false"`],
+    differences: [`${operator}.args.9:  → "--leaderElect=false"`],
   },
   {
     value: 'extraEnv',
