@@ -292,7 +292,9 @@ export const valueCases: readonly ValueCase[] = [
     differences: [
       `${operator}.args.9:  → "--dashboard=true"`,
       `${operator}.args.10:  → "--dashboardPort=8081"`,
-      'ClusterRole/clustersync-clustersync rules.11.verbs.2:  → "list"',
+      'ClusterRole/clustersync-clustersync rules.12.apiGroups.0:  → "events.k8s.io"',
+      'ClusterRole/clustersync-clustersync rules.12.resources.0:  → "events"',
+      'ClusterRole/clustersync-clustersync rules.12.verbs.0:  → "list"',
     ],
   },
   {
