@@ -30,8 +30,9 @@ describe('the operator, with the rights that the chart gives it', () => {
   /** Installs or upgrades the release; nobody runs its pods. */
   async function install(): Promise<void> {
     const args = ['upgrade', '--install', releaseName, chartFolder, '--set=crds.enabled=false'];
+    const image = '--set=image.repository=example.dev/clustersync,image.tag=test';
     const env = { KUBECONFIG: ground.kubeconfig };
-    await helm([...args, '--namespace', releaseNamespace], { env });
+    await helm([...args, image, '--namespace', releaseNamespace], { env });
   }
 
   /** Runs the operator as the Deployment does, with the token of its account. */

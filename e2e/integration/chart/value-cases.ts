@@ -34,6 +34,11 @@ const accountUsers = [
   `${testPod}.serviceAccountName`,
   'RoleBinding/clustersync-own subjects.0.name',
 ];
+const policies = ['clustersyncs', 'networkpolicies', 'services', 'statefulsets'].map(
+  (plural) => `ValidatingAdmissionPolicy/clustersync-clustersync-${plural}`,
+);
+const bindings = policies.map((name) => name.replace('/', 'Binding/'));
+const podPolicy = 'ValidatingAdmissionPolicy/clustersync-clustersync-statefulsets spec.variables';
 const definitions = ['clustersyncs', 'syncverifications'].map(
   (plural) => `CustomResourceDefinition/${plural}.clustersync.dev`,
 );
@@ -50,6 +55,10 @@ const alerts = [
   'verification-stalled.md',
   'verification-different.md',
 ];
+
+function onlyFor(name: string): string {
+  return `"request.userInfo.username == 'system:serviceaccount:clustersync:${name}'"`;
+}
 
 function rule(index: number): string {
   return `PrometheusRule/clustersync spec.groups.0.rules.${index}`;
@@ -72,6 +81,7 @@ function image(before: string, after: string): readonly string[] {
     `${operator}.image: "${before}" → "${after}"`,
     `${operator}.args.1: "--operandImage=${before}" → "--operandImage=${after}"`,
     `${test}.image: "${before}" → "${after}"`,
+    `${podPolicy}.3.expression: "'${before}'" → "'${after}'"`,
   ];
 }
 
@@ -116,6 +126,7 @@ export const valueCases: readonly ValueCase[] = [
     values: { watchNamespaces: ['one', 'two'] },
     differences: [
       ...clusterWideRoles,
+      ...[...policies, ...bindings].map((name) => `- ${name}`),
       `${operator}.args.9:  → "--watchNamespaces=one,two"`,
       '+ Role/one/clustersync',
       '+ Role/two/clustersync',
@@ -126,7 +137,10 @@ export const valueCases: readonly ValueCase[] = [
   {
     value: 'operandImages',
     values: { operandImages: ['example.dev/tools', 'example.dev/other:1'] },
-    differences: [`${operator}.args.9:  → "--operandImages=example.dev/tools,example.dev/other:1"`],
+    differences: [
+      `${operator}.args.9:  → "--operandImages=example.dev/tools,example.dev/other:1"`,
+      String.raw`${podPolicy}.2.expression: "[]" → "[\"example.dev/tools\",\"example.dev/other:1\"]"`,
+    ],
   },
   {
     value: 'replicas',
@@ -164,6 +178,11 @@ export const valueCases: readonly ValueCase[] = [
     ],
   },
   {
+    value: 'admissionPolicy.enabled',
+    values: { admissionPolicy: { enabled: false } },
+    differences: [...policies, ...bindings].map((name) => `- ${name}`),
+  },
+  {
     value: 'serviceAccount.create',
     values: { serviceAccount: { create: false } },
     base: { serviceAccount: { name: 'given' } },
@@ -174,6 +193,10 @@ export const valueCases: readonly ValueCase[] = [
     values: { serviceAccount: { name: 'given' } },
     differences: [
       ...accountUsers.map((path) => `${path}: "clustersync" → "given"`),
+      ...policies.map(
+        (name) =>
+          `${name} spec.matchConditions.0.expression: ${onlyFor('clustersync')} → ${onlyFor('given')}`,
+      ),
       `- ${account}`,
       '+ ServiceAccount/given',
     ],
