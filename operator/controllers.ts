@@ -26,7 +26,8 @@ const workersPerNamespace = 4;
 
 /** Reconciles the resources of both kinds, from when the caches are filled until the signal is aborted. */
 export async function reconcileAll(foundation: Foundation, leading: AbortSignal): Promise<void> {
-  const { caches, logger } = foundation;
+  const { caches, logger, tokenKey } = foundation;
+  await tokenKey.establish(leading);
   await Promise.all(
     Object.values(caches).map(async (cache) => {
       await cache.synced(leading);

@@ -11,6 +11,7 @@ import type { LatestStatuses } from './operand/latest-statuses.ts';
 import { managedSelector } from './operand/names.ts';
 import { ObjectCache } from './operand/object-cache.ts';
 import { OperandStore } from './operand/operand-store.ts';
+import type { TokenKey } from './operand/token-key.ts';
 import type { OperandSettings } from './operand/workload.ts';
 import { namesIn, type OperatorOptions } from './options.ts';
 
@@ -24,6 +25,7 @@ export interface Foundation {
   readonly metrics: KubeMetrics;
   readonly recorder: EventRecorder;
   readonly settings: OperandSettings;
+  readonly tokenKey: TokenKey;
   readonly caches: ReturnType<typeof openCaches>;
   readonly latest: LatestStatuses<ClusterSyncStatus>;
   readonly corrections: Counter<'kind'>;
@@ -60,8 +62,13 @@ export function openCaches(client: KubeClient, options: OperatorOptions, logger:
 }
 
 /** What operands are made with. */
-export function operandStoreOf({ client, caches, corrections }: Foundation): OperandStore {
-  return new OperandStore(client, caches, (kind) => {
+export function operandStoreOf({
+  client,
+  caches,
+  tokenKey,
+  corrections,
+}: Foundation): OperandStore {
+  return new OperandStore(client, caches, tokenKey, (kind) => {
     corrections.inc({ kind });
   });
 }

@@ -14,6 +14,7 @@ import { LeaderElector } from './kube/leader-election.ts';
 import { KubeMetrics } from './kube/metrics.ts';
 import { correctionCounter, registerResourceMetrics } from './metrics.ts';
 import { LatestStatuses } from './operand/latest-statuses.ts';
+import { TokenKey } from './operand/token-key.ts';
 import type { OperandSettings } from './operand/workload.ts';
 import { namesIn, type OperatorOptions } from './options.ts';
 
@@ -60,6 +61,11 @@ export async function startOperator(
     latest: new LatestStatuses(),
     corrections: correctionCounter(registry),
     settings: settingsOf(options),
+    tokenKey: new TokenKey(
+      client,
+      { namespace: options.leaseNamespace, name: options.apiKeySecret },
+      logger,
+    ),
   };
   registerResourceMetrics(registry, { ...caches, latest: foundation.latest, isActive: mayAct });
   const all = Object.values(caches);

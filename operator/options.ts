@@ -45,7 +45,17 @@ export const operatorOptionTable = {
       'time after which another operator takes over from one that has died; one that cannot renew the Lease gives up before',
   },
   leaseName: { type: 'string', default: 'clustersync-operator', description: 'name of the Lease' },
-  leaseNamespace: { type: 'string', default: 'default', description: 'namespace of the Lease' },
+  leaseNamespace: {
+    type: 'string',
+    default: 'default',
+    description: 'namespace of the Leases, and of the Secret of `apiKeySecret`',
+  },
+  apiKeySecret: {
+    type: 'string',
+    default: 'clustersync-operator-api-key',
+    description:
+      'name of the Secret with the key that the API tokens of syncers and verifiers are derived with; it must be there, and is filled where it is empty',
+  },
   port: {
     type: 'integer',
     default: 8080,

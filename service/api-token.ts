@@ -1,16 +1,59 @@
-import { timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { SyncError } from './errors.ts';
+import type { OptionTable } from './options.ts';
+
+/** The options by which a program knows who may use its API. */
+export const apiTokenOptions = {
+  apiToken: {
+    type: 'string',
+    secret: true,
+    valueName: 'token',
+    description: 'bearer token that the API asks for; none when absent',
+  },
+  apiTokenHash: {
+    type: 'string',
+    valueName: 'hex',
+    description:
+      'in place of --apiToken: the SHA-256 of the token, for a token of 256 random bits, whose hash is no secret',
+  },
+} as const satisfies OptionTable;
+
+const scheme = 'Bearer ';
+const sha256 = /^[0-9a-f]{64}$/;
+
+/** The SHA-256 of a token, in hexadecimal digits. */
+export function hashOfToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
+
+/**
+ * The hash of the token that an API asks for; undefined where it asks for none.
+ * @throws SyncError InvalidOption where the hash is none, or a token stands beside it.
+ */
+export function apiTokenHashOf(options: {
+  readonly apiToken: string | undefined;
+  readonly apiTokenHash: string | undefined;
+}): string | undefined {
+  const { apiToken, apiTokenHash } = options;
+  if (apiTokenHash === undefined) return apiToken === undefined ? undefined : hashOfToken(apiToken);
+  if (apiToken !== undefined)
+    throw new SyncError('InvalidOption', '--apiToken and --apiTokenHash exclude each other');
+  if (!sha256.test(apiTokenHash))
+    throw new SyncError('InvalidOption', '--apiTokenHash: 64 hexadecimal digits are expected');
+  return apiTokenHash;
+}
 
 /**
  * Refuses a request without the token; how long that takes tells nothing about the token.
  * @param authorization - the header `Authorization`; empty when absent.
+ * @param tokenHash - of {@link hashOfToken}; undefined where none is asked for.
  * @throws SyncError Unauthorized.
  */
-export function requireToken(authorization: string, apiToken: string | undefined): void {
-  if (apiToken === undefined) return;
-  const given = Buffer.from(authorization);
-  const wanted = Buffer.from(`Bearer ${apiToken}`);
-  if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) {
+export function requireToken(authorization: string, tokenHash: string | undefined): void {
+  if (tokenHash === undefined) return;
+  const isBearer = authorization.startsWith(scheme);
+  const given = Buffer.from(hashOfToken(authorization.slice(scheme.length)), 'hex');
+  if (!isBearer || !timingSafeEqual(given, Buffer.from(tokenHash, 'hex'))) {
     throw new SyncError('Unauthorized', 'the API token is missing or wrong');
   }
 }

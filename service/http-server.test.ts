@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import { Registry } from 'prom-client';
+import { hashOfToken } from './api-token.ts';
 import { SyncError } from './errors.ts';
 import {
   genericErrorBody,
@@ -79,7 +80,7 @@ describe('startHttpServer', () => {
     server = await startHttpServer(base);
     protectedServer = await startHttpServer({
       ...base,
-      apiToken: 'token',
+      apiTokenHash: hashOfToken('token'),
       isReady: () => false,
       isAlive: () => isAlive,
     });

@@ -62,8 +62,10 @@ export interface HttpServerOptions {
   readonly isReady: () => boolean;
   /** False where /healthz shall answer 503, so that the process is restarted. Without it, an answer is health enough. */
   readonly isAlive?: () => boolean;
-  /** When given, every route needs `Authorization: Bearer <token>`; health and metrics do not. */
-  readonly apiToken?: string | undefined;
+  /**
+   * SHA-256 of a token, in hexadecimal digits. When given, every route needs `Authorization: Bearer <token>`; health and metrics do not.
+   */
+  readonly apiTokenHash?: string | undefined;
   /** When given, everything is served by HTTPS, and by HTTP otherwise. Files that are replaced count for new connections. */
   readonly certificate?: CertificateFiles | undefined;
 }
@@ -181,7 +183,7 @@ function answerProbe(ctx: Koa.Context, isGood: boolean, otherwise: string): void
   ctx.body = `${isGood ? 'ok' : otherwise}\n`;
 }
 
-function serveRoutes({ routes, apiToken, logger }: HttpServerOptions): Koa.Middleware {
+function serveRoutes({ routes, apiTokenHash, logger }: HttpServerOptions): Koa.Middleware {
   return async (ctx) => {
     const here = routes.filter((route) => route.path === ctx.path);
     const route = here.find(({ method }) => method === ctx.method);
@@ -193,8 +195,8 @@ function serveRoutes({ routes, apiToken, logger }: HttpServerOptions): Koa.Middl
         ctx.set('Allow', allowed);
         throw new SyncError('MethodNotAllowed', `this path takes ${allowed}`);
       }
-      if (apiToken === undefined) refuseOtherNames(ctx);
-      requireToken(ctx.get('Authorization'), apiToken);
+      if (apiTokenHash === undefined) refuseOtherNames(ctx);
+      requireToken(ctx.get('Authorization'), apiTokenHash);
       refuseOtherOrigins(ctx);
       const body = route.method === 'POST' ? await readJson(ctx) : undefined;
       ctx.set({ ...route.answerHeaders?.() });

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics } from 'prom-client';
+import { apiTokenHashOf } from '../service/api-token.ts';
 import { startHttpServer } from '../service/http-server.ts';
 import type { Logger } from '../service/logger.ts';
 import { certificateFiles } from '../service/served-certificate.ts';
@@ -26,7 +27,7 @@ export async function startSyncer(
       logger,
       metrics: syncer.monitor.registry,
       isReady: () => syncer.isReady,
-      apiToken: options.apiToken,
+      apiTokenHash: apiTokenHashOf(options),
       certificate: certificateFiles(options),
     }),
   );

@@ -1,4 +1,5 @@
 import { connectionFileOptions } from '../mongo/connection-options.ts';
+import { apiTokenOptions } from '../service/api-token.ts';
 import { SyncError } from '../service/errors.ts';
 import { logLevels } from '../service/logger.ts';
 import type { Options, OptionTable } from '../service/options.ts';
@@ -56,12 +57,7 @@ export const syncerOptionTable = {
     description: 'HTTP port; 0 for any free one',
   },
   host: { type: 'string', default: '127.0.0.1', description: 'address to listen on' },
-  apiToken: {
-    type: 'string',
-    secret: true,
-    valueName: 'token',
-    description: 'bearer token that the API asks for; none when absent',
-  },
+  ...apiTokenOptions,
   ...connectionFileOptions,
   ...certificateOptions,
   logLevel: {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { createClusterClient } from '../mongo/cluster-client.ts';
 import { SyncError } from '../service/errors.ts';
+import { apiTokenHashOf } from '../service/api-token.ts';
 import { startHttpServer } from '../service/http-server.ts';
 import type { Logger } from '../service/logger.ts';
 import { certificateFiles } from '../service/served-certificate.ts';
@@ -91,7 +92,7 @@ export async function openVerifier(
       logger,
       metrics: monitor.registry,
       isReady: () => verifier.isReady,
-      apiToken: options.apiToken,
+      apiTokenHash: apiTokenHashOf(options),
       certificate: certificateFiles(options),
     }),
   );

@@ -1,4 +1,5 @@
 import { connectionFileOptions } from '../mongo/connection-options.ts';
+import { apiTokenOptions } from '../service/api-token.ts';
 import { logLevels } from '../service/logger.ts';
 import type { Options, OptionTable } from '../service/options.ts';
 import { certificateOptions } from '../service/served-certificate.ts';
@@ -74,12 +75,7 @@ export const verifierOptionTable = {
     description: 'HTTP port; 0 for any free one',
   },
   host: { type: 'string', default: '127.0.0.1', description: 'address to listen on' },
-  apiToken: {
-    type: 'string',
-    secret: true,
-    valueName: 'token',
-    description: 'bearer token that the API asks for; none when absent',
-  },
+  ...apiTokenOptions,
   ...connectionFileOptions,
   ...certificateOptions,
   workers: {

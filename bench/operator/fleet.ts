@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import {
   installDefinitions,
+  makeKeySecret,
   smallestSpec,
   uriData,
 } from '../../e2e/integration/operator/custom-resources.ts';
@@ -73,6 +74,7 @@ export class Fleet implements AsyncDisposable {
     });
     const client = stack.use(new KubeClient(server.config(), new KubeMetrics(new Registry())));
     await installDefinitions(client);
+    await makeKeySecret(client);
     const loopback = stack.use(new LoopbackAddresses());
     const addresses: string[] = [];
     for (let index = 0; index < count; index++) addresses.push(await loopback.reserve());

@@ -72,7 +72,7 @@ async function remove<T extends KubeObject>(
   await client.delete(resource, { namespace, name }, { signal, gracePeriodSeconds: 0 });
 }
 
-const owned: readonly Resource<KubeObject>[] = [statefulSets, services, networkPolicies, secrets];
+const owned: readonly Resource<KubeObject>[] = [statefulSets, services, networkPolicies];
 
 /** What Kubernetes would do: deletes the objects whose owner is gone. */
 export async function collectGarbage({ client }: OperatorGround): Promise<void> {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import Koa from 'koa';
-import { requireToken } from '../../service/api-token.ts';
+import { hashOfToken, requireToken } from '../../service/api-token.ts';
 import { isLoopback, refuseOtherNames } from '../../service/browser-guard.ts';
 import { SyncError, toSyncError } from '../../service/errors.ts';
 import { genericErrorBody, requirePath } from '../../service/http-server.ts';
@@ -50,7 +50,8 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   });
   const page = await readPageFiles();
   app.use(requirePath);
-  app.use(answer({ dashboard, page, token, logger, signal: stop.signal }));
+  const tokenHash = token === undefined ? undefined : hashOfToken(token);
+  app.use(answer({ dashboard, page, tokenHash, logger, signal: stop.signal }));
   const handle = app.callback();
   const server = createServer(requestLimits, (request, response) => {
     void handle(request, response);
@@ -75,7 +76,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
 interface Site {
   readonly dashboard: Dashboard;
   readonly page: PageFiles;
-  readonly token: string | undefined;
+  readonly tokenHash: string | undefined;
   readonly logger: Logger;
   readonly signal: AbortSignal;
 }
@@ -133,9 +134,9 @@ function answerFile(ctx: Koa.Context, { files }: PageFiles): void {
 }
 
 async function answerData(ctx: Koa.Context, site: Site): Promise<void> {
-  const { dashboard, token, signal } = site;
-  if (token === undefined) refuseOtherNames(ctx);
-  requireToken(ctx.get('Authorization'), token);
+  const { dashboard, tokenHash, signal } = site;
+  if (tokenHash === undefined) refuseOtherNames(ctx);
+  requireToken(ctx.get('Authorization'), tokenHash);
   ctx.set('Cache-Control', 'no-store');
   const isHere = ctx.path === apiPrefix || ctx.path.startsWith(`${apiPrefix}/`);
   const parts = isHere ? partsOf(ctx.path.slice(apiPrefix.length + 1)) : undefined;

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { findCondition } from '../../operator/kube/conditions.ts';
+import type { KubeObject } from '../../operator/kube/resource.ts';
+import { tokenOf } from '../../operator/operand/token-key.ts';
 import { countAndHash } from '../ground/compare.ts';
 import { testPassword } from '../ground/mongod/users.ts';
+import type { Cluster } from '../ground/kubernetes/cluster.ts';
 import { operatorNamespace } from '../ground/kubernetes/operator-release.ts';
 import { until } from '../ground/until.ts';
 import {
@@ -54,13 +57,13 @@ describe('a ClusterSync in trouble', () => {
         namespace: namespace.name,
       });
       await assertNoTokens(cluster, namespace.name);
+      const key = await keyOf(cluster);
       const tokens = await Promise.all(
-        ['syncer', 'verifier'].map(async (kind) => {
-          const path = '--output=jsonpath={.data.token}';
-          return atob(await namespace.kubectl(['get', 'secret', `${syncName}-${kind}`, path]));
+        ['ClusterSync', 'SyncVerification'].map(async (kind) => {
+          const object = await namespace.kubectl(['get', kind, syncName, '--output=json']);
+          return tokenOf(key, JSON.parse(object) as KubeObject);
         }),
       );
-      assert.ok(tokens.every((token) => token.length >= 32));
       for (const place of [namespace.name, operatorNamespace]) {
         await assertToldNowhere(cluster, place, [wrong, testPassword, ...tokens]);
       }
@@ -99,6 +102,18 @@ describe('a ClusterSync in trouble', () => {
     });
   });
 });
+
+/** What the operator derives the tokens of the APIs with. */
+async function keyOf(cluster: Cluster): Promise<Buffer> {
+  const path = '--output=jsonpath={.data.key}';
+  const names = await cluster.kubectl([
+    ...['get', 'secrets', '--namespace', operatorNamespace, '--output=name'],
+  ]);
+  const name = names.split('\n').find((each) => each.endsWith('-api-key')) ?? '';
+  const key = await cluster.kubectl(['get', name, '--namespace', operatorNamespace, path]);
+  assert.notEqual(key, '');
+  return Buffer.from(key, 'base64');
+}
 
 async function contentsOf(...uris: readonly string[]): Promise<unknown> {
   return await Promise.all(uris.map(async (uri) => await countAndHash(uri)));

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import { Ajv } from 'ajv';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
+import { tokenArgument } from '../operand/workload.ts';
 import { decide, type World } from './decide.ts';
 import { startBody } from './resources.ts';
 import {
@@ -11,6 +12,7 @@ import {
   emptyWorld,
   failure,
   nowMs,
+  outlook,
   refused,
   runningPod,
   runningWorld,
@@ -182,13 +184,9 @@ describe('the commands of a ClusterSync', () => {
   it('sends nothing to what is being deleted, and makes nothing for it', () => {
     const object = clusterSync();
     const metadata = { ...object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' };
-    const decision = decide(
-      { ...object, metadata },
-      runningWorld(answers.idle, { token: undefined }),
-    );
+    const decision = decide({ ...object, metadata }, runningWorld(answers.idle));
     assert.deepEqual(decision.commands, []);
     assert.equal(decision.objects, undefined);
-    assert.equal(decision.token, undefined);
   });
 
   it('sends a body that the schema of the syncer takes', () => {
@@ -215,11 +213,14 @@ describe('the commands of a ClusterSync', () => {
 });
 
 describe('the objects of a ClusterSync', () => {
-  it('makes a token once', () => {
-    const { token, targets } = decide(clusterSync(), emptyWorld());
-    assert.equal(token?.data?.['token'], Buffer.from('fresh-token').toString('base64'));
-    assert.equal(targets.size, 0);
-    assert.equal(decide(clusterSync(), runningWorld(answers.idle)).token, undefined);
+  it('hears no pod that was started with another token, as those of a former operator, and makes new ones', () => {
+    const former = decide(clusterSync(), runningWorld(answers.changes, { token: 'another' }));
+    assert.equal(former.targets.size, 0);
+    assert.deepEqual(former.commands, []);
+    assert.equal(outlook(former.status), 'Pending: False PodPending');
+    const args = former.objects?.statefulSet.spec?.template?.spec?.containers?.[0]?.args;
+    assert.ok(args?.includes(tokenArgument('another')), args?.join(' '));
+    assert.equal(decide(clusterSync(), runningWorld(answers.changes)).targets.size, 1);
   });
 
   it('makes no pods without the connection strings', () => {
@@ -239,7 +240,7 @@ describe('the objects of a ClusterSync', () => {
   });
 
   it('keeps the pods when a Secret is gone', () => {
-    const { objects } = decide(clusterSync(), emptyWorld({ token: 'a' }));
+    const { objects } = decide(clusterSync(), emptyWorld());
     const running = runningWorld(answers.changes, {
       source: { kind: 'missing', description: '' },
       statefulSet: {

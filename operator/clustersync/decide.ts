@@ -1,7 +1,7 @@
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
-import type { Pod, Secret, StatefulSet } from '../kube/builtin-resources.ts';
+import type { Pod, StatefulSet } from '../kube/builtin-resources.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
-import { objectKey, type Intent } from '../kube/resource.ts';
+import { objectKey } from '../kube/resource.ts';
 import { holderKey } from '../leases/lease-holder.ts';
 import { apiTrust, serverNameOf, serverTrust, type ApiTrust } from '../operand/api-trust.ts';
 import { apiTargetAt, reasonFor } from '../operand/http-api.ts';
@@ -9,14 +9,8 @@ import type { MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, type Observation } from '../operand/observation.ts';
 import type { SecretValue } from '../operand/operand-store.ts';
 import { troubleOfImage } from '../operand/image-rule.ts';
-import { podStateWith } from '../operand/pod-state.ts';
 import type { Trouble } from '../operand/trouble.ts';
-import {
-  secretsHashOf,
-  tokenSecret,
-  type OperandObjects,
-  type OperandSettings,
-} from '../operand/workload.ts';
+import { secretsHashOf, type OperandObjects, type OperandSettings } from '../operand/workload.ts';
 import { planCommit, type CommitStep } from '../commit/plan.ts';
 import { commitFacts, commitStatus, type CommitWorld } from './commit-facts.ts';
 import { assess, isAtRest, isCommittedIn } from './assessment.ts';
@@ -26,9 +20,9 @@ import { eventsOf } from './events.ts';
 import type { Claim } from './destination-claims.ts';
 import {
   hashOfSecrets,
-  idArgument,
   instancesOf,
   syncerName,
+  syncerPodState,
   syncerObjects,
   syncerPort,
 } from './resources.ts';
@@ -60,10 +54,8 @@ export interface World {
   readonly commit: CommitWorld;
   /** What is known of the source. */
   readonly sourceView: SourceView;
-  /** Of the syncers' API; undefined until its Secret has been made. */
-  readonly token: string | undefined;
-  /** Random: becomes the token where there is none. */
-  readonly newToken: string;
+  /** Of the syncers' API. */
+  readonly token: string;
   readonly statefulSet: StatefulSet | undefined;
   /** By name. */
   readonly pods: ReadonlyMap<string, Pod>;
@@ -75,8 +67,6 @@ export interface World {
 
 /** What is to be done. */
 export interface Decision {
-  /** To be created before the other objects. */
-  readonly token: Intent<Secret> | undefined;
   readonly objects: OperandObjects | undefined;
   /** To have no pods any more. */
   readonly toStop: StatefulSet | undefined;
@@ -124,7 +114,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const isSourceNew = finding.source !== undefined && !isSourceKnown;
   const views = instances.map((instance): InstanceView => {
     const pod = pods.get(instance.podName);
-    const state = pod && podStateWith(pod, 'syncer', idArgument(instances));
+    const state = pod && syncerPodState(pod, instances, world.token);
     const observation = isSourceKnown ? observations.get(instance.id) : silenceOf(world.sourceView);
     return {
       instance,
@@ -180,27 +170,22 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   // What tells what the source is may be none of those that are going to be there.
   const targets = isSourceKnown ? processes : noTargets;
   const [sourceTarget] = isSourceAsked(clusterSync) ? processes.values() : [];
-  const token = world.token ?? world.newToken;
   // Pods of which nothing could be known are not made.
   const isNotToBeMade =
     untrusted !== undefined || (world.sourceView.kind === 'refused' && !isSourceKnown);
-  const secretsHash =
-    isNotToBeMade && !world.statefulSet ? undefined : secretsHashFor(world, token);
+  const secretsHash = isNotToBeMade && !world.statefulSet ? undefined : secretsHashFor(world);
   const isWaiting =
     missing ?? unclaimed ?? untrusted ?? (rejection?.level === 'warning' || !finding.source);
   return {
-    token:
-      isHandsOff || world.token !== undefined
-        ? undefined
-        : tokenSecret(
-            { owner: clusterSync, name: syncerName(clusterSync), kind: 'syncer' },
-            world.newToken,
-          ),
     objects:
       isHandsOff || unlisted !== undefined || secretsHash === undefined || isSourceNew
         ? undefined
-        : syncerObjects(clusterSync, { instances, isResting, secretsHash }, settings),
-    // Its pods would go on with a sync that they find there, whatever they are told.
+        : syncerObjects(
+            clusterSync,
+            { instances, isResting, secretsHash, token: world.token },
+            settings,
+          ),
+    // Its pods would continue a sync that they find there, whatever they are told.
     toStop: isLost && world.statefulSet?.spec?.replicas !== 0 ? world.statefulSet : undefined,
     targets,
     sourceTarget,
@@ -329,10 +314,7 @@ function troubleOfProof(claim: Claim, views: readonly InstanceView[]): Trouble |
 }
 
 /** Undefined when the pods cannot be made: what they are to read is not there, and was never. */
-function secretsHashFor(
-  { source, destination, statefulSet }: World,
-  token: string,
-): string | undefined {
+function secretsHashFor({ source, destination, statefulSet, token }: World): string | undefined {
   if (source.kind === 'found' && destination.kind === 'found') {
     return hashOfSecrets(token, [source.value, destination.value]);
   }
@@ -341,11 +323,11 @@ function secretsHashFor(
 
 function targetsOf(
   views: readonly InstanceView[],
-  token: string | undefined,
+  token: string,
   trust: ApiTrust,
 ): ReadonlyMap<string, MonitorTarget> {
   const targets = new Map<string, MonitorTarget>();
-  if (token === undefined || trust.kind === 'unknown') return targets;
+  if (trust.kind === 'unknown') return targets;
   for (const { instance, pod } of views) {
     if (pod?.ip === undefined || pod.process === undefined) continue;
     const { process, ip } = pod;

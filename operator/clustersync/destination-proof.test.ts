@@ -19,6 +19,7 @@ const named = ['a.example.com:27017', 'mongo.shop:27017', 'srv:cluster.example.c
 function provenBy(answer: ProgressAnswer<SyncerProgress> | undefined, process?: string): string[] {
   const observation = observationOf({ answer, ...(process !== undefined && { process }) });
   const input = {
+    token: 'token',
     pods: new Map([[podName, runningPod()]]),
     observations: new Map([['old', observation]]),
   };
@@ -52,7 +53,7 @@ describe('the hosts at which a syncer has logged in', () => {
     assert.deepEqual(provenBy(failure('AuthenticationFailed')), []);
     assert.deepEqual(provenBy(undefined), []);
     assert.deepEqual(provenBy(answers.idle, 'another'), []);
-    const nothing = { pods: new Map(), observations: new Map() };
+    const nothing = { token: 'token', pods: new Map(), observations: new Map() };
     assert.deepEqual([...provenHosts(clusterSync(), nothing, named)], []);
   });
 

@@ -1,13 +1,14 @@
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { Pod } from '../kube/builtin-resources.ts';
 import type { Observation } from '../operand/observation.ts';
-import { podStateWith } from '../operand/pod-state.ts';
 import { destinationHosts } from './destination-hosts.ts';
-import { idArgument, instancesOf } from './resources.ts';
+import { instancesOf, syncerPodState } from './resources.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
 /** What is known of the syncers of a ClusterSync. */
 export interface ProofInput {
+  /** Of their API. */
+  readonly token: string;
   /** By name. */
   readonly pods: ReadonlyMap<string, Pod>;
   /** By the id of the instance. */
@@ -25,14 +26,14 @@ const knownStates = ['IDLE', 'RUNNING', 'PAUSED', 'COMMITTING', 'COMMITTED', 'RE
  */
 export function provenHosts(
   clusterSync: ClusterSync,
-  { pods, observations }: ProofInput,
+  { token, pods, observations }: ProofInput,
   named: readonly string[],
 ): ReadonlySet<string> {
   const instances = instancesOf(clusterSync);
   const { namespace = '' } = clusterSync.metadata;
   const proven = instances.flatMap(({ id, podName }): readonly string[] => {
     const pod = pods.get(podName);
-    const process = pod && podStateWith(pod, 'syncer', idArgument(instances)).process;
+    const process = pod && syncerPodState(pod, instances, token).process;
     const observation = observations.get(id);
     if (!observation?.answer || observation.process !== process) return [];
     const { answer } = observation;

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { checkConnectionString } from '../../mongo/connection-options.ts';
 import { toSyncError } from '../../service/errors.ts';
 import { clusterSyncs, type ClusterSync, type ClusterSyncStatus } from '../api/clustersync.ts';
@@ -98,7 +97,7 @@ export class ClusterSyncReconciler {
       return { requeueAfterMs: nextStepMs };
     }
     if (decision.toStop) await store.stop(decision.toStop, signal);
-    const rejection = await store.apply(clusterSync, decision, signal);
+    const rejection = await store.apply(clusterSync, decision.objects, signal);
     if (rejection) {
       logger.warn({ reason: rejection.reason }, rejection.message);
       decision = await this.#decide(clusterSync, { rejection }, signal);
@@ -210,7 +209,7 @@ export class ClusterSyncReconciler {
       secretOf(source.uriSecretRef),
       secretOf(destination.uriSecretRef),
       authority && secretOf(authority),
-      store.token(clusterSync, name, signal, mayBeOld),
+      store.token(clusterSync, signal),
     ]);
     const pods = store.pods(
       clusterSync,
@@ -223,7 +222,12 @@ export class ClusterSyncReconciler {
       sourceView: this.#viewOf(clusterSync, sourceValue),
       destination: destinationValue,
       authority: authorityValue,
-      claim: await this.#claim(clusterSync, destinationValue, { pods, observations }, signal),
+      claim: await this.#claim(
+        clusterSync,
+        destinationValue,
+        { token, pods, observations },
+        signal,
+      ),
       commit: {
         hold: holds.holdOf(clusterSync),
         workloads,
@@ -233,7 +237,6 @@ export class ClusterSyncReconciler {
             : syncVerifications.get(objectKey({ namespace, name: verification })),
       },
       token,
-      newToken: randomBytes(32).toString('hex'),
       statefulSet: store.statefulSet(clusterSync, name),
       pods,
       observations,

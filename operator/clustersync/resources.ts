@@ -1,10 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { environmentName } from '../../service/options.ts';
 import type { ClusterSync, ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
+import type { Pod } from '../kube/builtin-resources.ts';
 import { operandName } from '../operand/names.ts';
+import { beingReplaced, podStateWith, type PodState } from '../operand/pod-state.ts';
 import {
   operandObjects,
   secretPath,
+  tokenArgument,
   type MountedSecret,
   type OperandObjects,
   type OperandSettings,
@@ -64,7 +67,7 @@ export function mountedSecrets({
 }
 
 /**
- * A hash of the secrets that a process reads at its start. It is keyed with the random token, so that it tells nothing
+ * A hash of the secrets that a process reads at its start. It is keyed with the token, so that it tells nothing
  * about passwords to those who may see pods but not Secrets.
  */
 export function hashOfSecrets(token: string, values: readonly string[]): string {
@@ -80,12 +83,14 @@ export interface SyncerPlan {
   readonly isResting: boolean;
   /** See {@link hashOfSecrets}. */
   readonly secretsHash: string;
+  /** Of the API. */
+  readonly token: string;
 }
 
 /** The objects that run the syncer. */
 export function syncerObjects(
   clusterSync: ClusterSync,
-  { instances, isResting, secretsHash }: SyncerPlan,
+  { instances, isResting, secretsHash, token }: SyncerPlan,
   settings: OperandSettings,
 ): OperandObjects {
   const secrets = mountedSecrets(clusterSync.spec);
@@ -106,6 +111,7 @@ export function syncerObjects(
       secrets,
       options: clusterSync.spec.syncer,
       secretsHash,
+      token,
     },
     settings,
   );
@@ -118,6 +124,12 @@ export function syncerObjects(
 export function idArgument(instances: readonly Instance[]): string {
   const ids = instances.map(({ id }) => id).join(',');
   return instances.length === 1 ? `--id=${ids}` : `--ids=${ids}`;
+}
+
+/** Whether a pod is of these instances, and knows this token; and what to say of one that was started without that. */
+export function syncerPodState(pod: Pod, instances: readonly Instance[], token: string): PodState {
+  const expected = [idArgument(instances), tokenArgument(token)];
+  return podStateWith(pod, 'syncer', new Map(expected.map((each) => [each, beingReplaced])));
 }
 
 /** The body of POST /start: the contract's options, under its names. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ClusterSyncStatus } from '../api/clustersync.ts';
 import { findCondition } from '../kube/conditions.ts';
+import { tokenArgument } from '../operand/workload.ts';
 import type { SourceView } from './source-topologies.ts';
 import {
   answers,
@@ -121,7 +122,7 @@ describe('the source of a ClusterSync', () => {
       '--cluster1File=/etc/clustersync/destination/uri',
       '--port=27182',
       '--host=0.0.0.0',
-      '--apiTokenFile=/etc/clustersync/api/token',
+      tokenArgument('a'),
       '--logLevel=info',
     ]);
     assert.deepEqual(env, [{ name: 'CLUSTERSYNC_CONNECTION_FILES', value: 'refuse' }]);

@@ -132,8 +132,8 @@ export class OperatorSyncLook implements SyncLook {
       .map((pod) => podState(pod, kind))
       .flatMap(({ process, ip }) => (process === undefined || ip === undefined ? [] : [ip]));
     if (addresses.length === 0) return [];
-    // The API server cannot be reached now: it will be the next time.
-    const token = await store.token(owner, name, signal, true).catch(() => undefined);
+    // The API server cannot be reached now, or no operator has led: it will be the next time.
+    const token = await store.token(owner, signal).catch(() => undefined);
     if (token === undefined) return [];
     const ref = authorityRef(options);
     const authority = ref && (await store.secretValue(owner, ref, signal).catch(() => undefined));

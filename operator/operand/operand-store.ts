@@ -1,24 +1,23 @@
 import {
   networkPolicies,
-  secrets,
   services,
   statefulSets,
   type NetworkPolicy,
   type Pod,
-  type Secret,
   type Service,
   type StatefulSet,
 } from '../kube/builtin-resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isConflict, isNotFound } from '../kube/kube-error.ts';
 import { controllerOf, isControlledBy } from '../kube/owner.ts';
-import { objectKey, type Intent, type KubeObject, type ObjectRef } from '../kube/resource.ts';
+import { objectKey, type KubeObject, type ObjectRef } from '../kube/resource.ts';
 import { ChildApplier } from './applier.ts';
 import type { ObjectLookup } from './object-cache.ts';
 import { rejectionOf } from './rejection.ts';
 import { SecretReader } from './secret-reader.ts';
 import type { Trouble } from './trouble.ts';
-import { tokenOf, type OperandObjects } from './workload.ts';
+import { tokenOf, type TokenKey } from './token-key.ts';
+import type { OperandObjects } from './workload.ts';
 
 /** Caches of the objects that the operator makes, and of their pods. */
 export interface OperandCaches {
@@ -39,10 +38,17 @@ export class OperandStore {
   readonly #caches: OperandCaches;
   readonly #secrets: SecretReader;
   readonly #applier: ChildApplier;
+  readonly #tokenKey: TokenKey;
 
   /** @param onCorrected - as of ChildApplier. */
-  constructor(client: KubeClient, caches: OperandCaches, onCorrected: (kind: string) => void) {
+  constructor(
+    client: KubeClient,
+    caches: OperandCaches,
+    tokenKey: TokenKey,
+    onCorrected: (kind: string) => void,
+  ) {
     this.#client = client;
+    this.#tokenKey = tokenKey;
     this.#caches = caches;
     this.#secrets = new SecretReader(client);
     this.#applier = new ChildApplier(client, onCorrected);
@@ -66,21 +72,9 @@ export class OperandStore {
     );
   }
 
-  /**
-   * The token of an operand's API; undefined while its Secret has not been made.
-   * @param mayBeOld - as of SecretReader.
-   */
-  async token(
-    owner: KubeObject,
-    name: string,
-    signal: AbortSignal,
-    mayBeOld = false,
-  ): Promise<string | undefined> {
-    const { namespace } = owner.metadata;
-    const secret = await this.#secrets.read({ namespace, name }, signal, mayBeOld);
-    if (!secret || !isControlledBy(secret, owner)) return undefined;
-    const token = tokenOf(secret.data ?? {});
-    return token === undefined ? undefined : Buffer.from(token, 'base64').toString();
+  /** The token of the API of an owner's operands. Rejects where no operator has led yet. */
+  async token(owner: KubeObject, signal: AbortSignal): Promise<string> {
+    return tokenOf(await this.#tokenKey.get(signal), owner);
   }
 
   /**
@@ -111,15 +105,11 @@ export class OperandStore {
    */
   async apply(
     owner: KubeObject,
-    wanted: {
-      readonly token: Intent<Secret> | undefined;
-      readonly objects: OperandObjects | undefined;
-    },
+    objects: OperandObjects | undefined,
     signal: AbortSignal,
   ): Promise<Trouble | undefined> {
     try {
-      if (wanted.token) await this.#createToken(wanted.token, signal);
-      if (wanted.objects) await this.#applyObjects(owner, wanted.objects, signal);
+      if (objects) await this.#applyObjects(owner, objects, signal);
       return undefined;
     } catch (error) {
       const rejection = rejectionOf(error);
@@ -153,15 +143,6 @@ export class OperandStore {
   /** Keeps nothing more of an operand: its owner is gone. Its objects are left to the garbage collector. */
   forget(ref: ObjectRef): void {
     this.#applier.forget(objectKey(ref));
-    this.#secrets.forget(ref);
-  }
-
-  async #createToken(token: Intent<Secret>, signal: AbortSignal): Promise<void> {
-    try {
-      await this.#client.create(secrets, token, { signal });
-    } finally {
-      this.#secrets.forget(token.metadata);
-    }
   }
 
   async #applyObjects(

@@ -33,20 +33,20 @@ export function podState(pod: Pod, kind: OperandKind): PodState {
 }
 
 /**
- * The same of a pod whose container is to have been started with an argument. One that was started without is about to be replaced:
+ * The same of a pod whose container is to have been started with some arguments. One that was started without is about to be replaced:
  * it counts as one that does not run, and nothing that it says is heard.
- * @param otherwise - what to say of that one, after its name.
+ * @param expected - the arguments; of each what to say, after the pod's name, of one that was started without.
  */
 export function podStateWith(
   pod: Pod,
   kind: OperandKind,
-  argument: string,
-  otherwise = beingReplaced,
+  expected: ReadonlyMap<string, string>,
 ): PodState {
   const state = podState(pod, kind);
   const container = pod.spec?.containers.find((each) => each.name === kind);
-  if (container?.args?.includes(argument)) return state;
-  const trouble = pendingPod(state.name, otherwise);
+  const [missing] = [...expected].filter(([argument]) => !container?.args?.includes(argument));
+  if (!missing) return state;
+  const trouble = pendingPod(state.name, missing[1]);
   return { ...state, process: undefined, ip: undefined, isReady: false, trouble };
 }
 
@@ -55,7 +55,8 @@ export function missingPod(name: string): Trouble {
   return pendingPod(name, 'has not been made yet');
 }
 
-const beingReplaced = 'is being replaced';
+/** What to say of a pod that another one is about to take the place of. */
+export const beingReplaced = 'is being replaced';
 
 function pendingPod(name: string, how: string): Trouble {
   return { reason: 'PodPending', message: `the pod ${name} ${how}`, level: 'waiting' };

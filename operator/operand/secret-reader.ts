@@ -62,11 +62,6 @@ export class SecretReader {
     return secret;
   }
 
-  /** Reads it anew the next time. */
-  forget(ref: ObjectRef): void {
-    this.#drop(objectKey(ref));
-  }
-
   #isDue(key: string, { secret, untilMs }: Entry, nowMs: number, mayBeOld: boolean): boolean {
     if (nowMs < untilMs || (mayBeOld && secret)) return false;
     return this.#turns.waitMs(key, sharedMs) === 0;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import type { OperandOptions } from '../api/clustersync.ts';
-import { operandObjects, tokenSecret, type OperandPlan, type OperandSettings } from './workload.ts';
+import { operandObjects, type OperandPlan, type OperandSettings } from './workload.ts';
 
 const owner = {
   apiVersion: 'clustersync.dev/v1alpha1',
@@ -24,6 +25,7 @@ const plan: OperandPlan = {
   secrets: [{ folder: 'source', secretName: 'old-uri', key: 'connection' }],
   options,
   secretsHash: 'hash',
+  token: 'token',
 };
 
 function podSpecWith(changes: Partial<OperandOptions> = {}) {
@@ -97,7 +99,7 @@ describe('operandObjects', () => {
       '--id=old',
       '--port=27182',
       '--host=0.0.0.0',
-      '--apiTokenFile=/etc/clustersync/api/token',
+      `--apiTokenHash=${createHash('sha256').update('token').digest('hex')}`,
       '--logLevel=info',
     ]);
     assert.deepEqual(container.env, [{ name: 'CLUSTERSYNC_CONNECTION_FILES', value: 'refuse' }]);
@@ -164,14 +166,5 @@ describe('operandObjects', () => {
       operandObjects({ ...plan, ...changes }, settings).statefulSet.metadata.annotations;
     assert.deepEqual(hashOf({}), hashOf({}));
     assert.notDeepEqual(hashOf({}), hashOf({ args: ['--id=other'] }));
-  });
-});
-
-describe('tokenSecret', () => {
-  it('cannot be changed, and is owned', () => {
-    const secret = tokenSecret(plan, 'abc');
-    assert.equal(secret.immutable, true);
-    assert.deepEqual(secret.data, { token: 'YWJj' });
-    assert.equal(secret.metadata.ownerReferences?.[0]?.kind, 'ClusterSync');
   });
 });

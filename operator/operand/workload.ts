@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { hashOfToken } from '../../service/api-token.ts';
 import { environmentName } from '../../service/options.ts';
 import type { OperandOptions } from '../api/clustersync.ts';
-import type { NetworkPolicy, Secret, Service, StatefulSet } from '../kube/builtin-resources.ts';
+import type { NetworkPolicy, Service, StatefulSet } from '../kube/builtin-resources.ts';
 import { controllerReference } from '../kube/owner.ts';
 import type { Intent, KubeObject, ObjectMeta } from '../kube/resource.ts';
 import { operandLabels, ownerAnnotation, selectorLabels, type OperandKind } from './names.ts';
@@ -34,8 +35,10 @@ export interface OperandPlan {
   readonly kind: OperandKind;
   readonly replicas: number;
   readonly port: number;
-  /** The command line, after the arguments that all operands have: they carry no secret. */
+  /** The command line, before the arguments that all operands have: they carry no secret. */
   readonly args: readonly string[];
+  /** Of the API. */
+  readonly token: string;
   /** The environment variable that tells each pod its index in the StatefulSet. */
   readonly podIndexVariable?: string;
   readonly secrets: readonly MountedSecret[];
@@ -52,7 +55,6 @@ export interface OperandObjects {
 }
 
 const mountRoot = '/etc/clustersync';
-const tokenKey = 'token';
 const tlsFolder = 'tls';
 /** The keys of a Secret of type kubernetes.io/tls. */
 const certificateKey = 'tls.crt';
@@ -82,22 +84,12 @@ export function operandObjects(plan: OperandPlan, settings: OperandSettings): Op
   };
 }
 
-/** The Secret with the token of an operand's API. It never changes: a new one means new pods. */
-export function tokenSecret(
-  { owner, name, kind }: Pick<OperandPlan, 'owner' | 'name' | 'kind'>,
-  token: string,
-): Intent<Secret> {
-  return {
-    metadata: metadataOf({ owner, name, kind }),
-    type: 'Opaque',
-    immutable: true,
-    data: { [tokenKey]: Buffer.from(token).toString('base64') },
-  };
-}
-
-/** The token in the Secret's data. */
-export function tokenOf(data: Readonly<Record<string, string>>): string | undefined {
-  return data[tokenKey];
+/**
+ * What tells a process whom its API answers. The token has 256 bits: nobody gets it from its hash. It is an argument, not a variable,
+ * since a program that does not know it must not listen.
+ */
+export function tokenArgument(token: string): string {
+  return `--apiTokenHash=${hashOfToken(token)}`;
 }
 
 /** The secrets-hash that the StatefulSet has now. */
@@ -198,7 +190,7 @@ function statefulSetOf(plan: OperandPlan, settings: OperandSettings): Intent<Sta
 type PodSpec = NonNullable<NonNullable<StatefulSet['spec']>['template']['spec']>;
 
 function podSpecOf(plan: OperandPlan, settings: OperandSettings): PodSpec {
-  const { options, secrets, name } = plan;
+  const { options, secrets } = plan;
   const { imagePullSecrets, nodeSelector, tolerations, affinity } = options;
   return {
     automountServiceAccountToken: false,
@@ -208,7 +200,6 @@ function podSpecOf(plan: OperandPlan, settings: OperandSettings): PodSpec {
     containers: [containerOf(plan, settings)],
     volumes: [
       { name: 'tmp', emptyDir: {} },
-      { name: 'api', secret: { secretName: name, items: [{ key: tokenKey, path: tokenKey }] } },
       ...secrets.map(({ folder, secretName, key }) => ({
         name: folder,
         secret: { secretName, items: [{ key, path: 'uri' }] },
@@ -238,7 +229,7 @@ function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['con
       ...args,
       `--port=${port}`,
       '--host=0.0.0.0',
-      `--apiTokenFile=${mountRoot}/api/${tokenKey}`,
+      tokenArgument(plan.token),
       ...(options.tls
         ? [
             `--tlsCertificateFile=${mountRoot}/${tlsFolder}/${certificateKey}`,
@@ -275,7 +266,7 @@ function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['con
     },
     volumeMounts: [
       { name: 'tmp', mountPath: '/tmp' },
-      ...['api', ...secrets.map(({ folder }) => folder), ...(options.tls ? [tlsFolder] : [])].map(
+      ...[...secrets.map(({ folder }) => folder), ...(options.tls ? [tlsFolder] : [])].map(
         (folder) => ({
           name: folder,
           mountPath: `${mountRoot}/${folder}`,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { answers, nowMs } from '../clustersync/testing/worlds.ts';
 import { findCondition } from '../kube/conditions.ts';
+import { tokenArgument } from '../operand/workload.ts';
 import { decide } from './decide.ts';
 import {
   checking,
@@ -23,7 +24,6 @@ describe('a SyncVerification', () => {
     const decision = decide(verification(), world({ clusterSync: undefined }));
     assert.equal(outlook(decision), 'Pending False ClusterSyncNotFound Reconciling False/Unknown');
     assert.equal(decision.objects, undefined);
-    assert.equal(decision.token, undefined);
   });
 
   it('runs no image that nobody has allowed', () => {
@@ -37,20 +37,16 @@ describe('a SyncVerification', () => {
   });
 
   it('waits for the end of the initial copy', () => {
-    const decision = decide(
-      verification(),
-      world({ clusterSync: syncIn(answers.copy), token: undefined }),
-    );
+    const decision = decide(verification(), world({ clusterSync: syncIn(answers.copy) }));
     assert.equal(
       outlook(decision),
       'Pending False WaitingForInitialCopy Reconciling False/Unknown',
     );
     assert.equal(decision.objects, undefined);
-    assert.equal(decision.token, undefined);
   });
 
   it('starts the verifier with the connection strings of the sync', () => {
-    const { objects, token } = decide(verification(), world({ token: undefined }));
+    const { objects } = decide(verification(), world());
     const [container] = objects?.statefulSet.spec?.template?.spec?.containers ?? [];
     assert.equal(objects?.statefulSet.spec?.replicas, 3);
     assert.deepEqual(container?.args?.slice(0, 7), [
@@ -62,7 +58,7 @@ describe('a SyncVerification', () => {
       '--verification=check-uid',
       '--attempt=1',
     ]);
-    assert.ok(token);
+    assert.ok(container.args.includes(tokenArgument('token')));
   });
 
   it('compares what the sync selects', () => {

@@ -2,22 +2,21 @@ import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
 import { isOneSync } from '../clustersync/identity.ts';
 import { hashOfSecrets } from '../clustersync/resources.ts';
-import type { Pod, Secret, StatefulSet } from '../kube/builtin-resources.ts';
+import type { Pod, StatefulSet } from '../kube/builtin-resources.ts';
 import { findCondition, isConditionTrue } from '../kube/conditions.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
-import type { Intent } from '../kube/resource.ts';
 import { apiTrust, serverNameOf, serverTrust, type ApiTrust } from '../operand/api-trust.ts';
 import { apiTargetAt } from '../operand/http-api.ts';
 import { troubleOfImage } from '../operand/image-rule.ts';
 import type { Command, MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
 import type { SecretValue } from '../operand/operand-store.ts';
-import { podStateWith, type PodState } from '../operand/pod-state.ts';
+import { beingReplaced, podStateWith, type PodState } from '../operand/pod-state.ts';
 import type { Trouble } from '../operand/trouble.ts';
 import { warningEvents } from '../operand/warning-event.ts';
 import {
   secretsHashOf,
-  tokenSecret,
+  tokenArgument,
   type OperandObjects,
   type OperandSettings,
 } from '../operand/workload.ts';
@@ -39,9 +38,8 @@ export interface World {
   readonly destination: SecretValue | undefined;
   /** Of the verifier's certificate; undefined where it serves HTTP. */
   readonly authority: SecretValue | undefined;
-  readonly token: string | undefined;
-  /** Random: becomes the token where there is none. */
-  readonly newToken: string;
+  /** Of the verifier's API. */
+  readonly token: string;
   readonly statefulSet: StatefulSet | undefined;
   readonly pod: Pod | undefined;
   readonly observation: Observation<VerifierProgress, VerifierCommand> | undefined;
@@ -51,7 +49,6 @@ export interface World {
 
 /** What is to be done. */
 export interface Decision {
-  readonly token: Intent<Secret> | undefined;
   readonly objects: OperandObjects | undefined;
   /** To be deleted: its work is done. */
   readonly remove: StatefulSet | undefined;
@@ -73,11 +70,12 @@ export function decide(given: SyncVerification, world: World): Decision {
   const verification = withRun(given, world.clusterSync);
   if (hasEnded(verification.status)) return afterEnd(verification, world);
   const { clusterSync, statefulSet, rejection, settings, nowMs } = world;
-  const argument = attemptArgument(verification.status.run);
-  // Nothing that the pod of another run says is about this one.
-  const pod =
-    world.pod &&
-    podStateWith(world.pod, 'verifier', argument, 'works on a former run, and is being replaced');
+  const startedWith = new Map([
+    // Nothing that the pod of another run says is about this one.
+    [attemptArgument(verification.status.run), 'works on a former run, and is being replaced'],
+    [tokenArgument(world.token), beingReplaced],
+  ]);
+  const pod = world.pod && podStateWith(world.pod, 'verifier', startedWith);
   const isCopied = isConditionTrue(clusterSync?.status?.conditions, 'InitialCopyDone');
   const missing = missingInput(verification, world);
   const trust = trustOf(verification, world);
@@ -103,19 +101,11 @@ export function decide(given: SyncVerification, world: World): Decision {
   const isNewRun = verification.status.run.attempt !== given.status?.run?.attempt;
   const isDeleted = verification.metadata.deletionTimestamp !== undefined;
   const isMaking = isRunning && !isEnding && !isDeleted;
-  const token = world.token ?? world.newToken;
-  const secretsHash = secretsHashFor(world, token);
+  const secretsHash = secretsHashFor(world);
   return {
-    token:
-      isMaking && world.token === undefined
-        ? tokenSecret(
-            { owner: verification, name: verifierName(verification), kind: 'verifier' },
-            token,
-          )
-        : undefined,
     objects:
       isMaking && !unlisted && clusterSync && secretsHash !== undefined
-        ? verifierObjects(verification, clusterSync, secretsHash, settings)
+        ? verifierObjects(verification, clusterSync, { secretsHash, token: world.token }, settings)
         : undefined,
     // Only once the result is on record: see afterEnd.
     remove: undefined,
@@ -141,7 +131,6 @@ function afterEnd({ metadata, spec, status }: RunningVerification, world: World)
   const isExpired = leftMs !== undefined && leftMs <= 0;
   const next = standingOf(status, world);
   return {
-    token: undefined,
     objects: undefined,
     remove: statefulSet?.metadata.deletionTimestamp === undefined ? statefulSet : undefined,
     target: undefined,
@@ -170,10 +159,7 @@ function missingInput(
     : undefined;
 }
 
-function secretsHashFor(
-  { source, destination, statefulSet }: World,
-  token: string,
-): string | undefined {
+function secretsHashFor({ source, destination, statefulSet, token }: World): string | undefined {
   if (source?.kind === 'found' && destination?.kind === 'found') {
     return hashOfSecrets(token, [source.value, destination.value]);
   }
@@ -182,10 +168,10 @@ function secretsHashFor(
 
 function targetOf(
   pod: PodState | undefined,
-  token: string | undefined,
+  token: string,
   trust: ApiTrust,
 ): MonitorTarget | undefined {
-  if (token === undefined || pod?.ip === undefined || pod.process === undefined) return undefined;
+  if (pod?.ip === undefined || pod.process === undefined) return undefined;
   if (trust.kind === 'unknown') return undefined;
   const target = apiTargetAt({ ip: pod.ip, port: verifierPort }, token, serverTrust(trust));
   return { process: pod.process, ...target };

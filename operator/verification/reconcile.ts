@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { ClusterSync } from '../api/clustersync.ts';
 import {
   syncVerifications,
@@ -62,7 +61,7 @@ export class VerificationReconciler {
     }
     const verification = this.#status.current(cached);
     let decision = await this.#decide(verification, undefined, signal);
-    const rejection = await store.apply(verification, decision, signal);
+    const rejection = await store.apply(verification, decision.objects, signal);
     if (rejection) {
       logger.warn({ reason: rejection.reason }, rejection.message);
       decision = await this.#decide(verification, rejection, signal);
@@ -122,8 +121,7 @@ export class VerificationReconciler {
       destination:
         destination && (await store.secretValue(verification, destination.uriSecretRef, signal)),
       authority: authority && (await store.secretValue(verification, authority, signal)),
-      token: await store.token(verification, name, signal),
-      newToken: randomBytes(32).toString('hex'),
+      token: await store.token(verification, signal),
       statefulSet: store.statefulSet(verification, name),
       pod: store.pods(verification, [podName]).get(podName),
       observation: monitor.observations(objectKey(verification.metadata)).get(processId),

@@ -7,6 +7,7 @@ import {
   operandObjects,
   secretPath,
   type OperandObjects,
+  type OperandPlan,
   type OperandSettings,
 } from '../operand/workload.ts';
 
@@ -32,7 +33,7 @@ export function storedName(verification: Pick<SyncVerification, 'metadata'>): st
 export function verifierObjects(
   verification: RunningVerification,
   clusterSync: ClusterSync,
-  secretsHash: string,
+  { secretsHash, token }: Pick<OperandPlan, 'secretsHash' | 'token'>,
   settings: OperandSettings,
 ): OperandObjects {
   const { spec, status } = verification;
@@ -56,6 +57,7 @@ export function verifierObjects(
       secrets,
       options: spec.verifier,
       secretsHash,
+      token,
     },
     settings,
   );

@@ -97,28 +97,23 @@ tolerations:
 {{- end }}
 {{- end }}
 
-{{- /* What the operator may do in the namespaces that it looks after, and what for. */ -}}
+{{- /* What the operator may do in the namespaces that it looks after; README.md says what for, of each rule. */ -}}
 {{- define "clustersync.namespacedRules" -}}
-# What people ask for: read, never written.
 - apiGroups: [clustersync.dev]
   resources: [clustersyncs, syncverifications]
-  verbs: [get, list, watch]
-# Patched: the finalizer of spec.onDelete alone, never a spec.
+  verbs: [list, watch]
 - apiGroups: [clustersync.dev]
   resources: [clustersyncs]
   verbs: [patch]
-# Deleted: verifications that have ended, some time after it, where they ask for that (ttlSecondsAfterFinished).
 - apiGroups: [clustersync.dev]
   resources: [syncverifications]
   verbs: [delete]
 - apiGroups: [clustersync.dev]
   resources: [clustersyncs/status, syncverifications/status]
   verbs: [patch]
-# Owner references that block the deletion of their owner need this where the API server asks for it.
 - apiGroups: [clustersync.dev]
   resources: [clustersyncs/finalizers, syncverifications/finalizers]
   verbs: [update]
-# The syncers and verifiers. Deleted: those whose verification is complete; everything else goes with its owner.
 - apiGroups: [apps]
   resources: [statefulsets]
   verbs: [get, list, watch, create, patch, delete]
@@ -130,17 +125,19 @@ tolerations:
   verbs: [get, list, watch, create, patch]
 - apiGroups: ['']
   resources: [pods]
-  verbs: [get, list, watch]
-# The number of pods of those that spec.commit.workloads names, and nothing else of them.
+  verbs: [list, watch]
 - apiGroups: [apps]
   resources: [deployments/scale, statefulsets/scale]
   verbs: [get, update]
-# Read by name: connection strings, to notice that one has changed, and the tokens of the APIs. Created: those tokens.
 - apiGroups: ['']
   resources: [secrets]
-  verbs: [get, create]
+  verbs: [get]
 - apiGroups: [events.k8s.io]
   resources: [events]
-  # Listed: the dashboard shows those of a sync.
-  verbs: [create, patch{{ if .Values.dashboard.enabled }}, list{{ end }}]
+  verbs: [create, patch]
+{{- if .Values.dashboard.enabled }}
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [list]
+{{- end }}
 {{- end }}

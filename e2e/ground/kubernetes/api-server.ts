@@ -137,6 +137,10 @@ export class ApiServer implements AsyncDisposable {
       `--service-account-key-file=${this.#path('service-account.key')}`,
       `--service-account-signing-key-file=${this.#path('service-account.key')}`,
       '--endpoint-reconciler-type=none',
+      // As clusters have it whose own parts run as such pods: who may not make them is said by others.
+      '--allow-privileged=true',
+      // As some clusters have it: who sets an owner reference that blocks a deletion needs a right on the owner.
+      '--enable-admission-plugins=OwnerReferencesPermissionEnforcement',
       // Nobody makes the default service accounts here: pods could not be created.
       '--disable-admission-plugins=ServiceAccount',
       '--shutdown-delay-duration=0s',

@@ -27,13 +27,18 @@ const clusterWideRoles = [
   '- ClusterRole/clustersync-clustersync',
   '- ClusterRoleBinding/clustersync-clustersync',
 ];
-const leaseRoles = ['- Role/clustersync-leases', '- RoleBinding/clustersync-leases'];
+const ownRoles = ['- Role/clustersync-own', '- RoleBinding/clustersync-own'];
 const accountUsers = [
   'ClusterRoleBinding/clustersync-clustersync subjects.0.name',
   `${pod}.serviceAccountName`,
   `${testPod}.serviceAccountName`,
-  'RoleBinding/clustersync-leases subjects.0.name',
+  'RoleBinding/clustersync-own subjects.0.name',
 ];
+const policies = ['clustersyncs', 'networkpolicies', 'services', 'statefulsets'].map(
+  (plural) => `ValidatingAdmissionPolicy/clustersync-clustersync-${plural}`,
+);
+const bindings = policies.map((name) => name.replace('/', 'Binding/'));
+const podPolicy = 'ValidatingAdmissionPolicy/clustersync-clustersync-statefulsets spec.variables';
 const definitions = ['clustersyncs', 'syncverifications'].map(
   (plural) => `CustomResourceDefinition/${plural}.clustersync.dev`,
 );
@@ -50,6 +55,10 @@ const alerts = [
   'verification-stalled.md',
   'verification-different.md',
 ];
+
+function onlyFor(name: string): string {
+  return `"request.userInfo.username == 'system:serviceaccount:clustersync:${name}'"`;
+}
 
 function rule(index: number): string {
   return `PrometheusRule/clustersync spec.groups.0.rules.${index}`;
@@ -72,6 +81,7 @@ function image(before: string, after: string): readonly string[] {
     `${operator}.image: "${before}" → "${after}"`,
     `${operator}.args.1: "--operandImage=${before}" → "--operandImage=${after}"`,
     `${test}.image: "${before}" → "${after}"`,
+    `${podPolicy}.3.expression: "'${before}'" → "'${after}'"`,
   ];
 }
 
@@ -116,7 +126,8 @@ export const valueCases: readonly ValueCase[] = [
     values: { watchNamespaces: ['one', 'two'] },
     differences: [
       ...clusterWideRoles,
-      `${operator}.args.8:  → "--watchNamespaces=one,two"`,
+      ...[...policies, ...bindings].map((name) => `- ${name}`),
+      `${operator}.args.9:  → "--watchNamespaces=one,two"`,
       '+ Role/one/clustersync',
       '+ Role/two/clustersync',
       '+ RoleBinding/one/clustersync',
@@ -126,7 +137,10 @@ export const valueCases: readonly ValueCase[] = [
   {
     value: 'operandImages',
     values: { operandImages: ['example.dev/tools', 'example.dev/other:1'] },
-    differences: [`${operator}.args.8:  → "--operandImages=example.dev/tools,example.dev/other:1"`],
+    differences: [
+      `${operator}.args.9:  → "--operandImages=example.dev/tools,example.dev/other:1"`,
+      String.raw`${podPolicy}.2.expression: "[]" → "[\"example.dev/tools\",\"example.dev/other:1\"]"`,
+    ],
   },
   {
     value: 'replicas',
@@ -136,7 +150,7 @@ export const valueCases: readonly ValueCase[] = [
   {
     value: 'logLevel',
     values: { logLevel: 'debug' },
-    differences: [`${operator}.args.7: "--logLevel=info" → "--logLevel=debug"`],
+    differences: [`${operator}.args.8: "--logLevel=info" → "--logLevel=debug"`],
   },
   {
     value: 'crds.enabled',
@@ -153,7 +167,7 @@ export const valueCases: readonly ValueCase[] = [
   {
     value: 'rbac.create',
     values: { rbac: { create: false } },
-    differences: [...clusterWideRoles, ...leaseRoles],
+    differences: [...clusterWideRoles, ...ownRoles],
   },
   {
     value: 'rbac.aggregateRoles',
@@ -162,6 +176,11 @@ export const valueCases: readonly ValueCase[] = [
       '+ ClusterRole/clustersync-clustersync-edit',
       '+ ClusterRole/clustersync-clustersync-view',
     ],
+  },
+  {
+    value: 'admissionPolicy.enabled',
+    values: { admissionPolicy: { enabled: false } },
+    differences: [...policies, ...bindings].map((name) => `- ${name}`),
   },
   {
     value: 'serviceAccount.create',
@@ -174,6 +193,10 @@ export const valueCases: readonly ValueCase[] = [
     values: { serviceAccount: { name: 'given' } },
     differences: [
       ...accountUsers.map((path) => `${path}: "clustersync" → "given"`),
+      ...policies.map(
+        (name) =>
+          `${name} spec.matchConditions.0.expression: ${onlyFor('clustersync')} → ${onlyFor('given')}`,
+      ),
       `- ${account}`,
       '+ ServiceAccount/given',
     ],
@@ -290,9 +313,11 @@ export const valueCases: readonly ValueCase[] = [
     value: 'dashboard.enabled',
     values: { dashboard: { enabled: true } },
     differences: [
-      `${operator}.args.8:  → "--dashboard=true"`,
-      `${operator}.args.9:  → "--dashboardPort=8081"`,
-      'ClusterRole/clustersync-clustersync rules.11.verbs.2:  → "list"',
+      `${operator}.args.9:  → "--dashboard=true"`,
+      `${operator}.args.10:  → "--dashboardPort=8081"`,
+      'ClusterRole/clustersync-clustersync rules.12.apiGroups.0:  → "events.k8s.io"',
+      'ClusterRole/clustersync-clustersync rules.12.resources.0:  → "events"',
+      'ClusterRole/clustersync-clustersync rules.12.verbs.0:  → "list"',
     ],
   },
   {
@@ -301,8 +326,8 @@ export const valueCases: readonly ValueCase[] = [
     base: { dashboard: { enabled: true } },
     differences: [
       '+ Service/clustersync-dashboard',
-      `${operator}.args.10:  → "--dashboardHost=0.0.0.0"`,
-      `${operator}.args.11:  → "--dashboardTokenFile=/etc/clustersync/dashboard/token"`,
+      `${operator}.args.11:  → "--dashboardHost=0.0.0.0"`,
+      `${operator}.args.12:  → "--dashboardTokenFile=/etc/clustersync/dashboard/token"`,
       `${operator}.ports.1.containerPort:  → 8081`,
       `${operator}.ports.1.name:  → "dashboard"`,
       `${operator}.volumeMounts.0.mountPath:  → "/etc/clustersync/dashboard"`,
@@ -352,7 +377,7 @@ export const valueCases: readonly ValueCase[] = [
   {
     value: 'extraArgs',
     values: { extraArgs: ['--leaderElect=false'] },
-    differences: [`${operator}.args.8:  → "--leaderElect=false"`],
+    differences: [`${operator}.args.9:  → "--leaderElect=false"`],
   },
   {
     value: 'extraEnv',

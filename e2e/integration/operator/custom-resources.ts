@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
+import { secrets } from '../../../operator/kube/builtin-resources.ts';
 import type { KubeClient } from '../../../operator/kube/client.ts';
+import { operatorOptionTable } from '../../../operator/options.ts';
 import { untilServed } from '../kube/until-served.ts';
 
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -15,6 +17,12 @@ export async function installDefinitions(client: KubeClient): Promise<void> {
     const path = `/apis/clustersync.dev/v1alpha1/${plural}`;
     await untilServed(plural, async () => await client.raw({ method: 'GET', path, signal }));
   }
+}
+
+/** Makes the Secret that the chart installs for an operator: empty, in the namespace of its Leases. */
+export async function makeKeySecret(client: KubeClient): Promise<void> {
+  const metadata = { namespace: 'default', name: operatorOptionTable.apiKeySecret.default };
+  await client.create(secrets, { metadata }, { signal });
 }
 
 /** The spec of a ClusterSync with nothing but what is needed. */

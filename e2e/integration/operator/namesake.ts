@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { clusterSyncs } from '../../../operator/api/clustersync.ts';
 import {
   networkPolicies,
-  secrets,
   services,
   statefulSets,
 } from '../../../operator/kube/builtin-resources.ts';
@@ -47,7 +46,7 @@ export async function assertNamesakeBeginsAnew(
     (status) => outlook(status) === 'False NameConflict',
   );
   // Of what the first one had, the pod is the last to go: what it says is not of the namesake.
-  for (const resource of [statefulSets, services, networkPolicies, secrets]) {
+  for (const resource of [statefulSets, services, networkPolicies]) {
     await ground.client.delete<KubeObject>(resource, set.metadata, { signal });
   }
   await ground.untilSync(

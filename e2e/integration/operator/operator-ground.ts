@@ -16,7 +16,7 @@ import { createLogger } from '../../../service/logger.ts';
 import { ApiServer } from '../../ground/kubernetes/api-server.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { until } from '../../ground/until.ts';
-import { installDefinitions, smallestSpec, uriData } from './custom-resources.ts';
+import { installDefinitions, makeKeySecret, smallestSpec, uriData } from './custom-resources.ts';
 import { LoopbackAddresses } from './loopback-addresses.ts';
 import { runPod } from './played-pod.ts';
 
@@ -71,6 +71,7 @@ export class RunningOperator implements AsyncDisposable {
       leaseDurationSeconds,
       leaseName: 'operator',
       leaseNamespace: 'default',
+      apiKeySecret: 'clustersync-operator-api-key',
       host: '127.0.0.1',
       port: 0,
       dashboard,
@@ -131,6 +132,7 @@ export class OperatorGround implements AsyncDisposable {
     ]);
     const client = new KubeClient(server.config(), new KubeMetrics(new Registry()));
     await installDefinitions(client);
+    await makeKeySecret(client);
     return new OperatorGround(server, source, client, await server.writeKubeConfig());
   }
 

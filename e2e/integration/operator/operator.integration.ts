@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { clusterSyncs } from '../../../operator/api/clustersync.ts';
 import {
   syncVerifications,
@@ -67,9 +68,7 @@ describe('the operator, on a real API server', () => {
     const set = await ground.untilMade(namespace, 'orders-syncer');
     assert.ok(isControlledBy(set, sync));
     assert.equal(set.spec?.replicas, 1);
-    const token = await ground.get(secrets, namespace, 'orders-syncer');
-    assert.equal(token?.immutable, true);
-    for (const resource of [services, networkPolicies, secrets]) {
+    for (const resource of [services, networkPolicies]) {
       const object = await ground.get<KubeObject>(resource, namespace, 'orders-syncer');
       assert.ok(object && isControlledBy(object, sync), resource.kind);
     }
@@ -99,8 +98,12 @@ describe('the operator, on a real API server', () => {
       { id: 'old', pod: 'orders-syncer-0', ready: true, progress: copying },
     ]);
     const [start] = syncer.commands;
-    assert.equal(start?.token, Buffer.from(token.data?.['token'] ?? '', 'base64').toString());
-    assert.deepEqual(start.body, {
+    const hash = createHash('sha256')
+      .update(start?.token ?? '')
+      .digest('hex');
+    const args = set.spec.template.spec?.containers[0]?.args;
+    assert.ok(args?.includes(`--apiTokenHash=${hash}`), args?.join(' '));
+    assert.deepEqual(start?.body, {
       source: 'cluster0',
       destination: 'cluster1',
       buildIndexes: 'beforeDataCopy',
@@ -363,7 +366,6 @@ describe('the operator, on a real API server', () => {
       (status) => findCondition(status.conditions, 'Suspended') !== undefined,
     );
     assert.equal(await ground.get(statefulSets, namespace, 'orders-syncer'), undefined);
-    assert.equal(await ground.get(secrets, namespace, 'orders-syncer'), undefined);
     await client.patch(
       clusterSyncs,
       { namespace, name: 'orders' },

@@ -36,7 +36,7 @@ describe('a ClusterSync that is deleted and created again, on a real API server'
     await until('it is gone', async () => {
       return (await ground.get(clusterSyncs, namespace, 'orders')) === undefined;
     });
-    for (const resource of [statefulSets, services, networkPolicies, secrets]) {
+    for (const resource of [statefulSets, services, networkPolicies]) {
       await client.delete<KubeObject>(resource, { namespace, name: operand }, { signal });
     }
     const pod = { namespace, name: `${operand}-0` };

@@ -108,7 +108,7 @@ describe('the end of a sync by the operator, on a real API server with real sync
     // As the garbage collector of Kubernetes does.
     const now = { signal, gracePeriodSeconds: 0 };
     await ground.client.delete(statefulSets, { namespace, name: 'orders-syncer' }, now);
-    for (const resource of [secrets, services, networkPolicies])
+    for (const resource of [services, networkPolicies])
       await ground.client.delete<KubeObject>(resource, { namespace, name: 'orders-syncer' }, now);
     await ground.client.delete(pods, { namespace, name: 'orders-syncer-0' }, now);
   }

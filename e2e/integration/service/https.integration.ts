@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
+import { hashOfToken } from '../../../service/api-token.ts';
 import { sendRequest, UntrustedServerError } from '../../../service/http-request.ts';
 import {
   genericErrorBody,
@@ -45,7 +46,7 @@ describe('HTTPS', () => {
       logger: createLogger('test', 'info', (line) => log.push(line)),
       metrics: new Registry(),
       isReady: () => true,
-      apiToken: 'token',
+      apiTokenHash: hashOfToken('token'),
       certificate: files,
       routes: [
         {

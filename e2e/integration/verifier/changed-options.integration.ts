@@ -77,6 +77,7 @@ describe('a verification that another process continues, which has another value
     host: ['the same', () => ({ host: '0.0.0.0' })],
     port: ['the same'],
     apiToken: ['the same'],
+    apiTokenHash: ['the same'],
     connectionFiles: ['the same'],
     tlsCertificateFile: ['the same'],
     tlsKeyFile: ['the same'],

@@ -52,6 +52,7 @@ export async function openSession(
       port: 0,
       host: '127.0.0.1',
       apiToken: undefined,
+      apiTokenHash: undefined,
       connectionFiles: 'take',
       tlsCertificateFile: undefined,
       tlsKeyFile: undefined,

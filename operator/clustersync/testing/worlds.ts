@@ -2,6 +2,7 @@ import type { ClusterSync, ClusterSyncSpec, ClusterSyncStatus } from '../../api/
 import type { Pod, StatefulSet } from '../../kube/builtin-resources.ts';
 import { findCondition } from '../../kube/conditions.ts';
 import type { CommandState, Observation, ProgressAnswer } from '../../operand/observation.ts';
+import { tokenArgument } from '../../operand/workload.ts';
 import { decide, type Decision, type World } from '../decide.ts';
 import { readProgress, type SyncerCommand, type SyncerProgress } from '../syncer-client.ts';
 
@@ -64,8 +65,7 @@ export function emptyWorld(parts: Partial<World> = {}): World {
     claim: { kind: 'held' },
     commit: { hold: undefined, workloads: undefined, verification: undefined },
     sourceView: { kind: 'unknown' },
-    token: undefined,
-    newToken: 'fresh-token',
+    token: 'token',
     statefulSet: undefined,
     pods: new Map(),
     observations: new Map(),
@@ -82,7 +82,6 @@ export function runningWorld(
 ): World {
   const { observation, ...world } = parts;
   return emptyWorld({
-    token: 'token',
     statefulSet: {
       apiVersion: 'apps/v1',
       kind: 'StatefulSet',
@@ -156,7 +155,7 @@ export function runningPod(name = podName, ids: readonly string[] = ['old']): Po
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace: 'shop', uid: 'pod-uid' },
-    spec: { containers: [{ name: 'syncer', args: ['syncer', argument] }] },
+    spec: { containers: [{ name: 'syncer', args: ['syncer', argument, tokenArgument('token')] }] },
     status: {
       podIP: '10.1.2.3',
       conditions: [{ type: 'Ready', status: 'True' }],

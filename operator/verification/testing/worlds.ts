@@ -17,6 +17,7 @@ import type { StatefulSet } from '../../kube/builtin-resources.ts';
 import { findCondition } from '../../kube/conditions.ts';
 import type { Observation } from '../../operand/observation.ts';
 import { progressAnswer } from '../../operand/operand-api.ts';
+import { tokenArgument } from '../../operand/workload.ts';
 import { decide, type Decision, type World } from '../decide.ts';
 import { readProgress, type VerifierCommand, type VerifierProgress } from '../verifier-client.ts';
 
@@ -70,7 +71,6 @@ export function world(parts: Partial<World> = {}): World {
     destination: { kind: 'found', value: 'b' },
     authority: undefined,
     token: 'token',
-    newToken: 'fresh-token',
     statefulSet: undefined,
     pod: undefined,
     observation: undefined,
@@ -96,7 +96,9 @@ export function running(
     pod: {
       ...pod,
       metadata: { ...pod.metadata, name: 'check-verifier-0' },
-      spec: { containers: [{ name: 'verifier', args: [`--attempt=${attempt}`] }] },
+      spec: {
+        containers: [{ name: 'verifier', args: [`--attempt=${attempt}`, tokenArgument('token')] }],
+      },
       status: { ...pod.status, containerStatuses: [{ ...container, name: 'verifier' }] },
     },
     observation: {

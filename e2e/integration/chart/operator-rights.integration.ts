@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { secrets, statefulSets } from '../../../operator/kube/builtin-resources.ts';
+import type { KubeClient } from '../../../operator/kube/client.ts';
+import { OperatorProcess } from '../../ground/operator-process.ts';
+import { until } from '../../ground/until.ts';
+import { OperatorGround, outlook } from '../operator/operator-ground.ts';
+import { applying, StandIn } from '../operator/stand-in.ts';
+import { helm, chartFolder, releaseName, releaseNamespace } from './helm.ts';
+import { operatorAccount, operatorConfig } from './operator-account.ts';
+
+const signal = new AbortController().signal;
+const keyRef = { namespace: releaseNamespace, name: `${releaseName}-api-key` };
+
+describe('the operator, with the rights that the chart gives it', () => {
+  let ground: OperatorGround;
+  let client: KubeClient;
+
+  before(async () => {
+    ground = await OperatorGround.start();
+    ({ client } = ground);
+    const body = { metadata: { name: releaseNamespace } };
+    await client.raw({ method: 'POST', path: '/api/v1/namespaces', body, signal });
+    await install();
+  });
+
+  after(async () => {
+    await ground[Symbol.asyncDispose]();
+  });
+
+  /** Installs or upgrades the release; nobody runs its pods. */
+  async function install(): Promise<void> {
+    const args = ['upgrade', '--install', releaseName, chartFolder, '--set=crds.enabled=false'];
+    const image = '--set=image.repository=example.dev/clustersync,image.tag=test';
+    const env = { KUBECONFIG: ground.kubeconfig };
+    await helm([...args, image, '--namespace', releaseNamespace], { env });
+  }
+
+  /** Runs the operator as the Deployment does, with the token of its account. */
+  async function withOperator(work: (operator: OperatorProcess) => Promise<void>): Promise<void> {
+    const config = await operatorConfig(ground.server, client);
+    await using operator = await OperatorProcess.start({
+      kubeconfig: config.exportConfig(),
+      options: { leaseNamespace: releaseNamespace, apiKeySecret: keyRef.name },
+    });
+    await work(operator);
+    // It gives its Lease back, so that the next one need not wait.
+    operator.kill();
+    await operator.ended();
+  }
+
+  async function keyOf(): Promise<string | undefined> {
+    return (await client.get(secrets, keyRef, { signal })).data?.['key'];
+  }
+
+  it('brings a sync to where its changes are applied, and makes no Secret', async () => {
+    assert.equal(await keyOf(), undefined);
+    const { namespace, address } = await ground.newPlace();
+    await using syncer = await StandIn.start(address, 27182, { progress: applying });
+    await withOperator(async () => {
+      await ground.createSync(namespace);
+      await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
+      await ground.untilSync(namespace, 'in sync', (status) => outlook(status) === 'True InSync');
+    });
+    assert.deepEqual(syncer.commandNames, []);
+    const writes = await ground.server.auditedWrites();
+    const ofSecrets = writes.filter(
+      ({ user, resource }) => user === operatorAccount && resource === 'secrets',
+    );
+    assert.deepEqual(
+      ofSecrets.map(({ verb, namespace: where, name }) => [verb, where, name]),
+      [['update', keyRef.namespace, keyRef.name]],
+    );
+  });
+
+  it('keeps the key of its API tokens over upgrades and restarts', async () => {
+    const key = await keyOf();
+    assert.equal(Buffer.from(key ?? '', 'base64').length, 32);
+    await install();
+    assert.equal(await keyOf(), key);
+    const { namespace } = await ground.newPlace();
+    await withOperator(async () => {
+      await ground.createSync(namespace);
+      await ground.untilMade(namespace, 'orders-syncer');
+    });
+    assert.equal(await keyOf(), key);
+  });
+
+  it('makes another key where the Secret was emptied, and pods that take the tokens of that', async () => {
+    const former = await keyOf();
+    const { namespace } = await ground.newPlace();
+    const argument = async (): Promise<string | undefined> => {
+      const set = await ground.get(statefulSets, namespace, 'orders-syncer');
+      const args = set?.spec?.template.spec?.containers[0]?.args;
+      return args?.find((each) => each.startsWith('--apiTokenHash='));
+    };
+    let before: string | undefined;
+    await withOperator(async () => {
+      await ground.createSync(namespace);
+      await ground.untilMade(namespace, 'orders-syncer');
+      before = await argument();
+      assert.ok(before);
+    });
+    await client.patch(secrets, keyRef, { data: null }, { signal });
+    await withOperator(async () => {
+      await until('the pods have another token', async () => (await argument()) !== before);
+    });
+    assert.notEqual(await keyOf(), former);
+  });
+
+  it('ends, and says so, where there is no such Secret, or it holds something else', async () => {
+    const saidBy = async (): Promise<string> => {
+      let log = '';
+      await withOperator(async (operator) => {
+        await operator.ended();
+        log = await operator.log();
+      });
+      return log;
+    };
+    await client.patch(secrets, keyRef, { data: { key: btoa('short') } }, { signal });
+    assert.match(await saidBy(), /key of the Secret clustersync\/clustersync-api-key has 5 bytes/);
+    await client.delete(secrets, keyRef, { signal });
+    assert.match(await saidBy(), /there is no Secret clustersync\/clustersync-api-key/);
+  });
+});
