@@ -35,7 +35,7 @@ describe('a ClusterSync whose destination is not its own', () => {
   ];
   for (const [what, world] of worlds) {
     for (const state of ['Running', 'Paused', 'Committed'] as const) {
-      for (const claim of [taken, broken, { kind: 'unreadable' }] as const) {
+      for (const claim of [taken, broken, { kind: 'unreadable', isHeld: true }] as const) {
         it(`${what}, with the state ${state}, makes and sends nothing: ${claim.kind}`, () => {
           const { objects, commands } = decide(clusterSync({ state }), { ...world, claim });
           assert.deepEqual(
@@ -78,7 +78,10 @@ describe('a ClusterSync whose destination is not its own', () => {
   });
 
   it('is stalled by a connection string that cannot be read', () => {
-    const { status } = decide(clusterSync(), { ...emptyWorld(), claim: { kind: 'unreadable' } });
+    const { status } = decide(clusterSync(), {
+      ...emptyWorld(),
+      claim: { kind: 'unreadable', isHeld: true },
+    });
     assert.equal(outlook(status), 'Stalled: False InvalidConfiguration');
   });
 

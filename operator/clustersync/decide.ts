@@ -190,7 +190,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     targets,
     sourceTarget,
     commands:
-      world.claim.kind === 'held'
+      world.claim.kind === 'held' || (world.claim.kind === 'unreadable' && world.claim.isHeld)
         ? commandsFor(clusterSync, reset, isHandsOff, {
             ...{ views, source: finding, nowMs },
             mayCommit: plan?.step.kind === 'send',

@@ -23,7 +23,8 @@ export type Claim =
   | { readonly kind: 'open' }
   /** It is not looked at: nothing is to be begun. */
   | { readonly kind: 'none' }
-  | { readonly kind: 'unreadable' }
+  /** Nothing can be claimed by the connection string. `isHeld`: what was claimed before is. */
+  | { readonly kind: 'unreadable'; readonly isHeld: boolean }
   | { readonly kind: 'taken'; readonly host: string; readonly holder: LeaseHolder }
   /** An administrator has broken it: see {@link breakAnnotation}. */
   | { readonly kind: 'broken'; readonly lease: string };
@@ -62,16 +63,17 @@ export class DestinationClaims {
   /**
    * Claims the hosts of a destination that are proven. Those that were claimed before stay so, by whatever proof: a sync may have begun
    * there. Nothing is claimed beside another holder of any of them.
-   * @param hosts - that the connection string names; empty where it is not known now.
-   * @param proven - at which a syncer of the owner has logged in.
+   * @param named - by the connection string; none where it is not known now.
+   * @param proven - at which a syncer of the owner has logged in: it may have read another connection string than there is now.
    */
   async claim(
     owner: ClusterSync,
-    hosts: readonly string[],
+    named: readonly string[],
     proven: ReadonlySet<string>,
     signal: AbortSignal,
   ): Promise<Claim> {
     const claimant = holderOf(owner);
+    const hosts = [...new Set([...named, ...proven])].sort();
     const before = this.standing(owner, hosts);
     if (before.kind !== 'held' && before.kind !== 'open') return before;
     const won = new Map<string, LeaseHolder | undefined>();

@@ -263,25 +263,26 @@ export class ClusterSyncReconciler {
       const standing = claims.standing(clusterSync, []);
       return standing.kind === 'broken' ? standing : { kind: 'none' };
     }
-    if (uri.kind === 'missing') return claims.standing(clusterSync, []);
-    const hosts = this.#hostsOf(clusterSync, connectionString(uri.value));
-    if (!hosts) return { kind: 'unreadable' };
-    const proven = provenHosts(clusterSync, input, hosts);
-    const claim = await claims.claim(clusterSync, hosts, proven, signal);
+    const named =
+      uri.kind === 'missing' ? [] : this.#hostsOf(clusterSync, connectionString(uri.value));
+    const proven = provenHosts(clusterSync, input, named ?? []);
+    const claim = await claims.claim(clusterSync, named ?? [], proven, signal);
+    if (!named && (claim.kind === 'held' || claim.kind === 'open'))
+      return { kind: 'unreadable', isHeld: claim.kind === 'held' };
     if (claim.kind === 'held' && claim.takenFrom)
       this.#tellOfTakeover(clusterSync, claim.takenFrom);
     return claim;
   }
 
   /** Says to both that the destination has changed hands. Neither is told who the other one is. */
-  #tellOfTakeover(clusterSync: ClusterSync, { namespace, name }: LeaseHolder): void {
+  #tellOfTakeover(clusterSync: ClusterSync, { namespace, name, uid }: LeaseHolder): void {
     const { recorder } = this.#options;
     const event = { reason: 'DestinationTakenOver', action: 'Claim' } as const;
     const won =
       "an administrator has broken the claim of another ClusterSync: the destination is this one's now";
     recorder.record({ ...event, type: 'Normal', note: won, regarding: clusterSync });
     const former = this.#options.clusterSyncs.get(objectKey({ namespace, name }));
-    if (!former) return;
+    if (former?.metadata.uid !== uid) return;
     const lost =
       "an administrator has broken the claim of this ClusterSync: its destination is another one's now";
     recorder.record({ ...event, type: 'Warning', note: lost, regarding: former });

@@ -348,7 +348,7 @@ describe('spec.onDelete', () => {
   });
 
   it('does not take a connection string that cannot be read for the end of the sync', () => {
-    const claim = { kind: 'unreadable' } as const;
+    const claim = { kind: 'unreadable', isHeld: true } as const;
     const decision = decide(deleted({ onDelete: 'Clean' }), { ...runningWorld(changes), claim });
     assert.equal(decision.isEnded, false);
     assert.equal(decision.finalizers, undefined);
