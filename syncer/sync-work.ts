@@ -191,7 +191,7 @@ export class SyncWork {
     // no primary that is older than the one which acknowledged it.
     const [instance, catalog] = await retrying(working, 'state', async () => {
       if (live.stored.failure?.instance === options.id) await live.update({ failure: null });
-      const claimed = isFirst ? await store.claimInstance() : await store.claimUnclaimedInstance();
+      const claimed = await store.claimInstance(isFirst);
       return [claimed, await TrackedCatalog.load(store, requireLease)] as const;
     });
     const destination = clusters[startOptions.destination];

@@ -322,33 +322,6 @@ describe('the status of a ClusterSync', () => {
     assert.deepEqual(milestones(answers.committed), ['True', 'False', 'True']);
   });
 
-  it('says what keeps a commit from being taken, as far as there is room', () => {
-    const waiting = (text: string) =>
-      changed(answers.changes, {
-        canCommit: false,
-        warnings: ['indexes: 1 left', `commit: not possible now: ${text}`, 'commit: later'],
-      });
-    const world = runningWorld(waiting('cluster1 has not answered for 7 s'));
-    const running = statusIn(world);
-    assert.equal(
-      findCondition(running.conditions, 'CanCommit')?.message,
-      'changes of the source are being applied; old: cluster1 has not answered for 7 s',
-    );
-    const committing = statusIn(world, { state: 'Committed' });
-    assert.equal(
-      findCondition(committing.conditions, 'Ready')?.message,
-      'the commit is sent as soon as every instance can commit; old: cluster1 has not answered for 7 s',
-    );
-    const long = statusIn(runningWorld(waiting('x'.repeat(100_000))));
-    const message = findCondition(long.conditions, 'CanCommit')?.message ?? '';
-    assert.ok(message.length > 500 && message.length < 600, String(message.length));
-    const odd = changed(answers.changes, { canCommit: false, warnings: { 0: 'commit: ' } });
-    assert.equal(
-      findCondition(statusIn(runningWorld(odd)).conditions, 'CanCommit')?.message,
-      'changes of the source are being applied',
-    );
-  });
-
   it('has the figures of the copy', () => {
     const { totals, lagTimeSeconds, canCommit, canWrite } = statusIn(runningWorld(answers.copy));
     assert.deepEqual(totals, { estimatedTotalBytes: 200, estimatedCopiedBytes: 101, percent: 50 });

@@ -4,7 +4,6 @@ import {
   type Collection,
   type Db,
   type Document,
-  type Filter,
   type Timestamp,
   type UpdateOptions,
 } from 'mongodb';
@@ -281,38 +280,28 @@ export class SyncStore {
     return found === null ? undefined : (withoutId(found) as unknown as InstanceRecord);
   }
 
-  /** Takes this instance over: whichever process held it before can save nothing any more. */
-  async claimInstance(): Promise<InstanceRecord> {
-    return await this.#claim({ _id: this.#instanceId });
-  }
-
   /**
-   * Claims this instance where no other process has: for one that has claimed it in the state of the sync before a reversal. Another
-   * one may have taken its place there, and have come here first.
-   * @throws SyncError SupersededByOtherInstance.
+   * Claims this instance: whichever process held it before can save nothing any more.
+   * @param mayTakeOver - false for a process that held it in the state of the sync before a reversal: another one may have taken its
+   * place there, and have come here first.
+   * @throws SyncError SupersededByOtherInstance where it may not be taken over, and is another's.
    */
-  async claimUnclaimedInstance(): Promise<InstanceRecord> {
-    try {
-      return await this.#claim({ _id: this.#instanceId, incarnation: this.#incarnation });
-    } catch (error) {
-      if (codeOf(error) !== serverCode.duplicateKey) throw error;
-      throw this.#superseded();
-    }
-  }
-
-  async #claim(filter: Filter<Stored<string>>): Promise<InstanceRecord> {
-    const claimed = await this.claim.confirmedBy(
-      async () =>
-        await this.#instances.findOneAndUpdate(
-          filter,
-          {
-            $set: { incarnation: this.#incarnation, heartbeatAt: new Date() },
-            $setOnInsert: { ...nothingDone },
-            $inc: { claims: 1 },
-          },
-          { upsert: true, returnDocument: 'after' },
-        ),
-    );
+  async claimInstance(mayTakeOver = true): Promise<InstanceRecord> {
+    const filter = { _id: this.#instanceId };
+    const claimed = await this.claim.confirmedBy(async () => {
+      const claiming = this.#instances.findOneAndUpdate(
+        mayTakeOver ? filter : { ...filter, incarnation: this.#incarnation },
+        {
+          $set: { incarnation: this.#incarnation, heartbeatAt: new Date() },
+          $setOnInsert: { ...nothingDone },
+          $inc: { claims: 1 },
+        },
+        { upsert: true, returnDocument: 'after' },
+      );
+      return await claiming.catch((error: unknown) => {
+        throw codeOf(error) === serverCode.duplicateKey ? this.#superseded() : error;
+      });
+    });
     return withoutId(claimed ?? {}) as unknown as InstanceRecord;
   }
 
