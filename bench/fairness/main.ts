@@ -16,6 +16,8 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '4' },
     /** How long the neighbours have been there, before. */
     settle: { type: 'string', default: '20' },
+    /** Beside whom; all by default, and only then results are written. */
+    beside: { type: 'string' },
   },
 });
 /** As the chart has it. */
@@ -26,6 +28,7 @@ const controlNamespaces = ['control-a', 'control-b', 'control-c'];
 
 const figures: FairnessFigures[] = [];
 for (const neighbourhood of Object.keys(neighbourhoods) as Neighbourhood[]) {
+  if (values.beside !== undefined && values.beside !== neighbourhood) continue;
   const found = await measure(neighbourhood);
   figures.push(found);
   console.log(tableOf(figures));
@@ -38,10 +41,11 @@ const intro = `# Reactions to ClusterSyncs of quiet namespaces
 ${at}, 30 ClusterSyncs in three namespaces, ${samples} changes of each kind, ${machine}. API server, etcd, stand-ins, hostile pods and bench share the machine. In brackets, those of another operator at the same time, on the same API server, that has 30 such ClusterSyncs and none of the neighbours to look after: what the machine and the API server take is in both. A syncer is asked once a second: that is part of the time from its answer.
 
 `;
-await writeResults('fairness', {
-  md: `${intro}${tableOf(figures)}`,
-  json: `${JSON.stringify({ at, machine, figures }, undefined, 2)}\n`,
-});
+if (values.beside === undefined)
+  await writeResults('fairness', {
+    md: `${intro}${tableOf(figures)}`,
+    json: `${JSON.stringify({ at, machine, figures }, undefined, 2)}\n`,
+  });
 
 async function measure(neighbourhood: Neighbourhood): Promise<FairnessFigures> {
   console.log(`beside ${neighbourhoods[neighbourhood]}`);
@@ -53,7 +57,7 @@ async function measure(neighbourhood: Neighbourhood): Promise<FairnessFigures> {
     return operators.use(await OperatorProcess.start({ kubeconfig, nodeOptions, options }));
   };
   const operator = await start('measured', [...quietNamespaces, ...neighbourNamespaces]);
-  await start('control', controlNamespaces);
+  const other = await start('control', controlNamespaces);
   await using quiet = await QuietSyncs.start(ground, quietNamespaces);
   await using control = await QuietSyncs.start(ground, controlNamespaces);
   await using neighbours = new AsyncDisposableStack();
@@ -68,6 +72,7 @@ async function measure(neighbourhood: Neighbourhood): Promise<FairnessFigures> {
   ]);
   const seconds = (performance.now() - startMs) / 1_000;
   const cpuShare = ((await cpuSecondsOf(operator.pid)) - cpuBefore) / seconds;
+  if (other.hasEnded) throw new Error('the other operator has ended: nothing to compare with');
   const peakMebibytes = await peakMebibytesOf(operator.pid);
   return {
     neighbourhood,
