@@ -143,4 +143,29 @@ describe('who has a destination, on a real API server, with real databases', () 
     assert.equal(await sizeOf(owner.namespace), 0);
     await other.end();
   });
+
+  it('is told to nobody by a piece of a password that nobody has escaped', async () => {
+    const uris = [
+      'mongodb://user:x@not-the-password/word@host/',
+      'mongodb://user:x@not-the-password?word=1@host/',
+      'mongodb://user:x@not-the-password#word/x@host/',
+      'mongodb://user:x:not-the-password@host/',
+      'mongodb://user:not-the-password',
+    ];
+    await Promise.all(
+      uris.map(async (uri) => {
+        const place = await newSync(uri);
+        const status = await untilOutlook(place, 'False InvalidConfiguration');
+        await untilEvent(place, 'Warning InvalidConfiguration');
+        assert.equal(await sizeOf(place.namespace), undefined);
+        const { namespace } = place;
+        const said = [
+          status,
+          await ground.client.list(events, { namespace, signal }),
+          await ground.client.list(leases, { namespace: 'default', signal }),
+        ];
+        assert.doesNotMatch(JSON.stringify(said), /not-the-password/);
+      }),
+    );
+  });
 });
