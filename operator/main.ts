@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { startDashboard, type DashboardServer } from '../dashboard/server/dashboard-server.ts';
+import { SyncError } from '../service/errors.ts';
 import { startHttpServer } from '../service/http-server.ts';
+import { jsonValue } from '../service/json-text.ts';
 import type { Logger } from '../service/logger.ts';
 import { reconcileAll } from './controllers.ts';
 import { OperatorSource } from './dashboard/operator-source.ts';
@@ -15,7 +17,7 @@ import { KubeMetrics } from './kube/metrics.ts';
 import { correctionCounter, registerResourceMetrics } from './metrics.ts';
 import { LatestStatuses } from './operand/latest-statuses.ts';
 import { TokenKey } from './operand/token-key.ts';
-import type { OperandSettings } from './operand/workload.ts';
+import type { NetworkPolicyPeer, OperandSettings } from './operand/workload.ts';
 import { namesIn, type OperatorOptions } from './options.ts';
 
 /** An API server that is started anew is no reason to be called not ready. */
@@ -158,6 +160,17 @@ function settingsOf(options: OperatorOptions): OperandSettings {
     image: options.operandImage,
     imagePullPolicy: options.operandImagePullPolicy,
     images: namesIn(options.operandImages),
+    egress: egressOf(options),
     operatorNamespace: isInCluster ? options.leaseNamespace : undefined,
   };
+}
+
+/** Its fields are checked by the API server, when a NetworkPolicy is made. */
+function egressOf({ operandEgress }: OperatorOptions): readonly NetworkPolicyPeer[] | undefined {
+  if (operandEgress === undefined) return undefined;
+  const peers = jsonValue(operandEgress);
+  // A rule without peers would be one for everybody.
+  if (!Array.isArray(peers) || peers.length === 0)
+    throw new SyncError('InvalidOption', '--operandEgress: a list of peers is expected, as JSON');
+  return peers as NetworkPolicyPeer[];
 }

@@ -26,6 +26,12 @@ export const operatorOptionTable = {
     description:
       'registries, repositories and images, separated by commas, of which a resource may name one in place of that; none when absent',
   },
+  operandEgress: {
+    type: 'string',
+    valueName: 'json',
+    description:
+      'whom syncers and verifiers may reach beside name servers, as a list of peers of a NetworkPolicy; everybody when absent',
+  },
   operandImagePullPolicy: {
     type: 'string',
     default: 'IfNotPresent',

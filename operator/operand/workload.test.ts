@@ -156,6 +156,22 @@ describe('operandObjects', () => {
     assert.equal(rule.from.length, 2);
   });
 
+  it('reach nobody but name servers and whom the operator allows, where it says so', () => {
+    const peers = [{ ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.169.254/32'] } }];
+    const { networkPolicy } = operandObjects(plan, { ...settings, egress: peers });
+    assert.deepEqual(networkPolicy.spec?.policyTypes, ['Ingress', 'Egress']);
+    assert.deepEqual(networkPolicy.spec.egress, [
+      {
+        ports: [
+          { port: 53, protocol: 'UDP' },
+          { port: 53, protocol: 'TCP' },
+        ],
+      },
+      { to: peers },
+    ]);
+    assert.deepEqual(objects.networkPolicy.spec?.policyTypes, ['Ingress']);
+  });
+
   it('leave the port open where the operator is no pod', () => {
     const { networkPolicy } = operandObjects(plan, { ...settings, operatorNamespace: undefined });
     assert.equal(networkPolicy.spec?.ingress?.[0]?.from, undefined);

@@ -16,6 +16,11 @@ export interface MountedSecret {
   readonly key: string;
 }
 
+type EgressRule = NonNullable<NonNullable<NetworkPolicy['spec']>['egress']>[number];
+
+/** Whom a NetworkPolicy lets somebody reach: pods, or addresses. */
+export type NetworkPolicyPeer = NonNullable<EgressRule['to']>[number];
+
 /** What is known to all operands of this operator. */
 export interface OperandSettings {
   /** Image where the resource names none. */
@@ -24,6 +29,8 @@ export interface OperandSettings {
   readonly imagePullPolicy: string;
   /** Registries, repositories and images, besides that one, that resources may name. */
   readonly images: readonly string[];
+  /** Whom operands may reach, beside name servers; undefined for everybody. */
+  readonly egress?: readonly NetworkPolicyPeer[] | undefined;
   /** Namespace of the operator's pods; undefined when it does not run in the cluster. */
   readonly operatorNamespace?: string | undefined;
 }
@@ -66,6 +73,8 @@ const intentHashAnnotation = 'clustersync.dev/intent-hash';
 const secretsHashAnnotation = 'clustersync.dev/secrets-hash';
 /** On pods that serve HTTPS: for what reads their metrics. */
 const schemeAnnotation = 'clustersync.dev/scheme';
+
+const nameServerPorts = ['UDP', 'TCP'].map((protocol) => ({ port: 53, protocol }));
 
 /** StatefulSets give it to their pods (Kubernetes 1.28 and newer). */
 const podIndexLabel = `metadata.labels['apps.kubernetes.io/pod-index']`;
@@ -127,10 +136,13 @@ function serviceOf(plan: OperandPlan): Intent<Service> {
   };
 }
 
-/** Lets the operator in, and namespaces that are labelled for scraping metrics; outwards everything is open. */
+/**
+ * Lets the operator in, and namespaces that are labelled for scraping metrics; outwards whom the settings say. Connection strings name hosts,
+ * and a policy knows addresses: it is not made from them.
+ */
 function networkPolicyOf(
   plan: OperandPlan,
-  { operatorNamespace }: OperandSettings,
+  { operatorNamespace, egress }: OperandSettings,
 ): Intent<NetworkPolicy> {
   const from = [
     {
@@ -150,7 +162,7 @@ function networkPolicyOf(
     metadata: metadataOf(plan),
     spec: {
       podSelector: { matchLabels: selectorLabels(plan.name, plan.kind) },
-      policyTypes: ['Ingress'],
+      policyTypes: ['Ingress', ...(egress ? ['Egress'] : [])],
       ingress: [
         {
           ports: [{ port: plan.port, protocol: 'TCP' }],
@@ -158,6 +170,7 @@ function networkPolicyOf(
           ...(operatorNamespace !== undefined && { from }),
         },
       ],
+      ...(egress && { egress: [{ ports: nameServerPorts }, { to: egress }] }),
     },
   };
 }

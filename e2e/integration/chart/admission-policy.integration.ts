@@ -36,7 +36,13 @@ const made = operandObjects(
     options: { resources: {}, logLevel: 'info', tls: { secretName: 'orders-tls' } },
     secretsHash: 'hash',
   },
-  { image, imagePullPolicy: 'IfNotPresent', images: [], operatorNamespace: releaseNamespace },
+  {
+    image,
+    imagePullPolicy: 'IfNotPresent',
+    images: [],
+    egress: [{ namespaceSelector: {} }],
+    operatorNamespace: releaseNamespace,
+  },
 );
 
 /** An object with another value at a place. */

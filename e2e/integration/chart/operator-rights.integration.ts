@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
-import { secrets, statefulSets } from '../../../operator/kube/builtin-resources.ts';
+import {
+  networkPolicies,
+  secrets,
+  statefulSets,
+} from '../../../operator/kube/builtin-resources.ts';
+import { syncerPort } from '../../../operator/clustersync/resources.ts';
 import type { KubeClient } from '../../../operator/kube/client.ts';
+import { managedLabels } from '../../../operator/operand/names.ts';
+import { verifierPort } from '../../../operator/verification/resources.ts';
 import { OperatorProcess } from '../../ground/operator-process.ts';
 import { until } from '../../ground/until.ts';
 import { OperatorGround, outlook } from '../operator/operator-ground.ts';
@@ -38,9 +45,20 @@ describe('the operator, with the rights that the chart gives it', () => {
   /** Runs the operator as the Deployment does, with the token of its account. */
   async function withOperator(work: (operator: OperatorProcess) => Promise<void>): Promise<void> {
     const config = await operatorConfig(ground.server, client);
+    const deployment = JSON.parse(
+      await ground.kubectl(
+        ...['get', 'deployment', releaseName, '--namespace', releaseNamespace, '--output=json'],
+      ),
+    ) as { spec: { template: { spec: { containers: [{ args: string[] }] } } } };
+    const { args } = deployment.spec.template.spec.containers[0];
+    const egress = args.find((each) => each.startsWith('--operandEgress=')) ?? '';
     await using operator = await OperatorProcess.start({
       kubeconfig: config.exportConfig(),
-      options: { leaseNamespace: releaseNamespace, apiKeySecret: keyRef.name },
+      options: {
+        leaseNamespace: releaseNamespace,
+        apiKeySecret: keyRef.name,
+        operandEgress: egress.replace('--operandEgress=', ''),
+      },
     });
     await work(operator);
     // It gives its Lease back, so that the next one need not wait.
@@ -70,6 +88,38 @@ describe('the operator, with the rights that the chart gives it', () => {
       ofSecrets.map(({ verb, namespace: where, name }) => [verb, where, name]),
       [['update', keyRef.namespace, keyRef.name]],
     );
+  });
+
+  it('keeps syncers from the metadata of a cloud, and itself from all but whom it needs', async () => {
+    const { namespace } = await ground.newPlace();
+    await withOperator(async () => {
+      await ground.createSync(namespace);
+      await ground.untilMade(namespace, 'orders-syncer');
+    });
+    const policy = await ground.get(networkPolicies, namespace, 'orders-syncer');
+    assert.deepEqual(policy?.spec?.policyTypes, ['Ingress', 'Egress']);
+    const blocks = policy.spec.egress?.flatMap(({ to }) =>
+      to?.flatMap((peer) => peer.ipBlock ?? []),
+    );
+    assert.deepEqual(
+      blocks?.filter((block) => block !== undefined),
+      [
+        { cidr: '0.0.0.0/0', except: ['169.254.169.254/32'] },
+        { cidr: '::/0', except: ['fd00:ec2::254/128'] },
+      ],
+    );
+    const own = await ground.get(networkPolicies, releaseNamespace, releaseName);
+    const [anywhere, operands, ...others] = own?.spec?.egress ?? [];
+    assert.deepEqual(others, []);
+    assert.deepEqual(
+      anywhere?.ports?.map(({ port }) => port),
+      [53, 53, 443, 6443, 8443, 16443],
+    );
+    assert.deepEqual(
+      operands?.ports?.map(({ port }) => port),
+      [syncerPort, verifierPort],
+    );
+    assert.deepEqual(operands.to?.[0]?.podSelector?.matchLabels, managedLabels);
   });
 
   it('keeps the key of its API tokens over upgrades and restarts', async () => {

@@ -127,7 +127,7 @@ export const valueCases: readonly ValueCase[] = [
     differences: [
       ...clusterWideRoles,
       ...[...policies, ...bindings].map((name) => `- ${name}`),
-      `${operator}.args.9:  → "--watchNamespaces=one,two"`,
+      `${operator}.args.10:  → "--watchNamespaces=one,two"`,
       '+ Role/one/clustersync',
       '+ Role/two/clustersync',
       '+ RoleBinding/one/clustersync',
@@ -138,8 +138,15 @@ export const valueCases: readonly ValueCase[] = [
     value: 'operandImages',
     values: { operandImages: ['example.dev/tools', 'example.dev/other:1'] },
     differences: [
-      `${operator}.args.9:  → "--operandImages=example.dev/tools,example.dev/other:1"`,
+      `${operator}.args.10:  → "--operandImages=example.dev/tools,example.dev/other:1"`,
       String.raw`${podPolicy}.2.expression: "[]" → "[\"example.dev/tools\",\"example.dev/other:1\"]"`,
+    ],
+  },
+  {
+    value: 'operandEgress',
+    values: { operandEgress: [] },
+    differences: [
+      String.raw`${operator}.args.9: "--operandEgress=[{\"namespaceSelector\":{}},{\"ipBlock\":{\"cidr\":\"0.0.0.0/0\",\"except\":[\"169.254.169.254/32\"]}},{\"ipBlock\":{\"cidr\":\"::/0\",\"except\":[\"fd00:ec2::254/128\"]}}]" → `,
     ],
   },
   {
@@ -313,8 +320,8 @@ export const valueCases: readonly ValueCase[] = [
     value: 'dashboard.enabled',
     values: { dashboard: { enabled: true } },
     differences: [
-      `${operator}.args.9:  → "--dashboard=true"`,
-      `${operator}.args.10:  → "--dashboardPort=8081"`,
+      `${operator}.args.10:  → "--dashboard=true"`,
+      `${operator}.args.11:  → "--dashboardPort=8081"`,
       'ClusterRole/clustersync-clustersync rules.12.apiGroups.0:  → "events.k8s.io"',
       'ClusterRole/clustersync-clustersync rules.12.resources.0:  → "events"',
       'ClusterRole/clustersync-clustersync rules.12.verbs.0:  → "list"',
@@ -326,8 +333,8 @@ export const valueCases: readonly ValueCase[] = [
     base: { dashboard: { enabled: true } },
     differences: [
       '+ Service/clustersync-dashboard',
-      `${operator}.args.11:  → "--dashboardHost=0.0.0.0"`,
-      `${operator}.args.12:  → "--dashboardTokenFile=/etc/clustersync/dashboard/token"`,
+      `${operator}.args.12:  → "--dashboardHost=0.0.0.0"`,
+      `${operator}.args.13:  → "--dashboardTokenFile=/etc/clustersync/dashboard/token"`,
       `${operator}.ports.1.containerPort:  → 8081`,
       `${operator}.ports.1.name:  → "dashboard"`,
       `${operator}.volumeMounts.0.mountPath:  → "/etc/clustersync/dashboard"`,
@@ -375,9 +382,23 @@ export const valueCases: readonly ValueCase[] = [
     ],
   },
   {
+    value: 'networkPolicy.apiServerPorts',
+    values: { networkPolicy: { apiServerPorts: [9443] } },
+    differences: [
+      'NetworkPolicy/clustersync spec.egress.0.ports.2.port: 443 → 9443',
+      ...[3, 4, 5].flatMap((index) => {
+        const place = `NetworkPolicy/clustersync spec.egress.0.ports.${index}`;
+        return [
+          `${place}.port: ${[443, 6443, 8443, 16443][index - 2]} → `,
+          `${place}.protocol: "TCP" → `,
+        ];
+      }),
+    ],
+  },
+  {
     value: 'extraArgs',
     values: { extraArgs: ['--leaderElect=false'] },
-    differences: [`${operator}.args.9:  → "--leaderElect=false"`],
+    differences: [`${operator}.args.10:  → "--leaderElect=false"`],
   },
   {
     value: 'extraEnv',

@@ -66,6 +66,7 @@ export class RunningOperator implements AsyncDisposable {
       watchNamespaces,
       operandImage: 'example.dev/clustersync:test',
       operandImages: 'example.dev/other-tool',
+      operandEgress: undefined,
       operandImagePullPolicy: 'IfNotPresent',
       leaderElect: true,
       leaseDurationSeconds,
