@@ -119,7 +119,7 @@ export function checkConnectionString(
   uri: string,
   { option, refusesFiles }: ConnectionStringUse,
 ): void {
-  const parsed = parse(uri);
+  const parsed = readConnectionString(uri);
   if (!parsed) {
     // The parser's message may quote the text, password and all.
     throw new SyncError('InvalidOption', `${option} cannot be read (mongodb://... is expected)`);
@@ -144,11 +144,20 @@ export function checkConnectionString(
   }
 }
 
-function parse(uri: string): ConnectionString | undefined {
+/** The parser's work grows with the square of how many options there are: 12 s for 100,000. */
+const maxLength = 8_192;
+
+/** Servers of a set, or routers; a set has 50. */
+const maxHosts = 100;
+
+/** What a connection string says; undefined for what is none, which includes one that is longer than any is. */
+export function readConnectionString(uri: string): ConnectionString | undefined {
+  if (uri.length > maxLength) return undefined;
   try {
     const parsed = new ConnectionString(uri);
-    // Without an @, a password is taken for a port, which the driver would repeat.
-    return parsed.hosts.every((host) => hostAndPort.test(host)) ? parsed : undefined;
+    // Without an @, a password is taken for a port, and told as a part of a host.
+    const areHosts = parsed.hosts.every((host) => hostAndPort.test(host));
+    return areHosts && parsed.hosts.length <= maxHosts ? parsed : undefined;
   } catch {
     return undefined;
   }

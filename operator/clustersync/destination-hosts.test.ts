@@ -30,6 +30,8 @@ describe('destinationHosts', () => {
     ['mongodb://user:pa@ss/wo@rd?x@host/', undefined],
     ['mongodb://user:pa@ss/wo?rd@host/', undefined],
     ['mongodb://user:pa@ss?word@host/', undefined],
+    ['mongodb://user:password', undefined],
+    ['mongodb://user:password/shop', undefined],
     ['mongodb://', undefined],
     ['mongodb://user@', undefined],
     ['http://a', undefined],

@@ -1,4 +1,5 @@
-import { ConnectionString } from 'mongodb-connection-string-url';
+import type { ConnectionString } from 'mongodb-connection-string-url';
+import { readConnectionString } from '../../mongo/connection-options.ts';
 
 /**
  * What identifies the deployment that a connection string leads to, without asking it: the names of its hosts, in one
@@ -9,8 +10,8 @@ import { ConnectionString } from 'mongodb-connection-string-url';
  * @returns sorted, each once; undefined for what is no connection string. Nothing of user or password is in it.
  */
 export function destinationHosts(uri: string, namespace: string): readonly string[] | undefined {
-  const parsed = parse(uri);
-  if (!parsed) return undefined;
+  const parsed = readConnectionString(uri);
+  if (!parsed || isCutWithinPassword(parsed)) return undefined;
   const names = parsed.hosts.map((host) => {
     const name = host.toLowerCase();
     return parsed.isSRV ? `srv:${withoutDot(name)}` : withPort(name, namespace);
@@ -19,15 +20,6 @@ export function destinationHosts(uri: string, namespace: string): readonly strin
 }
 
 const defaultPort = 27_017;
-
-function parse(uri: string): Pick<ConnectionString, 'hosts' | 'isSRV'> | undefined {
-  try {
-    const parsed = new ConnectionString(uri);
-    return isCutWithinPassword(parsed) ? undefined : parsed;
-  } catch {
-    return undefined;
-  }
-}
 
 /**
  * Whether what was taken for the end of a password is in the middle of it: of `user:pa@ss/word@host`, `ss` is no host, and may
