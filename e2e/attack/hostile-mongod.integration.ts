@@ -120,7 +120,7 @@ async function suffer(
   }
 }
 
-describe('run, a syncer and a verifier end, or live, and tell nothing, with a server that', () => {
+describe('a server that is hostile to run, a syncer and a verifier', () => {
   const outcomes = new Map<string, PromiseWithResolvers<undefined>>();
   let all: Promise<void>;
 
@@ -150,7 +150,7 @@ describe('run, a syncer and a verifier end, or live, and tell nothing, with a se
   });
 
   for (const what of Object.keys(attacks)) {
-    it(what, async () => {
+    it(`neither stops them nor learns a password: ${what}`, async () => {
       await outcomes.get(what)?.promise;
     });
   }
