@@ -125,7 +125,12 @@ chaos: prerequisites node_modules/.installed ## Sync and verify under faults of 
 	  $(npm) mocha:integration -- --spec e2e/integration/verifier/killed.integration.ts \
 	    --spec e2e/integration/verifier/concurrent-writes.integration.ts
 
-test test-integration test-e2e chaos: tools
+.PHONY: attack
+attack: prerequisites node_modules/.installed ## Run the hostile parts of the threat model, in their long form (SEEDS=5 REQUESTS=3000, or SEED=17)
+	@ATTACK=long $(if $(SEEDS),SEEDS=$(SEEDS)) $(if $(REQUESTS),REQUESTS=$(REQUESTS)) $(if $(SEED),SEED=$(SEED)) \
+	  $(npm) mocha:integration -- --spec 'e2e/attack/**/*.test.ts' --spec 'e2e/attack/**/*.integration.ts'
+
+test test-integration test-e2e chaos attack: tools
 
 .PHONY: soak
 soak: prerequisites node_modules/.installed tools ## Let the operator work on resources, Secrets and pods that come and go, and look for leaks (SOAK_MINUTES=240)

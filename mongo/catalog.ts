@@ -38,6 +38,9 @@ export interface OddlyNamedInfo {
   readonly namespace: Namespace;
 }
 
+/** More than any server lists in a database: a million collections, or 100,000 of which each has its own validator. */
+const maxListedBytes = 256 * 1024 * 1024;
+
 /** Entries of a listing for each round trip: a longer one is taken apart piece by piece, with other work in between. */
 const listingBatch = 100;
 
@@ -81,7 +84,8 @@ function notBefore(command: Document, after: Timestamp | undefined): Document {
 
 /**
  * What is made of each document that a listing command gives.
- * @throws SyncError ClusterUnreachable also where the cursor was lost, as in an election: it is to be listed again.
+ * @throws SyncError ClusterUnreachable also where the cursor was lost, as in an election: it is to be listed again; ServerRefused
+ * where the server lists without end.
  */
 async function list<T>(
   cluster: ClusterClient,
@@ -92,6 +96,7 @@ async function list<T>(
 ): Promise<T[]> {
   try {
     const found: T[] = [];
+    let listedBytes = 0;
     await using cursor = await RawCursor.open(
       cluster.raw,
       db,
@@ -99,7 +104,12 @@ async function list<T>(
       { signal, batchSize: listingBatch },
     );
     for await (const { documents } of cursor.batches())
-      for (const entry of documents) found.push(...read(entry));
+      for (const entry of documents) {
+        listedBytes += entry.length;
+        if (listedBytes > maxListedBytes)
+          throw new SyncError('ServerRefused', `the server's list of ${db} does not end`);
+        found.push(...read(entry));
+      }
     return found;
   } catch (error) {
     if (!isCursorLost(error)) throw error;

@@ -69,6 +69,21 @@ describe('checkConnectionString', () => {
     });
   }
 
+  it('takes none that is longer than any is, or names more hosts', () => {
+    const hosts = (count: number): string =>
+      `mongodb://${Array.from({ length: count }, (_, at) => `h${at}`).join()}/?tls=true`;
+    const use = { option: '--cluster0', refusesFiles: true };
+    checkConnectionString(hosts(100), use);
+    const options = 'tls=true&'.repeat(1_000);
+    for (const uri of [hosts(101), `mongodb://host/?${options}`, `mongodb://${'h'.repeat(9_000)}/`])
+      assert.throws(
+        () => {
+          checkConnectionString(uri, use);
+        },
+        { message: /^--cluster0 cannot be read/ },
+      );
+  });
+
   it('tells nothing of a password that nobody has escaped', () => {
     for (const uri of [
       `mongodb://user:${password}@${password}@host/`,

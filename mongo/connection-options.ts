@@ -143,14 +143,22 @@ export function checkConnectionString(
   }
 }
 
+/** The parser's work grows with the square of how many options there are: 12 s for 100,000. */
+const maxLength = 8_192;
+
+/** Servers of a set, or routers; a set has 50. */
+const maxHosts = 100;
+
 /**
- * What a connection string says; undefined for what is none, also where the end of a password may have been taken too early: of
- * `user:pa@ss/word@host`, `ss` is no host, and may be called, looked up and told to nobody.
+ * What a connection string says; undefined for what is none, which includes one that is longer than any is, and one where the end of
+ * a password may have been taken too early: of `user:pa@ss/word@host`, `ss` is no host, and may be called, looked up and told to
+ * nobody.
  */
 export function parseConnectionString(uri: string): ConnectionString | undefined {
+  if (uri.length > maxLength) return undefined;
   try {
     const parsed = new ConnectionString(uri);
-    return isAmbiguous(parsed) ? undefined : parsed;
+    return parsed.hosts.length > maxHosts || isAmbiguous(parsed) ? undefined : parsed;
   } catch {
     // The parser's message may quote the text, password and all.
     return undefined;

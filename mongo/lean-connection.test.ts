@@ -45,6 +45,22 @@ describe('LeanConnection', () => {
     assert.equal(message.readInt32LE(12), opCompressed);
     assert.ok(message.length < 50_000);
   });
+
+  it('closes itself where answers come that nobody has asked for, and go on', async () => {
+    await using pair = await openSocketPair();
+    const { socket, peer } = pair;
+    const connection = new Opened(socket);
+    const answer = Buffer.concat(new OpMsgRequest('shop', { ok: 1 }, {}).toBin());
+    const closed = new Promise((resolve) => peer.on('error', () => undefined).on('close', resolve));
+    const answers = Buffer.concat(Array.from({ length: 1_000 }, () => answer));
+    const write = (): void => {
+      while (!peer.destroyed && peer.write(answers));
+    };
+    peer.on('drain', write);
+    write();
+    await closed;
+    assert.ok(connection.unreadAnswers <= 8);
+  });
 });
 
 function insertOf(documents: Document[]): OpMsgRequest {
@@ -74,6 +90,10 @@ async function sent(message: OpMsgRequest, options: WriteOptions): Promise<Buffe
 class Opened extends LeanConnection {
   constructor(socket: Socket) {
     super(socket, { hostAddress: '127.0.0.1', id: 1, generation: 0 });
+  }
+
+  get unreadAnswers(): number {
+    return this.messageStream.readableLength;
   }
 
   async send(message: OpMsgRequest, options: WriteOptions): Promise<void> {

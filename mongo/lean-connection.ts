@@ -2,29 +2,44 @@
 // lean-connection.test.ts guards the shape.
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import { MongoNetworkError, type Document } from 'mongodb';
 import {
   Connection,
+  type CommandOptions,
   type ConnectionOptions,
   type Message,
   type WriteOptions,
 } from 'mongodb/lib/cmap/connection.js';
+import { asError } from '../service/errors.ts';
+import { isPacked, unpacked } from './packed-message.ts';
 import { readMessages } from './message-reader.ts';
 import { RawValue } from './raw-value.ts';
+import { checkLogin } from './server-login.ts';
 
 /** From this size on, a value is worth being sent from where it lies. */
 const largeBytes = 64 * 1024;
+
+/** A command has one answer, and no other is sent before it is there. */
+const maxUnreadAnswers = 8;
 
 /**
  * A connection that copies less. It sends a large raw value of a command from where it lies; the driver's own copies it four
  * times: into the serialized command, out of that, and into the message. It reads answers into the memory that they are
  * kept in.
+ *
+ * What a server sends has limits, which the driver (7.8) does not set: how long a message is, also when it is unpacked; how many
+ * there are that nobody has asked for; and how much work a login is.
  */
 export class LeanConnection extends Connection {
+  #isUnpacking = false;
+
   constructor(socket: Socket, options: ConnectionOptions) {
     super(socket, options);
-    const { messageStream } = this;
-    readMessages(socket, messageStream, {
-      take: (message) => messageStream.push(message),
+    readMessages(socket, this.messageStream, {
+      take: (message) => {
+        if (isPacked(message)) void this.#takePacked(message);
+        else this.#take(message);
+      },
       onBytes: () => {
         if (this.delayedTimeoutId !== null) clearTimeout(this.delayedTimeoutId);
         this.delayedTimeoutId = null;
@@ -33,6 +48,36 @@ export class LeanConnection extends Connection {
         this.cleanup(error);
       },
     });
+  }
+
+  override async command(
+    namespace: { readonly db: string },
+    command: Document,
+    options?: CommandOptions,
+    responseType?: unknown,
+  ): Promise<unknown> {
+    const answer = await super.command(namespace, command, options, responseType);
+    checkLogin(command, answer as Document);
+    return answer;
+  }
+
+  #take(message: Buffer): void {
+    const { messageStream } = this;
+    if (messageStream.readableLength >= maxUnreadAnswers)
+      throw new MongoNetworkError('the server sends answers that nobody has asked for');
+    messageStream.push(message);
+  }
+
+  /** Never rejects. */
+  async #takePacked(message: Buffer): Promise<void> {
+    try {
+      if (this.#isUnpacking) throw new MongoNetworkError('the server sends two answers at once');
+      this.#isUnpacking = true;
+      this.#take(await unpacked(message));
+      this.#isUnpacking = false;
+    } catch (error) {
+      this.cleanup(asError(error));
+    }
   }
 
   protected override async writeCommand(message: Message, options: WriteOptions): Promise<void> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
-import { MongoParseError } from 'mongodb';
+import { MongoNetworkError } from 'mongodb';
 import { MessageReader, readMessages } from './message-reader.ts';
 import { randomMessage } from './testing/random-message.ts';
 import { openSocketPair } from './testing/socket-pair.ts';
@@ -31,7 +31,7 @@ describe('MessageReader', () => {
       header.copy(reader.room());
       assert.throws(() => {
         reader.read(header.length);
-      }, MongoParseError);
+      }, MongoNetworkError);
     });
   }
 });

@@ -1,7 +1,7 @@
 // Node's sockets read into memory of the caller's where they are made with `onread`; the driver makes them, without. What
 // that sets is internal to Node: message-reader.test.ts guards it.
 import type { Socket } from 'node:net';
-import { MongoParseError } from 'mongodb';
+import { MongoNetworkError } from 'mongodb';
 import { asError } from '../service/errors.ts';
 
 /** What a socket reads into while nothing larger is expected. */
@@ -11,7 +11,7 @@ const scratchBytes = 16 * 1024;
 const headerBytes = 16;
 
 /** More than a server sends in one message, which is 48,000,000. */
-const maxBytes = 64 * 1024 * 1024;
+export const maxMessageBytes = 64 * 1024 * 1024;
 
 /** What is told of a socket's messages. */
 export interface MessageHandlers {
@@ -77,7 +77,7 @@ export class MessageReader {
 
   /**
    * So many bytes have been put there.
-   * @throws MongoParseError when they are no message.
+   * @throws MongoNetworkError when they are no message.
    */
   read(count: number): void {
     this.#filled += count;
@@ -95,8 +95,8 @@ export class MessageReader {
     let at = 0;
     while (end - at >= headerBytes) {
       const length = this.#scratch.readInt32LE(at);
-      if (length < headerBytes || length > maxBytes)
-        throw new MongoParseError(`the server sent a message of ${length} bytes`);
+      if (length < headerBytes || length > maxMessageBytes)
+        throw new MongoNetworkError(`the server sent a message of ${length} bytes`);
       const message = Buffer.allocUnsafe(length);
       const here = Math.min(length, end - at);
       this.#scratch.copy(message, 0, at, at + here);

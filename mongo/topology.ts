@@ -10,6 +10,7 @@ import { SyncError, toSyncError } from '../service/errors.ts';
 import { orAborted } from '../service/or-aborted.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import { checkConnectionString } from './connection-options.ts';
+import { LeanConnection } from './lean-connection.ts';
 import { runCommand } from './run-command.ts';
 import { codeOf, connectionError, serverCode } from './server-errors.ts';
 
@@ -114,8 +115,14 @@ export async function askTopology(
 
 function clientOf(uri: string, appName: string): MongoClient {
   try {
-    const readPreference = ReadPreference.primary;
-    return new MongoClient(uri, { appName, readPreference, serverSelectionTimeoutMS });
+    const settings = {
+      appName,
+      readPreference: ReadPreference.primary,
+      serverSelectionTimeoutMS,
+      // Not among the options that the driver declares.
+      connectionType: LeanConnection,
+    } as const;
+    return new MongoClient(uri, settings);
   } catch {
     // The driver's message may quote the text, password and all.
     throw new SyncError('InvalidOption', 'the connection string cannot be read (mongodb://...)');

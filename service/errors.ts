@@ -39,7 +39,11 @@ export function messageOf(error: unknown): string {
 
 /** Cuts after it redacts: half a connection string would not be known for one. */
 function told(text: string): string {
-  const redacted = redact(text);
-  if (redacted.length <= maxMessageLength) return redacted;
-  return `${redacted.slice(0, maxMessageLength - cutMark.length).toWellFormed()}${cutMark}`;
+  return shortened(redact(text), maxMessageLength);
+}
+
+/** The beginning of a text that is longer than `maxLength`, which says that it is cut; any other as it is. */
+export function shortened(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  return `${text.slice(0, maxLength - cutMark.length).toWellFormed()}${cutMark}`;
 }

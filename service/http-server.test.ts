@@ -43,6 +43,12 @@ describe('startHttpServer', () => {
       },
       {
         method: 'POST',
+        path: '/api/v1/query',
+        handle: (_body: unknown, query: URLSearchParams) => ({ got: [...query] }),
+        errorBody: genericErrorBody,
+      },
+      {
+        method: 'POST',
         path: '/api/v1/fail',
         handle: () => {
           throw new SyncError('CannotCommitYet', 'the copy is not complete');
@@ -252,6 +258,11 @@ describe('startHttpServer', () => {
       assert.equal((await sendRaw('/api/v1/echo', host, '{}')).status, 200, host);
     }
     const { status } = await sendRaw('/api/v1/echo', 'syncer.example', '{}', protectedServer);
+    assert.equal(status, 200);
+  });
+
+  it('reads the query where the host is none, and the token right', async () => {
+    const { status } = await sendRaw('/api/v1/query?a=1', '[', '{}', protectedServer);
     assert.equal(status, 200);
   });
 

@@ -201,7 +201,9 @@ function serveRoutes({ routes, apiTokenHash, logger }: HttpServerOptions): Koa.M
       const body = route.method === 'POST' ? await readJson(ctx) : undefined;
       ctx.set({ ...route.answerHeaders?.() });
       const caller = { headers: ctx.headers, gone: goneOf(ctx) };
-      ctx.body = await route.handle(body, ctx.URL.searchParams, caller);
+      // Not by ctx.URL, which is none where the Host is none.
+      const query = new URLSearchParams(ctx.querystring);
+      ctx.body = await route.handle(body, query, caller);
     } catch (thrown) {
       const error = toSyncError(thrown);
       if (error.name === 'InternalError')

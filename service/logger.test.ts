@@ -19,4 +19,18 @@ describe('createLogger', () => {
     assert.equal(parsed['level'], 'error');
     assert.equal(parsed['uri'], 'mongodb://<credentials>@host/');
   });
+
+  it('writes lines of a bounded length, whatever others have said, and no half of a password', () => {
+    const lines: string[] = [];
+    const logger = createLogger('syncer', 'info', (line) => lines.push(line));
+    const text = `mongodb://user:secret@host/ ${'x'.repeat(100)} `.repeat(20_000);
+    logger.error({ err: new Error(text), reason: text, list: [text], attempt: 3 }, 'failed');
+    const [line = ''] = lines;
+    assert.ok(line.length < 40_000, `${line.length}`);
+    assert.ok(!line.includes('secret'));
+    const { attempt, msg, level, err, ...others } = JSON.parse(line) as Record<string, unknown>;
+    assert.deepEqual([attempt, msg, level], [3, 'failed', 'error']);
+    assert.match(String(err), /^\{"type":"Error","message":"mongodb:.*cut\)$/);
+    assert.match(String(others['reason']), /cut\)$/);
+  });
 });

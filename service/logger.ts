@@ -1,8 +1,15 @@
 import { pino, type Logger } from 'pino';
+import { shortened } from './errors.ts';
 import { redact } from './redact.ts';
 import { harmlessJson, writeLog } from './terminal.ts';
 
 export type { Logger };
+
+/** A line that is longer has what others have said in it, such as the error of a server. */
+const maxLineLength = 32 * 1024;
+
+/** What is left of each field of such a line. */
+const maxFieldLength = 8 * 1024;
 
 /** Levels of the log, from the most to the least talkative. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
@@ -27,8 +34,19 @@ export function createLogger(
     },
     {
       write: (line: string) => {
-        write(harmlessJson(redact(line)));
+        write(harmlessJson(bounded(redact(line))));
       },
     },
   );
+}
+
+/** A line of a length that a log takes; where it is cut, it is JSON still. After it is redacted: half a password would not be known. */
+function bounded(line: string): string {
+  if (line.length <= maxLineLength) return line;
+  const fields = Object.entries(JSON.parse(line) as Readonly<Record<string, unknown>>);
+  const short = fields.map(([name, value]) => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    return [name, text.length <= maxFieldLength ? value : shortened(text, maxFieldLength)] as const;
+  });
+  return `${JSON.stringify(Object.fromEntries(short))}\n`;
 }

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { cutTo, fitTo, widthOf } from '../../cli/render/width.ts';
 import { destinationHosts } from '../../operator/clustersync/destination-hosts.ts';
 import { errorIn } from '../../operator/operand/http-api.ts';
+import { checkConnectionString } from '../../mongo/connection-options.ts';
 import { operandName } from '../../operator/operand/names.ts';
 import { SyncError } from '../../service/errors.ts';
 import { jsonValue } from '../../service/json-text.ts';
@@ -24,6 +25,13 @@ const functions: Readonly<Record<string, (text: string) => unknown>> = {
   'the described error of a pod': (text) => errorIn({ error: 'X', errorDescription: text }, false),
   destinationHosts: (text) => destinationHosts(text, 'shop'),
   'the hosts of a connection string': (text) => destinationHosts(`mongodb://${text}`, 'shop'),
+  'the options of a connection string': (text) => destinationHosts(`mongodb://a/?${text}`, 'shop'),
+  checkConnectionString: (text) => {
+    const use = { option: '--cluster0', refusesFiles: true };
+    assert.throws(() => {
+      checkConnectionString(`mongodb://a/?${text}`, use);
+    }, SyncError);
+  },
   operandName: (text) => operandName(text, 'syncer'),
   parseStartBody: (text) => {
     const body = { source: text, includeNamespaces: [{ database: text, [text]: [text] }] };
@@ -78,6 +86,7 @@ const pieces = [
     'http://',
     '://',
     '?proxyPassword=',
+    'a=1&',
     'Name: ',
   ],
 ];

@@ -36,6 +36,7 @@ describe('destinationHosts', () => {
     // Nor is what follows its colon a port, where the host is missing.
     ['mongodb://user:pass', undefined],
     ['mongodb://user:pa/ss', undefined],
+    ['mongodb://user:password/shop', undefined],
     ['mongodb://', undefined],
     ['mongodb://user@', undefined],
     ['http://a', undefined],

@@ -1,7 +1,7 @@
-import { open } from 'node:fs/promises';
 import { createClusterClient } from '../../mongo/cluster-client.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { SyncError } from '../../service/errors.ts';
+import { writePrivateFile } from '../../service/private-file.ts';
 import { writeOut } from '../../service/terminal.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { MismatchView } from '../compare/mismatch.ts';
@@ -65,7 +65,9 @@ export async function writeReport(
     namespaces: namespacesOf(stores, record),
   };
   const pieces = formatReport(report, format);
-  if (options.output !== undefined) await writeFile(options.output, pieces);
+  const { output: path } = options;
+  // It may hold values of documents.
+  if (path !== undefined) await writePrivateFile({ path, option: '--output' }, pieces);
   else for await (const piece of pieces) await writeOut(piece);
   return reportExitCode[record.verdict ?? 'unknown'];
 }
@@ -103,18 +105,4 @@ async function* namespacesOf(
     if (!last || rows.length < pageLength) return;
     after = last.namespace;
   }
-}
-
-async function writeFile(path: string, pieces: AsyncIterable<string>): Promise<void> {
-  let file;
-  try {
-    // It may hold values of documents.
-    file = await open(path, 'w', 0o600);
-  } catch (error) {
-    throw new SyncError('InvalidOption', `--output: the file ${path} cannot be written`, {
-      cause: error,
-    });
-  }
-  await using held = file;
-  for await (const piece of pieces) await held.write(piece);
 }

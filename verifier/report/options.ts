@@ -25,7 +25,7 @@ export const reportOptionTable = {
   output: {
     type: 'string',
     valueName: 'file',
-    description: 'file to write; the output when absent',
+    description: 'file to write, which you alone may read; the output when absent',
   },
   reportValues: {
     type: 'boolean',

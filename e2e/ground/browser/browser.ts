@@ -27,8 +27,12 @@ export class TestBrowser implements AsyncDisposable {
     this.#browser = browser;
   }
 
-  /** Starts it; on a machine that has none it is installed first. */
-  static async start(): Promise<TestBrowser> {
+  /**
+   * Starts it; on a machine that has none it is installed first.
+   * @param namesOfThisMachine - names that mean this machine, as whoever owns a name may have them do.
+   */
+  static async start(namesOfThisMachine: readonly string[] = []): Promise<TestBrowser> {
+    const rules = namesOfThisMachine.map((name) => `MAP ${name} 127.0.0.1`);
     const { stdout } = await promisify(execFile)(script);
     const browser = await chromium.launch({
       executablePath: stdout.trim(),
@@ -41,6 +45,7 @@ export class TestBrowser implements AsyncDisposable {
         '--disable-background-networking',
         '--disable-component-update',
         '--disable-sync',
+        ...(rules.length > 0 ? [`--host-resolver-rules=${rules.join(',')}`] : []),
       ],
     });
     return new TestBrowser(browser);

@@ -3,7 +3,7 @@ import type { Db } from 'mongodb';
 import { commitAndWait, forward, useClusterPair, type ClusterPair } from './cluster-pair.ts';
 import { byId, type Row } from './every-id.ts';
 import { insertRaw, raw, RawText, updateRaw } from './raw-documents.ts';
-import { peakResidentBytes } from './resident-memory.ts';
+import { peakResidentBytes } from '../../ground/peak-memory.ts';
 import { canBeSlow, holdCommands } from './slow-commands.ts';
 
 const mebibyte = 1024 * 1024;
@@ -41,7 +41,7 @@ describe('large documents', () => {
     await db.collection<Row>('rows').updateOne(byId(3), [halves]);
     await db.collection<Row>('rows').deleteOne(byId(4));
     await commitAndWait(syncer);
-    const residentBytes = await peakResidentBytes(syncer);
+    const residentBytes = await peakResidentBytes(syncer.pid);
     await pair.assertEqual();
     assert.ok(residentBytes < maxResidentBytes, `${residentBytes} bytes resident`);
   });

@@ -6,7 +6,7 @@ import { sleep } from '../../../service/sleep.ts';
 import { fewOpenFiles } from '../../ground/mongod/few-open-files.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { forward, useClusterPair } from './cluster-pair.ts';
-import { peakResidentBytes } from './resident-memory.ts';
+import { peakResidentBytes } from '../../ground/peak-memory.ts';
 
 /** `COLLECTIONS=10000 npm run test:integration` for the full size: it takes many minutes on two cores. */
 const collections = Number(process.env['COLLECTIONS'] ?? 200);
@@ -45,7 +45,7 @@ describe(`a source with ${collections} collections, and a database with ${indexe
     const copySeconds = Math.round((performance.now() - startedAt) / 1000);
     writing.abort();
     const [, slowestMs] = await Promise.all([written, polled]);
-    const residentBytes = await peakResidentBytes(syncer);
+    const residentBytes = await peakResidentBytes(syncer.pid);
     await syncer.commit();
     await syncer.waitFor(({ state }) => state === 'COMMITTED', { deadlineMs });
     if (process.env['COLLECTIONS'] !== undefined)

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Document } from 'mongodb';
 import type { MismatchView } from '../../../verifier/compare/mismatch.ts';
+import { createGuardedFolder } from '../../ground/guarded-folder.ts';
 import { until } from '../../ground/until.ts';
 import { VerifierProcess } from '../../ground/verifier-process.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
@@ -247,6 +250,14 @@ describe('verifier, killed', () => {
     assert.match(junit.output, /<testcase classname="told" name="shop.few1"\/>/);
     assert.match(junit.output, /name="shop.many">\s*<failure message="shop.many /);
     assert.equal(junit.output.match(/<failure/g)?.length, 4);
+
+    // Values of documents are for nobody but the one who asks for them, also where others may read the report before it.
+    await using folder = await createGuardedFolder();
+    const output = join(folder.path, 'report');
+    await writeFile(output, 'a former one', { mode: 0o644 });
+    assert.equal((await verifier.report({ ...told, output })).exitCode, 1);
+    assert.equal((await stat(output)).mode & 0o777, 0o600);
+    assert.equal(await readFile(output, 'utf8'), text.output);
 
     assert.equal((await verifier.report({ verification: 'verification' })).exitCode, 3);
   });

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { apiPrograms, openApiDocument, type ApiProgram } from '../../docs/openapi/documents.ts';
+import { probePaths } from '../../service/http-server.ts';
+import { requireDocumented } from '../ground/api-document.ts';
+import { until } from '../ground/until.ts';
+import { VerifierProcess } from '../ground/verifier-process.ts';
+import { SeededRandom } from '../ground/workload/seeded-random.ts';
+import { useClusterPair } from '../integration/syncer/cluster-pair.ts';
+import { isLongAttack } from './attack-length.ts';
+import { bytesOf, fuzzedRequest, type FuzzedRequest } from './fuzzed-requests.ts';
+import { sendBytes, type RawAnswer } from './raw-http.ts';
+
+const requests = Number(process.env['REQUESTS'] ?? (isLongAttack ? 3_000 : 150));
+const seeds = Number(process.env['SEEDS'] ?? (isLongAttack ? 5 : 1));
+const firstSeed = Number(process.env['SEED'] ?? 1);
+
+const token = 'c0ffee'.repeat(8);
+
+/** What Node answers by itself, without a body, to what it takes for no HTTP. */
+const protocolStatuses = new Set([400, 408, 413, 417, 431]);
+
+interface Target {
+  readonly program: ApiProgram;
+  readonly token: string | undefined;
+  readonly url: string;
+}
+
+describe('a client that sends whatever it likes to', () => {
+  const pair = useClusterPair();
+  const stack = new AsyncDisposableStack();
+  const targets: Target[] = [];
+
+  before(async () => {
+    await pair.source.client.db('shop').collection('items').insertOne({ n: 1 });
+    const uris = {
+      srcURI: pair.source.set.uri('syncer'),
+      destURI: pair.destination.set.uri('syncer'),
+    };
+    for (const apiToken of [undefined, token]) {
+      const options = { logLevel: 'info', ...(apiToken === undefined ? {} : { apiToken }) };
+      const syncer = stack.use(await pair.syncer({ options }));
+      const verification = apiToken === undefined ? 'open' : 'guarded';
+      const verifier = stack.use(
+        await VerifierProcess.start({ uris, options: { ...options, verification } }),
+      );
+      targets.push({ program: 'syncer', token: apiToken, url: syncer.url });
+      targets.push({ program: 'verifier', token: apiToken, url: verifier.url });
+    }
+    for (const { url } of targets)
+      await until(`${url} is ready`, async () => (await fetch(`${url}/readyz`)).ok);
+  });
+
+  after(async () => {
+    await stack.disposeAsync();
+  });
+
+  for (const program of apiPrograms) {
+    for (const kind of ['without a token', 'with a token']) {
+      it(`a ${program} ${kind} is answered as documented, and a good request after it`, async () => {
+        const target = targets.find(
+          (each) =>
+            each.program === program && (each.token === undefined) === (kind === 'without a token'),
+        );
+        assert.ok(target);
+        const document = await openApiDocument(program);
+        for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
+          const random = new SeededRandom(seed);
+          for (let count = 0; count < requests; count++) {
+            const request = fuzzedRequest(document, target.token, random);
+            try {
+              await attack(target, request);
+            } catch (error) {
+              throw new Error(`request ${count} of SEED=${seed}: ${shown(request)}`, {
+                cause: error,
+              });
+            }
+          }
+        }
+      });
+    }
+  }
+});
+
+async function attack(target: Target, request: FuzzedRequest): Promise<void> {
+  const port = Number(new URL(target.url).port);
+  const answer = await sendBytes(port, bytesOf(request));
+  assert.ok(answer, 'no answer');
+  await requireAnswer(target, request, answer);
+  const headers = target.token === undefined ? {} : { Authorization: `Bearer ${target.token}` };
+  const good = await fetch(`${target.url}/api/v1/progress`, { headers });
+  const body: unknown = await good.json();
+  const exchange = { method: 'GET', path: '/api/v1/progress' } as const;
+  await requireDocumented(target.program, { ...exchange, status: good.status, body });
+  assert.equal(good.status, 200, JSON.stringify(body));
+}
+
+async function requireAnswer(
+  { program }: Target,
+  { method, target, body: sent }: FuzzedRequest,
+  { status, headers, body }: RawAnswer,
+): Promise<void> {
+  const said = `${status} ${body.slice(0, 500)}`;
+  assert.ok(status < 500 || (status === 503 && headers.has('retry-after')), said);
+  assert.ok(body.length < 100_000, `${body.length} characters`);
+  const isProbe = probePaths.some((path) => path === target.replace(/\?.*/s, ''));
+  if (method === 'HEAD' || (isProbe && status === 200)) return;
+  if (body === '' && protocolStatuses.has(status)) return;
+  const parsed: unknown = JSON.parse(body);
+  const known = method === 'GET' || method === 'POST' ? method : undefined;
+  if (known) {
+    const requestBody: unknown =
+      status === 200 && known === 'POST' ? JSON.parse(sent.toString()) : undefined;
+    await requireDocumented(program, {
+      ...{ method: known, path: target, requestBody, status, body: parsed },
+    });
+  }
+  if (status !== 200) {
+    const { error, errorDescription } = parsed as Readonly<Record<string, unknown>>;
+    assert.match(`${String(error)}: ${String(errorDescription)}`, /^[A-Z][A-Za-z]+: ./, said);
+  }
+}
+
+function shown({ method, target, headers, body }: FuzzedRequest): string {
+  return `${method} ${target.slice(0, 200)} ${JSON.stringify(headers)} ${body.toString().slice(0, 500)}`;
+}

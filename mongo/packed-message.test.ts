@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { deflateSync } from 'node:zlib';
+import { MongoNetworkError } from 'mongodb';
+import { isPacked, unpacked } from './packed-message.ts';
+import { randomMessage } from './testing/random-message.ts';
+
+/** @param saidBytes - what the message says of its length. */
+function packedOf(message: Buffer, saidBytes = message.length - 16, compressor = 2): Buffer {
+  const body = deflateSync(message.subarray(16));
+  const header = Buffer.alloc(25);
+  message.copy(header, 0, 0, 12);
+  header.writeInt32LE(25 + body.length, 0);
+  header.writeInt32LE(2012, 12);
+  message.copy(header, 16, 12, 16);
+  header.writeInt32LE(saidBytes, 20);
+  header[24] = compressor;
+  return Buffer.concat([header, body]);
+}
+
+describe('unpacked', () => {
+  for (const length of [16, 17, 100_000])
+    it(`gives a message of ${length} bytes that is in another one`, async () => {
+      const message = randomMessage(length);
+      const packed = packedOf(message);
+      assert.ok(isPacked(packed));
+      assert.deepEqual(await unpacked(packed), message);
+    });
+
+  it('unpacks no more than a message says, and no message that is longer than any', async () => {
+    const large = randomMessage(16);
+    const zeros = Buffer.concat([large, Buffer.alloc(70 * 1024 * 1024)]);
+    const wrong: readonly (readonly [Buffer, object])[] = [
+      [packedOf(zeros), MongoNetworkError],
+      [packedOf(zeros, 1_000), { code: 'ERR_BUFFER_TOO_LARGE' }],
+      [packedOf(zeros, -1), MongoNetworkError],
+      [packedOf(randomMessage(1_000), 2_000), MongoNetworkError],
+      [packedOf(randomMessage(1_000), undefined, 1), MongoNetworkError],
+      [packedOf(randomMessage(1_000)).subarray(0, 20), MongoNetworkError],
+    ];
+    for (const [message, error] of wrong) await assert.rejects(unpacked(message), error);
+  });
+});

@@ -1,0 +1,41 @@
+import { promisify } from 'node:util';
+import { inflate } from 'node:zlib';
+import { MongoNetworkError } from 'mongodb';
+import { maxMessageBytes } from './message-reader.ts';
+
+const inflated = promisify<Uint8Array, object, Buffer>(inflate);
+
+const opCompressed = 2012;
+const zlibId = 2;
+const headerBytes = 16;
+
+/** Header, the kind of the message that is in it, the length of that, and the number of the compressor. */
+const packedHeaderBytes = headerBytes + 4 + 4 + 1;
+
+/** Whether a message of the protocol has another one in it, compressed. */
+export function isPacked(message: Buffer): boolean {
+  return message.readInt32LE(12) === opCompressed;
+}
+
+/**
+ * The message that is in another one, no longer than any message is: the driver (7.8) unpacks a thousand times what was sent.
+ * @throws MongoNetworkError where it is longer than it says, or than a message is, or is packed by anything but zlib, the only
+ * compressor that clustersync comes with; errors of zlib.
+ */
+export async function unpacked(message: Buffer): Promise<Buffer> {
+  if (message.length < packedHeaderBytes || message[packedHeaderBytes - 1] !== zlibId)
+    throw new MongoNetworkError('the server sent a message that cannot be unpacked');
+  const length = message.readInt32LE(headerBytes + 4);
+  if (length < 0 || length > maxMessageBytes - headerBytes)
+    throw new MongoNetworkError(`the server sent a packed message of ${length} bytes`);
+  const body = await inflated(message.subarray(packedHeaderBytes), {
+    // At least 1, as zlib wants.
+    maxOutputLength: length + 1,
+  });
+  if (body.length !== length)
+    throw new MongoNetworkError(`a packed message of ${length} bytes has ${body.length}`);
+  const header = Buffer.from(message.subarray(0, headerBytes));
+  header.writeInt32LE(headerBytes + length, 0);
+  message.copy(header, 12, headerBytes, headerBytes + 4);
+  return Buffer.concat([header, body]);
+}

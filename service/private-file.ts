@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { lstat, open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { SyncError } from './errors.ts';
+
+/** A file to be written. */
+export interface PrivateFile {
+  readonly path: string;
+  /** The option that names it, for errors: `--output`. */
+  readonly option: string;
+}
+
+/**
+ * Writes a file that nobody but its owner may read. It is a new one, which takes the name when it is complete: whoever may read a
+ * file that had the name before, or holds it open, reads nothing of it. A pipe or a device is written to as it is.
+ * @throws SyncError InvalidOption where it cannot be written, or is a symbolic link, which may be somebody else's; what `pieces`
+ * throws: then what had the name before is left as it was.
+ */
+export async function writePrivateFile(
+  file: PrivateFile,
+  pieces: AsyncIterable<string>,
+): Promise<void> {
+  const { path } = file;
+  if (await isSpecial(file)) {
+    const flags = constants.O_WRONLY | constants.O_NOFOLLOW;
+    await writeAll(await naming(file, async () => await open(path, flags)), pieces);
+    return;
+  }
+  const temporary = `${path}.${randomBytes(8).toString('hex')}`;
+  const opened = await naming(file, async () => await open(temporary, 'wx', 0o600));
+  try {
+    await writeAll(opened, pieces);
+    await naming(file, async () => {
+      await rename(temporary, path);
+    });
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** Whether there is something that is no file, and has no mode that counts. */
+async function isSpecial({ path, option }: PrivateFile): Promise<boolean> {
+  const found = await lstat(path).catch(() => undefined);
+  if (found?.isSymbolicLink() === true)
+    throw new SyncError('InvalidOption', `${option}: ${path} is a symbolic link: name the file`);
+  return found !== undefined && !found.isFile();
+}
+
+async function writeAll(file: FileHandle, pieces: AsyncIterable<string>): Promise<void> {
+  await using held = file;
+  for await (const piece of pieces) await held.write(piece);
+}
+
+async function naming<T>({ path, option }: PrivateFile, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw new SyncError('InvalidOption', `${option}: the file ${path} cannot be written`, {
+      cause,
+    });
+  }
+}
