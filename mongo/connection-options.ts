@@ -163,4 +163,4 @@ export function readConnectionString(uri: string): ConnectionString | undefined 
   }
 }
 
-const hostAndPort = /^(?:\[[^\]]+\]|[^:[\]]+)(?::\d{1,5})?$/;
+const hostAndPort = /^(?:\[[^\]]+\]|[^:[\]]+)(?::0?\d{1,5})?$/;
