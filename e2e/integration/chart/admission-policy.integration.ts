@@ -197,6 +197,12 @@ describe("what the API server lets the operator's account make", () => {
     }
   });
 
+  it('has whatever image it had before, where it is to have no pods', async () => {
+    const former = changed(made.statefulSet, `${container}.image`, 'example.dev/clustersync:former');
+    assert.match(await ask(operator, statefulSets, former), /ValidatingAdmissionPolicy .* denied/);
+    assert.equal(await ask(operator, statefulSets, changed(former, 'spec.replicas', 0)), 'taken');
+  });
+
   for (const [what, place, value] of forbidden) {
     it(`is no pod with ${what}, which others may make`, async () => {
       const set = changed(made.statefulSet, place, value);
