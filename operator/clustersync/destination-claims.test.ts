@@ -153,6 +153,16 @@ class Scene {
     return this.leases.hostsOf(sync.metadata.uid ?? '');
   }
 
+  /** One whose claim is broken keeps the Lease until another one proves that host. Without pods it has nothing of it. */
+  keptHostsOf(tenant: Tenant): string[] {
+    if (tenant.hasPods) return this.hostsOf(tenant);
+    const broken = this.leases
+      .list()
+      .filter(({ metadata }) => metadata.annotations?.[breakAnnotation] === keyOf(tenant))
+      .map(({ metadata }) => metadata.annotations?.[hostAnnotation]);
+    return this.hostsOf(tenant).filter((host) => !broken.includes(host));
+  }
+
   restartOperator(): void {
     this.claims = this.#newClaims();
   }
@@ -427,7 +437,7 @@ async function settle(scene: Scene, scheduler: fc.Scheduler): Promise<void> {
     const hosts = [...tenant.names, ...tenant.proven];
     const others = there.filter((each) => each !== tenant);
     const rivals = others.filter((other) =>
-      scene.hostsOf(other).some((host) => hosts.includes(host)),
+      scene.keptHostsOf(other).some((host) => hosts.includes(host)),
     );
     if (isHeld(tenant)) assert.deepEqual(rivals, [], 'two have it');
     const own = scene.hostsOf(tenant).filter((host) => hosts.includes(host));

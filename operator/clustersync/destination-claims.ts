@@ -99,12 +99,12 @@ export class DestinationClaims {
   ): Exclude<Claim, { readonly kind: 'none' | 'unreadable' }> {
     const { uid } = holderOf(owner);
     const isOwn = (lease: Lease): boolean => readHolder(lease)?.uid === uid;
+    const all = this.#claims().filter(isOwn);
+    // Also of a host that the Secret does not name any more: its pods would keep others waiting for that one.
+    const broken = all.find(isBroken);
     const claims =
-      hosts.length === 0
-        ? this.#claims().filter(isOwn)
-        : hosts.flatMap((host) => this.#book.get(leaseName(host)) ?? []);
+      hosts.length === 0 ? all : hosts.flatMap((host) => this.#book.get(leaseName(host)) ?? []);
     const own = claims.filter(isOwn);
-    const broken = own.find(isBroken);
     if (broken) return { kind: 'broken', lease: broken.metadata.name };
     for (const lease of claims) {
       const holder = readHolder(lease);

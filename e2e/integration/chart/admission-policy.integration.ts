@@ -198,7 +198,11 @@ describe("what the API server lets the operator's account make", () => {
   });
 
   it('has whatever image it had before, where it is to have no pods', async () => {
-    const former = changed(made.statefulSet, `${container}.image`, 'example.dev/clustersync:former');
+    const former = changed(
+      made.statefulSet,
+      `${container}.image`,
+      'example.dev/clustersync:former',
+    );
     assert.match(await ask(operator, statefulSets, former), /ValidatingAdmissionPolicy .* denied/);
     assert.equal(await ask(operator, statefulSets, changed(former, 'spec.replicas', 0)), 'taken');
   });
