@@ -14,6 +14,8 @@ export interface ToolSetup {
   readonly port: number;
   readonly copyMs: number;
   readonly turnMs: number;
+  /** How long a new tool does not know its state; by default as long as is usual for one that speaks as it does. */
+  readonly initializingMs?: number;
   /** What the tools call themselves; `old` by default. */
   readonly ids?: readonly string[];
 }

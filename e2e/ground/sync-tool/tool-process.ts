@@ -9,7 +9,7 @@ import type { ToolMessage, ToolRequest, ToolSetup } from './sync-tools.ts';
 
 const setup = JSON.parse(process.argv[2] ?? '') as ToolSetup;
 const dialect = dialects[setup.dialect];
-const { initializingMs } = dialect;
+const { initializingMs = dialect.initializingMs } = setup;
 
 function tell(message: ToolMessage): void {
   process.send?.(message);
