@@ -3,6 +3,7 @@ import { ApiServer } from '../../e2e/ground/kubernetes/api-server.ts';
 import { until } from '../../e2e/ground/until.ts';
 import {
   installDefinitions,
+  makeKeySecret,
   smallestSpec,
   uriData,
 } from '../../e2e/integration/operator/custom-resources.ts';
@@ -63,6 +64,7 @@ export class FairnessGround implements AsyncDisposable {
     const server = stack.use(await ApiServer.start());
     const client = stack.use(new KubeClient(server.config(), new KubeMetrics(new Registry())));
     await installDefinitions(client);
+    await makeKeySecret(client);
     const addresses = stack.use(new LoopbackAddresses());
     const logger = createLogger('bench', 'fatal');
     const syncs = new Informer({ client, logger, resource: clusterSyncs });
