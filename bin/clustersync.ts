@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { Command } from 'commander';
 import { operatorOptionTable } from '../operator/options.ts';
-import { syncerOptionTable } from '../syncer/options.ts';
+import { syncerOptionTable } from '../syncer/options/syncer-options.ts';
 import { verifierOptionTable } from '../verifier/options.ts';
 import { reportOptionTable } from '../verifier/report/options.ts';
 import { runOptionTable } from '../cli/run/options.ts';

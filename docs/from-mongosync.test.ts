@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import type { OptionTable } from '../service/options.ts';
-import { syncerOptionTable } from '../syncer/options.ts';
+import { syncerOptionTable } from '../syncer/options/syncer-options.ts';
 import { verifierOptionTable } from '../verifier/options.ts';
 import { openApiDocument } from './openapi/documents.ts';
 import { fieldRows } from './openapi/field-table.ts';

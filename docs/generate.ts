@@ -22,9 +22,9 @@ import {
   type OptionRow,
   type OptionTable,
 } from '../service/options.ts';
-import { registerStateMetrics } from '../syncer/metrics.ts';
-import { SyncMonitor } from '../syncer/monitor.ts';
-import { syncerOptionTable } from '../syncer/options.ts';
+import { registerStateMetrics } from '../syncer/monitor/metrics.ts';
+import { SyncMonitor } from '../syncer/monitor/monitor.ts';
+import { syncerOptionTable } from '../syncer/options/syncer-options.ts';
 import { VerifierMonitor } from '../verifier/monitor.ts';
 import { verifierOptionTable } from '../verifier/options.ts';
 import { reportOptionTable } from '../verifier/report/options.ts';

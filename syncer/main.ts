@@ -4,8 +4,8 @@ import { startHttpServer } from '../service/http-server.ts';
 import type { Logger } from '../service/logger.ts';
 import { certificateFiles } from '../service/served-certificate.ts';
 import { syncerRoutes } from './api/routes.ts';
-import { optionsOfInstance, type SyncerOptions } from './options.ts';
-import { Syncer } from './syncer.ts';
+import { optionsOfInstance, type SyncerOptions } from './options/syncer-options.ts';
+import { Syncer } from './lifecycle/syncer.ts';
 
 /** Runs the sync tool until the signal is aborted. */
 export async function startSyncer(

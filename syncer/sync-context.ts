@@ -1,13 +1,13 @@
 import type { ClusterClient } from '../mongo/cluster-client.ts';
 import type { NamespaceFilter } from '../mongo/namespace-filter.ts';
 import type { Logger } from '../service/logger.ts';
-import type { StartOptions } from './api/start-body.ts';
-import type { LeftIndexes } from './catalog/left-indexes.ts';
-import type { TrackedCatalog } from './catalog/tracked-catalog.ts';
-import type { Coordination } from './coordination/coordination.ts';
-import type { SyncMonitor } from './monitor.ts';
-import type { SyncStore } from './state/store.ts';
-import type { SyncerTuning } from './options.ts';
+import type { StartOptions } from './options/start-body.ts';
+import type { LeftIndexes } from './destination/left-indexes.ts';
+import type { TrackedCatalog } from './store/tracked-catalog.ts';
+import type { Coordination } from './instances/coordination.ts';
+import type { SyncMonitor } from './monitor/monitor.ts';
+import type { SyncStore } from './store/store.ts';
+import type { SyncerTuning } from './options/syncer-options.ts';
 
 /** What every part of a running sync works with. */
 export interface SyncContext {

@@ -1,7 +1,7 @@
 import { ObjectId, UUID, type Document } from 'mongodb';
-import { chunkCount, planMoves } from '../../syncer/catalog/chunk-plan.ts';
-import { isCopiedBy } from '../../syncer/coordination/share.ts';
-import { partitionCount, rangesBetween, splitPoints } from '../../syncer/copy/split-points.ts';
+import { chunkCount, planMoves } from '../../syncer/ddl/chunk-plan.ts';
+import { isCopiedBy } from '../../syncer/instances/share.ts';
+import { partitionCount, rangesBetween, splitPoints } from '../../syncer/source/split-points.ts';
 
 const chunkBytes = 128 * 1024 * 1024;
 

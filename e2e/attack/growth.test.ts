@@ -9,7 +9,7 @@ import { SyncError } from '../../service/errors.ts';
 import { jsonValue } from '../../service/json-text.ts';
 import { redact } from '../../service/redact.ts';
 import { harmless, harmlessJson, harmlessXml } from '../../service/terminal.ts';
-import { parseStartBody } from '../../syncer/api/start-body.ts';
+import { parseStartBody } from '../../syncer/options/start-body.ts';
 
 /** What meets text from outside: a request, a pod, a database, a resource of a tenant. */
 const functions: Readonly<Record<string, (text: string) => unknown>> = {

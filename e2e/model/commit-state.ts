@@ -1,5 +1,5 @@
 import type { HoldEnd } from '../../operator/commit/hold.ts';
-import type { CommitWord } from '../../syncer/commit/commit-word.ts';
+import type { CommitWord } from '../../syncer/monitor/commit-word.ts';
 
 /** A time: just now, or long ago. Nothing that is decided tells other times apart, but for the deadline. */
 export type Ago = 'now' | 'longAgo';

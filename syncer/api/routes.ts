@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { destinationHeader } from '../../service/destination-header.ts';
 import { genericErrorBody, progressErrorBody, type Route } from '../../service/http-server.ts';
 import { optionsDigestHeader } from '../../service/options-digest.ts';
-import type { Syncer } from '../syncer.ts';
+import type { Syncer } from '../lifecycle/syncer.ts';
 
 /** Collections that /api/v1/collections shows: it is for people. */
 const maxCollectionsShown = 100;

@@ -3,8 +3,8 @@ import { isAtMost } from '../../mongo/cluster-time.ts';
 import { ElementPicker } from '../../mongo/element-scan.ts';
 import { valueBytes, type RawDocument } from '../../mongo/raw-bson.ts';
 import { decodeElement } from '../../mongo/raw-value.ts';
-import { parseChangeEvent, type CatalogEvent, type DocumentEvent } from './change-event.ts';
-import type { ChangeBatch } from './change-reader.ts';
+import { parseChangeEvent, type CatalogEvent, type DocumentEvent } from '../source/change-event.ts';
+import type { ChangeBatch } from '../source/change-reader.ts';
 
 /** A change of a document, and the event that tells of it. */
 export interface ReadChange {

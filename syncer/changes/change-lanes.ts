@@ -1,6 +1,6 @@
 import type { Timestamp } from 'mongodb';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
-import type { EventBatch } from '../monitor.ts';
+import type { EventBatch } from '../monitor/monitor.ts';
 
 /** One batch of the change stream: what is known once all its changes, and all before it, are on the destination. */
 export interface StreamPosition {

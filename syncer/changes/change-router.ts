@@ -1,8 +1,8 @@
 import { hashText } from '../../mongo/canonical-id.ts';
-import type { TrackedCatalog } from '../catalog/tracked-catalog.ts';
-import { isUndivided } from '../catalog/undivided.ts';
-import type { TrackedCollection } from '../state/records.ts';
-import type { DocumentChange, DocumentEvent } from './change-event.ts';
+import type { TrackedCatalog } from '../store/tracked-catalog.ts';
+import { isUndivided } from '../store/undivided.ts';
+import type { TrackedCollection } from '../store/records.ts';
+import type { DocumentChange, DocumentEvent } from '../source/change-event.ts';
 
 /** A change with the collection that it is of, and the lane that it goes to. */
 export interface RoutedChange {

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { BSON, Double, Int32 } from 'mongodb';
 import { canonicalKey } from '../../mongo/canonical-id.ts';
 import { idElement } from '../../mongo/raw-bson.ts';
-import type { DocumentChange } from './change-event.ts';
-import type { DocumentKey } from './document-key.ts';
+import type { DocumentChange } from '../source/change-event.ts';
+import type { DocumentKey } from '../../mongo/document-key.ts';
 import { coalesce } from './coalesce.ts';
 
 const keyOf = (id: unknown): DocumentKey => {

@@ -1,4 +1,4 @@
-import type { DocumentChange } from './change-event.ts';
+import type { DocumentChange } from '../source/change-event.ts';
 
 /** A change that leaves a document. */
 export type DocumentWrite = Exclude<DocumentChange, { readonly kind: 'delete' }>;

@@ -1,6 +1,6 @@
-import { createCollection } from '../catalog/create-collections.ts';
+import { createCollection } from '../ddl/create-collections.ts';
 import { copyCollection } from '../copy/initial-copy.ts';
-import { retryingWrites } from '../earlier-writes.ts';
+import { retryingWrites } from '../destination/earlier-writes.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { BSON, Timestamp, UUID } from 'mongodb';
 import { createLogger, type LogLevel } from '../../service/logger.ts';
-import { parseChangeEvent } from './change-event.ts';
+import { parseChangeEvent } from '../source/change-event.ts';
 import { logEvent } from './log-event.ts';
 
 const common = {

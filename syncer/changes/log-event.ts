@@ -7,7 +7,7 @@ import {
   type RawElement,
 } from '../../mongo/raw-bson.ts';
 import type { Logger } from '../../service/logger.ts';
-import type { ChangeEvent } from './change-event.ts';
+import type { ChangeEvent } from '../source/change-event.ts';
 
 /** Drawn by each process, so that nobody finds an `_id` by trying. */
 const salt = randomBytes(16);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { Timestamp, UUID } from 'mongodb';
 import type { ShardKey } from '../../mongo/shard-key.ts';
-import type { ShardedSource } from '../catalog/wanted-shard-key.ts';
-import type { TrackedCollection } from '../state/records.ts';
+import type { ShardedSource } from '../source/wanted-shard-key.ts';
+import type { TrackedCollection } from '../store/records.ts';
 import { suspectsOf } from './resharding-watch.ts';
 
 const [one, other] = [new UUID(), new UUID()];

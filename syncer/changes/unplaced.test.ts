@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { BSON } from 'mongodb';
 import { canonicalKey } from '../../mongo/canonical-id.ts';
 import { idElement } from '../../mongo/raw-bson.ts';
-import type { DocumentChange } from './change-event.ts';
+import type { DocumentChange } from '../source/change-event.ts';
 import { withoutUnplaced } from './unplaced.ts';
 
 describe('withoutUnplaced', () => {

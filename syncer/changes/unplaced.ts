@@ -1,4 +1,4 @@
-import type { DocumentChange } from './change-event.ts';
+import type { DocumentChange } from '../source/change-event.ts';
 import type { WriteBatch } from './coalesce.ts';
 
 /** A batch of which some changes do not tell which document of their `_id` they are of. */

@@ -2,10 +2,10 @@ import { majorityTime } from '../../mongo/cluster-time.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
-import type { LiveSync } from '../live-sync.ts';
-import type { Phase } from '../state/records.ts';
+import type { LiveSync } from '../store/live-sync.ts';
+import type { Phase } from '../store/records.ts';
 import type { SyncContext } from '../sync-context.ts';
-import { requireNoAppliedOps, unreadableOplogWarning } from './applied-ops.ts';
+import { requireNoAppliedOps, unreadableOplogWarning } from '../source/applied-ops.ts';
 
 const intervalMs = 2_000;
 

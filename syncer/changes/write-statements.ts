@@ -1,7 +1,7 @@
 import { isTakenLiterally } from '../../mongo/literal-documents.ts';
 import { RawWriter, type RawDocument, type RawElement } from '../../mongo/raw-bson.ts';
 import type { ShardKey } from '../../mongo/shard-key.ts';
-import { placedQuery } from './document-key.ts';
+import { placedQuery } from '../../mongo/document-key.ts';
 import type { DocumentWrite } from './coalesce.ts';
 
 /** How statements name documents. */

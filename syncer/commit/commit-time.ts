@@ -1,7 +1,7 @@
 import type { Timestamp } from 'mongodb';
 import { retrying } from '../../mongo/retrying.ts';
 import { sleep } from '../../service/sleep.ts';
-import type { LiveSync } from '../live-sync.ts';
+import type { LiveSync } from '../store/live-sync.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 /** How often a commit time is looked for that is about to be known. */

@@ -11,13 +11,13 @@ import {
   convertToCapped,
   modifyCollection,
   runCreateIndexes,
-} from '../catalog/destination-catalog.ts';
-import { canRefuse } from '../catalog/loosen-indexes.ts';
-import { retryingWrites } from '../earlier-writes.ts';
-import type { TrackedCollection } from '../state/records.ts';
+} from '../destination/destination-catalog.ts';
+import { canRefuse } from '../destination/loosen-indexes.ts';
+import { retryingWrites } from '../destination/earlier-writes.ts';
+import type { TrackedCollection } from '../store/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { planIndexes, planIndexesOfShards, planOptions, type IndexStep } from './restore-plan.ts';
-import { settleShardKeyIndex, supportShardKey } from '../catalog/shard-collection.ts';
+import { settleShardKeyIndex, supportShardKey } from '../ddl/shard-collection.ts';
 
 /**
  * Gives every collection of the destination what has to come before users write to it, once all changes of the commit are

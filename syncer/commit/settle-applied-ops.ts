@@ -5,8 +5,8 @@ import {
   requireNoAppliedOps,
   unreadableOplogWarning,
   type AppliedOpsContext,
-} from '../changes/applied-ops.ts';
-import type { LiveSync } from '../live-sync.ts';
+} from '../source/applied-ops.ts';
+import type { LiveSync } from '../store/live-sync.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 /**

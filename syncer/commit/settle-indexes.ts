@@ -3,10 +3,10 @@ import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { namespaceFrom, namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { readShardIndexes, unevenIndexes } from '../../mongo/shard-indexes.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
-import { dropIndexOf } from '../catalog/shard-collection.ts';
-import { readShardKeys } from '../catalog/wanted-shard-key.ts';
-import { retryingWrites } from '../earlier-writes.ts';
-import type { TrackedCollection } from '../state/records.ts';
+import { dropIndexOf } from '../ddl/shard-collection.ts';
+import { readShardKeys } from '../source/wanted-shard-key.ts';
+import { retryingWrites } from '../destination/earlier-writes.ts';
+import type { TrackedCollection } from '../store/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 /**

@@ -4,10 +4,10 @@ import { isRefused } from '../../mongo/server-errors.ts';
 import { shardKeyDocument, type ShardKey } from '../../mongo/shard-key.ts';
 import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { messageOf } from '../../service/errors.ts';
-import { supportShardKey } from '../catalog/shard-collection.ts';
-import { readShardKeys } from '../catalog/wanted-shard-key.ts';
-import { reshardedError } from '../changes/check-resharded.ts';
-import type { TrackedCollection } from '../state/records.ts';
+import { supportShardKey } from '../ddl/shard-collection.ts';
+import { readShardKeys } from '../source/wanted-shard-key.ts';
+import { reshardedError } from '../source/check-resharded.ts';
+import type { TrackedCollection } from '../store/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 /**

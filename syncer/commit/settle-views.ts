@@ -3,10 +3,15 @@ import { isAtMost, resumeTokenTime, writeNoop } from '../../mongo/cluster-time.t
 import { namespaceText } from '../../mongo/namespace.ts';
 import { isSameSpec } from '../../mongo/specification.ts';
 import { messageOf } from '../../service/errors.ts';
-import { createView, dropView, isViewRefused, listViews } from '../catalog/destination-views.ts';
-import { parseChangeEvent } from '../changes/change-event.ts';
-import { readChanges } from '../changes/change-reader.ts';
-import type { TrackedView } from '../state/records.ts';
+import {
+  createView,
+  dropView,
+  isViewRefused,
+  listViews,
+} from '../destination/destination-views.ts';
+import { parseChangeEvent } from '../source/change-event.ts';
+import { readChanges } from '../source/change-reader.ts';
+import type { TrackedView } from '../store/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 
 type Views = ReadonlyMap<string, Document>;

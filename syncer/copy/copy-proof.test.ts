@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { MaxKey, ObjectId, UUID, type Document } from 'mongodb';
-import type { StoredPartition } from '../state/records.ts';
+import type { StoredPartition } from '../store/records.ts';
 import { proofOf, type CopyProof } from './copy-proof.ts';
 
 describe('proofOf', () => {

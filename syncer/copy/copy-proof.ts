@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import { encodeSpec } from '../../mongo/specification.ts';
-import type { CopyEvidence, Partition, StoredPartition } from '../state/records.ts';
+import type { CopyEvidence, Partition, StoredPartition } from '../store/records.ts';
 
 /** What the store proves of the copy of a collection. */
 export type CopyProof =

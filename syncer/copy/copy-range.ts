@@ -6,18 +6,18 @@ import { idElement } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
-import { isScattered } from '../catalog/scattered.ts';
-import { awaitEarlierWrites } from '../earlier-writes.ts';
+import { isScattered } from '../store/scattered.ts';
+import { awaitEarlierWrites } from '../destination/earlier-writes.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
-import type { TrackedCollection } from '../state/records.ts';
-import { locateCollection } from '../catalog/locate-collection.ts';
+import type { TrackedCollection } from '../store/records.ts';
+import { locateCollection } from '../source/locate-collection.ts';
 import { putIdsAsTheyAre } from '../changes/write-changes.ts';
-import { latestKnownTime } from '../changes/read-concern.ts';
+import { latestKnownTime } from '../source/read-concern.ts';
 import type { SyncContext } from '../sync-context.ts';
-import { checkDuplicateIds } from './check-duplicate-ids.ts';
-import { deleteDocuments } from './delete-documents.ts';
-import { insertBatch } from './insert-documents.ts';
+import { checkDuplicateIds } from '../source/check-duplicate-ids.ts';
+import { deleteDocuments } from '../destination/delete-documents.ts';
+import { insertBatch } from '../destination/insert-documents.ts';
 
 /** Bytes that one fetch aims at; the server ends it at 16 MiB, whatever the documents' size. */
 const fetchBytes = 4 * 1024 * 1024;

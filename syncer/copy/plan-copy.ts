@@ -1,14 +1,14 @@
-import { locateCollection } from '../catalog/locate-collection.ts';
+import { locateCollection } from '../source/locate-collection.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
-import type { TrackedCollection } from '../state/records.ts';
+import type { TrackedCollection } from '../store/records.ts';
 import type { SyncContext } from '../sync-context.ts';
 import {
   canPartition,
   partitionCount,
   splitCollection,
   type PartitionSettings,
-} from './split-points.ts';
+} from '../source/split-points.ts';
 
 /** Collections that are split at once: each sample is read and sorted by the source. */
 const sideBySide = 8;

@@ -3,17 +3,17 @@ import { isTransient } from '../../mongo/server-errors.ts';
 import { underOnePrimary } from '../../mongo/one-primary.ts';
 import { SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
-import type { ClusterName } from '../api/start-body.ts';
-import type { Clusters } from '../clusters.ts';
-import { setWriteBlocking } from '../commit/write-blocking.ts';
-import { Lease, LeaseLost } from '../coordination/lease.ts';
-import { awaitEarlierWrites } from '../earlier-writes.ts';
-import type { SyncMonitor } from '../monitor.ts';
-import type { SyncRecord } from '../state/records.ts';
-import type { SyncStore } from '../state/store.ts';
+import type { ClusterName } from '../options/start-body.ts';
+import type { Clusters } from '../store/clusters.ts';
+import { setWriteBlocking } from '../destination/write-blocking.ts';
+import { Lease, LeaseLost } from '../instances/lease.ts';
+import { awaitEarlierWrites } from '../destination/earlier-writes.ts';
+import type { SyncMonitor } from '../monitor/monitor.ts';
+import type { SyncRecord } from '../store/records.ts';
+import type { SyncStore } from '../store/store.ts';
 import { cleanDestination } from './clean-destination.ts';
 import { findStoredSync, receiveReset, type RecordPlaces } from './receive-reset.ts';
-import { resetWaitsFor } from './reset-error.ts';
+import { resetWaitsFor } from '../store/reset-error.ts';
 
 /** What carrying out a reset needs of its process. */
 export interface ResetParts extends RetryContext, RecordPlaces {

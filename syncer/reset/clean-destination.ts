@@ -10,10 +10,10 @@ import {
   dropNamespace,
   namespaceAt,
   type Destination,
-} from '../catalog/destination-catalog.ts';
-import { isSameView } from '../catalog/destination-views.ts';
-import { isAsMade } from '../catalog/made-collections.ts';
-import type { SyncRecord, TrackedCollection, TrackedView } from '../state/records.ts';
+} from '../destination/destination-catalog.ts';
+import { isSameView } from '../destination/destination-views.ts';
+import { isAsMade } from '../destination/made-collections.ts';
+import type { SyncRecord, TrackedCollection, TrackedView } from '../store/records.ts';
 
 /** What cleaning a destination needs. */
 export interface Cleaning extends Omit<Destination, 'leftIndexes'> {

@@ -1,12 +1,12 @@
 import { SyncError } from '../../service/errors.ts';
-import type { ClusterName } from '../api/start-body.ts';
-import { findRecord } from '../boot.ts';
-import type { Topologies } from '../clusters.ts';
-import { requireMember } from '../coordination/instances.ts';
-import type { LiveSync } from '../live-sync.ts';
-import type { ResetDestination, SyncRecord } from '../state/records.ts';
-import type { SyncStore } from '../state/store.ts';
-import { resetError } from './reset-error.ts';
+import type { ClusterName } from '../options/start-body.ts';
+import { findRecord } from '../lifecycle/boot.ts';
+import type { Topologies } from '../store/clusters.ts';
+import { requireMember } from '../store/instances.ts';
+import type { LiveSync } from '../store/live-sync.ts';
+import type { ResetDestination, SyncRecord } from '../store/records.ts';
+import type { SyncStore } from '../store/store.ts';
+import { resetError } from '../store/reset-error.ts';
 
 /** Where the record of a sync is looked for. */
 export interface RecordPlaces {

@@ -2,13 +2,13 @@ import type { Timestamp } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { hasHistorySince } from '../../mongo/history.ts';
 import { SyncError } from '../../service/errors.ts';
-import { checkFeatureVersion } from '../check-feature-version.ts';
-import { checkBalancer } from '../check-sharding.ts';
-import type { Clusters, Topologies } from '../clusters.ts';
-import { isWriteBlocked } from '../commit/write-blocking.ts';
-import { checkPrivilegesFor } from '../preflight.ts';
-import type { SyncRecord } from '../state/records.ts';
-import type { SyncStore } from '../state/store.ts';
+import { checkFeatureVersion } from '../preflight/check-feature-version.ts';
+import { checkBalancer } from '../preflight/check-sharding.ts';
+import type { Clusters, Topologies } from '../store/clusters.ts';
+import { isWriteBlocked } from '../destination/write-blocking.ts';
+import { checkPrivilegesFor } from '../preflight/preflight.ts';
+import type { SyncRecord } from '../store/records.ts';
+import type { SyncStore } from '../store/store.ts';
 import { requireReplaceable } from './hand-over.ts';
 
 /** What a reversal looks at. */

@@ -1,8 +1,8 @@
 import type { WriteRight } from '../../mongo/write-guard.ts';
 import { SyncError } from '../../service/errors.ts';
-import type { LiveSync } from '../live-sync.ts';
-import type { SyncRecord } from '../state/records.ts';
-import type { SyncStore } from '../state/store.ts';
+import type { LiveSync } from '../store/live-sync.ts';
+import type { SyncRecord } from '../store/records.ts';
+import type { SyncStore } from '../store/store.ts';
 import type { SyncContext } from '../sync-context.ts';
 import { reversedState } from './reversed-state.ts';
 

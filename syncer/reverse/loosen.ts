@@ -3,11 +3,11 @@ import { namespaceText } from '../../mongo/namespace.ts';
 import { isRefused } from '../../mongo/server-errors.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { messageOf } from '../../service/errors.ts';
-import { collectionAt, modifyCollection } from '../catalog/destination-catalog.ts';
-import { dropIndexOf } from '../catalog/shard-collection.ts';
-import type { TrackedCollection } from '../state/records.ts';
+import { collectionAt, modifyCollection } from '../destination/destination-catalog.ts';
+import { dropIndexOf } from '../ddl/shard-collection.ts';
+import type { TrackedCollection } from '../store/records.ts';
 import type { SyncContext } from '../sync-context.ts';
-import { retryingWrites } from '../earlier-writes.ts';
+import { retryingWrites } from '../destination/earlier-writes.ts';
 import { looseningOfIndexes, looseningOfOptions, type IndexChange } from './loosening-plan.ts';
 
 /**

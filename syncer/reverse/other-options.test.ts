@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { Timestamp } from 'mongodb';
-import schema from '../api/start-body.schema.json' with { type: 'json' };
-import { parseResetBody } from '../api/reset-body.ts';
-import type { StartOptions } from '../api/start-body.ts';
-import { requireNoParameters } from '../commands/transitions.ts';
-import { digestOf, requireSameOptions } from '../coordination/instances.ts';
+import schema from '../options/start-body.schema.json' with { type: 'json' };
+import { parseResetBody } from '../options/reset-body.ts';
+import type { StartOptions } from '../options/start-body.ts';
+import { requireNoParameters } from '../store/transitions.ts';
+import { digestOf, requireSameOptions } from '../store/instances.ts';
 import { reversibleSync } from '../testing/reversible-sync.ts';
 import { reversedState } from './reversed-state.ts';
-import type { SyncRecord } from '../state/records.ts';
+import type { SyncRecord } from '../store/records.ts';
 
 const filter = [{ database: 'a' }];
 const record = reversibleSync();

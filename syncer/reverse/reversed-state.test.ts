@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Timestamp, UUID } from 'mongodb';
-import type { TrackedCollection, TrackedView } from '../state/records.ts';
+import type { TrackedCollection, TrackedView } from '../store/records.ts';
 import { reversibleSync } from '../testing/reversible-sync.ts';
 import { reversedState } from './reversed-state.ts';
 

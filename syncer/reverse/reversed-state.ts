@@ -1,5 +1,5 @@
 import type { Timestamp } from 'mongodb';
-import type { SyncRecord, TrackedCollection, TrackedView } from '../state/records.ts';
+import type { SyncRecord, TrackedCollection, TrackedView } from '../store/records.ts';
 
 /** What is stored of a sync, and is another after its reversal. */
 export interface ReversedState {

@@ -1,7 +1,7 @@
-import type { StartOptions } from '../api/start-body.ts';
-import type { Topologies } from '../clusters.ts';
-import { newRecord } from '../commands/new-record.ts';
-import type { SyncRecord } from '../state/records.ts';
+import type { StartOptions } from '../options/start-body.ts';
+import type { Topologies } from '../store/clusters.ts';
+import { newRecord } from '../store/new-record.ts';
+import type { SyncRecord } from '../store/records.ts';
 
 const topology = {
   kind: 'replicaSet',

@@ -3,7 +3,7 @@ import { MongoClient, type Document, type Timestamp } from 'mongodb';
 import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-client.ts';
 import { RawCursor } from '../../../mongo/raw-cursor.ts';
 import { runCommand } from '../../../mongo/run-command.ts';
-import { setWriteBlocking } from '../../../syncer/commit/write-blocking.ts';
+import { setWriteBlocking } from '../../../syncer/destination/write-blocking.ts';
 import { emptyCluster } from '../../ground/mongod/empty-cluster.ts';
 import { startReplicaSet, type Member, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { startSyncerProcess } from '../../ground/syncer-process.ts';

@@ -3,10 +3,7 @@ import { Timestamp, UUID, type Document } from 'mongodb';
 import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-client.ts';
 import { majorityTime, isAtMost } from '../../../mongo/cluster-time.ts';
 import { NamespaceFilter } from '../../../mongo/namespace-filter.ts';
-import {
-  requireNoAppliedOps,
-  type AppliedOpsContext,
-} from '../../../syncer/changes/applied-ops.ts';
+import { requireNoAppliedOps, type AppliedOpsContext } from '../../../syncer/source/applied-ops.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward, useClusterPair, type Side } from './cluster-pair.ts';
 import { failureOf } from './sharded-pair.ts';

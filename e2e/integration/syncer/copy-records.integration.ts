@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { Timestamp, UUID } from 'mongodb';
 import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-client.ts';
-import type { CopyEvidence, Partition, TrackedCollection } from '../../../syncer/state/records.ts';
-import { SyncStore } from '../../../syncer/state/store.ts';
+import type { CopyEvidence, Partition, TrackedCollection } from '../../../syncer/store/records.ts';
+import { SyncStore } from '../../../syncer/store/store.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 
 describe('what is recorded of a copy', () => {

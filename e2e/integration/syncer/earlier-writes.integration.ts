@@ -7,8 +7,8 @@ import {
 } from '../../../mongo/cluster-client.ts';
 import { runCommand } from '../../../mongo/run-command.ts';
 import { createLogger } from '../../../service/logger.ts';
-import { SyncMonitor } from '../../../syncer/monitor.ts';
-import { awaitEarlierWrites } from '../../../syncer/earlier-writes.ts';
+import { SyncMonitor } from '../../../syncer/monitor/monitor.ts';
+import { awaitEarlierWrites } from '../../../syncer/destination/earlier-writes.ts';
 import {
   startProxiedReplicaSet,
   type ProxiedReplicaSet,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createClusterClient } from '../../../mongo/cluster-client.ts';
 import { createLogger } from '../../../service/logger.ts';
-import { SyncMonitor } from '../../../syncer/monitor.ts';
-import { awaitEarlierWrites } from '../../../syncer/earlier-writes.ts';
+import { SyncMonitor } from '../../../syncer/monitor/monitor.ts';
+import { awaitEarlierWrites } from '../../../syncer/destination/earlier-writes.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward } from './cluster-pair.ts';
 import { changeShardKeys } from './changed-shard-keys.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { MongoClient } from 'mongodb';
 import { createClusterClient } from '../../../mongo/cluster-client.ts';
-import { setWriteBlocking } from '../../../syncer/commit/write-blocking.ts';
+import { setWriteBlocking } from '../../../syncer/destination/write-blocking.ts';
 import { assertEqualClusters } from '../../ground/compare.ts';
 import { defaultDeadlineMs } from '../../ground/default-deadline.ts';
 import { emptyCluster } from '../../ground/mongod/empty-cluster.ts';

@@ -1,0 +1,78 @@
+import { Int32, type Document } from 'mongodb';
+import { RawValue } from '../../mongo/raw-value.ts';
+import type { IndexSpec } from '../../mongo/specification.ts';
+import { isTrue } from '../../mongo/replicated-form.ts';
+import { checkUniqueIndexes } from './shard-key-conflicts.ts';
+import { modifyCollection } from '../destination/destination-catalog.ts';
+import type { TrackedCollection } from '../store/records.ts';
+import type { SyncContext } from '../sync-context.ts';
+import type { CatalogEvent } from '../source/change-event.ts';
+
+/** What the server makes of a `cappedMax` that is not above 0: no largest count. */
+const noCappedMax = new Int32(2_147_483_647);
+
+type Values = Readonly<Record<string, unknown>>;
+
+/**
+ * Applies a collMod. What is altered on the destination during a sync (uniqueness, TTL, hidden, capped size) goes into
+ * the tracked specification alone and onto the destination by the commit; everything else goes there at once.
+ * @throws SyncError IncompatibleUniqueIndex.
+ */
+export async function applyModify(
+  context: SyncContext,
+  event: CatalogEvent,
+  tracked: TrackedCollection,
+): Promise<void> {
+  const { index, cappedSize, cappedMax, expireAfterSeconds, ...rest } = event.description as Values;
+  if (Object.keys(rest).length > 0) await modifyCollection(context, tracked.namespace, rest);
+  const options = {
+    ...tracked.options,
+    ...rest,
+    ...(cappedSize === undefined ? {} : { size: cappedSize }),
+    ...(cappedMax === undefined ? {} : { max: Number(cappedMax) > 0 ? cappedMax : noCappedMax }),
+    ...(expireAfterSeconds === undefined ? {} : { expireAfterSeconds }),
+  };
+  const indexes =
+    index instanceof RawValue
+      ? modifiedIndexes(tracked.indexes, index.decode() as Values)
+      : tracked.indexes;
+  if (tracked.shardKey) checkUniqueIndexes(tracked.namespace, indexes, tracked.shardKey);
+  await context.catalog.put({
+    ...tracked,
+    options: withoutOffTtl(options),
+    indexes,
+    specifiedAt: event.time,
+  });
+}
+
+/** The indexes after a collMod of one of them: its `name` and what is changed. */
+export function modifiedIndexes(indexes: readonly IndexSpec[], change: Values): IndexSpec[] {
+  return indexes.map((spec) => (spec.name === change['name'] ? modifiedIndex(spec, change) : spec));
+}
+
+function modifiedIndex(spec: IndexSpec, change: Values): IndexSpec {
+  const { hidden: wasHidden, prepareUnique: wasPrepared, ...rest } = spec as IndexSpec & Values;
+  const isUnique = isTrue(change['unique'] ?? spec['unique']);
+  const isHidden = isTrue(change['hidden'] ?? wasHidden);
+  const isPrepared = isTrue(change['prepareUnique'] ?? wasPrepared);
+  const ttl = change['expireAfterSeconds'];
+  return {
+    ...rest,
+    ...(ttl === undefined ? {} : { expireAfterSeconds: asInt32(ttl) }),
+    ...(isUnique ? { unique: true } : {}),
+    ...(isHidden ? { hidden: true } : {}),
+    // A unique index needs no preparation any more: the server takes the mark off.
+    ...(isPrepared && !isUnique ? { prepareUnique: true } : {}),
+  };
+}
+
+function asInt32(value: unknown): unknown {
+  const number = Number(value);
+  return Number.isInteger(number) && Math.abs(number) < 2 ** 31 ? new Int32(number) : value;
+}
+
+/** `expireAfterSeconds: 'off'` takes the TTL off a clustered collection. */
+function withoutOffTtl(options: Document): Document {
+  const { expireAfterSeconds, ...rest } = options as Values;
+  return expireAfterSeconds === undefined || expireAfterSeconds === 'off' ? rest : options;
+}

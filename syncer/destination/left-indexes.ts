@@ -1,0 +1,143 @@
+import { UUID } from 'mongodb';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { isTrue } from '../../mongo/replicated-form.ts';
+import { codeOf, errorNameOf } from '../../mongo/server-errors.ts';
+import { serverCodeOf } from '../../mongo/server-codes.ts';
+import { shardKeyIndexName } from '../../mongo/shard-key.ts';
+import type { SyncMonitor } from '../monitor/monitor.ts';
+import type { LeftIndexRecord, LeftIndexStore } from '../store/left-index-store.ts';
+import type { TrackedCatalog } from '../store/tracked-catalog.ts';
+
+/** An index that is left to the commit, as people are told of it. */
+export interface LeftIndex {
+  /** `db.coll` on the destination. */
+  readonly namespace: string;
+  readonly name: string;
+  /** The name of the error with which the destination has refused it. */
+  readonly reason: string;
+  /** How long building it is expected to take; null where that is not known. */
+  readonly expectedSeconds: number | null;
+  /** Whether it is never built before: that of a capped collection. */
+  readonly isBuiltByCommitAlone: boolean;
+}
+
+/** What is told of at most; the rest is counted. */
+const maxTold = 20;
+
+/**
+ * The indexes of the source that the destination does not have for now. An index is recorded as left before it is dropped, or
+ * when it was refused; it is removed when it was seen on the destination, or is not on the source any more.
+ */
+export class LeftIndexes {
+  readonly #store: LeftIndexStore;
+  readonly #catalog: TrackedCatalog;
+  readonly #monitor: Pick<SyncMonitor, 'leftIndexes'>;
+  #records: readonly LeftIndexRecord[] = [];
+  /** How fast indexes are built; null where that is not known. */
+  #bytesPerSecond: number | null = null;
+
+  constructor(
+    store: LeftIndexStore,
+    catalog: TrackedCatalog,
+    monitor: Pick<SyncMonitor, 'leftIndexes'>,
+  ) {
+    this.#store = store;
+    this.#catalog = catalog;
+    this.#monitor = monitor;
+  }
+
+  get records(): readonly LeftIndexRecord[] {
+    return this.#records;
+  }
+
+  /** Those of a collection, by its UUID on the source. */
+  of(collection: UUID): readonly LeftIndexRecord[] {
+    return this.#records.filter((record) => record.collection.equals(collection));
+  }
+
+  /** Reads what is stored, where other instances may have changed it. */
+  async refresh(): Promise<void> {
+    this.#take(await this.#store.read());
+  }
+
+  /** Leaves an index to the commit. To be called before it is dropped. */
+  async leave(namespace: Namespace, name: string, error: unknown): Promise<void> {
+    const tracked = this.#catalog.collectionAt(namespace);
+    // That one is not of the source.
+    if (!tracked || name === shardKeyIndexName) return;
+    const known = this.of(tracked.uuid).find((record) => record.name === name);
+    const code = codeOf(error);
+    const named = code === undefined ? undefined : serverCodeOf(code);
+    const record = {
+      collection: tracked.uuid,
+      name,
+      reason: named?.name ?? errorNameOf(error),
+      // What is built at the commit in any case is no reason to wait with it.
+      expectedSeconds: isTrue(tracked.options['capped'])
+        ? null
+        : (known?.expectedSeconds ?? this.secondsFor(tracked.sizeBytes)),
+      mark: new UUID().toHexString(),
+    };
+    await this.#store.leave(record);
+    this.#take([...this.#records.filter((one) => one !== known), record]);
+  }
+
+  /** The index is there, or is not to be there. Where it has been left once more since it was read, it stays. */
+  async remove(record: LeftIndexRecord): Promise<void> {
+    if (!(await this.#store.remove(record))) return;
+    this.#take(this.#records.filter(({ mark }) => mark !== record.mark));
+  }
+
+  /** The commit has settled all of them. */
+  async clear(): Promise<void> {
+    await this.#store.clear();
+    this.#take([]);
+  }
+
+  /** Keeps how long an index is expected to take. */
+  async expect(record: LeftIndexRecord, seconds: number): Promise<void> {
+    await this.#store.expect(record, seconds);
+    this.#take(
+      this.#records.map((one) =>
+        one.mark === record.mark ? { ...one, expectedSeconds: seconds } : one,
+      ),
+    );
+  }
+
+  /** Learns how fast documents are read and written here: an index over them takes no longer. */
+  addRate(bytes: number, seconds: number): void {
+    if (bytes > 0 && seconds > 0) this.#bytesPerSecond = bytes / seconds;
+  }
+
+  /** How long building an index over so many bytes is expected to take; null where that is not known. */
+  secondsFor(bytes: number): number | null {
+    if (this.#bytesPerSecond === null || bytes <= 0) return null;
+    return Math.max(1, Math.round(bytes / this.#bytesPerSecond));
+  }
+
+  #take(records: readonly LeftIndexRecord[]): void {
+    this.#records = records;
+    this.#monitor.leftIndexes = records.flatMap(({ collection, name, reason, expectedSeconds }) => {
+      const tracked = this.#catalog.collection(collection.toHexString(false));
+      if (!tracked) return [];
+      const namespace = namespaceText(tracked.namespace);
+      const isBuiltByCommitAlone = isTrue(tracked.options['capped']);
+      return [{ namespace, name, reason, expectedSeconds, isBuiltByCommitAlone }];
+    });
+  }
+}
+
+/** What people are told of the indexes that are left to the commit. */
+export function leftIndexWarnings(left: readonly LeftIndex[]): string[] {
+  const told = left.slice(0, maxTold).map((index) => {
+    const { namespace, name, reason, expectedSeconds, isBuiltByCommitAlone } = index;
+    const unless = isBuiltByCommitAlone ? '' : ', unless it can be built before';
+    const time =
+      expectedSeconds === null
+        ? 'how long it takes to build is not known'
+        : `building it is expected to take ${expectedSeconds} s`;
+    return `index ${name} of ${namespace} is left to the commit${unless} (${reason}): ${time}`;
+  });
+  const more = left.length - told.length;
+  return more > 0 ? [...told, `${more} more indexes are left to the commit`] : told;
+}

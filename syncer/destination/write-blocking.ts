@@ -1,0 +1,150 @@
+import { askPrimary, askServer } from '../../mongo/ask-server.ts';
+import { writeNoop } from '../../mongo/cluster-time.ts';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { readConfig } from '../../mongo/config-database.ts';
+import { earlierConnections } from '../../mongo/earlier-connections.ts';
+import { commandsWorkedOn } from '../../mongo/own-operations.ts';
+import { commandDeadlineMs, runCommand } from '../../mongo/run-command.ts';
+import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { checkedWhenSent } from '../../mongo/write-guard.ts';
+import { SyncError } from '../../service/errors.ts';
+import { sleep } from '../../service/sleep.ts';
+import type { ClusterName } from '../options/start-body.ts';
+import type { SyncView } from '../store/records.ts';
+import type { SyncContext } from '../sync-context.ts';
+
+/** `userWriteBlockMode` of serverStatus when ordinary users cannot write. */
+const blockedMode = 2;
+
+/** How often a server is asked whether it has ended what came before. */
+const pollMs = 50;
+
+/** How long a router may take to say what it works on. */
+const routerDeadlineMs = 2_000;
+
+/**
+ * Lets ordinary users write to a cluster, or not, when it has ended what it was told before: a process that was killed may have
+ * sent the opposite, and its server still carries that out. Users with the action bypassWriteBlockingMode always may. The server
+ * takes the same mode twice.
+ * @param assertMaySend - throws where this process may not do it any more, as it was frozen meanwhile. Undefined while nothing
+ * of a sync is under way.
+ * @throws SyncError ClusterUnreachable where what was sent before takes long: to be repeated.
+ */
+export async function setWriteBlocking(
+  cluster: ClusterClient,
+  isBlocked: boolean,
+  signal: AbortSignal,
+  assertMaySend: () => void = () => undefined,
+): Promise<void> {
+  await awaitEarlierBlocking(cluster, signal);
+  // On a connection that has seen its server step down and come back, a server (6.0.5) fails the same mode a second time
+  // for good, until something is written there.
+  await writeNoop(cluster, 'write blocking', signal);
+  const command = checkedWhenSent({ setUserWriteBlockMode: 1, global: isBlocked }, assertMaySend);
+  await runCommand(cluster.admin, command, { signal });
+}
+
+/** Waits until no change of who may write is on its way to a cluster, or under way there, whichever process has sent it. */
+async function awaitEarlierBlocking(cluster: ClusterClient, signal: AbortSignal): Promise<void> {
+  const deadline = AbortSignal.timeout(commandDeadlineMs);
+  for (;;) {
+    const connections = await earlierConnections(cluster, signal);
+    if (connections === 0 && (await blockingUnderWay(cluster, signal)) === 0) return;
+    if (deadline.aborted) {
+      throw new SyncError(
+        'ClusterUnreachable',
+        'the cluster has not ended an earlier change of who may write there',
+      );
+    }
+    await sleep(pollMs, signal);
+  }
+}
+
+/** A router that does not answer soon is not waited for: the ends of connections tell of what this instance has sent there. */
+async function blockingUnderWay(
+  { admin, decoded, routers }: ClusterClient,
+  signal: AbortSignal,
+): Promise<number> {
+  const command = 'setUserWriteBlockMode';
+  if (!routers.areThere) return await commandsWorkedOn(askPrimary(admin), command, signal);
+  const soon = AbortSignal.any([signal, AbortSignal.timeout(routerDeadlineMs)]);
+  const counts = await Promise.all(
+    routers.all.map(async (address) => {
+      try {
+        return await commandsWorkedOn(askServer(decoded, address), command, soon);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!soon.aborted && !isTransient(error)) throw error;
+        return 0;
+      }
+    }),
+  );
+  return counts.reduce((sum, one) => sum + one, 0);
+}
+
+/**
+ * Whether ordinary users are kept from writing to a cluster. A router does not tell; the config server keeps it beside the
+ * shards (6.0.5).
+ */
+export async function isWriteBlocked(
+  cluster: ClusterClient,
+  { isSharded }: { readonly isSharded: boolean },
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (isSharded) {
+    const blocks = { find: 'user_writes_critical_sections', filter: { blockUserWrites: true } };
+    return (await readConfig(cluster, blocks, signal)).length > 0;
+  }
+  const status = await runCommand(cluster.admin, { serverStatus: 1, repl: 1 }, { signal });
+  const { userWriteBlockMode } = status['repl'] as { userWriteBlockMode?: unknown };
+  return Number(userWriteBlockMode) === blockedMode;
+}
+
+/** Blocks ordinary users on the destination where a sync asks for it; otherwise warns where something else has. */
+export async function beginWriteBlocking(
+  context: Pick<
+    SyncContext,
+    'destination' | 'destinationShards' | 'options' | 'requireLease' | 'signal' | 'warn'
+  >,
+): Promise<void> {
+  const { destination, destinationShards, options, requireLease, signal, warn } = context;
+  if (options.enableUserWriteBlocking) {
+    await setWriteBlocking(destination, true, signal, requireLease);
+    return;
+  }
+  const isSharded = destinationShards.length > 0;
+  try {
+    if (!(await isWriteBlocked(destination, { isSharded }, signal))) return;
+  } catch (error) {
+    // Without write blocking a sync does not ask for the right to look.
+    if (codeOf(error) === serverCode.unauthorized) return;
+    throw error;
+  }
+  await warn(
+    `writes of ordinary users were blocked on ${options.destination} before this sync, and it leaves them so, after its commit too: { setUserWriteBlockMode: 1, global: false } lets them write`,
+  );
+}
+
+/** Where ordinary users cannot write because of a sync, as far as its record says: a cluster is never blocked before that. */
+export function blockedClusters(
+  record: Pick<SyncView, 'state' | 'phase' | 'options' | 'canWrite'>,
+): ClusterName[] {
+  const { options, state, phase, canWrite } = record;
+  if (!options.enableUserWriteBlocking) return [];
+  const isSourceBlocked = state === 'COMMITTING' || state === 'COMMITTED' || phase === 'handover';
+  return [...(isSourceBlocked ? [options.source] : []), ...(canWrite ? [] : [options.destination])];
+}
+
+/** Says where ordinary users cannot write; undefined where they can everywhere. */
+export function blockedText(record: Parameters<typeof blockedClusters>[0]): string | undefined {
+  const names = blockedClusters(record);
+  return names.length === 0
+    ? undefined
+    : `writes of ordinary users are blocked on ${names.join(' and ')}`;
+}
+
+/** The same error, which says beside it where ordinary users cannot write. */
+export function withBlocked(error: SyncError, blocked: string | undefined): SyncError {
+  if (blocked === undefined) return error;
+  return new SyncError(error.name, `${error.message}; ${blocked}`, { cause: error });
+}

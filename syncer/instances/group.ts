@@ -1,0 +1,165 @@
+import { retrying, type RetryContext } from '../../mongo/retrying.ts';
+import { isAtMost } from '../../mongo/cluster-time.ts';
+import { sleep } from '../../service/sleep.ts';
+import type { LiveSync } from '../store/live-sync.ts';
+import type { SyncStore } from '../store/store.ts';
+import type { Coordination, LedWork, StreamPlace } from './coordination.ts';
+import { workWaitsFor, type Assembly } from '../store/instances.ts';
+import { Lease, LeaseLost } from './lease.ts';
+import type { Share } from './share.ts';
+
+/** How often the others are looked at: while something waits for them, and while nothing does. */
+const waitMs = 25;
+const watchMs = 250;
+
+/** What working together needs of the work. */
+export interface GroupParts extends RetryContext {
+  readonly live: LiveSync;
+  readonly store: SyncStore;
+  readonly id: string;
+  readonly isPreferred: boolean;
+  /** Reads the catalog anew: another instance has changed it. */
+  readonly reloadCatalog: () => Promise<void>;
+  /** Makes sure that nothing goes on of what another coordinator has begun, and ends what it left. */
+  readonly takeOver: () => Promise<void>;
+  /** Fixes the time of a commit that every instance has been given. */
+  readonly fixCommitTime: () => Promise<void>;
+  /** Ends the work where the sync is being paused. */
+  readonly yieldToPause: () => void;
+}
+
+/**
+ * One of several instances of a sync. They meet in the state store:
+ *
+ * - a command is carried out when all have been given it, a phase ends when all have done their part;
+ * - changes of the catalog are applied by the coordinator alone, each when every instance has applied all that is before
+ *   it in the change stream, and stored that: whoever is restarted goes on at that change, so that nothing older is written
+ *   beside it or after it. The stream has one order for all, that of the resume tokens;
+ * - who is the coordinator is decided by a lease. A new one waits for what the former has begun, and repeats it.
+ */
+export class Group implements Coordination {
+  readonly share: Share;
+  readonly #parts: GroupParts;
+  readonly #lease: Lease;
+  /** The term in which it has taken over what another coordinator may have left. */
+  #takenOver: number | undefined;
+
+  constructor(parts: GroupParts) {
+    this.#parts = parts;
+    this.#lease = new Lease(parts.store.lease, parts.isPreferred);
+    const { instances } = parts.live.current;
+    this.share = { index: instances.indexOf(parts.id), count: instances.length };
+  }
+
+  readonly requireLease = (): void => {
+    this.#lease.require();
+  };
+
+  async lead({ phase, waitsFor = () => undefined, run }: LedWork): Promise<void> {
+    const mine = { isDone: false };
+    await this.#until('coordination', async (assembly) => {
+      if (assembly.sync.phase !== phase) return undefined;
+      return await this.#coordinate(waitsFor(assembly), async () => {
+        await run();
+        mine.isDone = true;
+      });
+    });
+    if (!mine.isDone) await this.#retrying(this.#parts.reloadCatalog);
+  }
+
+  async meet({ text: place, time }: StreamPlace, apply: () => Promise<void>): Promise<void> {
+    const { live, store, reloadCatalog } = this.#parts;
+    const mine = { isDone: false };
+    await this.#retrying(async () => {
+      await store.saveArrival(place);
+    });
+    await this.#until('catalog change', async (assembly) => {
+      const { catalogEvent, commitTime } = assembly.sync;
+      if (catalogEvent !== null && catalogEvent >= place) return undefined;
+      // Others may not come to it any more.
+      if (commitTime !== null && isAtMost(commitTime, time)) return undefined;
+      const reason = workWaitsFor(
+        assembly,
+        'come to a change of the catalog',
+        ({ arrivedAt }) => arrivedAt !== null && arrivedAt >= place,
+      );
+      return await this.#coordinate(reason, async () => {
+        await apply();
+        this.requireLease();
+        await this.#retrying(async () => {
+          await live.update({ catalogEvent: place }, { catalogEvent });
+        });
+        mine.isDone = true;
+      });
+    });
+    if (!mine.isDone) await this.#retrying(reloadCatalog);
+  }
+
+  async watch(signal: AbortSignal): Promise<void> {
+    const { live, fixCommitTime } = this.#parts;
+    for (;;) {
+      await this.#retrying(async () => {
+        await this.#look();
+        const { state, commitTime } = live.stored;
+        if (state !== 'COMMITTING' || commitTime !== null || !this.#lease.isHeld) return;
+        if (live.hasEveryInstanceCommand) await whileCoordinator(fixCommitTime);
+      });
+      await sleep(watchMs, signal);
+    }
+  }
+
+  /** Does what the coordinator does where this instance is it and nothing is waited for. Gives what is waited for. */
+  async #coordinate(
+    reason: string | undefined,
+    run: () => Promise<void>,
+  ): Promise<string | undefined> {
+    const { live, takeOver } = this.#parts;
+    if (reason !== undefined) return reason;
+    const { term } = this.#lease;
+    if (term === undefined)
+      return `the coordinator, ${live.coordinator ?? 'which none is yet'}, has not done its part`;
+    await whileCoordinator(async () => {
+      if (this.#takenOver !== term) await takeOver();
+      this.#takenOver = term;
+      await run();
+    });
+    return 'this instance, which coordinates, is not done';
+  }
+
+  /** Looks at all instances again and again, until nothing is waited for. */
+  async #until(
+    work: string,
+    step: (assembly: Assembly) => Promise<string | undefined>,
+  ): Promise<void> {
+    const { monitor, signal, yieldToPause } = this.#parts;
+    using trouble = monitor.troubles.watch(work, 'waiting');
+    for (;;) {
+      const reason = await step(await this.#retrying(async () => await this.#look()));
+      if (reason === undefined) return;
+      trouble.set(reason);
+      yieldToPause();
+      await sleep(waitMs, signal);
+    }
+  }
+
+  /** What is stored of all, as it is now. */
+  async #look(): Promise<Assembly> {
+    const { live, store } = this.#parts;
+    await this.#lease.keep();
+    const [, instances] = await Promise.all([live.refresh(), store.readInstances()]);
+    return { sync: live.stored, instances };
+  }
+
+  async #retrying<T>(run: () => Promise<T>): Promise<T> {
+    return await retrying(this.#parts, 'coordination', run);
+  }
+}
+
+/** Runs work that only the coordinator does: it is left to another where that is the coordinator by now. */
+async function whileCoordinator(run: () => Promise<void>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    if (!(error instanceof LeaseLost)) throw error;
+  }
+}

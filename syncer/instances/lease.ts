@@ -1,0 +1,84 @@
+import type { LeaseStore } from '../store/lease-store.ts';
+import { millisecondsBetween, momentNow, type Moment } from '../store/two-clocks.ts';
+
+/** How long a coordinator is one after its last word. */
+const leaseMs = 15_000;
+
+/** How long it relies on that: shorter, as clocks and the way to the server differ. */
+const reliableMs = 9_000;
+
+const renewEveryMs = 3_000;
+
+/** Whoever is not preferred leaves the others so much time to become the first coordinator. */
+const courtesyMs = 2_000;
+
+/** Another instance may be the coordinator by now. */
+export class LeaseLost extends Error {
+  constructor() {
+    super('this instance is not the coordinator, or may not be any more');
+    this.name = 'LeaseLost';
+  }
+}
+
+/**
+ * The right to coordinate: one instance has it at a time. It has it for a time by the server's clock, and relies on it for a
+ * shorter one by two clocks of its own.
+ */
+export class Lease {
+  readonly #store: Pick<LeaseStore, 'take' | 'renew'>;
+  readonly #isPreferred: boolean;
+  readonly #now: () => Moment;
+  readonly #begunAt: Moment;
+  #triedAt: Moment | undefined;
+  /** When it was asked for that was granted last; undefined where it is another's. */
+  #grantedAt: Moment | undefined;
+  #term = 0;
+
+  constructor(
+    store: Pick<LeaseStore, 'take' | 'renew'>,
+    isPreferred: boolean,
+    now: () => Moment = momentNow,
+  ) {
+    this.#store = store;
+    this.#isPreferred = isPreferred;
+    this.#now = now;
+    this.#begunAt = now();
+  }
+
+  /** True where this instance is the coordinator for sure. */
+  get isHeld(): boolean {
+    return this.#grantedAt !== undefined && this.#since(this.#grantedAt) < reliableMs;
+  }
+
+  /** Which time it is that this instance is the coordinator; undefined while it is not. */
+  get term(): number | undefined {
+    return this.isHeld ? this.#term : undefined;
+  }
+
+  /** Throws LeaseLost where it is not. */
+  readonly require = (): void => {
+    if (!this.isHeld) throw new LeaseLost();
+  };
+
+  /** Renews the lease when it is time, or asks for it. To be called all the time. */
+  async keep(): Promise<void> {
+    if (this.#triedAt !== undefined && this.#since(this.#triedAt) < this.#intervalMs) return;
+    const at = this.#now();
+    this.#triedAt = at;
+    const mayBeFirst = this.#isPreferred || this.#since(this.#begunAt) >= courtesyMs;
+    const wasGranted = this.#grantedAt !== undefined;
+    const isGranted = wasGranted
+      ? await this.#store.renew(leaseMs)
+      : await this.#store.take(leaseMs, mayBeFirst);
+    if (isGranted && !wasGranted) this.#term++;
+    this.#grantedAt = isGranted ? at : undefined;
+  }
+
+  get #intervalMs(): number {
+    return this.#grantedAt ? renewEveryMs : renewEveryMs / 6;
+  }
+
+  #since(moment: Moment): number {
+    return millisecondsBetween(moment, this.#now());
+  }
+}

@@ -1,0 +1,203 @@
+import { isDeepStrictEqual } from 'node:util';
+import { connectCluster, type ClusterClient } from '../../mongo/cluster-client.ts';
+import { latestWriteTime } from '../../mongo/cluster-time.ts';
+import { namedError, naming } from '../../mongo/named-error.ts';
+import { readTopology, type Topology } from '../../mongo/topology.ts';
+import { SyncError } from '../../service/errors.ts';
+import type { Logger } from '../../service/logger.ts';
+import { backoffMs, sleep } from '../../service/sleep.ts';
+import type { ClusterName } from '../options/start-body.ts';
+import { blockedText, withBlocked } from '../destination/write-blocking.ts';
+import type { Clusters, Topologies } from '../store/clusters.ts';
+import type { SyncMonitor } from '../monitor/monitor.ts';
+import type { SyncRecord } from '../store/records.ts';
+import type { SyncStore } from '../store/store.ts';
+
+/** What a process finds when it starts. */
+export interface StoredState {
+  readonly topologies: Topologies;
+  /** Undefined when there is no sync between these two clusters. */
+  readonly record: SyncRecord | undefined;
+}
+
+/**
+ * Connects to both clusters, and reads what is stored of a sync between them. While it is being reversed it may be on
+ * both: the one with more reversals counts. To be repeated until it succeeds.
+ * @throws SyncError for a cluster that cannot be reached. Where the other one holds a sync that keeps users from writing, it
+ *   says so. OtherSyncUnfinished where one of them is the destination of a sync from a third deployment.
+ */
+export async function readStoredState(
+  clusters: Clusters,
+  storeOn: (cluster: ClusterName) => SyncStore,
+  signal: AbortSignal,
+): Promise<StoredState> {
+  const blockedBySyncOn = async (name: ClusterName): Promise<string | undefined> => {
+    const { clusterId } = await connect(clusters[name], signal);
+    const record = await storeOn(name).readSync();
+    const isItsOwn =
+      record?.destination.name === name && record.destination.clusterId === clusterId;
+    return isItsOwn ? blockedText(record) : undefined;
+  };
+  const reach = async (name: ClusterName, other: ClusterName): Promise<Topology> => {
+    try {
+      return await connect(clusters[name], signal);
+    } catch (error) {
+      const blocked = await blockedBySyncOn(other).catch(() => undefined);
+      throw withBlocked(namedError(error), blocked);
+    }
+  };
+  const topologies = {
+    cluster0: await reach('cluster0', 'cluster1'),
+    cluster1: await reach('cluster1', 'cluster0'),
+  };
+  for (const name of ['cluster1', 'cluster0'] as const) {
+    const store = storeOn(name);
+    requireSettled(name, await store.readSync(), await store.readSyncOfPrimary());
+  }
+  const record = await findRecord(topologies, storeOn);
+  if (!record) await requireNoOther(topologies, storeOn);
+  return { topologies, record };
+}
+
+/**
+ * The record of a sync between these clusters: of two the one with more reversals.
+ * @param on - the clusters that it may be on.
+ */
+export async function findRecord(
+  topologies: Topologies,
+  storeOn: (cluster: ClusterName) => Pick<SyncStore, 'readSync'>,
+  on: readonly ClusterName[] = ['cluster1', 'cluster0'],
+): Promise<SyncRecord | undefined> {
+  const records = await Promise.all(
+    on.map(async (name) => {
+      const record = await storeOn(name).readSync();
+      return record && isBetween(topologies, record, name) ? record : undefined;
+    }),
+  );
+  const [record] = records
+    .filter((found) => found !== undefined)
+    .sort((left, right) => right.reversals - left.reversals);
+  return record;
+}
+
+/**
+ * Makes sure that no command waits in the store that a process before this one was given: it cannot be taken back, and may or
+ * may not have been taken.
+ * @param record - that a majority has.
+ * @param onPrimary - read after it.
+ * @throws SyncError NotStarted, until a majority has what the primary has.
+ */
+export function requireSettled(
+  name: ClusterName,
+  record: SyncRecord | undefined,
+  onPrimary: SyncRecord | undefined,
+): void {
+  const given = (one: SyncRecord | undefined): unknown =>
+    one && [one.commandCount, one.received, one.paused, one.reversals];
+  if (isDeepStrictEqual(given(record), given(onPrimary))) return;
+  const command =
+    onPrimary && onPrimary.commandCount !== record?.commandCount ? onPrimary.command : 'a command';
+  throw new SyncError(
+    'NotStarted',
+    `${command} was sent to the store and cannot be taken back: it waits until a majority of ${name} has it`,
+  );
+}
+
+/**
+ * Asks a cluster what it is, for those who are to know how many instances there are to be.
+ * @throws SyncError for a cluster that cannot be reached, or does not say.
+ */
+export async function tellTopology(
+  cluster: ClusterClient,
+  signal: AbortSignal,
+): Promise<Pick<Topology, 'kind' | 'shards'>> {
+  const { kind, shards } = await naming(async () => await connect(cluster, signal));
+  return { kind, shards };
+}
+
+async function connect(cluster: ClusterClient, signal: AbortSignal): Promise<Topology> {
+  await connectCluster(cluster, signal);
+  return await readTopology(cluster, signal);
+}
+
+/** Shows the figures of a stored sync as they were, so that progress tells the truth from its first answer on. */
+export async function recall(
+  monitor: SyncMonitor,
+  { startTime }: SyncRecord,
+  store: SyncStore,
+  source: ClusterClient,
+  signal: AbortSignal,
+): Promise<void> {
+  const instance = await store.readInstance();
+  if (instance) monitor.beginWork({ ...instance, restarts: instance.claims - 1 });
+  monitor.appliedTime = instance?.appliedTime ?? startTime;
+  monitor.latestTime = await latestWriteTime(source, signal);
+}
+
+/**
+ * Tries to boot until that succeeds, or the signal is aborted.
+ * @param onFailure - told each time why it has not succeeded yet.
+ */
+export async function untilBooted(
+  logger: Logger,
+  signal: AbortSignal,
+  boot: () => Promise<void>,
+  onFailure: (error: SyncError) => void,
+): Promise<void> {
+  const isStopped = (): boolean => signal.aborted;
+  for (let attempt = 0; !isStopped(); attempt++) {
+    try {
+      await boot();
+      return;
+    } catch (error) {
+      if (isStopped()) return;
+      const named = namedError(error);
+      onFailure(named);
+      const { name, message } = named;
+      logger.warn({ attempt, error: name, reason: message }, 'cannot read the stored state');
+      const pauseMs = backoffMs(attempt, { baseMs: 500, maxMs: 10_000 });
+      await sleep(pauseMs, signal).catch(() => undefined);
+    }
+  }
+}
+
+/**
+ * That there is no sync would not be true where a destination is in the middle of one, and the connection string of its source
+ * leads elsewhere now, or the two are exchanged. A committed one is over, and what was its destination may be the source of the
+ * next.
+ * @throws SyncError OtherSyncUnfinished.
+ */
+async function requireNoOther(
+  topologies: Topologies,
+  storeOn: (cluster: ClusterName) => SyncStore,
+): Promise<void> {
+  for (const name of ['cluster1', 'cluster0'] as const) {
+    const { state, source, destination } = (await storeOn(name).readSync()) ?? {};
+    if (!source || !destination || state === 'COMMITTED') continue;
+    if (destination.clusterId !== topologies[name].clusterId) continue;
+    if (destination.name !== name) {
+      if (source.clusterId !== topologies[destination.name].clusterId) continue;
+      throw new SyncError(
+        'OtherSyncUnfinished',
+        `${name} is the destination of a sync from ${destination.name} that is not over, and in which the two were named the other way round`,
+      );
+    }
+    throw new SyncError(
+      'OtherSyncUnfinished',
+      `${name} holds the state of a sync from another deployment than the one that ${source.name} leads to now`,
+    );
+  }
+}
+
+/** True for the record of a sync between these two clusters with this destination. */
+export function isBetween(
+  topologies: Topologies,
+  { source, destination }: SyncRecord,
+  destinationName: ClusterName,
+): boolean {
+  return (
+    destination.name === destinationName &&
+    topologies[destination.name].clusterId === destination.clusterId &&
+    topologies[source.name].clusterId === source.clusterId
+  );
+}

@@ -1,0 +1,181 @@
+import { commitObstaclePrefix } from '../../service/commit-obstacle.ts';
+import type { LeftIndex } from '../destination/left-indexes.ts';
+import type { SyncView } from '../store/records.ts';
+
+/** An answer counts as long as it was asked for at most this long ago: contract 2.2 promises what a commit request will do now. */
+export const maxProofAgeMs = 3_000;
+
+/** A commit may build indexes for so long; for longer, they are to be built before it. */
+const maxIndexSeconds = 10;
+
+/** With these errors an index is refused that cannot stand beside another before the commit has made that one unique. */
+const refusedUntilCommit: readonly string[] = ['IndexOptionsConflict', 'IndexKeySpecsConflict'];
+
+/** What a cluster has answered. */
+export interface ClusterEvidence {
+  /** Since it has answered: the primary, or a majority of each shard; a destination, a write that a majority has acknowledged. */
+  readonly ageMs: number | null;
+  /** Since its featureCompatibilityVersion was seen to be one with which a commit is taken. */
+  readonly versionAgeMs: number | null;
+  /** Why a commit would be refused for the version that was seen last; null for nothing. */
+  readonly versionRefusal: string | null;
+}
+
+/** What this process has seen. Ages are those of the questions, in milliseconds; null where nothing was answered yet. */
+export interface CommitEvidence {
+  readonly source: ClusterEvidence;
+  readonly destination: ClusterEvidence;
+  /** Since the record of the sync was read as the destination's primary has it, acknowledged by a majority or not. */
+  readonly recordAgeMs: number | null;
+  /** How many commands that record has counted; null where it was not read. */
+  readonly commandsOnPrimary: number | null;
+  /** Since when a commit of this process is on its way to the store, and not known to be taken or refused; null for none. */
+  readonly sentAgeMs: number | null;
+  /** Whether a commit request has come that is not answered. */
+  readonly isCommitInHand: boolean;
+  /** Another command that is being carried out, after which a commit would be refused; null for none. */
+  readonly otherCommand: string | null;
+  /** What has failed for more than a few seconds, and is tried again, or waits for others: a commit would wait for it, too. */
+  readonly troubles: readonly string[];
+  /** Indexes that the commit would have to build. */
+  readonly leftIndexes: readonly LeftIndex[];
+  /** Whether the process works on the sync: nothing of a former process can come any more. */
+  readonly isWorking: boolean;
+  /** Whether other instances work on the sync, which can be given a commit while this one is paused. */
+  readonly isShared: boolean;
+}
+
+/** What progress says of a commit. */
+export interface CommitWord {
+  /** A commit request will succeed. */
+  readonly canCommit: boolean;
+  /**
+   * True from when a commit request has come until it is refused or the commit is completed; false where it is proven that
+   * none is under way; null where neither is known.
+   */
+  readonly commitUnderWay: boolean | null;
+  /** What a commit waits for, or why it would not be taken though the copy is complete. */
+  readonly warnings: readonly string[];
+}
+
+/** What the word depends on of the record: that a majority has it, as this instance shows it. */
+type CommitRecord = Pick<SyncView, 'state' | 'phase' | 'commandCount'> & {
+  readonly reset?: SyncView['reset'];
+  readonly source: Pick<SyncView['source'], 'name'>;
+  readonly destination: Pick<SyncView['destination'], 'name'>;
+};
+
+/**
+ * Says of a commit what is proven.
+ * @param others - the instances that have not been given a commit which others have; undefined where there is no such commit.
+ */
+export function commitWord(
+  record: CommitRecord,
+  evidence: CommitEvidence,
+  others?: readonly string[],
+): CommitWord {
+  const { state, phase } = record;
+  const nothing = { canCommit: false, warnings: [] };
+  if (state === 'COMMITTED') return { ...nothing, commitUnderWay: false };
+  if (state === 'COMMITTING') return { ...nothing, commitUnderWay: true };
+  const waiting = unacknowledged(record, evidence);
+  if (waiting !== undefined) return { ...nothing, commitUnderWay: true, warnings: [waiting] };
+  const commitUnderWay = others !== undefined || isUnderWay(state, evidence);
+  const toOthers =
+    others === undefined
+      ? []
+      : [
+          `commit: other instances have taken it, and ${others.join(' and ')} must be given it, too`,
+        ];
+  const isReset = (record.reset ?? null) !== null;
+  if (state !== 'RUNNING' || phase !== 'changes' || isReset || !evidence.isWorking)
+    return { canCommit: false, commitUnderWay, warnings: toOthers };
+  const { otherCommand } = evidence;
+  const obstacles = [
+    ...(otherCommand === null ? [] : [`${otherCommand} is being carried out`]),
+    ...missingProofs(record, evidence),
+    ...longIndexes(evidence),
+    ...evidence.troubles,
+  ];
+  return {
+    canCommit: obstacles.length === 0,
+    commitUnderWay,
+    warnings: [...toOthers, ...obstacles.map((text) => `${commitObstaclePrefix}${text}`)],
+  };
+}
+
+/** What a commit waits for that cannot be taken back any more, and is not known to be taken. */
+function unacknowledged(
+  { commandCount, destination }: CommitRecord,
+  { sentAgeMs, commandsOnPrimary }: CommitEvidence,
+): string | undefined {
+  const isAhead = commandsOnPrimary !== null && commandsOnPrimary > commandCount;
+  if (sentAgeMs === null && !isAhead) return undefined;
+  return sentWarning('commit', sentAgeMs, destination.name);
+}
+
+/**
+ * What a command waits for from when it was sent to the store.
+ * @param ageMs - since when; null where another process has sent it.
+ * @param cluster - which holds the store.
+ */
+export function sentWarning(command: string, ageMs: number | null, cluster: string): string {
+  const since = ageMs === null ? '' : ` ${Math.floor(ageMs / 1000)} s ago`;
+  return `${command}: it was sent to the store${since} and cannot be taken back: it waits until a majority of ${cluster} has it`;
+}
+
+function isUnderWay(
+  state: 'RUNNING' | 'PAUSED',
+  { isCommitInHand, isWorking, isShared, recordAgeMs }: CommitEvidence,
+): boolean | null {
+  if (isCommitInHand) return true;
+  // A pause is taken after every earlier command has ended, and by this instance no commit is taken from then on.
+  if (state === 'PAUSED') return isShared && !isFresh(recordAgeMs) ? null : false;
+  return isWorking && isFresh(recordAgeMs) ? false : null;
+}
+
+function missingProofs(record: CommitRecord, evidence: CommitEvidence): string[] {
+  const { name: source } = record.source;
+  const { name: destination } = record.destination;
+  return [
+    missingOf(evidence.source, source, `${source} has not answered`),
+    missingOf(
+      evidence.destination,
+      destination,
+      `a majority of ${destination} has not acknowledged a write`,
+    ),
+    missing(evidence.recordAgeMs, `the state on ${destination} has not been read`),
+  ].filter((text) => text !== undefined);
+}
+
+/** What is missing of a cluster: one thing, for the rest follows from it. */
+function missingOf(
+  { ageMs, versionAgeMs, versionRefusal }: ClusterEvidence,
+  cluster: string,
+  silence: string,
+): string | undefined {
+  const version = `the featureCompatibilityVersion of ${cluster} has not been read`;
+  return missing(ageMs, silence) ?? versionRefusal ?? missing(versionAgeMs, version);
+}
+
+/** Says where the commit would build indexes for long, or for nobody knows how long, that can be built before it. */
+function longIndexes({ leftIndexes }: CommitEvidence): string[] {
+  const left = leftIndexes.filter(
+    ({ reason, isBuiltByCommitAlone }) =>
+      !isBuiltByCommitAlone && !refusedUntilCommit.includes(reason),
+  );
+  const known = left.flatMap(({ expectedSeconds }) => expectedSeconds ?? []);
+  const seconds = known.reduce((sum, each) => sum + each, 0);
+  const what = `${left.length} ${left.length === 1 ? 'index is' : 'indexes are'} to be built before it`;
+  if (known.length < left.length) return [`${what}, and it is not known how long that takes`];
+  return seconds > maxIndexSeconds ? [`${what}, which is expected to take ${seconds} s`] : [];
+}
+
+function missing(ageMs: number | null, what: string): string | undefined {
+  if (isFresh(ageMs)) return undefined;
+  return ageMs === null ? `${what} yet` : `${what} for ${Math.floor(ageMs / 1000)} s`;
+}
+
+function isFresh(ageMs: number | null): boolean {
+  return ageMs !== null && ageMs < maxProofAgeMs;
+}

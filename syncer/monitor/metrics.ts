@@ -1,0 +1,168 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { SyncState } from '../store/transitions.ts';
+import type { SyncMonitor } from './monitor.ts';
+import { catchUpOf, lagOf } from './lag.ts';
+import type { Phase, SyncView } from '../store/records.ts';
+
+const prefix = 'clustersync_syncer_';
+
+/** Metrics that count what this process does. */
+export class WorkCounters {
+  readonly copiedDocuments: Counter;
+  readonly copiedBytes: Counter;
+  readonly events: Counter<'kind'>;
+  readonly retries: Counter<'work'>;
+  readonly errors: Counter<'error'>;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    const counter = <L extends string = never>(
+      name: string,
+      help: string,
+      labelNames: readonly L[] = [],
+    ): Counter<L> => new Counter({ name: `${prefix}${name}_total`, help, labelNames, registers });
+    this.copiedDocuments = counter(
+      'copied_documents',
+      'Documents copied by this process in the initial copy, repeated ones included.',
+    );
+    this.copiedBytes = counter(
+      'copied_bytes',
+      'Bytes copied by this process in the initial copy, repeated ones included.',
+    );
+    this.events = counter('events_applied', 'Change events applied by this process.', ['kind']);
+    this.retries = counter('retries', 'Attempts repeated after an error that passes.', ['work']);
+    this.errors = counter('errors', 'Errors by name, those that pass included.', ['error']);
+  }
+}
+
+/** What the metrics of a sync are made of, beside its figures. */
+export interface StateSource {
+  /** Undefined in IDLE. */
+  readonly record: () => SyncView | undefined;
+  /** True while the sync is worked on. */
+  readonly isWorking: () => boolean;
+  /** True when the sync has stopped for good. */
+  readonly hasFailed: () => boolean;
+}
+
+/** Every state that there can be. */
+const states: Readonly<Record<SyncState, true>> = {
+  IDLE: true,
+  RUNNING: true,
+  PAUSED: true,
+  COMMITTING: true,
+  COMMITTED: true,
+};
+
+const phases: Readonly<Record<Phase, true>> = {
+  catalog: true,
+  copy: true,
+  changes: true,
+  restoring: true,
+  done: true,
+  handover: true,
+  loosening: true,
+};
+
+/** Adds the metrics that are read off a sync at each scrape. What is not known has no sample. */
+export function registerStateMetrics(
+  monitor: SyncMonitor,
+  { record, isWorking, hasFailed }: StateSource,
+): void {
+  const registers = [monitor.registry];
+  const gauge = (name: string, help: string, read: () => number | null): void => {
+    new Gauge({
+      name: `${prefix}${name}`,
+      help,
+      registers,
+      collect() {
+        const value = read();
+        if (value === null) this.remove();
+        else this.set(value);
+      },
+    });
+  };
+  const oneOf = (
+    label: string,
+    help: string,
+    values: Readonly<Record<string, true>>,
+    read: () => string | undefined,
+  ): void => {
+    new Gauge({
+      name: `${prefix}${label}`,
+      help,
+      labelNames: [label],
+      registers,
+      collect() {
+        const now = read();
+        for (const value of Object.keys(values))
+          this.set({ [label]: value }, now === value ? 1 : 0);
+      },
+    });
+  };
+  const ofSync = (read: (sync: SyncView) => number | null): (() => number | null) => {
+    return () => {
+      const sync = record();
+      return sync ? read(sync) : null;
+    };
+  };
+  oneOf(
+    'state',
+    'State of the sync: 1 for the one it is in.',
+    states,
+    () => record()?.state ?? 'IDLE',
+  );
+  oneOf('phase', 'Phase of the sync: 1 for the one it is in.', phases, () => record()?.phase);
+  gauge('failed', 'Whether the sync has stopped for good: 1 or 0.', () => (hasFailed() ? 1 : 0));
+  gauge(
+    'restarts',
+    'How often work on the sync was taken up again, by a new process or by resume.',
+    () => monitor.restarts,
+  );
+  gauge(
+    'estimated_total_bytes',
+    'Bytes that the initial copy has to copy.',
+    () => record()?.estimatedTotalBytes ?? null,
+  );
+  gauge(
+    'estimated_copied_bytes',
+    'Bytes that the initial copy has copied.',
+    () => monitor.copiedBytes,
+  );
+  gauge(
+    'indexes_to_build',
+    'Indexes that are being built after the copy, in all.',
+    () => monitor.indexBuilding?.totalIndexesToBuild ?? null,
+  );
+  gauge(
+    'indexes_built',
+    'Those of them that are built.',
+    () => monitor.indexBuilding?.indexesBuilt ?? null,
+  );
+  gauge(
+    'lag_seconds',
+    'Seconds from the last change applied to the latest one of the source.',
+    ofSync((sync) => lagOf(sync, monitor)),
+  );
+  gauge(
+    'catch_up_seconds',
+    'Estimated seconds until the lag is gone.',
+    ofSync((sync) => catchUpOf(sync, isWorking(), monitor)),
+  );
+  gauge(
+    'buffered_events',
+    'Change events that were read and are not applied yet.',
+    () => monitor.bufferedEvents,
+  );
+  gauge('buffered_bytes', 'Bytes of these events.', () => monitor.bufferedBytes);
+  gauge(
+    'oplog_window_seconds',
+    'Seconds from the oldest to the latest entry of the oplog that the sync needs.',
+    () => monitor.oplogWindowSeconds,
+  );
+  gauge(
+    'oplog_remaining_seconds',
+    'Estimated seconds until that oplog no longer holds all that the sync needs.',
+    () => monitor.oplogSecondsLeft,
+  );
+}

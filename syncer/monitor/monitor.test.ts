@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { Timestamp } from 'mongodb';
+import { SyncMonitor } from './monitor.ts';
+import type { OplogReading } from './oplog-history.ts';
+
+const now = (): number => Math.floor(Date.now() / 1000);
+const at = (t: number): Timestamp => new Timestamp({ t, i: 1 });
+
+describe('lagSeconds', () => {
+  it('is not 0 while a change that was read is not applied, however soon after the one before it came', () => {
+    let nowMs = 0;
+    const monitor = new SyncMonitor(() => nowMs);
+    monitor.appliedTime = at(100);
+    monitor.latestTime = at(100);
+    const batch = { time: at(100), events: 1, bytes: 1, finished: 0 };
+    monitor.beginBatch({ ...batch, events: 0 });
+    monitor.beginBatch(batch);
+    monitor.endBatch();
+    nowMs = 900;
+    assert.equal(monitor.lagSeconds, 0);
+    nowMs = 2_500;
+    assert.equal(monitor.lagSeconds, 2);
+    batch.finished = 1;
+    monitor.endBatch();
+    assert.equal(monitor.lagSeconds, 0);
+  });
+
+  let atMs = 5_000;
+  const clock = (): number => atMs;
+
+  it('is not known before anything is applied', () => {
+    const monitor = new SyncMonitor(clock);
+    monitor.latestTime = at(now());
+    assert.equal(monitor.lagSeconds, null);
+  });
+
+  it('is the distance to the latest write of the source, and grows while nothing is heard of that', () => {
+    const monitor = new SyncMonitor(clock);
+    monitor.appliedTime = at(100);
+    monitor.latestTime = at(107);
+    assert.equal(monitor.lagSeconds, 7);
+    atMs += 2_000;
+    assert.equal(monitor.lagSeconds, 7);
+    atMs += 58_000;
+    assert.equal(monitor.lagSeconds, 67);
+    assert.equal(monitor.catchUpSeconds, null);
+    monitor.latestTime = at(107);
+    assert.equal(monitor.lagSeconds, 7);
+  });
+
+  it('is not known before the source is heard of: its clock may be another one', () => {
+    const monitor = new SyncMonitor(clock);
+    for (const applied of [now() - 3_600, now() + 3_600]) {
+      monitor.appliedTime = at(applied);
+      assert.equal(monitor.lagSeconds, null);
+    }
+  });
+
+  it('is not known after a reversal, until both are of the new source', () => {
+    const monitor = new SyncMonitor(clock);
+    monitor.appliedTime = at(100);
+    monitor.latestTime = at(100);
+    monitor.forgetSource();
+    monitor.latestTime = at(100);
+    assert.equal(monitor.lagSeconds, null);
+    monitor.appliedTime = at(90);
+    assert.equal(monitor.lagSeconds, 10);
+  });
+});
+
+describe('oplogState', () => {
+  const reading = (atMs: number, windowSeconds = 100_000): OplogReading => ({
+    atMs,
+    first: at(1_000),
+    latest: at(1_000 + windowSeconds),
+    sizeBytes: 1_000,
+    maxBytes: 1_000_000,
+    writtenBytes: 1_000,
+    minRetentionHours: 0,
+  });
+  const watching = () => {
+    const clock = { ms: 0 };
+    const monitor = new SyncMonitor(() => clock.ms);
+    return { clock, monitor };
+  };
+
+  it('is that it is not known, where it is needed and has not been read for half a minute', () => {
+    const { clock, monitor } = watching();
+    assert.equal(monitor.oplogState, null, 'it is not needed');
+    monitor.seekOplog();
+    clock.ms = 29_000;
+    monitor.seekOplog();
+    assert.equal(monitor.oplogState, null);
+    clock.ms = 30_000;
+    assert.equal(monitor.oplogState, 'unknown');
+    monitor.addOplogReading(reading(clock.ms), at(101_000));
+    assert.equal(monitor.oplogState, 'enough');
+    clock.ms = 59_999;
+    assert.equal(monitor.oplogState, 'enough');
+    clock.ms = 60_000;
+    assert.equal(monitor.oplogState, 'unknown');
+    monitor.forgetOplog();
+    assert.equal(monitor.oplogState, null);
+  });
+
+  it('is that it is not known from when reading it is refused', () => {
+    const { monitor } = watching();
+    monitor.seekOplog();
+    monitor.refuseOplog();
+    assert.equal(monitor.oplogState, 'unknown');
+    monitor.addOplogReading(reading(0), at(101_000));
+    assert.equal(monitor.oplogState, 'enough');
+  });
+
+  it('stays what calls for somebody, however old it is', () => {
+    for (const [needed, state] of [
+      [101_000, 'short'],
+      [1, 'lost'],
+    ] as const) {
+      const { clock, monitor } = watching();
+      monitor.seekOplog();
+      const short = { ...reading(0), sizeBytes: 1_000_000, writtenBytes: 1_000_000_000 };
+      monitor.addOplogReading({ ...short, first: at(100_000), latest: at(103_600) }, at(needed));
+      assert.equal(monitor.oplogState, state);
+      clock.ms = 1_000_000;
+      assert.equal(monitor.oplogState, state);
+    }
+  });
+});
+
+describe('oplogSecondsLeft', () => {
+  it('goes down with the time since the oplog was read, to 0 only when it is read to be lost', () => {
+    let atMs = 0;
+    const monitor = new SyncMonitor(() => atMs);
+    const read = (first: number): void => {
+      const seconds = atMs / 1000;
+      const bytes = 100 * seconds;
+      monitor.addOplogReading(
+        {
+          atMs,
+          first: at(first),
+          latest: at(1_000 + seconds),
+          sizeBytes: bytes,
+          maxBytes: 4_000,
+          writtenBytes: bytes,
+          minRetentionHours: 0,
+        },
+        at(1_000),
+      );
+    };
+    read(1_000);
+    atMs = 20_000;
+    read(1_000);
+    assert.equal(monitor.oplogSecondsLeft, 20);
+    atMs = 25_000;
+    assert.equal(monitor.oplogSecondsLeft, 15);
+    atMs = 60_000;
+    assert.equal(monitor.oplogSecondsLeft, 1);
+    read(1_030);
+    assert.equal(monitor.oplogSecondsLeft, 0);
+  });
+});

@@ -1,0 +1,147 @@
+import type { Document } from 'mongodb';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { runCommand } from '../../mongo/run-command.ts';
+import { latestWriteTime } from '../../mongo/cluster-time.ts';
+import { oldestEntryTime } from '../../mongo/oplog.ts';
+import { codeOf, serverCode } from '../../mongo/server-errors.ts';
+import { messageOf } from '../../service/errors.ts';
+import type { Logger } from '../../service/logger.ts';
+import { sleep } from '../../service/sleep.ts';
+import type { ClusterName } from '../options/start-body.ts';
+import type { Clusters } from '../store/clusters.ts';
+import type { SyncMonitor } from './monitor.ts';
+import type { OplogReading } from './oplog-history.ts';
+import { oplogWarning, type NeededOplog } from './oplog-window.ts';
+
+const intervalMs = 2_000;
+const deadlineMs = 10_000;
+
+/** What the user may not look at is tried again now and then: a role may be granted. */
+const roundsBetweenRefusals = 30;
+
+/** The least time that entries are kept does not change often, and is dear to ask for. */
+const readingsPerRetention = 30;
+
+/** What watching an oplog needs. */
+export interface OplogWatchParts {
+  /** Which oplog matters now; undefined where none does. */
+  readonly needed: () => NeededOplog | undefined;
+  readonly clusters: Clusters;
+  readonly monitor: SyncMonitor;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Reads how far the oplog that the sync needs reaches every other second, until the signal is aborted. Where the user
+ * may not read `local`, nothing is known of it, which is said once. Says in the log when it becomes short, and when it is long enough again.
+ * It never fails.
+ */
+export async function watchOplog(parts: OplogWatchParts): Promise<void> {
+  const { needed, clusters, monitor, logger, signal } = parts;
+  const isStopped = (): boolean => signal.aborted;
+  let watched: ClusterName | undefined;
+  let retention = { hours: 0, readings: 0 };
+  let isToldOf = false;
+  let roundsToWait = 0;
+  while (!isStopped()) {
+    const cluster = needed()?.cluster;
+    if (cluster !== watched) {
+      monitor.forgetOplog();
+      watched = cluster;
+      retention = { hours: 0, readings: 0 };
+      roundsToWait = 0;
+    }
+    try {
+      if (cluster !== undefined) monitor.seekOplog();
+      if (cluster !== undefined && roundsToWait-- <= 0) {
+        if (retention.readings % readingsPerRetention === 0)
+          retention.hours = await minRetention(clusters[cluster], signal);
+        retention.readings++;
+        const reading = await readOplog(clusters[cluster], retention.hours, signal);
+        if (reading) takeReading(parts, cluster, reading);
+      }
+    } catch (error) {
+      if (isRefused(error)) {
+        monitor.refuseOplog();
+        roundsToWait = roundsBetweenRefusals;
+        logger[isToldOf ? 'debug' : 'warn'](
+          { cluster, reason: messageOf(error) },
+          'how far the oplog reaches is not known',
+        );
+        isToldOf = true;
+      } else if (!isStopped()) {
+        logger.debug({ cluster, reason: messageOf(error) }, 'the oplog could not be looked at');
+      }
+    }
+    await sleep(intervalMs, signal).catch(() => undefined);
+  }
+}
+
+function takeReading(
+  { needed, monitor, logger }: OplogWatchParts,
+  cluster: ClusterName,
+  reading: OplogReading,
+): void {
+  const now = needed();
+  // While it was read, the sync went on to where another one matters, or none.
+  if (now?.cluster !== cluster) return;
+  const before = monitor.oplogState;
+  monitor.addOplogReading(reading, now.from);
+  const { oplogState: state, oplogSecondsLeft: secondsLeft } = monitor;
+  if (state === before) return;
+  const warning = oplogWarning(state, now);
+  if (warning !== undefined) logger.warn({ warning, secondsLeft }, 'warning');
+  else if (before === 'short' || before === 'unknown')
+    logger.info({ cluster, secondsLeft }, 'the oplog is long enough again');
+}
+
+async function readOplog(
+  cluster: ClusterClient,
+  minRetentionHours: number,
+  signal: AbortSignal,
+): Promise<OplogReading | undefined> {
+  const local = cluster.decoded.db('local');
+  const call = { signal, deadlineMs };
+  const latest = await latestWriteTime(cluster, signal);
+  const first = await oldestEntryTime(cluster, signal);
+  const stats = await runCommand(local, { collStats: 'oplog.rs' }, call);
+  const writtenBytes = writtenBytesOf(stats);
+  if (writtenBytes === undefined) return undefined;
+  return {
+    atMs: performance.now(),
+    first,
+    latest,
+    sizeBytes: Number(stats['size']),
+    maxBytes: Number(stats['maxSize']),
+    writtenBytes,
+    minRetentionHours,
+  };
+}
+
+/** What the storage engine has counted since the server was started (WiredTiger's statistics of the oplog's table). */
+function writtenBytesOf({ wiredTiger }: Document): number | undefined {
+  const { cursor } = (wiredTiger ?? {}) as { cursor?: Record<string, unknown> };
+  const bytes = cursor?.['insert key and value bytes'];
+  return bytes === undefined ? undefined : Number(bytes);
+}
+
+/** What serverStatus shows of `storage.oplogMinRetentionHours`; none where the user may not ask for it. */
+async function minRetention(cluster: ClusterClient, signal: AbortSignal): Promise<number> {
+  try {
+    const status = await runCommand(
+      cluster.admin,
+      { serverStatus: 1, metrics: 0, wiredTiger: 0, tcmalloc: 0, locks: 0, transactions: 0 },
+      { signal, deadlineMs },
+    );
+    const { oplogMinRetentionHours } = (status['oplogTruncation'] ?? {}) as Record<string, unknown>;
+    return Number(oplogMinRetentionHours ?? 0);
+  } catch (error) {
+    if (isRefused(error)) return 0;
+    throw error;
+  }
+}
+
+function isRefused(error: unknown): boolean {
+  return codeOf(error) === serverCode.unauthorized;
+}

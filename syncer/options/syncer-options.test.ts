@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { compileOptions } from '../../service/options.ts';
+import { optionsOfInstance, syncerOptionTable, type SyncerOptions } from './syncer-options.ts';
+
+describe('optionsOfInstance', () => {
+  const optionsWith = (env: Readonly<Record<string, string>>): SyncerOptions => {
+    const flags = { cluster0: 'mongodb://old/', cluster1: 'mongodb://new/' };
+    return optionsOfInstance(compileOptions(syncerOptionTable, { flags, env }));
+  };
+  const ids = { CLUSTERSYNC_IDS: 'shard-a,shard-b' };
+
+  it('takes the name at its place, and lets the first prefer to coordinate', () => {
+    const first = optionsWith({ ...ids, CLUSTERSYNC_INSTANCE: '0' });
+    assert.deepEqual([first.id, first.preferCoordinator], ['shard-a', true]);
+    const second = optionsWith({ ...ids, CLUSTERSYNC_INSTANCE: '1' });
+    assert.deepEqual([second.id, second.preferCoordinator], ['shard-b', false]);
+  });
+
+  it('leaves an instance alone that is the only one', () => {
+    const { id, preferCoordinator } = optionsWith({ CLUSTERSYNC_ID: 'old' });
+    assert.deepEqual([id, preferCoordinator], ['old', false]);
+  });
+
+  for (const instance of [undefined, '2']) {
+    it(`refuses ${instance ?? 'nothing'} as a place in two names`, () => {
+      const env = { ...ids, ...(instance !== undefined && { CLUSTERSYNC_INSTANCE: instance }) };
+      assert.throws(() => optionsWith(env), { name: 'InvalidOption', message: /--instance/ });
+    });
+  }
+});

@@ -1,0 +1,110 @@
+import { connectionFileOptions } from '../../mongo/connection-options.ts';
+import { apiTokenOptions } from '../../service/api-token.ts';
+import { SyncError } from '../../service/errors.ts';
+import { logLevels } from '../../service/logger.ts';
+import type { Options, OptionTable } from '../../service/options.ts';
+import { certificateOptions } from '../../service/served-certificate.ts';
+
+/** The options of `clustersync syncer`. */
+export const syncerOptionTable = {
+  cluster0: {
+    type: 'string',
+    required: true,
+    secret: true,
+    valueName: 'uri',
+    description: 'connection string of cluster0',
+  },
+  cluster1: {
+    type: 'string',
+    required: true,
+    secret: true,
+    valueName: 'uri',
+    description: 'connection string of cluster1',
+  },
+  id: {
+    type: 'string',
+    default: 'syncer',
+    valueName: 'name',
+    description: 'name of this instance: the source shard it reads',
+  },
+  ids: {
+    type: 'string',
+    valueName: 'names',
+    description:
+      'in place of --id: the names of all instances, separated by commas; --instance says which of them is this one, and the first has --preferCoordinator',
+  },
+  instance: {
+    type: 'integer',
+    range: [0, 9_999],
+    description: 'place of this instance in --ids, from 0 on',
+  },
+  preferCoordinator: {
+    type: 'boolean',
+    default: false,
+    description: 'an instance started with it takes the lease first when nobody holds it',
+  },
+  continues: {
+    type: 'string',
+    default: 'any',
+    valueName: 'digest',
+    description:
+      'which stored sync the process continues by itself: any, none, or the one that was started with the options of this digest',
+  },
+  port: {
+    type: 'integer',
+    default: 27182,
+    range: [0, 65_535],
+    description: 'HTTP port; 0 for any free one',
+  },
+  host: { type: 'string', default: '127.0.0.1', description: 'address to listen on' },
+  ...apiTokenOptions,
+  ...connectionFileOptions,
+  ...certificateOptions,
+  logLevel: {
+    type: 'string',
+    default: 'info',
+    choices: logLevels,
+    description: 'how much is logged',
+  },
+  copyWorkers: {
+    type: 'integer',
+    range: [1, 100],
+    description:
+      'partitions and collections copied side by side; by itself one for each core of the destination, 2 to 4',
+  },
+  partitionMebibytes: {
+    type: 'number',
+    default: 64,
+    range: [0.001, 1_048_576],
+    description: 'size in MiB above which a collection is copied in partitions',
+  },
+  lanes: {
+    type: 'integer',
+    default: 4,
+    range: [1, 100],
+    description: 'streams of writes side by side that change events are applied in',
+  },
+  config: { type: 'string', valueName: 'file', description: 'YAML file with options' },
+} as const satisfies OptionTable;
+
+export type SyncerOptions = Options<typeof syncerOptionTable>;
+
+/**
+ * The options of one instance, where those of several were given: they can all have the same command line.
+ * @throws SyncError InvalidOption when `--ids` is given and `--instance` is no place in it.
+ */
+export function optionsOfInstance(options: SyncerOptions): SyncerOptions {
+  const { ids, instance } = options;
+  if (ids === undefined) return options;
+  const id = instance === undefined ? undefined : ids.split(',')[instance];
+  if (id === undefined || id === '') {
+    const place = instance === undefined ? 'none was given' : `not ${instance}`;
+    throw new SyncError('InvalidOption', `--instance: a place in --ids is needed, ${place}`);
+  }
+  return { ...options, id, preferCoordinator: options.preferCoordinator || instance === 0 };
+}
+
+/** Options that say how hard the syncer works. */
+export type SyncerTuning = Pick<SyncerOptions, 'partitionMebibytes' | 'lanes'> & {
+  readonly copyWorkers: number;
+};

@@ -1,0 +1,262 @@
+import type { Document } from 'mongodb';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { runCommand } from '../../mongo/run-command.ts';
+import { listNamespaces, listUserDatabases, type NamespaceInfo } from '../../mongo/catalog.ts';
+import { FilterSelection, selectionText } from '../../mongo/filter-selection.ts';
+import type { NamespaceFilter } from '../../mongo/namespace-filter.ts';
+import { namespaceText } from '../../mongo/namespace.ts';
+import { oddNameError } from '../../mongo/specification.ts';
+import { majorVersion, type Topology } from '../../mongo/topology.ts';
+import { SyncError } from '../../service/errors.ts';
+import type { Logger } from '../../service/logger.ts';
+import { checkTopologies, type StartOptions } from '../options/start-body.ts';
+import { checkFeatureVersion } from './check-feature-version.ts';
+import { checkBalancer, checkSharding } from './check-sharding.ts';
+
+/** Oldest server that is synced: change streams with DDL events, and exact updates, are from 6.0 on. */
+const oldestMajorVersion = 6;
+
+/** What a start looks at. */
+export interface PreflightSubject {
+  readonly source: ClusterClient;
+  readonly destination: ClusterClient;
+  readonly sourceTopology: Topology;
+  readonly destinationTopology: Topology;
+  readonly options: StartOptions;
+  readonly filter: NamespaceFilter;
+  /** Told what each entry of the filter means on the source. */
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Looks at both clusters before anything is written.
+ * @throws SyncError with the name of the first condition that does not hold.
+ */
+export async function checkClusters(subject: PreflightSubject): Promise<void> {
+  const { source, destination, sourceTopology, destinationTopology, options } = subject;
+  const { filter, logger, signal } = subject;
+  checkTopologies(options, sourceTopology, destinationTopology);
+  if (sourceTopology.clusterId === destinationTopology.clusterId) {
+    throw new SyncError(
+      'SameCluster',
+      `${options.source} and ${options.destination} are the same deployment, ${sourceTopology.setName || sourceTopology.host}`,
+    );
+  }
+  checkVersion(options.source, sourceTopology);
+  checkVersion(options.destination, destinationTopology);
+  checkReversible(subject);
+  await checkPrivilegesFor(options, source, destination, signal, {
+    isSharded: destinationTopology.kind === 'sharded',
+  });
+  await checkFeatureVersion(source, options.source, sourceTopology, signal);
+  await checkFeatureVersion(destination, options.destination, destinationTopology, signal);
+  await checkBalancer(source, options.source, sourceTopology, signal);
+  await checkBalancer(destination, options.destination, destinationTopology, signal);
+  await filter.tryPatterns();
+  const selection = new FilterSelection(filter);
+  const selected = await selectedNamespaces(source, subject, selection);
+  for (const entry of selection.entries()) logger.info(entry, selectionText(entry));
+  const timeSeries = selected.filter(({ kind }) => kind === 'timeseries');
+  if (timeSeries.length > 0) {
+    throw new SyncError(
+      'TimeSeriesNotSupported',
+      `the source has time-series collections: ${namesOf(timeSeries)}`,
+    );
+  }
+  const oddlyNamed = selected.filter(({ kind }) => kind === 'oddlyNamed');
+  if (oddlyNamed.length > 0) throw oddNameError(namesOf(oddlyNamed));
+  if (options.sharding) await checkSharding(source, options.sharding, selected, signal);
+  const occupied = await selectedNamespaces(destination, subject);
+  if (occupied.length > 0) {
+    throw new SyncError(
+      'DestinationNotEmpty',
+      `the destination has data already: ${namesOf(occupied)}`,
+    );
+  }
+}
+
+/** What a reversal needs beyond: the clusters change places. */
+function checkReversible({ options, sourceTopology, destinationTopology }: PreflightSubject): void {
+  const [from, to] = [sourceTopology.version, destinationTopology.version];
+  if (options.reversible && majorVersion(from) !== majorVersion(to)) {
+    throw new SyncError(
+      'ReversibleNotSupported',
+      `the source runs ${from} and the destination ${to}: the major versions must be the same`,
+    );
+  }
+}
+
+/**
+ * @param isSharded - the destination is a sharded cluster.
+ * @throws SyncError MissingPrivileges with what the user of either cluster lacks for a sync of these options;
+ * WriteBlockingNeedsUser.
+ */
+export async function checkPrivilegesFor(
+  options: StartOptions,
+  source: ClusterClient,
+  destination: ClusterClient,
+  signal: AbortSignal,
+  { isSharded }: { readonly isSharded: boolean },
+): Promise<void> {
+  const asSource = sourceActions(options);
+  const asDestination = destinationActions(options, isSharded);
+  const both = {
+    cluster: [...new Set([...asSource.cluster, ...asDestination.cluster, 'serverStatus'])],
+    collections: [...new Set([...asSource.collections, ...asDestination.collections])],
+  };
+  const { reversible } = options;
+  await checkPrivileges(source, 'source', options, reversible ? both : asSource, signal);
+  await checkPrivileges(
+    destination,
+    'destination',
+    options,
+    reversible ? both : asDestination,
+    signal,
+  );
+}
+
+/** @throws SyncError ServerVersionNotSupported for a server that is older than what is synced. */
+export function checkVersion(
+  option: string,
+  { version, host }: Pick<Topology, 'version' | 'host'>,
+): void {
+  if (majorVersion(version) < oldestMajorVersion) {
+    throw new SyncError(
+      'ServerVersionNotSupported',
+      `${option} (${host}) runs ${version}; ${oldestMajorVersion}.0 is needed`,
+    );
+  }
+}
+
+async function selectedNamespaces(
+  cluster: ClusterClient,
+  { filter, signal }: PreflightSubject,
+  selection?: FilterSelection,
+): Promise<NamespaceInfo[]> {
+  const selected: NamespaceInfo[] = [];
+  for (const db of await listUserDatabases(cluster, signal)) {
+    for (const info of await listNamespaces(cluster, db, signal)) {
+      if (await filter.selects(info.namespace)) selected.push(info);
+      await selection?.add(info.namespace);
+    }
+  }
+  return selected;
+}
+
+function namesOf(infos: readonly NamespaceInfo[]): string {
+  const shown = infos.slice(0, 5).map(({ namespace }) => namespaceText(namespace));
+  return `${shown.join(', ')}${infos.length > shown.length ? ` and ${infos.length - shown.length} more` : ''}`;
+}
+
+/** Actions on the cluster, and on every collection of every user database. */
+interface NeededActions {
+  readonly cluster: readonly string[];
+  readonly collections: readonly string[];
+}
+
+function sourceActions({ enableUserWriteBlocking }: StartOptions): NeededActions {
+  return {
+    cluster: [
+      'appendOplogNote',
+      'listDatabases',
+      ...(enableUserWriteBlocking ? blockingActions : []),
+    ],
+    collections: ['find', 'changeStream', 'listCollections', 'listIndexes', 'collStats'],
+  };
+}
+
+/** What a sharded destination needs besides: to shard and spread collections, and to see what its shards write. */
+const shardedActions = {
+  cluster: ['inprog'],
+  collections: ['enableSharding', 'splitChunk', 'moveChunk'],
+} as const;
+
+function destinationActions(
+  { enableUserWriteBlocking }: StartOptions,
+  isSharded: boolean,
+): NeededActions {
+  return {
+    cluster: [
+      'appendOplogNote',
+      'listDatabases',
+      ...(enableUserWriteBlocking ? blockingActions : []),
+      ...(isSharded ? shardedActions.cluster : []),
+    ],
+    collections: [
+      'find',
+      'insert',
+      'update',
+      'remove',
+      'bypassDocumentValidation',
+      'createCollection',
+      'createIndex',
+      'dropCollection',
+      'dropIndex',
+      'collMod',
+      'renameCollectionSameDB',
+      'listCollections',
+      'listIndexes',
+      ...(isSharded ? shardedActions.collections : []),
+    ],
+  };
+}
+
+const blockingActions = ['setUserWriteBlockMode', 'bypassWriteBlockingMode'] as const;
+
+async function checkPrivileges(
+  cluster: ClusterClient,
+  side: 'source' | 'destination',
+  options: StartOptions,
+  needed: NeededActions,
+  signal: AbortSignal,
+): Promise<void> {
+  const status = await runCommand(
+    cluster.admin,
+    { connectionStatus: 1, showPrivileges: true },
+    { signal },
+  );
+  const authInfo = status['authInfo'] as Document;
+  // The server lets users alone write to what is blocked: without one the sync would block itself.
+  if (options.enableUserWriteBlocking && !isAuthenticated(authInfo)) {
+    throw new SyncError(
+      'WriteBlockingNeedsUser',
+      `nobody is authenticated on ${options[side]}, so that enableUserWriteBlocking would block the sync as well`,
+    );
+  }
+  const missing = missingActions(authInfo, needed);
+  if (missing.length > 0) {
+    throw new SyncError(
+      'MissingPrivileges',
+      `the user of ${options[side]} lacks the actions ${missing.join(', ')}`,
+    );
+  }
+}
+
+/** Whether `authInfo` of connectionStatus names a user. */
+function isAuthenticated(authInfo: Document): boolean {
+  return ((authInfo['authenticatedUsers'] ?? []) as unknown[]).length > 0;
+}
+
+/** Which needed actions `authInfo` of connectionStatus does not show. Without authentication nothing is missing. */
+export function missingActions(authInfo: Document, needed: NeededActions): string[] {
+  if (!isAuthenticated(authInfo)) return [];
+  const privileges = (authInfo['authenticatedUserPrivileges'] ?? []) as {
+    resource: Document;
+    actions: string[];
+  }[];
+  const actionsOn = (matches: (resource: Document) => boolean): Set<string> =>
+    new Set(
+      privileges.filter(({ resource }) => matches(resource)).flatMap(({ actions }) => actions),
+    );
+  const onCluster = actionsOn(
+    ({ cluster, anyResource }) => cluster === true || anyResource === true,
+  );
+  const onCollections = actionsOn(
+    ({ db, collection, anyResource }) => (db === '' && collection === '') || anyResource === true,
+  );
+  return [
+    ...needed.cluster.filter((action) => !onCluster.has(action)),
+    ...needed.collections.filter((action) => !onCollections.has(action)),
+  ];
+}

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { newRecord } from './new-record.ts';
+import type { Topologies } from './clusters.ts';
+import type { InstanceRecord, SyncRecord } from './records.ts';
+import {
+  commandWaitsFor,
+  digestOf,
+  requireMember,
+  requireSameOptions,
+  stateOf,
+  workWaitsFor,
+} from './instances.ts';
+
+const sharded = { kind: 'sharded', setName: '', host: 'h:1', version: '6.0.5' } as const;
+const topologies: Topologies = {
+  cluster0: { ...sharded, shards: ['a', 'b'], clusterId: 'zero' },
+  cluster1: { ...sharded, shards: ['c'], clusterId: 'one' },
+};
+const options = {
+  source: 'cluster0',
+  destination: 'cluster1',
+  buildIndexes: 'beforeDataCopy',
+  enableUserWriteBlocking: false,
+  reversible: false,
+} as const;
+const begun = newRecord(options, topologies, 'a');
+const now = new Date('2026-01-01T00:01:00Z');
+const instance: InstanceRecord = {
+  incarnation: '1',
+  resumeToken: null,
+  appliedTime: null,
+  copiedBytes: 0,
+  eventsApplied: 0,
+  isCopied: false,
+  arrivedAt: null,
+  claims: 1,
+  heartbeatAt: now,
+};
+
+describe('the instances of a sync', () => {
+  it('are the shards of the source where one is called so, or one for all', () => {
+    assert.deepEqual(begun.instances, ['a', 'b']);
+    assert.deepEqual(begun.received, [1, 0]);
+    assert.deepEqual(newRecord(options, topologies, 'syncer').instances, ['syncer']);
+    const set = { ...topologies.cluster0, kind: 'replicaSet', shards: ['a'] } as const;
+    assert.deepEqual(newRecord(options, { ...topologies, cluster0: set }, 'a').instances, ['a']);
+    requireMember(begun, 'b');
+    assert.throws(() => {
+      requireMember(begun, 'c');
+    }, /NotAnInstance|a, b, not c/);
+  });
+
+  const running: SyncRecord = { ...begun, received: [1, 1] };
+  const committing: SyncRecord = {
+    ...running,
+    ...{ state: 'COMMITTING', command: 'commit', commandCount: 2 },
+    ...{ formerState: 'RUNNING', received: [1, 2] },
+  };
+  const states: [string, SyncRecord, [string, string], string | undefined][] = [
+    ['a start that one was given', begun, ['RUNNING', 'IDLE'], 'b has not been given start'],
+    ['a start that all were given', running, ['RUNNING', 'RUNNING'], undefined],
+    ['one that is paused', { ...running, paused: ['b'] }, ['RUNNING', 'PAUSED'], undefined],
+    [
+      'a commit that one was given',
+      committing,
+      ['RUNNING', 'COMMITTING'],
+      'a has not been given commit',
+    ],
+    [
+      'a commit while the other is paused',
+      { ...committing, paused: ['a'] },
+      ['PAUSED', 'COMMITTING'],
+      'a has not been given commit',
+    ],
+    [
+      'a committed sync',
+      { ...committing, state: 'COMMITTED', received: [2, 2] },
+      ['COMMITTED', 'COMMITTED'],
+      undefined,
+    ],
+  ];
+  for (const [what, sync, expected, waitsFor] of states) {
+    it(`show their own state: ${what}`, () => {
+      assert.deepEqual([stateOf(sync, 'a'), stateOf(sync, 'b')], expected);
+      assert.equal(commandWaitsFor({ sync, instances: new Map() }), waitsFor);
+    });
+  }
+
+  it('are waited for by name, with what is wrong with them', () => {
+    const failure = { instance: 'b', name: 'OplogRolledOver', description: '', at: now } as const;
+    const silent = { ...instance, heartbeatAt: new Date('2026-01-01T00:00:00Z') };
+    const waitsFor = (sync: SyncRecord, ...instances: [string, InstanceRecord][]) =>
+      workWaitsFor(
+        { sync, instances: new Map(instances) },
+        'copied',
+        ({ isCopied }) => isCopied,
+        now.getTime(),
+      );
+    const done = { ...instance, isCopied: true };
+    assert.equal(waitsFor(running, ['a', done], ['b', done]), undefined);
+    assert.equal(waitsFor(running, ['a', done], ['b', instance]), 'b has not copied');
+    assert.equal(waitsFor(running, ['a', done]), 'b (never seen) has not copied');
+    assert.equal(
+      waitsFor(running, ['a', instance], ['b', silent]),
+      'a and b (gave no sign of life for 60 seconds) have not copied',
+    );
+    assert.equal(
+      waitsFor({ ...running, failure, paused: ['a'] }, ['a', instance], ['b', instance]),
+      'a (paused) and b (stopped: OplogRolledOver) have not copied',
+    );
+  });
+
+  it('have to be started with the same options', () => {
+    const stored = { ...options, includeNamespaces: null } as unknown as SyncRecord['options'];
+    requireSameOptions(options, { ...begun, options: stored });
+    const others = { ...options, buildIndexes: 'never' } as const;
+    assert.throws(
+      () => {
+        requireSameOptions(others, begun);
+      },
+      { name: 'DifferentSync', message: /buildIndexes was "beforeDataCopy", and is "never" here/ },
+    );
+    assert.throws(
+      () => {
+        requireSameOptions(others, begun, 'OtherStartOptions');
+      },
+      { name: 'OtherStartOptions' },
+    );
+  });
+
+  it('are those of the same sync after it was reversed, and reversed again', () => {
+    const there = { ...options, source: 'cluster1', destination: 'cluster0' } as const;
+    const reversed = { ...begun, options: there, reversals: 1 };
+    assert.equal(digestOf(reversed), digestOf(begun));
+    assert.equal(digestOf({ ...begun, reversals: 2 }), digestOf(begun));
+    assert.notEqual(digestOf({ ...reversed, reversals: 0 }), digestOf(begun));
+    requireSameOptions(options, reversed);
+  });
+});

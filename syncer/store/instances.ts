@@ -1,0 +1,109 @@
+import { SyncError } from '../../service/errors.ts';
+import { differencesOf, optionsDigest } from '../../service/options-digest.ts';
+import type { StartOptions } from '../options/start-body.ts';
+import type { SyncState } from './transitions.ts';
+import type { InstanceRecord, SyncRecord } from './records.ts';
+
+/** An instance that has not said that it lives for so long is named as silent. */
+const silentMs = 30_000;
+
+/** All instances of a sync, as they are stored. */
+export interface Assembly {
+  readonly sync: SyncRecord;
+  readonly instances: ReadonlyMap<string, InstanceRecord>;
+}
+
+/** The state that an instance shows: a command counts for it from when it has been given that. */
+export function stateOf(
+  { instances, received, commandCount, formerState, state, paused }: SyncRecord,
+  id: string,
+): SyncState {
+  const isCurrent = received[instances.indexOf(id)] === commandCount;
+  const own: SyncState = isCurrent ? state : formerState;
+  return own === 'RUNNING' && paused.includes(id) ? 'PAUSED' : own;
+}
+
+/** @throws SyncError NotAnInstance for a process that works under none of the names that the sync has instances of. */
+export function requireMember({ instances }: SyncRecord, id: string): void {
+  if (instances.includes(id)) return;
+  throw new SyncError(
+    'NotAnInstance',
+    `the sync has the instances ${instances.join(', ')}, not ${id}`,
+  );
+}
+
+/** A sync, as far as it tells which one it is. */
+type Identified = Pick<SyncRecord, 'options' | 'reversals'>;
+
+/** Which sync it is: the digest of the options that it was started with. A reversal does not change it. */
+export function digestOf(record: Identified): string {
+  return optionsDigest(givenOptions(record));
+}
+
+/** @throws SyncError of this name where a sync was started with other options: it says what differs. */
+export function requireSameOptions(
+  options: StartOptions,
+  record: Identified,
+  name: 'DifferentSync' | 'OtherStartOptions' = 'DifferentSync',
+): void {
+  const differences = differencesOf(options, givenOptions(record));
+  if (differences.length === 0) return;
+  throw new SyncError(name, `the sync was started with other options: ${differences.join('; ')}`);
+}
+
+/** The options as the first start gave them: a reversal exchanges source and destination. */
+function givenOptions({ options, reversals }: Identified): StartOptions {
+  if (reversals % 2 === 0) return options;
+  return { ...options, source: options.destination, destination: options.source };
+}
+
+/** The instances that have not been given the last command. */
+export function instancesWithoutCommand({
+  instances,
+  received,
+  commandCount,
+}: SyncRecord): readonly string[] {
+  return instances.filter((_, index) => received[index] !== commandCount);
+}
+
+/** What the last command waits for; undefined when all instances have been given it. */
+export function commandWaitsFor({ sync }: Assembly): string | undefined {
+  const missing = instancesWithoutCommand(sync);
+  if (missing.length === 0) return undefined;
+  return `${missing.join(' and ')} ${missing.length === 1 ? 'has' : 'have'} not been given ${sync.command}`;
+}
+
+/**
+ * What the work of all instances waits for; undefined when each is as far as asked.
+ * @param what - what they have not done.
+ * @param nowMs - by the clock that they tell the time of their last sign of life by.
+ */
+export function workWaitsFor(
+  { sync, instances }: Assembly,
+  what: string,
+  isDone: (instance: InstanceRecord) => boolean,
+  nowMs: number = Date.now(),
+): string | undefined {
+  const waited = sync.instances.filter((id) => {
+    const instance = instances.get(id);
+    return instance === undefined || !isDone(instance);
+  });
+  if (waited.length === 0) return undefined;
+  const described = waited.map((id) => `${id}${troubleOf(sync, id, instances.get(id), nowMs)}`);
+  return `${described.join(' and ')} ${waited.length === 1 ? 'has' : 'have'} not ${what}`;
+}
+
+function troubleOf(
+  { failure, paused }: SyncRecord,
+  id: string,
+  instance: InstanceRecord | undefined,
+  nowMs: number,
+): string {
+  if (failure?.instance === id) return ` (stopped: ${failure.name})`;
+  if (paused.includes(id)) return ' (paused)';
+  if (!instance) return ' (never seen)';
+  const quietMs = nowMs - instance.heartbeatAt.getTime();
+  return quietMs < silentMs
+    ? ''
+    : ` (gave no sign of life for ${Math.round(quietMs / 1000)} seconds)`;
+}

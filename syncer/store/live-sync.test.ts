@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { Timestamp } from 'mongodb';
+import { LiveSync, type RecordStore } from './live-sync.ts';
+import type { SyncRecord } from './records.ts';
+import { reversibleSync } from '../testing/reversible-sync.ts';
+
+const running: SyncRecord = {
+  ...reversibleSync(),
+  phase: 'changes',
+};
+
+/** A store in memory, that answers when it is told to. */
+class Memory {
+  record: SyncRecord = running;
+  /** What answers come after. */
+  before: (call: string) => Promise<void> = async () => {
+    await Promise.resolve();
+  };
+  /** What they are lost by, when it is done. */
+  after: (call: string) => void = () => undefined;
+
+  get store(): RecordStore {
+    const call = async <T>(name: string, act: () => T): Promise<T> => {
+      await this.before(name);
+      const answer = act();
+      this.after(name);
+      return await Promise.resolve(answer);
+    };
+    return {
+      readSync: async () => {
+        const { record } = this;
+        return await call('readSync', () => record);
+      },
+      updateSync: async (change) =>
+        await call('updateSync', () => {
+          this.record = { ...this.record, ...change };
+          return true;
+        }),
+      addWarning: async (warning) => {
+        await call('addWarning', () => {
+          this.record = { ...this.record, warnings: [...this.record.warnings, warning] };
+        });
+      },
+      setPaused: async () => {
+        await call('setPaused', () => undefined);
+      },
+      receiveCommand: async ({ commandCount }, first) =>
+        await call('receiveCommand', () => {
+          const number = first ? commandCount + 1 : commandCount;
+          const { record } = this;
+          if (record.commandCount === number && record.received[0] === number) return true;
+          if (record.commandCount !== commandCount) return false;
+          this.record = { ...record, ...first, received: [number], commandCount: number };
+          return true;
+        }),
+      lease: { read: async () => await call('lease', () => null) },
+    };
+  }
+}
+
+function liveOn(memory: Memory): LiveSync {
+  const live = new LiveSync('syncer', () => memory.store);
+  live.adopt(memory.record);
+  return live;
+}
+
+/** Holds the next reading of the record, until what it returns is called. */
+function holdNextRead(memory: Memory): () => void {
+  const held = Promise.withResolvers<undefined>();
+  let isHeld = false;
+  memory.before = async (call) => {
+    if (call !== 'readSync' || isHeld) return;
+    isHeld = true;
+    await held.promise;
+  };
+  return () => {
+    held.resolve(undefined);
+  };
+}
+
+describe('LiveSync', () => {
+  it('knows of a command when it is received, also where the record changes while it is read', async () => {
+    const memory = new Memory();
+    const live = liveOn(memory);
+    const release = holdNextRead(memory);
+    const received = live.receiving('commit', { state: 'COMMITTING' })();
+    await live.addWarning('something');
+    release();
+    await received;
+    assert.equal(live.current.state, 'COMMITTING');
+    assert.deepEqual(live.current.warnings, ['something']);
+  });
+
+  it('keeps what it has read last, whatever is answered first', async () => {
+    const memory = new Memory();
+    const live = liveOn(memory);
+    const release = holdNextRead(memory);
+    const early = live.refresh();
+    memory.record = { ...memory.record, phase: 'restoring' };
+    await live.refresh();
+    release();
+    await early;
+    assert.equal(live.current.phase, 'restoring');
+  });
+
+  it('knows a commit time, or that it is about to be, from when it is given the commit', async () => {
+    const memory = new Memory();
+    const live = liveOn(memory);
+    memory.record = { ...memory.record, isFixingCommitTime: true };
+    assert.equal(await live.findCommitTime(), null, 'not given: it is not asked for');
+    await live.receiving('commit', { state: 'COMMITTING' })();
+    assert.equal(await live.findCommitTime(), 'awaited');
+    const commitTime = new Timestamp({ t: 5, i: 1 });
+    memory.record = { ...memory.record, commitTime };
+    assert.deepEqual(await live.findCommitTime(), commitTime);
+  });
+
+  it('gives a command once where its answer is lost, and others have read the record meanwhile', async () => {
+    for (const lost of ['receiveCommand', 'readSync']) {
+      const memory = new Memory();
+      const live = liveOn(memory);
+      const receive = live.receiving('commit', { state: 'COMMITTING' });
+      memory.after = (call) => {
+        if (call === lost) throw new Error('lost');
+      };
+      await assert.rejects(receive(), /lost/);
+      memory.after = () => undefined;
+      await live.refresh();
+      await receive();
+      const { commandCount, formerState } = memory.record;
+      assert.deepEqual({ commandCount, formerState }, { commandCount: 2, formerState: 'RUNNING' });
+    }
+  });
+
+  it('gives no command where another process of the same name is given it at the same time', async () => {
+    const memory = new Memory();
+    const other = liveOn(memory);
+    const beaten: RecordStore = {
+      ...memory.store,
+      receiveCommand: async () => {
+        await other.receiving('commit', { state: 'COMMITTING' })();
+        return false;
+      },
+    };
+    const live = new LiveSync('syncer', () => beaten);
+    live.adopt(memory.record);
+    await assert.rejects(
+      live.receiving('commit', { state: 'COMMITTING' })(),
+      /given other commands elsewhere/,
+    );
+    assert.equal(memory.record.commandCount, 2);
+  });
+
+  it('works on no other sync that has taken the place of its own in the store', async () => {
+    const memory = new Memory();
+    const live = liveOn(memory);
+    await live.refresh();
+    await live.requireUnchanged();
+    memory.record = { ...running, startedAt: new Date(running.startedAt.getTime() + 1) };
+    const isAnother = { name: 'SupersededByOtherInstance', message: /that of another sync/ };
+    await assert.rejects(live.requireUnchanged(), isAnother);
+    await assert.rejects(live.refresh(), isAnother);
+    assert.deepEqual(live.stored, running);
+  });
+});

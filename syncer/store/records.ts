@@ -1,0 +1,193 @@
+import type { Binary, Timestamp, UUID } from 'mongodb';
+import type { IndexSpec } from '../../mongo/specification.ts';
+import type { IdRange } from '../../mongo/id-range.ts';
+import type { ShardKey } from '../../mongo/shard-key.ts';
+import type { Namespace } from '../../mongo/namespace.ts';
+import type { Document } from 'mongodb';
+import type { ErrorName } from '../../service/error-table.ts';
+import type { StartOptions } from '../options/start-body.ts';
+
+/**
+ * How far a sync is. `catalog`: reading the source's catalog and creating collections; `copy`: copying documents;
+ * `changes`: applying change events, also while a commit waits for its time; `restoring`: the commit gives collections
+ * their true characteristics; `done`: committed; `handover`: a reversal moves the state to its new destination;
+ * `loosening`: it gives collections there the replicated form, before changes are applied.
+ */
+export type Phase =
+  'catalog' | 'copy' | 'changes' | 'restoring' | 'done' | 'handover' | 'loosening';
+
+/** A deployment as it was when the sync began: a restarted process checks that it still talks to the same ones. */
+export interface ClusterRecord {
+  readonly name: 'cluster0' | 'cluster1';
+  readonly clusterId: string;
+}
+
+/** A command that is carried out when every instance has been given it. Each pauses and resumes by itself. */
+export type GroupCommand = 'start' | 'commit' | 'reverse';
+
+/** Why an instance stopped for good. */
+export interface FailureRecord {
+  readonly instance: string;
+  readonly name: ErrorName;
+  readonly description: string;
+  readonly at: Date;
+}
+
+/**
+ * What the end of a sync leaves on the destination. Keep: all as it is. Unblock: users may write again where the sync blocked
+ * them. Clean: that, and nothing that the sync has made.
+ */
+export const resetDestinations = ['Keep', 'Unblock', 'Clean'] as const;
+export type ResetDestination = (typeof resetDestinations)[number];
+
+/** That a sync is being reset: its end for good. It is stored before anything is done for that. */
+export interface ResetRecord {
+  readonly destination: ResetDestination;
+  /** The ids of the instances that have been given it. */
+  readonly received: readonly string[];
+  /** The ids of those whose work has ended: nothing that it has asked for is still to come. */
+  readonly ended: readonly string[];
+}
+
+/** The sync: one document, `_id: 'sync'`, in the collection `sync`. */
+export interface SyncRecord {
+  /** After the last command, where every instance has had it: what a single one shows, `viewOf` says. */
+  readonly state: 'RUNNING' | 'COMMITTING' | 'COMMITTED';
+  readonly phase: Phase;
+  /** The ids of all instances: those of the source's shards, or the one that works for all of them. */
+  readonly instances: readonly string[];
+  /** The last of the commands that all instances have to be given before it is carried out, and how many there were. */
+  readonly command: GroupCommand;
+  readonly commandCount: number;
+  /** The state before that command. */
+  readonly formerState: 'IDLE' | SyncRecord['state'];
+  /** How many of those commands each instance has been given, in the order of `instances`. */
+  readonly received: readonly number[];
+  /** The ids of the instances that are paused. */
+  readonly paused: readonly string[];
+  /** The last change of the catalog that has been applied, by its place in the change stream; null for none. */
+  readonly catalogEvent: string | null;
+  /** How often the sync was reversed: of two records of a sync the one with more counts. */
+  readonly reversals: number;
+  readonly options: StartOptions;
+  readonly source: ClusterRecord;
+  readonly destination: ClusterRecord;
+  readonly startedAt: Date;
+  /** Change events are read from here on. Null until the catalog is about to be read. */
+  readonly startTime: Timestamp | null;
+  /** When the catalog of each database was read; a database that is not named was not there. */
+  readonly catalogTimes: readonly CatalogTime[];
+  /** Of the selected collections when the sync was started. Null before that. */
+  readonly estimatedTotalBytes: number | null;
+  /**
+   * True when all that is stored of the catalog is of this sync: before it stores any, there may be what is left of another
+   * one, whose record is gone.
+   */
+  readonly ownsCatalog: boolean;
+  /** How many collections are to be copied: none is added or removed before all are. Null until the catalog has been read. */
+  readonly collectionCount: number | null;
+  /** Every change before it belongs to the commit, and no other. Null until every instance has been given the commit. */
+  readonly commitTime: Timestamp | null;
+  /** True from before that time is taken: what an instance reads of the source from then on waits for it. */
+  readonly isFixingCommitTime: boolean;
+  /**
+   * Cluster time of the destination when all was done there that comes before users write to it, and before any of them
+   * could. Null until then.
+   */
+  readonly writableTime: Timestamp | null;
+  /** True once the commit has let users write to the destination. */
+  readonly canWrite: boolean;
+  readonly failure: FailureRecord | null;
+  /** Null unless the sync is being reset. From then on nothing else changes it. */
+  readonly reset: ResetRecord | null;
+  readonly warnings: readonly string[];
+}
+
+/** The sync as one instance shows it: each has its own state. */
+export type SyncView = Omit<SyncRecord, 'state'> & {
+  readonly state: SyncRecord['state'] | 'PAUSED';
+};
+
+export interface CatalogTime {
+  readonly db: string;
+  readonly time: Timestamp;
+}
+
+/** One process of the sync: `_id` is its --id, in the collection `instances`. */
+export interface InstanceRecord {
+  /** Drawn at each start of the process: the one that wrote it last owns the instance. */
+  readonly incarnation: string;
+  /** Change events up to here have been applied, acknowledged by a majority. */
+  readonly resumeToken: Binary | null;
+  readonly appliedTime: Timestamp | null;
+  /** The source's oplog was looked at up to here (SyncMonitor.appliedOpsTime); left out by former releases. */
+  readonly appliedOpsTime?: Timestamp | null;
+  readonly copiedBytes: number;
+  readonly eventsApplied: number;
+  /** Its part of the initial copy is on the destination. */
+  readonly isCopied: boolean;
+  /** The latest change of the catalog that it has come to, by its place in the change stream: all before is applied. */
+  readonly arrivedAt: string | null;
+  /** How often a process has begun to work on the sync. */
+  readonly claims: number;
+  readonly heartbeatAt: Date;
+}
+
+/** One collection of the source, by its UUID there. */
+export interface TrackedCollection {
+  readonly uuid: UUID;
+  /** Where it is on the destination: its name on the source as of the change events applied. */
+  readonly namespace: Namespace;
+  /** Its UUID on the destination; null while it is being created. */
+  readonly destinationUuid: UUID | null;
+  /** The shard key that it has on the destination, or is given when it is created there; null for none. */
+  readonly shardKey: ShardKey | null;
+  /** The options and indexes it has on the source. */
+  readonly options: Document;
+  readonly indexes: readonly IndexSpec[];
+  /** Renames up to this time are in `namespace` already. */
+  readonly namedAt: Timestamp;
+  /** Renames up to this time may be in `namespace` already: it was read between the two. */
+  readonly namedBy: Timestamp;
+  /**
+   * The collection that gave way when a rename brought this one to its name; null for none. The shards of a source rename one
+   * after the other: those that have not yet let it be written to.
+   */
+  readonly replacedUuid: UUID | null;
+  /** Changes of options and indexes up to this time are in `options` and `indexes` already. */
+  readonly specifiedAt: Timestamp;
+  /** Documents and bytes when it was first seen: estimates. */
+  readonly sizeBytes: number;
+  readonly documentCount: number;
+  readonly isCopied: boolean;
+}
+
+/** One view of the source. Views have no UUID: they are known by name. */
+export interface TrackedView {
+  readonly namespace: Namespace;
+  readonly options: Document;
+  /** Changes up to this time are in `options` already. */
+  readonly specifiedAt: Timestamp;
+  /** Changes up to this time may be in `options` already: they were read between the two. */
+  readonly specifiedBy: Timestamp;
+}
+
+/** A range of `_id` of one collection. */
+export interface Partition extends IdRange {
+  readonly collection: UUID;
+  readonly index: number;
+}
+
+/** A partition as it is stored. */
+export interface StoredPartition extends Partition {
+  readonly isCopied: boolean;
+}
+
+/** What the store has of the copy of a collection. */
+export interface CopyEvidence {
+  readonly collection: UUID;
+  /** It is recorded as wholly copied. */
+  readonly isCopied: boolean;
+  /** Null where it was not partitioned to the end. */
+  readonly partitions: readonly StoredPartition[] | null;
+}

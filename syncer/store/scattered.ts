@@ -1,0 +1,13 @@
+import { isPlacedById } from '../../mongo/shard-key.ts';
+import type { TrackedCollection } from './records.ts';
+
+/**
+ * True for a collection of the destination where a document may be on any shard, as far as its `_id` tells: the shard key
+ * has other fields, or the ids are compared under a collation and the shard key is not.
+ */
+export function isScattered({
+  shardKey,
+  options,
+}: Pick<TrackedCollection, 'shardKey' | 'options'>): boolean {
+  return shardKey !== null && (options['collation'] !== undefined || !isPlacedById(shardKey));
+}

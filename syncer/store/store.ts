@@ -1,0 +1,520 @@
+import {
+  Binary,
+  UUID,
+  type Collection,
+  type Db,
+  type Document,
+  type Timestamp,
+  type UpdateOptions,
+} from 'mongodb';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { namespaceText, syncDatabase, type Namespace } from '../../mongo/namespace.ts';
+import type { RawDocument } from '../../mongo/raw-bson.ts';
+import { runCommand } from '../../mongo/run-command.ts';
+import { codeOf, serverCode } from '../../mongo/server-errors.ts';
+import { decodeSpec } from '../../mongo/specification.ts';
+import { checkedWhenSent } from '../../mongo/write-guard.ts';
+import { SyncError } from '../../service/errors.ts';
+import { inGroupsOf } from '../../service/groups.ts';
+import { commandWrite } from './command-write.ts';
+import { Claim } from './claim.ts';
+import {
+  bytesOf,
+  collectionNames,
+  decodeCollection,
+  encodeCollection,
+  partitionIn,
+  stored,
+  storedBound,
+  syncRecordIn,
+  withoutId,
+  type Stored,
+} from './encoding.ts';
+import { LeaseStore } from './lease-store.ts';
+import { LeftIndexStore } from './left-index-store.ts';
+import {
+  resetDestinations,
+  type CopyEvidence,
+  type InstanceRecord,
+  type Partition,
+  type ResetDestination,
+  type StoredPartition,
+  type SyncRecord,
+  type TrackedCollection,
+  type TrackedView,
+} from './records.ts';
+
+/** Collections that are encoded or decoded at once: 10,000 would keep progress from answering for a second. */
+const maxBatch = 250;
+
+/** The latest warnings that are kept. */
+const maxWarnings = 100;
+
+/** What an instance has done at first. */
+const nothingDone = {
+  resumeToken: null,
+  appliedTime: null,
+  appliedOpsTime: null,
+  copiedBytes: 0,
+  eventsApplied: 0,
+  isCopied: false,
+  arrivedAt: null,
+} as const satisfies Partial<InstanceRecord>;
+
+/** Index of the record that says that all partitions of a collection are stored. */
+const partitionsEnd = -1;
+
+/** What tells a sync from any other, and from itself before a reversal. */
+export type SyncIdentity = Pick<SyncRecord, 'startedAt' | 'reversals'>;
+
+/** A checkpoint of an instance: what a restarted process needs to go on. */
+export interface Checkpoint {
+  readonly resumeToken: RawDocument;
+  readonly appliedTime: Timestamp;
+  readonly appliedOpsTime: Timestamp | null;
+  readonly eventsApplied: number;
+}
+
+/**
+ * The state of a sync that survives its processes: the database `clustersync_internal` on the destination.
+ * Every write but the sign of life is acknowledged by a majority before the promise resolves.
+ */
+export class SyncStore {
+  readonly lease: LeaseStore;
+  readonly leftIndexes: LeftIndexStore;
+  /** Of this process on its instance. */
+  readonly claim = new Claim(async () => {
+    await this.heartbeat();
+  });
+  readonly #sync: Collection<Stored<string>>;
+  readonly #instances: Collection<Stored<string>>;
+  readonly #collections: Collection<Stored<UUID>>;
+  readonly #views: Collection<Stored<string>>;
+  readonly #partitions: Collection<Stored<{ collection: UUID; index: number }>>;
+  readonly #db: Db;
+  readonly #instanceId: string;
+  readonly #incarnation = new UUID().toHexString();
+  readonly #signal: AbortSignal;
+
+  constructor(destination: ClusterClient, instanceId: string, signal: AbortSignal) {
+    const db = destination.decoded.db(syncDatabase, {
+      writeConcern: { w: 'majority', journal: true },
+    });
+    this.#db = db;
+    this.#sync = db.collection('sync');
+    this.#instances = db.collection('instances');
+    this.#collections = db.collection('collections');
+    this.#views = db.collection('views');
+    this.#partitions = db.collection('partitions');
+    this.#instanceId = instanceId;
+    this.#signal = signal;
+    const instance = { id: instanceId, incarnation: this.#incarnation };
+    this.lease = new LeaseStore(this.#sync, instance, signal);
+    this.leftIndexes = new LeftIndexStore(db.collection('leftIndexes'), signal);
+  }
+
+  /** The store of the same instance on another cluster. */
+  on(cluster: ClusterClient): SyncStore {
+    return new SyncStore(cluster, this.#instanceId, this.#signal);
+  }
+
+  /** Removes everything, the sync first. */
+  async clear(): Promise<void> {
+    for (const name of collectionNames) await this.#db.collection(name).drop();
+  }
+
+  /** The sync, undefined when none was started. */
+  async readSync(): Promise<SyncRecord | undefined> {
+    const found = await this.#sync.findOne({ _id: 'sync' }, { signal: this.#signal });
+    return syncRecordIn(found);
+  }
+
+  /** The sync as the primary has it: a majority may not have that yet. */
+  async readSyncOfPrimary(): Promise<SyncRecord | undefined> {
+    const found = await this.#sync.findOne(
+      { _id: 'sync' },
+      { readConcern: { level: 'local' }, signal: this.#signal },
+    );
+    return syncRecordIn(found);
+  }
+
+  /**
+   * Records a new sync. May be repeated by the same object where the answer was lost.
+   * @throws SyncError OtherSyncUnfinished when there is one already.
+   */
+  async createSync(record: SyncRecord): Promise<void> {
+    const stored = await this.#sync.findOneAndUpdate(
+      { _id: 'sync' },
+      { $setOnInsert: { ...record, createdBy: this.#incarnation } },
+      { upsert: true, returnDocument: 'after' },
+    );
+    if (stored?.['createdBy'] !== this.#incarnation)
+      throw new SyncError('OtherSyncUnfinished', 'the destination holds another sync');
+  }
+
+  /**
+   * Changes the sync where it is as expected, and is not being reset. What another process has changed stays.
+   * @returns false where it is not, or is gone.
+   */
+  async updateSync(
+    change: Partial<SyncRecord>,
+    expected: Partial<SyncRecord> = {},
+  ): Promise<boolean> {
+    const result = await this.#sync.updateOne(
+      { _id: 'sync', reset: null, ...expected },
+      { $set: change },
+    );
+    return result.matchedCount > 0;
+  }
+
+  /** Keeps a warning, once where work is repeated: the latest ones stay. */
+  async addWarning(warning: string): Promise<void> {
+    const push: Document = { warnings: { $each: [warning], $slice: -maxWarnings } };
+    await this.#sync.updateOne({ _id: 'sync', warnings: { $ne: warning } }, { $push: push });
+  }
+
+  /** Records that an instance is paused, or not any more. */
+  async setPaused(isPaused: boolean): Promise<void> {
+    const change: Document = { paused: this.#instanceId };
+    await this.#sync.updateOne(
+      { _id: 'sync' },
+      isPaused ? { $addToSet: change } : { $pull: change },
+    );
+  }
+
+  /**
+   * Records that an instance has been given a command. The first one that is brings the sync to another state.
+   * May be repeated where the answer was lost.
+   * @param first - the change of the sync that the command makes; undefined where another instance was given it before.
+   * @returns false where another instance has been given another command meanwhile.
+   */
+  async receiveCommand(
+    record: Pick<SyncRecord, 'instances' | 'commandCount'>,
+    first: Partial<SyncRecord> | undefined,
+  ): Promise<boolean> {
+    const { received, expected, change } = commandWrite(record, this.#instanceId, first);
+    const isReceived = { _id: 'sync', ...received };
+    if ((await this.#sync.findOne(isReceived, { signal: this.#signal })) !== null) return true;
+    const result = await this.#sync.updateOne(
+      { _id: 'sync', reset: null, ...expected },
+      { $set: change },
+    );
+    return result.matchedCount > 0;
+  }
+
+  /**
+   * Records that this instance has been given a reset; the first one that is gives the sync its reset. One that is under way
+   * can be made to do less, not more. May be repeated where the answer was lost.
+   * @param cleanable - what a sync has to be for its destination to be cleaned.
+   * @returns false where the sync is another by now, is being reset to do less, or is not to be cleaned.
+   */
+  async receiveReset(
+    { startedAt, reversals }: SyncIdentity,
+    destination: ResetDestination,
+    cleanable: Readonly<Document>,
+  ): Promise<boolean> {
+    const same = { _id: 'sync', startedAt, reversals };
+    const id = this.#instanceId;
+    const begun = await this.#sync.updateOne(
+      { ...same, reset: null, ...(destination === 'Clean' ? cleanable : {}) },
+      { $set: { reset: { destination, received: [id], ended: [] } } },
+    );
+    if (begun.matchedCount > 0) return true;
+    const asMuch = resetDestinations.slice(resetDestinations.indexOf(destination));
+    const joined = await this.#sync.updateOne(
+      { ...same, 'reset.destination': { $in: asMuch } },
+      { $set: { 'reset.destination': destination }, $addToSet: { 'reset.received': id } },
+    );
+    return joined.matchedCount > 0;
+  }
+
+  /** Records that nothing is to come any more of what this instance did before it was given a reset. */
+  async endForReset({ startedAt, reversals }: SyncIdentity): Promise<void> {
+    await this.#sync.updateOne(
+      { _id: 'sync', startedAt, reversals, 'reset.received': this.#instanceId },
+      { $addToSet: { 'reset.ended': this.#instanceId } },
+    );
+  }
+
+  /**
+   * Forgets a sync, its record last: until that is gone, what is left is known to be of a reset. May be repeated.
+   * @param assertMaySend - checked when each command is sent.
+   */
+  async forget(sync: SyncIdentity | undefined, assertMaySend: () => void): Promise<void> {
+    const run = async (command: Document): Promise<void> => {
+      const checked = { ...command, writeConcern: { w: 'majority', j: true } };
+      await runCommand(this.#db, checkedWhenSent(checked, assertMaySend), {
+        signal: this.#signal,
+        deadlineMs: 'none',
+      });
+    };
+    for (const name of collectionNames.toReversed()) {
+      if (name === 'sync') continue;
+      try {
+        await run({ drop: name });
+      } catch (error) {
+        if (codeOf(error) !== serverCode.namespaceNotFound) throw error;
+      }
+    }
+    if (sync === undefined) return;
+    const { startedAt, reversals } = sync;
+    const coordinator = { q: { _id: 'coordinator' }, limit: 1 };
+    const record = { q: { _id: 'sync', startedAt, reversals }, limit: 1 };
+    await run({ delete: 'sync', deletes: [coordinator, record] });
+  }
+
+  /** What is stored of each instance, by its id. */
+  async readInstances(): Promise<ReadonlyMap<string, InstanceRecord>> {
+    const found = await this.#instances.find({}, { signal: this.#signal }).toArray();
+    return new Map(
+      found.map((stored) => [stored._id, withoutId(stored) as unknown as InstanceRecord]),
+    );
+  }
+
+  /** What is stored of this instance, undefined when it never worked on the sync. */
+  async readInstance(): Promise<InstanceRecord | undefined> {
+    const found = await this.#instances.findOne(
+      { _id: this.#instanceId },
+      { signal: this.#signal },
+    );
+    return found === null ? undefined : (withoutId(found) as unknown as InstanceRecord);
+  }
+
+  /**
+   * Claims this instance: whichever process held it before can save nothing any more.
+   * @param mayTakeOver - false for a process that held it in the state of the sync before a reversal: another one may have taken its
+   * place there, and have come here first.
+   * @throws SyncError SupersededByOtherInstance where it may not be taken over, and is another's.
+   */
+  async claimInstance(mayTakeOver = true): Promise<InstanceRecord> {
+    const filter = { _id: this.#instanceId };
+    const claimed = await this.claim.confirmedBy(async () => {
+      const claiming = this.#instances.findOneAndUpdate(
+        mayTakeOver ? filter : { ...filter, incarnation: this.#incarnation },
+        {
+          $set: { incarnation: this.#incarnation, heartbeatAt: new Date() },
+          $setOnInsert: { ...nothingDone },
+          $inc: { claims: 1 },
+        },
+        { upsert: true, returnDocument: 'after' },
+      );
+      return await claiming.catch((error: unknown) => {
+        throw codeOf(error) === serverCode.duplicateKey ? this.#superseded() : error;
+      });
+    });
+    return withoutId(claimed ?? {}) as unknown as InstanceRecord;
+  }
+
+  #superseded(): SyncError {
+    return new SyncError(
+      'SupersededByOtherInstance',
+      `another process runs as --id ${this.#instanceId}`,
+    );
+  }
+
+  /** Saves what has been applied. @throws SyncError SupersededByOtherInstance. */
+  async saveCheckpoint({ resumeToken, ...figures }: Checkpoint): Promise<void> {
+    await this.#updateInstance({ $set: { resumeToken: new Binary(resumeToken), ...figures } });
+  }
+
+  /** Records that this instance has come to a change of the catalog. @throws SyncError SupersededByOtherInstance. */
+  async saveArrival(arrivedAt: string): Promise<void> {
+    await this.#updateInstance({ $set: { arrivedAt } });
+  }
+
+  /** Records that this instance has copied its part. @throws SyncError SupersededByOtherInstance. */
+  async completeCopy(): Promise<void> {
+    await this.#updateInstance({ $set: { isCopied: true } });
+  }
+
+  /** Forgets all that any instance has applied and copied: the sync begins anew. @throws SyncError SupersededByOtherInstance. */
+  async resetInstances(): Promise<void> {
+    await this.heartbeat();
+    await this.#instances.updateMany({}, { $set: { ...nothingDone } });
+  }
+
+  /**
+   * Says that this instance lives, to the primary alone: members that are far behind must not make it seem dead.
+   * @throws SyncError SupersededByOtherInstance.
+   */
+  async heartbeat(): Promise<void> {
+    await this.#updateInstance({}, { writeConcern: { w: 1 } });
+  }
+
+  async #updateInstance(
+    update: { $set?: Document; $inc?: Document },
+    options: UpdateOptions = {},
+  ): Promise<void> {
+    await this.claim.confirmedBy(async () => {
+      const result = await this.#instances.updateOne(
+        { _id: this.#instanceId, incarnation: this.#incarnation },
+        { ...update, $set: { ...update.$set, heartbeatAt: new Date() } },
+        options,
+      );
+      if (result.matchedCount > 0) return;
+      throw this.#superseded();
+    });
+  }
+
+  async readCollections(): Promise<TrackedCollection[]> {
+    const collections: TrackedCollection[] = [];
+    const options = { signal: this.#signal, batchSize: maxBatch };
+    for await (const stored of this.#collections.find({}, options))
+      collections.push(decodeCollection(stored));
+    return collections;
+  }
+
+  async readCollection(uuid: UUID): Promise<TrackedCollection | undefined> {
+    const found = await this.#collections.findOne({ _id: uuid }, { signal: this.#signal });
+    return found === null ? undefined : decodeCollection(found);
+  }
+
+  async putCollections(collections: readonly TrackedCollection[]): Promise<void> {
+    for (const group of inGroupsOf(collections, maxBatch)) {
+      const replacements = group.map((collection) => ({
+        replaceOne: {
+          filter: { _id: collection.uuid },
+          replacement: encodeCollection(collection),
+          upsert: true,
+        },
+      }));
+      await this.#collections.bulkWrite(replacements, { ordered: false });
+    }
+  }
+
+  async deleteCollection(uuid: UUID): Promise<void> {
+    await this.#collections.deleteOne({ _id: uuid });
+    await this.#partitions.deleteMany({ '_id.collection': uuid });
+  }
+
+  async readViews(): Promise<TrackedView[]> {
+    const stored = await this.#views.find({}, { signal: this.#signal }).toArray();
+    return stored.map(({ namespace, options, specifiedAt, specifiedBy }) => ({
+      namespace: namespace as Namespace,
+      options: decodeSpec(bytesOf(options)),
+      specifiedAt: specifiedAt as Timestamp,
+      specifiedBy: specifiedBy as Timestamp,
+    }));
+  }
+
+  async putView({ namespace, options, ...times }: TrackedView): Promise<void> {
+    const replacement = { namespace, options: stored(options), ...times };
+    await this.#views.replaceOne({ _id: namespaceText(namespace) }, replacement, { upsert: true });
+  }
+
+  async deleteView(namespace: Namespace): Promise<void> {
+    await this.#views.deleteOne({ _id: namespaceText(namespace) });
+  }
+
+  /** Forgets collections, views and partitions. */
+  async deleteCatalog(): Promise<void> {
+    await this.#partitions.deleteMany({});
+    await this.#views.deleteMany({});
+    await this.#collections.deleteMany({});
+  }
+
+  /**
+   * The partitions that are not copied yet, of each collection that was partitioned to the end, by its UUID as 32 hexadecimal
+   * digits.
+   */
+  async readPartitions(): Promise<ReadonlyMap<string, readonly Partition[]>> {
+    const partitions = new Map<string, Partition[]>();
+    const whole = this.#partitions.find({ '_id.index': partitionsEnd }, { signal: this.#signal });
+    for await (const { _id } of whole) partitions.set(_id.collection.toHexString(false), []);
+    const pending = this.#partitions.find({ isCopied: false }, { signal: this.#signal });
+    for await (const { _id, ...range } of pending)
+      partitions.get(_id.collection.toHexString(false))?.push(partitionIn(_id, range));
+    return partitions;
+  }
+
+  /** Stores all partitions of a collection, in place of what a broken-off attempt may have left. */
+  async putPartitions(collection: UUID, partitions: readonly Partition[]): Promise<void> {
+    await this.#partitions.deleteMany({ '_id.collection': collection });
+    await this.#partitions.insertMany(
+      partitions.map(({ index, min, max }) => ({
+        _id: { collection, index },
+        min: storedBound(min),
+        max: storedBound(max),
+        isCopied: false,
+      })),
+    );
+    await this.#partitions.insertOne({ _id: { collection, index: partitionsEnd } });
+  }
+
+  /** Forgets the partitions of a collection: it is to be copied as a whole. */
+  async deletePartitions(collection: UUID): Promise<void> {
+    await this.#partitions.deleteMany({ '_id.collection': collection });
+  }
+
+  /**
+   * Records that a partition is on the destination, and the bytes it had. One that is not stored with these bounds is not
+   * recorded: the proof of the copy finds that.
+   */
+  async completePartition(
+    { collection, index, min, max }: Partition,
+    bytes: number,
+  ): Promise<void> {
+    await this.#partitions.updateOne(
+      { _id: { collection, index }, min: storedBound(min), max: storedBound(max) },
+      { $set: { isCopied: true } },
+    );
+    await this.#updateInstance({ $inc: { copiedBytes: bytes } });
+  }
+
+  /** Records a range that had no record of its copy, and is on the destination by now. */
+  async putCopiedPartition(partition: Partition, bytes: number): Promise<void> {
+    const { collection, index, min, max } = partition;
+    await this.#partitions.replaceOne(
+      { _id: { collection, index } },
+      { min: storedBound(min), max: storedBound(max), isCopied: true },
+      { upsert: true },
+    );
+    await this.#updateInstance({ $inc: { copiedBytes: bytes } });
+  }
+
+  /**
+   * Records that collections are wholly on the destination, and the bytes copied since the last call.
+   * @throws SyncError CopyIncomplete where one of them is not stored.
+   */
+  async completeCollections(uuids: readonly UUID[], bytes: number): Promise<void> {
+    const { matchedCount } = await this.#collections.updateMany(
+      { _id: { $in: [...uuids] } },
+      { $set: { isCopied: true } },
+    );
+    if (matchedCount !== uuids.length) {
+      throw new SyncError(
+        'CopyIncomplete',
+        `of ${uuids.length} collections that were copied, the stored state has ${matchedCount}`,
+      );
+    }
+    if (bytes > 0) await this.#updateInstance({ $inc: { copiedBytes: bytes } });
+  }
+
+  /** What is stored of the copy of each collection, by its UUID as 32 hexadecimal digits. */
+  async readCopyEvidence(): Promise<ReadonlyMap<string, CopyEvidence>> {
+    const partitions = new Map<string, StoredPartition[]>();
+    const ended = new Set<string>();
+    for await (const { _id, ...stored } of this.#partitions.find({}, { signal: this.#signal })) {
+      const { collection, index } = _id;
+      const key = collection.toHexString(false);
+      if (index === partitionsEnd) {
+        ended.add(key);
+        continue;
+      }
+      const of = partitions.get(key) ?? [];
+      partitions.set(key, of);
+      of.push(partitionIn(_id, stored));
+    }
+    const evidence = new Map<string, CopyEvidence>();
+    const options = { signal: this.#signal, projection: { isCopied: 1 } };
+    for await (const { _id, isCopied } of this.#collections.find({}, options)) {
+      const key = _id.toHexString(false);
+      evidence.set(key, {
+        collection: _id,
+        isCopied: isCopied === true,
+        partitions: ended.has(key) ? (partitions.get(key) ?? []) : null,
+      });
+    }
+    return evidence;
+  }
+}

@@ -1,0 +1,84 @@
+import { SyncError } from '../../service/errors.ts';
+import type { SyncView } from './records.ts';
+
+/** States of the API (contract, part 3). In IDLE there is no sync. */
+export type SyncState = 'IDLE' | SyncView['state'];
+
+/** The commands of the API. */
+export type Command = 'start' | 'pause' | 'resume' | 'commit' | 'reverse';
+
+/** What decides whether a command is taken. */
+export interface Situation {
+  readonly state: SyncState;
+  /** A commit would be taken: see `commitWord`. */
+  readonly canCommit: boolean;
+  /** Why not, where more is known of it than that changes are not applied yet. */
+  readonly commitWarnings: readonly string[];
+  /** Why a commit would be refused for a featureCompatibilityVersion; undefined for nothing. */
+  readonly versionRefusal: SyncError | undefined;
+  /** Nobody waits for the answer any more. */
+  readonly isCallerGone: boolean;
+  /** The sync was started with `reversible`. */
+  readonly isReversible: boolean;
+  /** Why the sync stopped for good; undefined while it goes on. */
+  readonly failure: SyncError | undefined;
+}
+
+interface Transition {
+  readonly from: SyncState;
+  readonly to: SyncState;
+}
+
+/**
+ * Every command is taken in one state alone, and leads to one other. COMMITTING becomes COMMITTED by itself; nothing
+ * else changes the state.
+ */
+const transitions: Readonly<Record<Command, Transition>> = {
+  start: { from: 'IDLE', to: 'RUNNING' },
+  pause: { from: 'RUNNING', to: 'PAUSED' },
+  resume: { from: 'PAUSED', to: 'RUNNING' },
+  commit: { from: 'RUNNING', to: 'COMMITTING' },
+  reverse: { from: 'COMMITTED', to: 'RUNNING' },
+};
+
+const fixedOptions =
+  '. The options of a sync and its filter are fixed: with others it has to begin anew, with an empty destination';
+
+/**
+ * The state that a command leads to.
+ * @throws SyncError InvalidStateTransition; what stopped the sync, for every command to a sync that has failed;
+ * FeatureVersionNotSupported, CannotCommitYet; NotReversible.
+ */
+export function stateAfter(command: Command, situation: Situation): SyncState {
+  const { from, to } = transitions[command];
+  if (situation.failure && command !== 'start') throw situation.failure;
+  if (situation.state !== from) {
+    throw new SyncError(
+      'InvalidStateTransition',
+      `${command} is allowed in ${from}; the state is ${situation.state}${command === 'start' ? fixedOptions : ''}`,
+    );
+  }
+  if (command === 'commit' && !situation.canCommit && situation.versionRefusal)
+    throw situation.versionRefusal;
+  if (command === 'commit' && !situation.canCommit)
+    throw new SyncError(
+      'CannotCommitYet',
+      situation.commitWarnings.length > 0
+        ? situation.commitWarnings.join('; ')
+        : 'the initial copy, or the preparation of a reversal, is not complete',
+    );
+  if (command === 'commit' && situation.isCallerGone)
+    throw new SyncError(
+      'CannotCommitYet',
+      'the client has closed its connection: nothing was begun',
+    );
+  if (command === 'reverse' && !situation.isReversible)
+    throw new SyncError('NotReversible', 'the sync was started without reversible: true');
+  return to;
+}
+
+/** @throws SyncError InvalidBody when a command without parameters was given some. */
+export function requireNoParameters(command: Exclude<Command, 'start'>, body: unknown): void {
+  if (typeof body !== 'object' || body === null || Object.keys(body).length > 0)
+    throw new SyncError('InvalidBody', `${command} takes no parameters: the body is {}`);
+}
