@@ -1,4 +1,6 @@
-import type { RawElement } from './raw-bson.ts';
+import type { Document } from 'mongodb';
+import { bsonType, RawWriter, type RawElement } from './raw-bson.ts';
+import { RawValue } from './raw-value.ts';
 
 /** What is known by the `_id` of a document. */
 export interface Identified {
@@ -24,4 +26,13 @@ export function* groupsOf<T extends Identified>(changes: readonly T[]): Generato
     bytes += length;
   }
   if (group.length > 0) yield group;
+}
+
+/** A query for any of some ids. None is a pattern: the server refuses those. */
+export function anyOf(ids: readonly RawElement[]): Document {
+  const array = new RawWriter().beginArray('$in');
+  ids.forEach((id, at) => array.value(String(at), id));
+  const bytes = array.end().finish();
+  const element = { type: bsonType.document, name: '_id', bytes, offset: 0, length: bytes.length };
+  return { _id: new RawValue('_id', element) };
 }

@@ -3,22 +3,17 @@ import { namespaceText } from '../../mongo/namespace.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { longWorkMs } from '../../mongo/troubles.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
-import { isScattered } from '../store/scattered.ts';
+import { isScattered } from '../store/collection-traits.ts';
 import { deleteByKeys, deleteDocuments } from '../destination/delete-documents.ts';
 import { retryingWrites } from '../destination/earlier-writes.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import { idsOf, type DocumentChange } from '../source/change-event.ts';
 import type { RoutedChange } from './change-router.ts';
 import { coalesce, type DocumentWrite, type WholeDocument } from './coalesce.ts';
 import { withoutUnplaced } from './unplaced.ts';
-import {
-  insertDeleted,
-  insertNew,
-  putAsTheyAre,
-  putOrUpdate,
-  putScattered,
-} from './write-changes.ts';
+import { insertDeleted, putAsTheyAre } from '../copy/put-as-they-are.ts';
+import { insertNew, putOrUpdate, putScattered } from './write-changes.ts';
 
 /** Collections of one lane that are written to side by side. */
 const maxCollections = 4;

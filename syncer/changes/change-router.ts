@@ -1,6 +1,6 @@
 import { hashText } from '../../mongo/canonical-id.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
-import { isUndivided } from '../store/undivided.ts';
+import { isUndivided } from '../store/collection-traits.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import type { DocumentChange, DocumentEvent } from '../source/change-event.ts';
 

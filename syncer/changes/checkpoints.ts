@@ -1,5 +1,5 @@
 import { retrying } from '../../mongo/retrying.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import type { StreamPosition } from './change-lanes.ts';
 
 /** A checkpoint is stored this often while events flow. */

@@ -1,7 +1,7 @@
 import { createCollection } from '../ddl/create-collections.ts';
 import { copyCollection } from '../copy/initial-copy.ts';
 import { retryingWrites } from '../destination/earlier-writes.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 
 /**
  * Creates and copies the collections that a change event was about to add when the process ended, or the destination failed:

@@ -5,7 +5,7 @@ import { namespaceText } from '../../mongo/namespace.ts';
 import { longWorkMs } from '../../mongo/troubles.ts';
 import { changesOf } from '../instances/share.ts';
 import { retryingWrites } from '../destination/earlier-writes.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import { applyCatalogEvent } from '../ddl/apply-catalog-event.ts';
 import { finishCollections } from './finish-collections.ts';
 import { ChangeApplier } from './apply-changes.ts';

@@ -3,7 +3,7 @@ import { isAtMost, majorityTime } from '../../mongo/cluster-time.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { readShardKeys, type ShardedSource } from '../source/wanted-shard-key.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import { reshardedError } from '../source/check-resharded.ts';
 
 /** Collections that have lost their names to others: both UUIDs, as 32 hexadecimal digits. */

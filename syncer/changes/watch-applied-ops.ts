@@ -4,7 +4,7 @@ import { messageOf, SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { LiveSync } from '../store/live-sync.ts';
 import type { Phase } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import { requireNoAppliedOps, unreadableOplogWarning } from '../source/applied-ops.ts';
 
 const intervalMs = 2_000;

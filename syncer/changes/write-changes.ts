@@ -1,24 +1,20 @@
-import { BSON, MongoServerError, type Document } from 'mongodb';
+import { MongoServerError, type Document } from 'mongodb';
 import { documentSequence } from '../../mongo/document-sequence.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
-import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
-import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
-import { decodeElement } from '../../mongo/raw-value.ts';
+import type { Namespace } from '../../mongo/namespace.ts';
+import type { RawDocument } from '../../mongo/raw-bson.ts';
 import { codeOf, isRefused, isRefusedByIndex, isUnclear } from '../../mongo/server-errors.ts';
-import { SyncError } from '../../service/errors.ts';
-import { checkDuplicateIds } from '../source/check-duplicate-ids.ts';
 import { deleteDocuments } from '../destination/delete-documents.ts';
-import { insertDocuments } from '../destination/insert-documents.ts';
 import { runDocumentWrite, throwWriteErrors } from '../destination/run-document-write.ts';
 import { dropRefusingIndexes } from '../destination/loosen-indexes.ts';
-import { isScattered } from '../store/scattered.ts';
+import { isScattered } from '../store/collection-traits.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
-import { idsOf, type DocumentChange } from '../source/change-event.ts';
+import type { SyncContext } from '../context/sync-context.ts';
+import { insertDeleted, maxPutTogether, putAsTheyAre } from '../copy/put-as-they-are.ts';
+import { idsOf } from '../source/change-event.ts';
 import { findMissing } from '../destination/find-missing.ts';
-import { groupsOf } from '../../mongo/id-groups.ts';
 import type { DocumentWrite, WholeDocument } from './coalesce.ts';
-import { readDocument, readDocuments } from '../source/read-document.ts';
+import { readDocument } from '../source/read-document.ts';
 import { updateStatement } from './write-statements.ts';
 
 /** The server takes 16 KiB above the largest document for a statement: it has an `_id` beside a document. */
@@ -109,7 +105,7 @@ export async function putOrUpdate(
     if (!write) throw error;
     // Updates of the shard key come in numbers: where one is refused soon after another, more are taken with it.
     const isSoon = isScattered(collection) && rest !== writes && index <= together;
-    together = isSoon ? Math.min(together * 4, maxTogether) : 1;
+    together = isSoon ? Math.min(together * 4, maxPutTogether) : 1;
     context.logger.debug(
       { code: codeOf(error), kind: write.kind, together },
       'a change is applied the long way',
@@ -181,69 +177,6 @@ function statementsThatFit(statements: readonly RawDocument[]): readonly RawDocu
     return statement.length > maxStatementBytes || bytes > maxMessageBytes;
   });
   return end === -1 ? statements : statements.slice(0, end);
-}
-
-/** Refused updates that are replaced by their documents with one reading. */
-const maxTogether = 500;
-
-/**
- * Puts the documents of some changes as they are now on the source, with whatever shard keys, and no others of their ids.
- * Where one is gone, its delete is still to come.
- * @throws SyncError DuplicateIds; OrphanInTheWay, which passes when the shard has removed what does not belong to it.
- */
-export async function putAsTheyAre(
-  context: SyncContext,
-  collection: TrackedCollection,
-  changes: readonly DocumentChange[],
-): Promise<void> {
-  for (const group of groupsOf(changes)) await putTogether(context, collection, idsOf(group));
-}
-
-/**
- * The same, by the ids of documents.
- * @throws SyncError DuplicateIds; OrphanInTheWay.
- */
-export async function putIdsAsTheyAre(
-  context: SyncContext,
-  collection: TrackedCollection,
-  ids: readonly RawElement[],
-): Promise<void> {
-  for (let at = 0; at < ids.length; at += maxTogether)
-    await putTogether(context, collection, ids.slice(at, at + maxTogether));
-}
-
-async function putTogether(
-  context: SyncContext,
-  collection: TrackedCollection,
-  ids: readonly RawElement[],
-): Promise<void> {
-  if (context.sourceShards.length > 0) await checkDuplicateIds(context, collection, ids);
-  await deleteDocuments(context, collection, ids);
-  for await (const documents of readDocuments(context, collection.uuid, ids))
-    await insertDeleted(context, collection, documents);
-}
-
-/**
- * Inserts documents of whose ids what stood there has been deleted, acknowledged by a majority.
- * @throws SyncError OrphanInTheWay where one is refused all the same: passed over, it would be on the destination no more.
- */
-export async function insertDeleted(
-  context: SyncContext,
-  collection: TrackedCollection,
-  documents: readonly RawDocument[],
-  settings: Parameters<typeof insertDocuments>[3] = {},
-): Promise<void> {
-  const [taken] = await insertDocuments(context, collection.namespace, documents, settings);
-  if (taken) throw orphanError(collection, taken);
-}
-
-/** The error for an `_id` that a shard refuses, though no document of that `_id` shows there. */
-function orphanError({ namespace }: TrackedCollection, id: RawElement): SyncError {
-  const _id = BSON.EJSON.stringify(decodeElement(id));
-  return new SyncError(
-    'OrphanInTheWay',
-    `a shard of the destination refuses the _id ${_id} of ${namespaceText(namespace)}: a chunk that was moved away has left a document there`,
-  );
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Timestamp } from 'mongodb';
 import { retrying } from '../../mongo/retrying.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { LiveSync } from '../store/live-sync.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 
 /** How often a commit time is looked for that is about to be known. */
 const waitMs = 10;

@@ -2,7 +2,7 @@ import type { Timestamp } from 'mongodb';
 import { listNamespaces, listUserDatabases } from '../../mongo/catalog.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { oddNameError } from '../../mongo/specification.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 
 /**
  * Makes sure that the source has nothing whose name is not UTF-8: no change event tells of a collection that is created

@@ -15,7 +15,7 @@ import {
 import { canRefuse } from '../destination/loosen-indexes.ts';
 import { retryingWrites } from '../destination/earlier-writes.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import { planIndexes, planIndexesOfShards, planOptions, type IndexStep } from './restore-plan.ts';
 import { settleShardKeyIndex, supportShardKey } from '../ddl/shard-collection.ts';
 

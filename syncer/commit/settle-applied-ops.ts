@@ -7,7 +7,7 @@ import {
   type AppliedOpsContext,
 } from '../source/applied-ops.ts';
 import type { LiveSync } from '../store/live-sync.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 
 /**
  * Lets a commit go on only when all of a replica set's oplog was looked at, from the start of the sync to the time of the commit, and

@@ -7,7 +7,7 @@ import { dropIndexOf } from '../ddl/shard-collection.ts';
 import { readShardKeys } from '../source/wanted-shard-key.ts';
 import { retryingWrites } from '../destination/earlier-writes.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 
 /**
  * Settles which indexes a sharded collection of the destination is to have: those that all shards of the source have alike. Any

@@ -8,7 +8,7 @@ import { supportShardKey } from '../ddl/shard-collection.ts';
 import { readShardKeys } from '../source/wanted-shard-key.ts';
 import { reshardedError } from '../source/check-resharded.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 
 /**
  * Holds the shard keys of a sharded source, once its changes are applied, against those of the destination: no event tells

@@ -12,7 +12,7 @@ import {
 import { parseChangeEvent } from '../source/change-event.ts';
 import { readChanges } from '../source/change-reader.ts';
 import type { TrackedView } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 
 type Views = ReadonlyMap<string, Document>;
 

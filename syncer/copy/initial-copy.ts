@@ -6,7 +6,7 @@ import { catalogSideBySide, createIndexes } from '../destination/destination-cat
 import { retrying } from '../../mongo/retrying.ts';
 import type { Partition, TrackedCollection } from '../store/records.ts';
 import { isCopiedBy, type Share } from '../instances/share.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import { copyRange, copyTogether } from './copy-range.ts';
 import { farApart } from './far-apart.ts';
 import { proveCopied } from './prove-copied.ts';

@@ -2,7 +2,7 @@ import { locateCollection } from '../source/locate-collection.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import {
   canPartition,
   partitionCount,

@@ -3,7 +3,7 @@ import { retrying } from '../../mongo/retrying.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { CopyEvidence, TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import { proofOf, type CopyProof } from './copy-proof.ts';
 import { copyRange } from './copy-range.ts';
 

@@ -17,7 +17,7 @@ import { dropView } from '../destination/destination-views.ts';
 import { dropMade } from '../destination/made-collections.ts';
 import { copyCollection } from '../copy/initial-copy.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import { applyCreateIndexes, applyDropIndexes } from './apply-index-event.ts';
 import { applyModify } from './apply-modify.ts';
 import type { CatalogEvent } from '../source/change-event.ts';

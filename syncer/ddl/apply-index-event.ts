@@ -6,7 +6,7 @@ import { createIndexes } from '../destination/destination-catalog.ts';
 import { dropIndexOf } from './shard-collection.ts';
 import { checkUniqueIndexes } from './shard-key-conflicts.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import type { CatalogEvent } from '../source/change-event.ts';
 
 /** Creates indexes of a tracked collection. @throws SyncError IncompatibleUniqueIndex; NameNotSupported. */

@@ -5,7 +5,7 @@ import { isTrue } from '../../mongo/replicated-form.ts';
 import { checkUniqueIndexes } from './shard-key-conflicts.ts';
 import { modifyCollection } from '../destination/destination-catalog.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import type { CatalogEvent } from '../source/change-event.ts';
 
 /** What the server makes of a `cappedMax` that is not above 0: no largest count. */

@@ -10,7 +10,7 @@ import {
   isViewRefused,
   modifyView,
 } from '../destination/destination-views.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import type { CatalogEvent } from '../source/change-event.ts';
 import { latestKnownTime } from '../source/read-concern.ts';
 

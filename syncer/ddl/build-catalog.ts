@@ -1,7 +1,7 @@
 import { majorityTime } from '../../mongo/cluster-time.ts';
 import { underOnePrimary } from '../../mongo/one-primary.ts';
 import type { SyncRecord } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import { createCollections, dropAllMade } from './create-collections.ts';
 import { createFirstView } from '../destination/destination-views.ts';
 import { listSource, trackListed } from '../source/read-catalog.ts';

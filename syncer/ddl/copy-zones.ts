@@ -2,7 +2,7 @@ import { readConfig } from '../../mongo/config-database.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { checkedWhenSent } from '../../mongo/write-guard.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 
 /**
  * Gives a collection of the destination the zone ranges that it has on a sharded source, as far as the destination has shards

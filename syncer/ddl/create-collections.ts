@@ -4,7 +4,7 @@ import { namespaceText } from '../../mongo/namespace.ts';
 import { acknowledgedTogether } from '../../mongo/one-primary.ts';
 import { forEachAsGiven, forEachConcurrently } from '../../service/concurrency.ts';
 import type { TrackedCollection, TrackedView } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import {
   catalogSideBySide,
   collectionAt,

@@ -16,7 +16,7 @@ import {
 import { LeaseLost } from '../instances/lease.ts';
 import type { LeftIndexRecord } from '../store/left-index-store.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import type { CatalogEvent } from '../source/change-event.ts';
 
 const roundMs = 1_000;

@@ -14,7 +14,7 @@ import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { messageOf } from '../../service/errors.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import { copyZones } from './copy-zones.ts';
 import { dropIndex, runCreateIndexes, type Changing } from '../destination/destination-catalog.ts';
 import { checkUniqueIndexes } from './shard-key-conflicts.ts';

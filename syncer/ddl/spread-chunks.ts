@@ -10,7 +10,7 @@ import { shardKeyDocument, type ShardKey } from '../../mongo/shard-key.ts';
 import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { splitPoints } from '../source/split-points.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import { chunkCount, planMoves, type Chunk } from './chunk-plan.ts';
 
 /** Sampled documents for each chunk: more of them make the chunks more equal. */

@@ -1,10 +1,9 @@
 import { documentSequence } from '../../mongo/document-sequence.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { RawWriter, type RawDocument, type RawElement } from '../../mongo/raw-bson.ts';
-import { isScattered } from '../store/scattered.ts';
+import { isScattered } from '../store/collection-traits.ts';
 import { placedQuery, type DocumentKey } from '../../mongo/document-key.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
 import { runDocumentWrite, throwWriteErrors, type WriteContext } from './run-document-write.ts';
 
 /**
@@ -12,7 +11,7 @@ import { runDocumentWrite, throwWriteErrors, type WriteContext } from './run-doc
  * too. An update of a shard key can show as an insert with the new one, and then a delete with the old one.
  */
 export async function deleteByKeys(
-  context: WriteContext & Pick<SyncContext, 'sourceShards'>,
+  context: WriteContext & { readonly sourceShards: readonly string[] },
   collection: Pick<TrackedCollection, 'namespace' | 'options' | 'shardKey'>,
   keys: readonly DocumentKey[],
 ): Promise<void> {

@@ -15,11 +15,11 @@ import { isSameSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { DestinationContext } from './destination-context.ts';
 
 /** What changes of the destination's catalog need. */
 export type Destination = Pick<
-  SyncContext,
+  DestinationContext,
   | 'destination'
   | 'destinationShards'
   | 'signal'
@@ -30,7 +30,7 @@ export type Destination = Pick<
 >;
 
 /** What changing the catalog of the destination needs. */
-export type Changing = Pick<SyncContext, 'destination' | 'signal' | 'requireLease'>;
+export type Changing = Pick<DestinationContext, 'destination' | 'signal' | 'requireLease'>;
 
 /** Small changes of the catalog that are under way together: with more, a server takes longer in all (decision 0017). */
 export const catalogSideBySide = 8;
@@ -273,7 +273,7 @@ export async function convertToCapped(
 
 /** The collection that stands at a namespace of the destination. */
 export async function collectionAt(
-  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
+  { destination, signal }: Pick<DestinationContext, 'destination' | 'signal'>,
   { db, coll }: Namespace,
 ): Promise<CollectionInfo | undefined> {
   const [found] = await listNamespaces(destination, db, signal, { name: coll });
@@ -282,7 +282,7 @@ export async function collectionAt(
 
 /** What stands at a namespace of the destination: a collection, a view, or something else. */
 export async function namespaceAt(
-  { destination, signal }: Pick<SyncContext, 'destination' | 'signal'>,
+  { destination, signal }: Pick<DestinationContext, 'destination' | 'signal'>,
   { db, coll }: Namespace,
 ): Promise<NamespaceInfo | undefined> {
   const [found] = await listNamed(destination, db, [coll], signal);

@@ -1,10 +1,11 @@
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { earlierConnections } from '../../mongo/earlier-connections.ts';
 import { underOnePrimary } from '../../mongo/one-primary.ts';
 import { backgroundBuild, ownOperations, writesOnShards } from '../../mongo/own-operations.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import { syncDatabase } from '../../mongo/namespace.ts';
 import { sleep } from '../../service/sleep.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { DestinationContext } from './destination-context.ts';
 
 const pollMs = 50;
 
@@ -12,7 +13,7 @@ const pollMs = 50;
 const writesOnAdmin = ['renameCollection', 'setUserWriteBlockMode'] as const;
 
 type WaitContext = Pick<
-  SyncContext,
+  DestinationContext,
   'destination' | 'destinationShards' | 'signal' | 'logger' | 'monitor'
 >;
 
@@ -40,7 +41,9 @@ export async function awaitEarlierWrites(context: WaitContext): Promise<void> {
  * that comes later would take the new state with it.
  */
 export async function awaitEarlierMoves(
-  context: Pick<SyncContext, 'source' | 'signal' | 'logger' | 'monitor'>,
+  context: Pick<DestinationContext, 'signal' | 'logger' | 'monitor'> & {
+    readonly source: ClusterClient;
+  },
 ): Promise<void> {
   await untilNone(context, 'connections', async () => {
     return await earlierConnections(context.source, context.signal);
@@ -67,7 +70,7 @@ async function untilNone(
  * left behind there, and not relying on what such an attempt has changed before a majority has it.
  */
 export async function retryingWrites<T>(
-  context: SyncContext,
+  context: DestinationContext,
   work: string,
   run: (attempt: number) => Promise<T>,
 ): Promise<T> {

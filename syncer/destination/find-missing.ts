@@ -1,16 +1,15 @@
 import { asBuffer, idElement, valueBytes, type RawElement } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
-import { anyOf } from '../source/check-duplicate-ids.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
-import { groupsOf, type Identified } from '../../mongo/id-groups.ts';
+import type { DestinationContext } from './destination-context.ts';
+import { anyOf, groupsOf, type Identified } from '../../mongo/id-groups.ts';
 
 /**
  * Those of some changes or documents whose `_id` no document of the destination has, in groups that can be read together. An `_id` that is
  * there in other bytes, as 1.0 for 1, is taken for missing.
  */
 export async function* findMissing<T extends Identified>(
-  context: Pick<SyncContext, 'destination' | 'signal'>,
+  context: Pick<DestinationContext, 'destination' | 'signal'>,
   { namespace: { db, coll } }: Pick<TrackedCollection, 'namespace'>,
   changes: readonly T[],
 ): AsyncGenerator<readonly T[]> {

@@ -3,12 +3,15 @@ import { bsonType } from '../../mongo/raw-bson.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
 import { isIdIndex } from '../../mongo/replicated-form.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { DestinationContext } from './destination-context.ts';
 import type { LeftIndexes } from './left-indexes.ts';
 import { dropUnlessNeeded } from './destination-catalog.ts';
 
 /** What dropping indexes that refuse documents needs. */
-export type Loosening = Pick<SyncContext, 'destination' | 'signal' | 'logger' | 'options'> & {
+export type Loosening = Pick<
+  DestinationContext,
+  'destination' | 'signal' | 'logger' | 'options'
+> & {
   readonly leftIndexes: Pick<LeftIndexes, 'leave'>;
 };
 

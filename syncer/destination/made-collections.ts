@@ -8,7 +8,7 @@ import { shardKeyIndexName } from '../../mongo/shard-key.ts';
 import { isSameOptions, isSameSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { DestinationContext } from './destination-context.ts';
 import {
   collectionAt,
   dropCollection,
@@ -19,7 +19,7 @@ import {
   type Destination,
 } from './destination-catalog.ts';
 
-type Reading = Pick<SyncContext, 'destination' | 'signal'>;
+type Reading = Pick<DestinationContext, 'destination' | 'signal'>;
 
 const majority: WriteConcernSettings = { w: 'majority' };
 

@@ -1,8 +1,8 @@
 import { MongoServerError, type Document } from 'mongodb';
-import type { SyncContext } from '../sync-context.ts';
+import type { DestinationContext } from './destination-context.ts';
 
 /** What writing documents to the destination needs. */
-export type WriteContext = Pick<SyncContext, 'destination' | 'signal'>;
+export type WriteContext = Pick<DestinationContext, 'destination' | 'signal'>;
 
 /** Sends a write of documents to the destination, and gives its answer: it quotes ids and keys, which are not UTF-8 at times. */
 export async function runDocumentWrite(

@@ -11,7 +11,7 @@ import { SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { ClusterName } from '../options/start-body.ts';
 import type { SyncView } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { DestinationContext } from './destination-context.ts';
 
 /** `userWriteBlockMode` of serverStatus when ordinary users cannot write. */
 const blockedMode = 2;
@@ -103,7 +103,7 @@ export async function isWriteBlocked(
 /** Blocks ordinary users on the destination where a sync asks for it; otherwise warns where something else has. */
 export async function beginWriteBlocking(
   context: Pick<
-    SyncContext,
+    DestinationContext,
     'destination' | 'destinationShards' | 'options' | 'requireLease' | 'signal' | 'warn'
   >,
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 import { hashText } from '../../mongo/canonical-id.ts';
-import { isUndivided } from '../store/undivided.ts';
+import { isUndivided } from '../store/collection-traits.ts';
 import type { Partition, TrackedCollection } from '../store/records.ts';
 
 /** Which part of the work an instance does: `index` of `count`, from 0 on. */

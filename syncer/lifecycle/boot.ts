@@ -9,6 +9,7 @@ import { backoffMs, sleep } from '../../service/sleep.ts';
 import type { ClusterName } from '../options/start-body.ts';
 import { blockedText, withBlocked } from '../destination/write-blocking.ts';
 import type { Clusters, Topologies } from '../store/clusters.ts';
+import { findRecord } from '../store/find-record.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { SyncRecord } from '../store/records.ts';
 import type { SyncStore } from '../store/store.ts';
@@ -57,27 +58,6 @@ export async function readStoredState(
   const record = await findRecord(topologies, storeOn);
   if (!record) await requireNoOther(topologies, storeOn);
   return { topologies, record };
-}
-
-/**
- * The record of a sync between these clusters: of two the one with more reversals.
- * @param on - the clusters that it may be on.
- */
-export async function findRecord(
-  topologies: Topologies,
-  storeOn: (cluster: ClusterName) => Pick<SyncStore, 'readSync'>,
-  on: readonly ClusterName[] = ['cluster1', 'cluster0'],
-): Promise<SyncRecord | undefined> {
-  const records = await Promise.all(
-    on.map(async (name) => {
-      const record = await storeOn(name).readSync();
-      return record && isBetween(topologies, record, name) ? record : undefined;
-    }),
-  );
-  const [record] = records
-    .filter((found) => found !== undefined)
-    .sort((left, right) => right.reversals - left.reversals);
-  return record;
 }
 
 /**
@@ -187,17 +167,4 @@ async function requireNoOther(
       `${name} holds the state of a sync from another deployment than the one that ${source.name} leads to now`,
     );
   }
-}
-
-/** True for the record of a sync between these two clusters with this destination. */
-export function isBetween(
-  topologies: Topologies,
-  { source, destination }: SyncRecord,
-  destinationName: ClusterName,
-): boolean {
-  return (
-    destination.name === destinationName &&
-    topologies[destination.name].clusterId === destination.clusterId &&
-    topologies[source.name].clusterId === source.clusterId
-  );
 }

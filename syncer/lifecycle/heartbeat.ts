@@ -12,7 +12,7 @@ import type { ClusterRole } from '../monitor/commit-proofs.ts';
 import { checkFeatureVersion } from '../preflight/check-feature-version.ts';
 import type { Topologies } from '../store/clusters.ts';
 import { fixCommitTime } from './run-sync.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 
 const beatMs = 1_000;
 

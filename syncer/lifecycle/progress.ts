@@ -1,4 +1,4 @@
-import { leftIndexWarnings } from '../destination/left-indexes.ts';
+import { leftIndexWarnings } from '../monitor/left-index-warnings.ts';
 import { unreadableOplogWarning } from '../source/applied-ops.ts';
 import { followsSource } from '../changes/watch-applied-ops.ts';
 import { neededOplog, oplogWarning } from '../monitor/oplog-window.ts';

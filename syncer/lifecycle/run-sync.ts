@@ -26,7 +26,7 @@ import { clearFormerState, handOver } from '../reverse/hand-over.ts';
 import { loosenCollections } from '../reverse/loosen.ts';
 import type { LiveSync } from '../store/live-sync.ts';
 import type { InstanceRecord, SyncRecord } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 
 /**
  * Takes a sync from the phase that is stored to its end. It resolves when the sync is committed, or when its direction

@@ -1,7 +1,7 @@
 import type { NamespaceFilter } from '../../mongo/namespace-filter.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { ClusterName, StartOptions } from '../options/start-body.ts';
-import { isBetween } from './boot.ts';
+import { isBetween } from '../store/find-record.ts';
 import { estimateTotalBytes } from '../source/read-catalog.ts';
 import type { Clusters, Topologies } from '../store/clusters.ts';
 import { newRecord } from '../store/new-record.ts';

@@ -15,7 +15,7 @@ import type { LiveSync, SentCommand } from '../store/live-sync.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import { checkReverse } from '../reverse/check-reverse.ts';
 import { blockDestination, checkStart, startSync, type StartParts } from './start-sync.ts';
-import type { ResetDestination } from '../store/records.ts';
+import type { ResetDestination } from '../options/reset-body.ts';
 import type { SyncWork } from './sync-work.ts';
 import { requireNoParameters, stateAfter, type Command } from '../store/transitions.ts';
 

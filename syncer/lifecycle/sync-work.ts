@@ -22,7 +22,7 @@ import { finishCollections } from '../changes/finish-collections.ts';
 import { fixCommitTime, runSync } from './run-sync.ts';
 import type { InstanceRecord } from '../store/records.ts';
 import type { SyncStore } from '../store/store.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 
 /** A pause lets what is being applied come to its end for so long. */
 const pauseGraceMs = 10_000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { SyncError } from '../../service/errors.ts';
-import type { LeftIndex } from '../destination/left-indexes.ts';
+import type { LeftIndex } from './left-index-warnings.ts';
 import { CommitProofs } from './commit-proofs.ts';
 import { commitWord, type CommitEvidence, type CommitWord } from './commit-word.ts';
 

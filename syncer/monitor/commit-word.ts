@@ -1,5 +1,5 @@
 import { commitObstaclePrefix } from '../../service/commit-obstacle.ts';
-import type { LeftIndex } from '../destination/left-indexes.ts';
+import type { LeftIndex } from './left-index-warnings.ts';
 import type { SyncView } from '../store/records.ts';
 
 /** An answer counts as long as it was asked for at most this long ago: contract 2.2 promises what a commit request will do now. */

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { secondsBetween } from '../../mongo/cluster-time.ts';
 import { Troubles } from '../../mongo/troubles.ts';
 import { errorNameOf } from '../../mongo/server-errors.ts';
-import type { LeftIndex } from '../destination/left-indexes.ts';
+import type { LeftIndex } from './left-index-warnings.ts';
 import { CommitProofs } from './commit-proofs.ts';
 import { CopyTally } from './copy-tally.ts';
 import { WorkCounters } from './metrics.ts';

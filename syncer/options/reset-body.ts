@@ -1,5 +1,11 @@
 import { SyncError } from '../../service/errors.ts';
-import { resetDestinations, type ResetDestination } from '../store/records.ts';
+
+/**
+ * What the end of a sync leaves on the destination. Keep: all as it is. Unblock: users may write again where the sync blocked
+ * them. Clean: that, and nothing that the sync has made.
+ */
+export const resetDestinations = ['Keep', 'Unblock', 'Clean'] as const;
+export type ResetDestination = (typeof resetDestinations)[number];
 
 /**
  * Reads the body of POST /reset: what is to become of the destination, by default Keep.

@@ -1,10 +1,11 @@
 import { SyncError } from '../../service/errors.ts';
 import type { ClusterName } from '../options/start-body.ts';
-import { findRecord } from '../lifecycle/boot.ts';
+import { findRecord } from '../store/find-record.ts';
 import type { Topologies } from '../store/clusters.ts';
 import { requireMember } from '../store/instances.ts';
 import type { LiveSync } from '../store/live-sync.ts';
-import type { ResetDestination, SyncRecord } from '../store/records.ts';
+import type { SyncRecord } from '../store/records.ts';
+import type { ResetDestination } from '../options/reset-body.ts';
 import type { SyncStore } from '../store/store.ts';
 import { resetError } from '../store/reset-error.ts';
 

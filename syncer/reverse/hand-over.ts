@@ -3,7 +3,7 @@ import { SyncError } from '../../service/errors.ts';
 import type { LiveSync } from '../store/live-sync.ts';
 import type { SyncRecord } from '../store/records.ts';
 import type { SyncStore } from '../store/store.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import { reversedState } from './reversed-state.ts';
 
 /**

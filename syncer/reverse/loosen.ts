@@ -6,7 +6,7 @@ import { messageOf } from '../../service/errors.ts';
 import { collectionAt, modifyCollection } from '../destination/destination-catalog.ts';
 import { dropIndexOf } from '../ddl/shard-collection.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import { retryingWrites } from '../destination/earlier-writes.ts';
 import { looseningOfIndexes, looseningOfOptions, type IndexChange } from './loosening-plan.ts';
 

@@ -10,7 +10,7 @@ import {
 } from '../../mongo/oplog.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { SyncError } from '../../service/errors.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SourceContext } from './source-context.ts';
 
 /** The most that is looked at by one command: its server gives up after a while. */
 const maxSpanSeconds = 3600;
@@ -24,7 +24,7 @@ const unnoticed =
 
 /** What looking needs. */
 export type AppliedOpsContext = Pick<
-  SyncContext,
+  SourceContext,
   'source' | 'options' | 'filter' | 'catalog' | 'monitor' | 'warn' | 'signal'
 >;
 
@@ -70,7 +70,7 @@ export async function requireNoAppliedOps(
  * What somebody should know where the user may not read the oplog.
  * @param cluster - the source.
  */
-export function unreadableOplogWarning({ source }: SyncContext['options']): string {
+export function unreadableOplogWarning({ source }: SourceContext['options']): string {
   return `the user of ${source} may not read local.oplog.rs (as the roles backup and clusterMonitor allow): ${unnoticed}`;
 }
 

@@ -7,7 +7,7 @@ import { codeOf, isConnectionClosed, isTransient, serverCode } from '../../mongo
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
 import { syncDatabase, verifierDatabase } from '../../mongo/namespace.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SourceContext } from './source-context.ts';
 import { abbreviation, completeEvent } from './large-events.ts';
 
 /** Where a change stream begins: after a resume token, or at a cluster time. */
@@ -55,7 +55,7 @@ const maxClosedInShort = 5;
  * event that is too large even in short.
  */
 export async function* readChanges(
-  context: SyncContext,
+  context: SourceContext,
   start: StreamStart,
   settings: ReadSettings,
 ): AsyncGenerator<ChangeBatch, never> {
@@ -104,7 +104,7 @@ export async function* readChanges(
 }
 
 async function* readWhole(
-  context: SyncContext,
+  context: SourceContext,
   from: StreamStart,
   { match }: ReadSettings,
 ): AsyncGenerator<ChangeBatch> {
@@ -114,7 +114,7 @@ async function* readWhole(
 }
 
 async function* readInShort(
-  context: SyncContext,
+  context: SourceContext,
   from: StreamStart,
   { match }: ReadSettings,
 ): AsyncGenerator<ChangeBatch> {
@@ -148,7 +148,7 @@ function tokenOf({ postBatchResumeToken: token }: RawBatch): RawDocument {
 }
 
 async function openStream(
-  { source, sourceShards, options, signal }: SyncContext,
+  { source, sourceShards, options, signal }: SourceContext,
   from: StreamStart,
   stages: readonly Document[],
 ): Promise<RawCursor> {
@@ -195,7 +195,7 @@ function tooLarge(error: unknown): SyncError {
   );
 }
 
-async function isAnswering({ source, signal }: SyncContext): Promise<boolean> {
+async function isAnswering({ source, signal }: SourceContext): Promise<boolean> {
   try {
     await runCommand(source.admin, { hello: 1 }, { signal });
     return true;

@@ -1,22 +1,13 @@
 import { BSON, type Document } from 'mongodb';
 import { namespaceText } from '../../mongo/namespace.ts';
-import { bsonType, RawWriter, type RawElement } from '../../mongo/raw-bson.ts';
+import { anyOf } from '../../mongo/id-groups.ts';
+import type { RawElement } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
-import { RawValue } from '../../mongo/raw-value.ts';
 import { readConcernNow } from './read-concern.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import { locateCollection } from './locate-collection.ts';
-import type { SyncContext } from '../sync-context.ts';
-
-/** A query for any of some ids. None is a pattern: the server refuses those. */
-export function anyOf(ids: readonly RawElement[]): Document {
-  const array = new RawWriter().beginArray('$in');
-  ids.forEach((id, at) => array.value(String(at), id));
-  const bytes = array.end().finish();
-  const element = { type: bsonType.document, name: '_id', bytes, offset: 0, length: bytes.length };
-  return { _id: new RawValue('_id', element) };
-}
+import type { SourceContext } from './source-context.ts';
 
 /**
  * Makes sure that a sharded source has no two documents of one of these ids, on different shards: it does not prevent that,
@@ -25,7 +16,7 @@ export function anyOf(ids: readonly RawElement[]): Document {
  * @throws SyncError DuplicateIds.
  */
 export async function checkDuplicateIds(
-  context: Pick<SyncContext, 'source' | 'sourceShards' | 'monitor' | 'signal'>,
+  context: Pick<SourceContext, 'source' | 'sourceShards' | 'monitor' | 'signal'>,
   collection: Pick<TrackedCollection, 'uuid' | 'namespace' | 'shardKey'>,
   ids: readonly RawElement[],
 ): Promise<void> {

@@ -8,7 +8,7 @@ import {
   type RawElement,
 } from '../../mongo/raw-bson.ts';
 import { decodeElement } from '../../mongo/raw-value.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SourceContext } from './source-context.ts';
 import { readDocument } from './read-document.ts';
 
 /** Documents and differences above this size are left out of abbreviated events. */
@@ -36,7 +36,7 @@ export const abbreviation: Document = {
  * Undefined where the document is gone: its delete is still to come. Other events stay as they are.
  */
 export async function completeEvent(
-  context: SyncContext,
+  context: SourceContext,
   event: RawDocument,
 ): Promise<RawDocument | undefined> {
   const fields = new Map(elementsOf(event).map((element) => [element.name, element]));

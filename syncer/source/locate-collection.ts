@@ -5,7 +5,7 @@ import { namespaceText } from '../../mongo/namespace.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { SyncError } from '../../service/errors.ts';
 import { latestKnownTime } from './read-concern.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SourceContext } from './source-context.ts';
 
 /** Searches after which a UUID that cannot be read is looked into: by the back-off between them, half a minute at most. */
 const patientSearches = 8;
@@ -19,7 +19,7 @@ const patientSearches = 8;
  * @throws SyncError ChangeNotSupported where it is another collection by the config servers, and stays so.
  */
 export async function locateCollection(
-  context: Pick<SyncContext, 'source' | 'sourceShards' | 'monitor' | 'signal'>,
+  context: Pick<SourceContext, 'source' | 'sourceShards' | 'monitor' | 'signal'>,
   uuid: UUID,
   attempt = 0,
   after: Timestamp | null = null,
@@ -40,7 +40,7 @@ export async function locateCollection(
  * there, and another by the config servers (6.0.5): no shard gives both.
  */
 async function requireAgreement(
-  source: SyncContext['source'],
+  source: SourceContext['source'],
   { namespace, uuid }: CollectionInfo,
   signal: AbortSignal,
 ): Promise<void> {

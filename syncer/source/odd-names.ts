@@ -1,7 +1,7 @@
 import { listNamespaces } from '../../mongo/catalog.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { oddNameError } from '../../mongo/specification.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SourceContext } from './source-context.ts';
 import type { CatalogEvent } from './change-event.ts';
 import { latestKnownTime } from './read-concern.ts';
 
@@ -10,7 +10,7 @@ import { latestKnownTime } from './read-concern.ts';
  * it is known, though one may be called like it here.
  * @throws SyncError NameNotSupported where the name is selected, and what was created so is still there on the source.
  */
-export async function isOfOddName(context: SyncContext, event: CatalogEvent): Promise<boolean> {
+export async function isOfOddName(context: SourceContext, event: CatalogEvent): Promise<boolean> {
   const { operation, namespace, to, uuid, givesOddName } = event;
   if (!givesOddName) return false;
   switch (operation) {
@@ -26,7 +26,7 @@ export async function isOfOddName(context: SyncContext, event: CatalogEvent): Pr
   }
 }
 
-async function isThere(context: SyncContext, { db, coll }: Namespace): Promise<boolean> {
+async function isThere(context: SourceContext, { db, coll }: Namespace): Promise<boolean> {
   const { source, signal } = context;
   const infos = await listNamespaces(source, db, signal, {}, latestKnownTime(context));
   return infos.some(({ kind, namespace }) => kind === 'oddlyNamed' && namespace.coll === coll);

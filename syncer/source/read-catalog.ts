@@ -15,7 +15,7 @@ import { forEachConcurrently } from '../../service/concurrency.ts';
 import { SyncError } from '../../service/errors.ts';
 import { inGroupsOf } from '../../service/groups.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SourceContext } from './source-context.ts';
 import { readShardKeys, wantedShardKey } from './wanted-shard-key.ts';
 
 /** Collections that are read together, and how many of their commands are under way. */
@@ -23,8 +23,8 @@ const readTogether = 32;
 const readSideBySide = 16;
 
 /** What reading the catalog of the source needs. */
-type Reading = Pick<SyncContext, 'source' | 'sourceShards' | 'options' | 'signal' | 'warn'>;
-type SizeReading = Pick<SyncContext, 'source' | 'sourceShards' | 'signal'>;
+type Reading = Pick<SourceContext, 'source' | 'sourceShards' | 'options' | 'signal' | 'warn'>;
+type SizeReading = Pick<SourceContext, 'source' | 'sourceShards' | 'signal'>;
 
 /** Cluster times before and after collections were listed. */
 interface ReadTimes {
@@ -44,7 +44,7 @@ export interface Listing {
  * @param startTime - nothing is older than that: change events begin there.
  * @throws SyncError TimeSeriesNotSupported, NameNotSupported where such a one was created since preflight.
  */
-export async function listSource(context: SyncContext, startTime: Timestamp): Promise<Listing[]> {
+export async function listSource(context: SourceContext, startTime: Timestamp): Promise<Listing[]> {
   const { source, signal } = context;
   const listings: Listing[] = [];
   for (const db of await listUserDatabases(source, signal, startTime))
@@ -53,7 +53,7 @@ export async function listSource(context: SyncContext, startTime: Timestamp): Pr
 }
 
 async function listDatabase(
-  context: SyncContext,
+  context: SourceContext,
   db: string,
   startTime: Timestamp,
 ): Promise<Listing> {
@@ -153,7 +153,7 @@ export async function trackCollections(
 
 /** Estimates the bytes of all selected collections of the source, by what its servers count. */
 export async function estimateTotalBytes(
-  reading: SizeReading & Pick<SyncContext, 'filter'>,
+  reading: SizeReading & Pick<SourceContext, 'filter'>,
 ): Promise<number> {
   const { source, filter, signal } = reading;
   let totalBytes = 0;

@@ -1,7 +1,7 @@
 import type { Timestamp } from 'mongodb';
 import { later } from '../../mongo/cluster-time.ts';
 import type { ShardKey } from '../../mongo/shard-key.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SourceContext } from './source-context.ts';
 
 /**
  * The latest cluster time of the source that is known here: nothing that is read there may be older, whichever member or
@@ -20,7 +20,7 @@ export function latestKnownTime(
   return latest;
 }
 
-type KnownTimes = Pick<SyncContext['monitor'], 'receivedTime' | 'appliedTime'>;
+type KnownTimes = Pick<SourceContext['monitor'], 'receivedTime' | 'appliedTime'>;
 
 /**
  * How documents are read that take the place of changes: not before what is known ({@link latestKnownTime}); those of a

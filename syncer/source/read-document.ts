@@ -4,17 +4,17 @@ import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { codeOf, isCappedSnapshot, serverCode } from '../../mongo/server-errors.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
-import { anyOf } from './check-duplicate-ids.ts';
+import { anyOf } from '../../mongo/id-groups.ts';
 import { readConcernNow } from './read-concern.ts';
 import { locateCollection } from './locate-collection.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SourceContext } from './source-context.ts';
 
 /**
  * Documents as they are on the source now, batch by batch; those that are gone are left out, all where the collection is.
  * @param after - the cluster time of the event that they are read for; null where that has been received already.
  */
 export async function* readDocuments(
-  context: SyncContext,
+  context: SourceContext,
   collection: UUID,
   ids: readonly RawElement[],
   after: Timestamp | null = null,
@@ -44,7 +44,7 @@ export async function* readDocuments(
 
 /** The document of an `_id` as it is on the source now; undefined where it is gone, or its collection is. */
 export async function readDocument(
-  context: SyncContext,
+  context: SourceContext,
   collection: UUID,
   id: RawElement,
   after: Timestamp | null = null,
@@ -54,7 +54,7 @@ export async function readDocument(
 }
 
 async function* findDocuments(
-  { source, signal }: SyncContext,
+  { source, signal }: SourceContext,
   { db, coll }: Namespace,
   query: Document,
 ): AsyncGenerator<readonly RawDocument[]> {

@@ -4,7 +4,7 @@ import type { RawDocument } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import type { Partition, TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SourceContext } from './source-context.ts';
 
 /** Sampled ids for each partition: more of them make the partitions more equal. */
 const samplesPerPartition = 20;
@@ -40,7 +40,7 @@ export function partitionCount(
  * order goes across types. The first range is open below and the last one above.
  */
 export async function splitCollection(
-  { source, signal }: Pick<SyncContext, 'source' | 'signal'>,
+  { source, signal }: Pick<SourceContext, 'source' | 'signal'>,
   collection: TrackedCollection,
   count: number,
 ): Promise<Partition[]> {

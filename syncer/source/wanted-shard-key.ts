@@ -4,7 +4,7 @@ import { namespaceText } from '../../mongo/namespace.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { shardKeyFrom, type ShardKey } from '../../mongo/shard-key.ts';
 import { requestedShardKey } from '../options/sharding-options.ts';
-import type { SyncContext } from '../sync-context.ts';
+import type { SourceContext } from './source-context.ts';
 
 /** A collection that has a shard key on a sharded source. */
 export interface ShardedSource {
@@ -17,7 +17,7 @@ export interface ShardedSource {
  * replica set has none.
  */
 export async function readShardKeys(
-  { source, sourceShards, signal }: Pick<SyncContext, 'source' | 'sourceShards' | 'signal'>,
+  { source, sourceShards, signal }: Pick<SourceContext, 'source' | 'sourceShards' | 'signal'>,
   uuids?: readonly UUID[],
 ): Promise<ReadonlyMap<string, ShardedSource>> {
   if (sourceShards.length === 0) return new Map();
@@ -36,7 +36,7 @@ export async function readShardKeys(
  * for none, also where none is possible.
  */
 export async function wantedShardKey(
-  context: Pick<SyncContext, 'source' | 'sourceShards' | 'options' | 'signal' | 'warn'>,
+  context: Pick<SourceContext, 'source' | 'sourceShards' | 'options' | 'signal' | 'warn'>,
   { uuid, namespace, options }: Pick<CollectionInfo, 'uuid' | 'namespace' | 'options'>,
   shardKeys: ReadonlyMap<string, ShardedSource>,
 ): Promise<ShardKey | null> {

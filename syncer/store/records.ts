@@ -5,6 +5,7 @@ import type { ShardKey } from '../../mongo/shard-key.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import type { Document } from 'mongodb';
 import type { ErrorName } from '../../service/error-table.ts';
+import type { ResetDestination } from '../options/reset-body.ts';
 import type { StartOptions } from '../options/start-body.ts';
 
 /**
@@ -32,13 +33,6 @@ export interface FailureRecord {
   readonly description: string;
   readonly at: Date;
 }
-
-/**
- * What the end of a sync leaves on the destination. Keep: all as it is. Unblock: users may write again where the sync blocked
- * them. Clean: that, and nothing that the sync has made.
- */
-export const resetDestinations = ['Keep', 'Unblock', 'Clean'] as const;
-export type ResetDestination = (typeof resetDestinations)[number];
 
 /** That a sync is being reset: its end for good. It is stored before anything is done for that. */
 export interface ResetRecord {

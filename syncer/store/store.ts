@@ -33,16 +33,15 @@ import {
 import { LeaseStore } from './lease-store.ts';
 import { LeftIndexStore } from './left-index-store.ts';
 import {
-  resetDestinations,
   type CopyEvidence,
   type InstanceRecord,
   type Partition,
-  type ResetDestination,
   type StoredPartition,
   type SyncRecord,
   type TrackedCollection,
   type TrackedView,
 } from './records.ts';
+import { resetDestinations, type ResetDestination } from '../options/reset-body.ts';
 
 /** Collections that are encoded or decoded at once: 10,000 would keep progress from answering for a second. */
 const maxBatch = 250;

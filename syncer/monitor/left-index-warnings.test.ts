@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { leftIndexWarnings, type LeftIndex } from './left-indexes.ts';
+import { leftIndexWarnings, type LeftIndex } from './left-index-warnings.ts';
 
 const left = (
   name: string,

@@ -1,0 +1,76 @@
+import { BSON } from 'mongodb';
+import { groupsOf } from '../../mongo/id-groups.ts';
+import { namespaceText } from '../../mongo/namespace.ts';
+import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
+import { decodeElement } from '../../mongo/raw-value.ts';
+import { SyncError } from '../../service/errors.ts';
+import type { SyncContext } from '../context/sync-context.ts';
+import { deleteDocuments } from '../destination/delete-documents.ts';
+import { insertDocuments } from '../destination/insert-documents.ts';
+import { idsOf, type DocumentChange } from '../source/change-event.ts';
+import { checkDuplicateIds } from '../source/check-duplicate-ids.ts';
+import { readDocuments } from '../source/read-document.ts';
+import type { TrackedCollection } from '../store/records.ts';
+
+/** Refused updates that are replaced by their documents with one reading. */
+export const maxPutTogether = 500;
+
+/**
+ * Puts the documents of some changes as they are now on the source, with whatever shard keys, and no others of their ids.
+ * Where one is gone, its delete is still to come.
+ * @throws SyncError DuplicateIds; OrphanInTheWay, which passes when the shard has removed what does not belong to it.
+ */
+export async function putAsTheyAre(
+  context: SyncContext,
+  collection: TrackedCollection,
+  changes: readonly DocumentChange[],
+): Promise<void> {
+  for (const group of groupsOf(changes)) await putTogether(context, collection, idsOf(group));
+}
+
+/**
+ * The same, by the ids of documents.
+ * @throws SyncError DuplicateIds; OrphanInTheWay.
+ */
+export async function putIdsAsTheyAre(
+  context: SyncContext,
+  collection: TrackedCollection,
+  ids: readonly RawElement[],
+): Promise<void> {
+  for (let at = 0; at < ids.length; at += maxPutTogether)
+    await putTogether(context, collection, ids.slice(at, at + maxPutTogether));
+}
+
+async function putTogether(
+  context: SyncContext,
+  collection: TrackedCollection,
+  ids: readonly RawElement[],
+): Promise<void> {
+  if (context.sourceShards.length > 0) await checkDuplicateIds(context, collection, ids);
+  await deleteDocuments(context, collection, ids);
+  for await (const documents of readDocuments(context, collection.uuid, ids))
+    await insertDeleted(context, collection, documents);
+}
+
+/**
+ * Inserts documents of whose ids what stood there has been deleted, acknowledged by a majority.
+ * @throws SyncError OrphanInTheWay where one is refused all the same: passed over, it would be on the destination no more.
+ */
+export async function insertDeleted(
+  context: SyncContext,
+  collection: TrackedCollection,
+  documents: readonly RawDocument[],
+  settings: Parameters<typeof insertDocuments>[3] = {},
+): Promise<void> {
+  const [taken] = await insertDocuments(context, collection.namespace, documents, settings);
+  if (taken) throw orphanError(collection, taken);
+}
+
+/** The error for an `_id` that a shard refuses, though no document of that `_id` shows there. */
+function orphanError({ namespace }: TrackedCollection, id: RawElement): SyncError {
+  const _id = BSON.EJSON.stringify(decodeElement(id));
+  return new SyncError(
+    'OrphanInTheWay',
+    `a shard of the destination refuses the _id ${_id} of ${namespaceText(namespace)}: a chunk that was moved away has left a document there`,
+  );
+}
