@@ -3,17 +3,15 @@ import { namespaceText } from '../../mongo/namespace.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { longWorkMs } from '../../mongo/troubles.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
-import { isScattered } from '../store/collection-traits.ts';
+import type { RoutedChange } from './change-router.ts';
+import { coalesce, type DocumentWrite, type WholeDocument, withoutUnplaced } from './coalesce.ts';
+import { insertNew, putOrUpdate, putScattered } from './write-changes.ts';
+import type { SyncContext } from '../context/sync-context.ts';
+import { insertDeleted, putAsTheyAre } from '../copy/put-as-they-are.ts';
 import { deleteByKeys, deleteDocuments } from '../destination/delete-documents.ts';
 import { retryingWrites } from '../destination/earlier-writes.ts';
-import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../context/sync-context.ts';
-import { idsOf, type DocumentChange } from '../source/change-event.ts';
-import type { RoutedChange } from './change-router.ts';
-import { coalesce, type DocumentWrite, type WholeDocument } from './coalesce.ts';
-import { withoutUnplaced } from './unplaced.ts';
-import { insertDeleted, putAsTheyAre } from '../copy/put-as-they-are.ts';
-import { insertNew, putOrUpdate, putScattered } from './write-changes.ts';
+import { type DocumentChange, idsOf } from '../source/change-event.ts';
+import { isScattered, type TrackedCollection } from '../store/records.ts';
 
 /** Collections of one lane that are written to side by side. */
 const maxCollections = 4;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { BSON, Timestamp, UUID } from 'mongodb';
 import { changesBefore, partsOf } from './batch-parts.ts';
-import { withDocument } from '../source/large-events.ts';
+import { withDocument } from '../source/read-document.ts';
 
 const time = new Timestamp({ t: 1_700_000_000, i: 7 });
 

@@ -1,8 +1,7 @@
 import { hashText } from '../../mongo/canonical-id.ts';
-import type { TrackedCatalog } from '../store/tracked-catalog.ts';
-import { isUndivided } from '../store/collection-traits.ts';
-import type { TrackedCollection } from '../store/records.ts';
 import type { DocumentChange, DocumentEvent } from '../source/change-event.ts';
+import { isUndivided, type TrackedCollection } from '../store/records.ts';
+import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 
 /** A change with the collection that it is of, and the lane that it goes to. */
 export interface RoutedChange {

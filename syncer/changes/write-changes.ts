@@ -1,21 +1,23 @@
-import { MongoServerError, type Document } from 'mongodb';
+import { type Document, MongoServerError } from 'mongodb';
 import { documentSequence } from '../../mongo/document-sequence.ts';
-import { isTrue } from '../../mongo/replicated-form.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
+import { isTrue } from '../../mongo/replicated-form.ts';
 import { codeOf, isRefused, isRefusedByIndex, isUnclear } from '../../mongo/server-errors.ts';
-import { deleteDocuments } from '../destination/delete-documents.ts';
-import { runDocumentWrite, throwWriteErrors } from '../destination/run-document-write.ts';
-import { dropRefusingIndexes } from '../destination/loosen-indexes.ts';
-import { isScattered } from '../store/collection-traits.ts';
-import type { TrackedCollection } from '../store/records.ts';
+import type { DocumentWrite, WholeDocument } from './coalesce.ts';
+import { updateStatement } from './write-statements.ts';
 import type { SyncContext } from '../context/sync-context.ts';
 import { insertDeleted, maxPutTogether, putAsTheyAre } from '../copy/put-as-they-are.ts';
-import { idsOf } from '../source/change-event.ts';
+import {
+  deleteDocuments,
+  runDocumentWrite,
+  throwWriteErrors,
+} from '../destination/delete-documents.ts';
 import { findMissing } from '../destination/find-missing.ts';
-import type { DocumentWrite, WholeDocument } from './coalesce.ts';
+import { dropRefusingIndexes } from '../destination/loosen-indexes.ts';
+import { idsOf } from '../source/change-event.ts';
 import { readDocument } from '../source/read-document.ts';
-import { updateStatement } from './write-statements.ts';
+import { isScattered, type TrackedCollection } from '../store/records.ts';
 
 /** The server takes 16 KiB above the largest document for a statement: it has an `_id` beside a document. */
 const maxStatementBytes = 16 * 1024 * 1024 + 15 * 1024;

@@ -1,23 +1,22 @@
 import type { Document, WriteConcernSettings } from 'mongodb';
-import { idRangeQueries, type IdRange } from '../../mongo/id-range.ts';
-import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { type IdRange, idRangeQueries } from '../../mongo/id-range.ts';
+import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import { acknowledgedTogether } from '../../mongo/one-primary.ts';
 import { idElement } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
-import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
-import { isScattered } from '../store/collection-traits.ts';
-import { awaitEarlierWrites } from '../destination/earlier-writes.ts';
 import { retrying } from '../../mongo/retrying.ts';
+import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
-import type { TrackedCollection } from '../store/records.ts';
-import { locateCollection } from '../source/locate-collection.ts';
-import { putIdsAsTheyAre } from './put-as-they-are.ts';
-import { latestKnownTime } from '../source/read-concern.ts';
 import type { SyncContext } from '../context/sync-context.ts';
-import { checkDuplicateIds } from '../source/check-duplicate-ids.ts';
+import { putIdsAsTheyAre } from './put-as-they-are.ts';
 import { deleteDocuments } from '../destination/delete-documents.ts';
+import { awaitEarlierWrites } from '../destination/earlier-writes.ts';
 import { insertBatch } from '../destination/insert-documents.ts';
+import { checkDuplicateIds } from '../source/check-duplicate-ids.ts';
+import { locateCollection } from '../source/locate-collection.ts';
+import { latestKnownTime } from '../source/read-concern.ts';
+import { isScattered, type TrackedCollection } from '../store/records.ts';
 
 /** Bytes that one fetch aims at; the server ends it at 16 MiB, whatever the documents' size. */
 const fetchBytes = 4 * 1024 * 1024;

@@ -1,29 +1,28 @@
 import type { Document, UUID } from 'mongodb';
 import { findCollection } from '../../mongo/catalog.ts';
 import { isAtMost, later, majorityTime } from '../../mongo/cluster-time.ts';
-import { isSameNamespace, namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { isSameNamespace, type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import { underOnePrimary } from '../../mongo/one-primary.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
 import { shardKeyFrom } from '../../mongo/shard-key.ts';
 import { decodeIndexSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
-import { trackCollections } from '../source/read-catalog.ts';
-import { requestedShardKey } from '../options/sharding-options.ts';
-import { wantedShardKey } from '../source/wanted-shard-key.ts';
+import type { SyncContext } from '../context/sync-context.ts';
+import { copyCollection } from '../copy/initial-copy.ts';
+import { applyCreateIndexes, applyDropIndexes, applyModify } from './apply-modify.ts';
+import { applyViewEvent } from './apply-view-event.ts';
 import { createCollection } from './create-collections.ts';
+import { fateOf } from './event-fate.ts';
 import { shardCollection } from './shard-collection.ts';
 import { collectionAt, renameCollection } from '../destination/destination-catalog.ts';
 import { dropView } from '../destination/destination-views.ts';
 import { dropMade } from '../destination/made-collections.ts';
-import { copyCollection } from '../copy/initial-copy.ts';
-import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../context/sync-context.ts';
-import { applyCreateIndexes, applyDropIndexes } from './apply-index-event.ts';
-import { applyModify } from './apply-modify.ts';
+import { requestedShardKey } from '../options/sharding-options.ts';
 import type { CatalogEvent } from '../source/change-event.ts';
-import { applyViewEvent } from './apply-view-event.ts';
-import { fateOf } from './event-fate.ts';
 import { isOfOddName } from '../source/odd-names.ts';
+import { trackCollections } from '../source/read-catalog.ts';
+import { wantedShardKey } from '../source/wanted-shard-key.ts';
+import type { TrackedCollection } from '../store/records.ts';
 
 /**
  * Applies a change of the source's catalog to the destination. All changes before it have been applied. May be

@@ -1,24 +1,24 @@
 import { BSON } from 'mongodb';
 import { listIndexes } from '../../mongo/catalog.ts';
-import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { readConfig } from '../../mongo/config-database.ts';
+import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { codeOf, isRefused, serverCode } from '../../mongo/server-errors.ts';
 import {
+  type ShardKey,
   shardKeyDocument,
   shardKeyIndexName,
   supportsShardKey,
-  type ShardKey,
 } from '../../mongo/shard-key.ts';
 import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { messageOf } from '../../service/errors.ts';
-import type { TrackedCollection } from '../store/records.ts';
 import type { SyncContext } from '../context/sync-context.ts';
-import { copyZones } from './copy-zones.ts';
-import { dropIndex, runCreateIndexes, type Changing } from '../destination/destination-catalog.ts';
 import { checkUniqueIndexes } from './shard-key-conflicts.ts';
 import { spreadChunks, type SpreadContext } from './spread-chunks.ts';
+import { type Changing, dropIndex, runCreateIndexes } from '../destination/destination-catalog.ts';
+import type { TrackedCollection } from '../store/records.ts';
 
 /**
  * Shards a collection of the destination that has been created, by its shard key, and spreads its chunks over the shards, by
@@ -128,4 +128,39 @@ export async function settleShardKeyIndex(
 /** The name that the server's shell gives. */
 function plainName(key: ShardKey): string {
   return key.map(({ field, kind }) => `${field}_${kind}`).join('_');
+}
+
+/**
+ * Gives a collection of the destination the zone ranges that it has on a sharded source, as far as the destination has shards
+ * in zones of these names. To be called before it is sharded: its chunks are placed by them then.
+ * @returns whether there are any.
+ */
+export async function copyZones(
+  {
+    source,
+    sourceShards,
+    destination,
+    signal,
+    requireLease,
+  }: Pick<SyncContext, 'source' | 'sourceShards' | 'destination' | 'signal' | 'requireLease'>,
+  namespace: Namespace,
+): Promise<boolean> {
+  if (sourceShards.length === 0) return false;
+  const ns = namespaceText(namespace);
+  const { shards } = await runCommand(destination.admin, { listShards: 1 }, { signal });
+  const zones = new Set(
+    (shards as { readonly tags?: string[] }[]).flatMap(({ tags = [] }) => tags),
+  );
+  const ranges = await readConfig(source, { find: 'tags', filter: { ns } }, signal);
+  const mapped = ranges.filter(({ tag }) => zones.has(String(tag)));
+  for (const { min, max, tag } of mapped) {
+    const command = {
+      updateZoneKeyRange: ns,
+      min: min as unknown,
+      max: max as unknown,
+      zone: String(tag),
+    };
+    await runCommand(destination.admin, checkedWhenSent(command, requireLease), { signal });
+  }
+  return mapped.length > 0;
 }

@@ -1,10 +1,34 @@
+import { type Document, MongoServerError } from 'mongodb';
+import { type DocumentKey, placedQuery } from '../../mongo/document-key.ts';
 import { documentSequence } from '../../mongo/document-sequence.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
-import { RawWriter, type RawDocument, type RawElement } from '../../mongo/raw-bson.ts';
-import { isScattered } from '../store/collection-traits.ts';
-import { placedQuery, type DocumentKey } from '../../mongo/document-key.ts';
-import type { TrackedCollection } from '../store/records.ts';
-import { runDocumentWrite, throwWriteErrors, type WriteContext } from './run-document-write.ts';
+import { type RawDocument, type RawElement, RawWriter } from '../../mongo/raw-bson.ts';
+import type { DestinationContext } from './destination-context.ts';
+import { isScattered, type TrackedCollection } from '../store/records.ts';
+
+/** What writing documents to the destination needs. */
+export type WriteContext = Pick<DestinationContext, 'destination' | 'signal'>;
+
+/** Sends a write of documents to the destination, and gives its answer: it quotes ids and keys, which are not UTF-8 at times. */
+export async function runDocumentWrite(
+  { destination, signal }: WriteContext,
+  db: string,
+  command: Document,
+): Promise<Document> {
+  return await destination.decoded.db(db).command(command, { signal, enableUtf8Validation: false });
+}
+
+/** Throws what a write command reports in an answer that is `ok`, except for write errors that are expected. */
+export function throwWriteErrors(
+  answer: Document,
+  isExpected: (writeError: Document) => boolean,
+): void {
+  const writeErrors = (answer['writeErrors'] ?? []) as Document[];
+  const unexpected = writeErrors.find((writeError) => !isExpected(writeError));
+  if (unexpected) throw new MongoServerError(unexpected);
+  const concern = answer['writeConcernError'] as Document | undefined;
+  if (concern) throw new MongoServerError(concern);
+}
 
 /**
  * Deletes the documents that change events name, acknowledged by a majority: those of a sharded source by their shard keys

@@ -1,21 +1,21 @@
-import { MongoServerError, type Document, type WriteConcernSettings } from 'mongodb';
+import { type Document, MongoServerError, type WriteConcernSettings } from 'mongodb';
 import { documentSequence } from '../../mongo/document-sequence.ts';
-import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { findZeroTimestamps, hasZeroTimestamp } from '../../mongo/literal-documents.ts';
+import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import {
   bsonType,
   idElement,
-  RawWriter,
   type RawDocument,
   type RawElement,
+  RawWriter,
 } from '../../mongo/raw-bson.ts';
-import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
+import { type RawBatch, RawCursor } from '../../mongo/raw-cursor.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
 import { codeOf, isRefusedByIndex, serverCode } from '../../mongo/server-errors.ts';
-import { findZeroTimestamps, hasZeroTimestamp } from '../../mongo/literal-documents.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
-import { dropRefusingIndexes, type Loosening } from './loosen-indexes.ts';
+import { runDocumentWrite, throwWriteErrors, type WriteContext } from './delete-documents.ts';
 import { findMissing } from './find-missing.ts';
-import { runDocumentWrite, throwWriteErrors, type WriteContext } from './run-document-write.ts';
+import { dropRefusingIndexes, type Loosening } from './loosen-indexes.ts';
 
 /** Documents to insert, as the driver sends them. */
 interface Insert {

@@ -1,7 +1,6 @@
 import type { Document } from 'mongodb';
 import { hashText } from '../../mongo/canonical-id.ts';
-import { isUndivided } from '../store/collection-traits.ts';
-import type { Partition, TrackedCollection } from '../store/records.ts';
+import { isUndivided, type Partition, type TrackedCollection } from '../store/records.ts';
 
 /** Which part of the work an instance does: `index` of `count`, from 0 on. */
 export interface Share {

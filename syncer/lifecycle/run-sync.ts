@@ -1,32 +1,29 @@
 import type { Timestamp } from 'mongodb';
 import { isAtMost, majorityTime, writeNoop } from '../../mongo/cluster-time.ts';
-import { buildCatalog, forgetFormerCatalog } from '../ddl/build-catalog.ts';
-import { dropMade } from '../destination/made-collections.ts';
-import { finishCollections } from '../changes/finish-collections.ts';
-import { followChanges } from '../changes/follow-changes.ts';
-import { endLeftBuilds } from '../ddl/left-index-builder.ts';
-import type { StreamStart } from '../source/change-reader.ts';
-import { refuseOddNames } from '../commit/refuse-odd-names.ts';
-import { settleAppliedOps } from '../commit/settle-applied-ops.ts';
-import { settleIndexes } from '../commit/settle-indexes.ts';
-import { awaitCommitTime } from '../commit/commit-time.ts';
-import { settleShardKeys } from '../commit/settle-shard-keys.ts';
-import { settleViews } from '../commit/settle-views.ts';
-import { restoreBeforeUsers, restoreBesideUsers } from '../commit/restore.ts';
-import { beginWriteBlocking, setWriteBlocking } from '../destination/write-blocking.ts';
-import { commandWaitsFor, workWaitsFor } from '../store/instances.ts';
-import { copyCollections, finishCopy } from '../copy/initial-copy.ts';
-import { requireAllCopied } from '../copy/prove-copied.ts';
-import { planCopy } from '../copy/plan-copy.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { isKeptForCommand } from '../../mongo/replicated-form.ts';
 import { retrying } from '../../mongo/retrying.ts';
+import { finishCollections } from '../changes/finish-collections.ts';
+import { followChanges } from '../changes/follow-changes.ts';
+import { awaitCommitTime } from '../commit/commit-time.ts';
+import { restoreBeforeUsers, restoreBesideUsers } from '../commit/restore.ts';
+import { settleIndexes, settleShardKeys } from '../commit/settle-destination.ts';
+import { refuseOddNames, settleAppliedOps, settleViews } from '../commit/settle-source.ts';
+import type { SyncContext } from '../context/sync-context.ts';
+import { copyCollections, finishCopy } from '../copy/initial-copy.ts';
+import { planCopy } from '../copy/plan-copy.ts';
+import { requireAllCopied } from '../copy/prove-copied.ts';
+import { buildCatalog, forgetFormerCatalog } from '../ddl/create-collections.ts';
+import { endLeftBuilds } from '../ddl/left-index-builder.ts';
 import { awaitEarlierMoves, retryingWrites } from '../destination/earlier-writes.ts';
+import { dropMade } from '../destination/made-collections.ts';
+import { beginWriteBlocking, setWriteBlocking } from '../destination/write-blocking.ts';
 import { clearFormerState, handOver } from '../reverse/hand-over.ts';
 import { loosenCollections } from '../reverse/loosen.ts';
+import type { StreamStart } from '../source/change-reader.ts';
+import { commandWaitsFor, workWaitsFor } from '../store/instances.ts';
 import type { LiveSync } from '../store/live-sync.ts';
 import type { InstanceRecord, SyncRecord } from '../store/records.ts';
-import type { SyncContext } from '../context/sync-context.ts';
 
 /**
  * Takes a sync from the phase that is stored to its end. It resolves when the sync is committed, or when its direction

@@ -1,14 +1,14 @@
 import { BSON, type Document, type Timestamp } from 'mongodb';
-import { runCommand } from '../../mongo/run-command.ts';
+import { syncDatabase, verifierDatabase } from '../../mongo/namespace.ts';
 import { Patience } from '../../mongo/patience.ts';
-import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
+import { type RawBatch, RawCursor } from '../../mongo/raw-cursor.ts';
+import { runCommand } from '../../mongo/run-command.ts';
 import { codeOf, isConnectionClosed, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
-import { syncDatabase, verifierDatabase } from '../../mongo/namespace.ts';
+import { abbreviation, completeEvent } from './read-document.ts';
 import type { SourceContext } from './source-context.ts';
-import { abbreviation, completeEvent } from './large-events.ts';
 
 /** Where a change stream begins: after a resume token, or at a cluster time. */
 export type StreamStart = { readonly after: RawDocument } | { readonly at: Timestamp };

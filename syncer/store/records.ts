@@ -1,9 +1,9 @@
-import type { Binary, Timestamp, UUID } from 'mongodb';
-import type { IndexSpec } from '../../mongo/specification.ts';
+import type { Binary, Document, Timestamp, UUID } from 'mongodb';
 import type { IdRange } from '../../mongo/id-range.ts';
-import type { ShardKey } from '../../mongo/shard-key.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
-import type { Document } from 'mongodb';
+import { isTrue } from '../../mongo/replicated-form.ts';
+import { isPlacedById, type ShardKey } from '../../mongo/shard-key.ts';
+import type { IndexSpec } from '../../mongo/specification.ts';
 import type { ErrorName } from '../../service/error-table.ts';
 import type { ResetDestination } from '../options/reset-body.ts';
 import type { StartOptions } from '../options/start-body.ts';
@@ -184,4 +184,23 @@ export interface CopyEvidence {
   readonly isCopied: boolean;
   /** Null where it was not partitioned to the end. */
   readonly partitions: readonly StoredPartition[] | null;
+}
+
+/**
+ * True for a collection of the destination where a document may be on any shard, as far as its `_id` tells: the shard key
+ * has other fields, or the ids are compared under a collation and the shard key is not.
+ */
+export function isScattered({
+  shardKey,
+  options,
+}: Pick<TrackedCollection, 'shardKey' | 'options'>): boolean {
+  return shardKey !== null && (options['collation'] !== undefined || !isPlacedById(shardKey));
+}
+
+/**
+ * True for a collection whose changes are all applied one after the other: which ids the server takes for the same cannot be
+ * told from them (under a collation), or the order of all documents counts (capped collections).
+ */
+export function isUndivided({ options }: Pick<TrackedCollection, 'options'>): boolean {
+  return options['collation'] !== undefined || isTrue(options['capped']);
 }

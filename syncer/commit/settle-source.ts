@@ -1,18 +1,71 @@
 import type { Document, Timestamp } from 'mongodb';
+import { listNamespaces, listUserDatabases } from '../../mongo/catalog.ts';
 import { isAtMost, resumeTokenTime, writeNoop } from '../../mongo/cluster-time.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
-import { isSameSpec } from '../../mongo/specification.ts';
+import { retrying } from '../../mongo/retrying.ts';
+import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { isSameSpec, oddNameError } from '../../mongo/specification.ts';
 import { messageOf } from '../../service/errors.ts';
+import type { SyncContext } from '../context/sync-context.ts';
 import {
   createView,
   dropView,
   isViewRefused,
   listViews,
 } from '../destination/destination-views.ts';
+import {
+  type AppliedOpsContext,
+  requireNoAppliedOps,
+  unreadableOplogWarning,
+} from '../source/applied-ops.ts';
 import { parseChangeEvent } from '../source/change-event.ts';
 import { readChanges } from '../source/change-reader.ts';
+import type { LiveSync } from '../store/live-sync.ts';
 import type { TrackedView } from '../store/records.ts';
-import type { SyncContext } from '../context/sync-context.ts';
+
+/**
+ * Lets a commit go on only when all of a replica set's oplog was looked at, from the start of the sync to the time of the commit, and
+ * nobody has written there by applyOps. Where the user may not read it, or it is gone, a warning stays that says so. No router
+ * shows the oplogs of shards.
+ * @throws SyncError ApplyOpsOnSource.
+ */
+export async function settleAppliedOps(
+  context: AppliedOpsContext & Pick<SyncContext, 'sourceShards' | 'logger'>,
+  { current: { startTime } }: Pick<LiveSync, 'current'>,
+  commitTime: Timestamp,
+): Promise<void> {
+  if (context.sourceShards.length > 0) return;
+  if (startTime === null) throw new Error('a sync that is committed has no start time');
+  const { logger, options, warn } = context;
+  const settle = async (): Promise<void> => {
+    try {
+      await requireNoAppliedOps(context, startTime, commitTime);
+      logger.info({ from: startTime, to: commitTime }, 'all of the oplog was looked at');
+    } catch (error) {
+      if (codeOf(error) !== serverCode.unauthorized) throw error;
+      await warn(unreadableOplogWarning(options));
+    }
+  };
+  await retrying(context, 'commit', settle, isPassing);
+}
+
+function isPassing(error: unknown): boolean {
+  return isTransient(error) || codeOf(error) === serverCode.maxTimeMsExpired;
+}
+
+/**
+ * Makes sure that the source has nothing whose name is not UTF-8: no change event tells of a collection that is created
+ * under such a name, nor of its documents (6.0.5).
+ * @param commitTime - what is read is not older.
+ * @throws SyncError NameNotSupported.
+ */
+export async function refuseOddNames(context: SyncContext, commitTime: Timestamp): Promise<void> {
+  const { source, filter, signal } = context;
+  for (const db of await listUserDatabases(source, signal, commitTime))
+    for (const { kind, namespace } of await listNamespaces(source, db, signal, {}, commitTime))
+      if (kind === 'oddlyNamed' && (await filter.selects(namespace)))
+        throw oddNameError(namespaceText(namespace));
+}
 
 type Views = ReadonlyMap<string, Document>;
 
