@@ -1,8 +1,7 @@
 import { askPrimary, askServer } from './ask-server.ts';
-import type { ClusterClient } from './cluster-client.ts';
 import { maxHeldMs } from './lost-writes.ts';
 import { connectionsOfOthers } from './own-operations.ts';
-import { countOnRouters } from './router-addresses.ts';
+import { countOnRouters, type AskedCluster } from './router-addresses.ts';
 
 /**
  * The connections of a process that worked under the same name before. It may have been killed while the network, or a
@@ -24,7 +23,7 @@ export class FormerConnections {
   }
 
   /** How many of them the primary, or any router, takes for open, until they are gone once, or 30 s after it was asked for first, or told of. */
-  async count(cluster: ClusterClient, signal: AbortSignal): Promise<number> {
+  async count(cluster: AskedCluster, signal: AbortSignal): Promise<number> {
     this.takeOver();
     this.#areGone ||= performance.now() - (this.#firstAskedAtMs ?? 0) > maxHeldMs;
     if (this.#areGone) return 0;

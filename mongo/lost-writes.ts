@@ -1,8 +1,7 @@
 import type { ObjectId } from 'mongodb';
 import { openConnections } from './own-operations.ts';
 import { askPrimary, askServer, type Ask } from './ask-server.ts';
-import type { ClusterClient } from './cluster-client.ts';
-import { countOnRouters } from './router-addresses.ts';
+import { countOnRouters, type AskedCluster } from './router-addresses.ts';
 import type { ServerConnection } from './server-connection.ts';
 
 /** A connection that broke before a write on it was answered. */
@@ -35,7 +34,7 @@ export class LostWrites {
    * How many connections with lost writes the primary, or the router that they went to, takes for open. Those lost longer
    * than 30 s ago do not count. Other members refuse what comes late.
    */
-  async pending(cluster: ClusterClient, signal: AbortSignal): Promise<number> {
+  async pending(cluster: AskedCluster, signal: AbortSignal): Promise<number> {
     const earliestMs = performance.now() - maxHeldMs;
     this.#lost = this.#lost.filter(({ lostAtMs }) => lostAtMs > earliestMs);
     if (this.#lost.length === 0) return 0;

@@ -1,4 +1,4 @@
-import type { MongoClient } from 'mongodb';
+import type { Db, MongoClient } from 'mongodb';
 import { isTransient } from './server-errors.ts';
 
 /** The routers of a sharded cluster, as its client knows them. */
@@ -21,6 +21,13 @@ export class RouterAddresses {
   get areThere(): boolean {
     return this.#addresses.length > 0;
   }
+}
+
+/** A cluster whose servers can be asked about the connections that they have: the primary, or each router. */
+export interface AskedCluster {
+  readonly admin: Db;
+  readonly decoded: MongoClient;
+  readonly routers: RouterAddresses;
 }
 
 /** Adds up what each router counts. One that does not answer now counts as one: there may be something. */

@@ -1,39 +1,9 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Gauge } from 'prom-client';
 import type { SyncState } from '../store/transitions.ts';
 import type { SyncMonitor } from './monitor.ts';
+import { metricPrefix } from './work-counters.ts';
 import { catchUpOf, lagOf } from './lag.ts';
 import type { Phase, SyncView } from '../store/records.ts';
-
-const prefix = 'clustersync_syncer_';
-
-/** Metrics that count what this process does. */
-export class WorkCounters {
-  readonly copiedDocuments: Counter;
-  readonly copiedBytes: Counter;
-  readonly events: Counter<'kind'>;
-  readonly retries: Counter<'work'>;
-  readonly errors: Counter<'error'>;
-
-  constructor(registry: Registry) {
-    const registers = [registry];
-    const counter = <L extends string = never>(
-      name: string,
-      help: string,
-      labelNames: readonly L[] = [],
-    ): Counter<L> => new Counter({ name: `${prefix}${name}_total`, help, labelNames, registers });
-    this.copiedDocuments = counter(
-      'copied_documents',
-      'Documents copied by this process in the initial copy, repeated ones included.',
-    );
-    this.copiedBytes = counter(
-      'copied_bytes',
-      'Bytes copied by this process in the initial copy, repeated ones included.',
-    );
-    this.events = counter('events_applied', 'Change events applied by this process.', ['kind']);
-    this.retries = counter('retries', 'Attempts repeated after an error that passes.', ['work']);
-    this.errors = counter('errors', 'Errors by name, those that pass included.', ['error']);
-  }
-}
 
 /** What the metrics of a sync are made of, beside its figures. */
 export interface StateSource {
@@ -72,7 +42,7 @@ export function registerStateMetrics(
   const registers = [monitor.registry];
   const gauge = (name: string, help: string, read: () => number | null): void => {
     new Gauge({
-      name: `${prefix}${name}`,
+      name: `${metricPrefix}${name}`,
       help,
       registers,
       collect() {
@@ -89,7 +59,7 @@ export function registerStateMetrics(
     read: () => string | undefined,
   ): void => {
     new Gauge({
-      name: `${prefix}${label}`,
+      name: `${metricPrefix}${label}`,
       help,
       labelNames: [label],
       registers,

@@ -6,7 +6,7 @@ import { errorNameOf } from '../../mongo/server-errors.ts';
 import type { LeftIndex } from './left-index-warnings.ts';
 import { CommitProofs } from './commit-proofs.ts';
 import { CopyTally } from './copy-tally.ts';
-import { WorkCounters } from './metrics.ts';
+import { WorkCounters } from './work-counters.ts';
 import { CatchUpEstimator } from './catch-up.ts';
 import { OplogHistory, type OplogReading } from './oplog-history.ts';
 import { isLost, oplogSecondsLeft, oplogState, type OplogState } from './oplog-window.ts';

@@ -1,0 +1,34 @@
+import { Counter, type Registry } from 'prom-client';
+
+/** All metrics of the syncer begin with it. */
+export const metricPrefix = 'clustersync_syncer_';
+
+/** Metrics that count what this process does. */
+export class WorkCounters {
+  readonly copiedDocuments: Counter;
+  readonly copiedBytes: Counter;
+  readonly events: Counter<'kind'>;
+  readonly retries: Counter<'work'>;
+  readonly errors: Counter<'error'>;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    const counter = <L extends string = never>(
+      name: string,
+      help: string,
+      labelNames: readonly L[] = [],
+    ): Counter<L> =>
+      new Counter({ name: `${metricPrefix}${name}_total`, help, labelNames, registers });
+    this.copiedDocuments = counter(
+      'copied_documents',
+      'Documents copied by this process in the initial copy, repeated ones included.',
+    );
+    this.copiedBytes = counter(
+      'copied_bytes',
+      'Bytes copied by this process in the initial copy, repeated ones included.',
+    );
+    this.events = counter('events_applied', 'Change events applied by this process.', ['kind']);
+    this.retries = counter('retries', 'Attempts repeated after an error that passes.', ['work']);
+    this.errors = counter('errors', 'Errors by name, those that pass included.', ['error']);
+  }
+}
