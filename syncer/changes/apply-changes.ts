@@ -61,7 +61,7 @@ export class ChangeApplier {
       return;
     }
     const isCollated = collection.options['collation'] !== undefined;
-    const isPlaced = this.#context.sourceShards.length > 0 && isScattered(collection);
+    const isPlaced = this.#context.source.isSharded && isScattered(collection);
     for (const batch of coalesce(changes, { isCollated })) {
       const { writes, deletes, unplaced } = isPlaced
         ? withoutUnplaced(batch)
@@ -82,7 +82,7 @@ export class ChangeApplier {
 
   /** Inserts go first: what is before an insert of the same id has been left out by coalescing. */
   async #write(collection: TrackedCollection, writes: readonly DocumentWrite[]): Promise<void> {
-    const isOnShards = this.#context.sourceShards.length > 0;
+    const isOnShards = this.#context.source.isSharded;
     if (isScattered(collection) && !isOnShards) {
       await putScattered(this.#context, collection, writes);
       return;

@@ -176,13 +176,13 @@ class ChangeFollower {
 
   /** Takes changes of documents to their lanes. */
   #route(changes: BatchPart['changes'], position: OpenPosition): void {
-    const { catalog, sourceShards } = this.#context;
+    const { catalog, source } = this.#context;
     for (const { raw, event } of changes) {
       const routed = this.#router.route(event);
       if (routed) {
         this.#lanes.add(routed.lane, routed, position);
       } else {
-        if (sourceShards.length > 0) checkResharded(catalog, event.collection, raw);
+        if (source.isSharded) checkResharded(catalog, event.collection, raw);
         this.#lanes.pass(position);
       }
     }

@@ -25,8 +25,8 @@ export class ReshardingWatch {
 
   /** To be called every few seconds. @throws SyncError ChangeNotSupported. */
   async look(): Promise<void> {
-    const { sourceShards, source, catalog, monitor, signal } = this.#context;
-    if (sourceShards.length === 0) return;
+    const { source, catalog, monitor, signal } = this.#context;
+    if (!source.isSharded) return;
     const seen = this.#seen;
     // Thrown away, it would never be seen twice on a source that is always a little ahead.
     if (seen && !(monitor.appliedTime && isAtMost(seen.time, monitor.appliedTime))) return;

@@ -67,7 +67,7 @@ export async function putOrUpdate(
   collection: TrackedCollection,
   writes: readonly DocumentWrite[],
 ): Promise<PutResult> {
-  const isOnShards = context.sourceShards.length > 0 && isScattered(collection);
+  const isOnShards = context.source.isSharded && isScattered(collection);
   const settings = {
     isMulti: isScattered(collection) && collection.options['collation'] !== undefined,
     shardKey: isOnShards ? collection.shardKey : null,

@@ -21,7 +21,7 @@ import type { TrackedCollection } from '../store/records.ts';
  * @throws SyncError ChangeNotSupported for a collection that was resharded.
  */
 export async function settleShardKeys(context: SyncContext): Promise<void> {
-  if (context.sourceShards.length === 0) return;
+  if (!context.source.isSharded) return;
   const keys = await readShardKeys(context);
   const names = new Set([...keys.values()].map(({ namespace }) => namespace));
   for (const collection of context.catalog.collections()) {
@@ -69,8 +69,8 @@ async function refine(
  * write.
  */
 export async function settleIndexes(context: SyncContext): Promise<void> {
-  const { catalog, destinationShards, options, tuning } = context;
-  if (destinationShards.length === 0 || options.buildIndexes === 'never') return;
+  const { catalog, destination, options, tuning } = context;
+  if (!destination.isSharded || options.buildIndexes === 'never') return;
   const keys = await readShardKeys(context);
   await forEachConcurrently(
     catalog.collections().filter(({ shardKey }) => shardKey !== null),

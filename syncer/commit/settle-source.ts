@@ -30,11 +30,11 @@ import type { TrackedView } from '../store/records.ts';
  * @throws SyncError ApplyOpsOnSource.
  */
 export async function settleAppliedOps(
-  context: AppliedOpsContext & Pick<SyncContext, 'sourceShards' | 'logger'>,
+  context: AppliedOpsContext & Pick<SyncContext, 'logger'>,
   { current: { startTime } }: Pick<LiveSync, 'current'>,
   commitTime: Timestamp,
 ): Promise<void> {
-  if (context.sourceShards.length > 0) return;
+  if (context.source.isSharded) return;
   if (startTime === null) throw new Error('a sync that is committed has no start time');
   const { logger, options, warn } = context;
   const settle = async (): Promise<void> => {

@@ -146,7 +146,7 @@ async function copyOnce(
       );
       for await (const batch of cursor.batches()) {
         await inFlight.add(async () => {
-          const isOnShards = context.sourceShards.length > 0;
+          const isOnShards = context.source.isSharded;
           // On other shards an insert is not refused because of them. Where the source is sharded, change events tell of each
           // shard key that a document has had.
           if (mayBeThere && !isOnShards && isScattered(collection))

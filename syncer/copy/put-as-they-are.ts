@@ -46,7 +46,7 @@ async function putTogether(
   collection: TrackedCollection,
   ids: readonly RawElement[],
 ): Promise<void> {
-  if (context.sourceShards.length > 0) await checkDuplicateIds(context, collection, ids);
+  if (context.source.isSharded) await checkDuplicateIds(context, collection, ids);
   await deleteDocuments(context, collection, ids);
   for await (const documents of readDocuments(context, collection.uuid, ids))
     await insertDeleted(context, collection, documents);

@@ -171,7 +171,7 @@ async function applyRename(
   // It is repeated: the name is a later one.
   if (isAtMost(event.time, tracked.namedAt)) return;
   // Every shard that has a part of the collection tells of it.
-  if (context.sourceShards.length > 0 && isSameNamespace(to, tracked.namespace)) return;
+  if (context.source.isSharded && isSameNamespace(to, tracked.namespace)) return;
   if (!isSameNamespace(event.namespace, tracked.namespace)) {
     // Read into the catalog after it.
     if (isAtMost(event.time, tracked.namedBy)) return;
@@ -189,7 +189,7 @@ async function applyRename(
     await dropTracked(context, tracked);
     return;
   }
-  if (context.destinationShards.length > 0 && event.namespace.db !== to.db) {
+  if (context.destination.isSharded && event.namespace.db !== to.db) {
     // No sharded collection goes into another database, nor any to one whose primary shard is another (6.0).
     await dropTracked(context, tracked);
     await adopt(context, event, uuid, to, replacedUuid);
@@ -223,7 +223,7 @@ async function makeRoom(
   event: CatalogEvent,
   name: Namespace,
 ): Promise<boolean> {
-  const { catalog, sourceShards } = context;
+  const { catalog, source } = context;
   const view = catalog.view(name);
   const since = catalog.collectionAt(name)?.namedBy ?? view?.specifiedBy;
   if (since === undefined) return true;
@@ -234,7 +234,7 @@ async function makeRoom(
     return true;
   }
   // Its collections are made again on another shard, and their documents do not show.
-  if (event.operation === 'create' && sourceShards.length > 0) {
+  if (event.operation === 'create' && source.isSharded) {
     throw new SyncError(
       'ChangeNotSupported',
       `the database ${name.db} was moved to another primary shard of the source: ${namespaceText(name)} is there a second time`,
@@ -256,14 +256,12 @@ function unexpected({ operation, namespace }: CatalogEvent, found: string): Sync
  * does not say that it was dropped.
  */
 function isGoneFrom(
-  { sourceShards }: SyncContext,
+  { source }: SyncContext,
   { time }: CatalogEvent,
   uuid: UUID,
   occupant: TrackedCollection,
 ): boolean {
-  return (
-    sourceShards.length > 0 && !occupant.uuid.equals(uuid) && !isAtMost(time, occupant.namedBy)
-  );
+  return source.isSharded && !occupant.uuid.equals(uuid) && !isAtMost(time, occupant.namedBy);
 }
 
 /** True for the collection that stood at a rename's target and was dropped by it. */

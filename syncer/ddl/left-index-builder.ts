@@ -150,7 +150,7 @@ export class LeftIndexBuilder {
   }
 
   async #build(tracked: TrackedCollection, spec: IndexSpec): Promise<void> {
-    const { destinationShards, leftIndexes } = this.#context;
+    const { destination, leftIndexes } = this.#context;
     const startMs = performance.now();
     try {
       await runCreateIndexes(this.#context, tracked.namespace, [spec], {
@@ -159,7 +159,7 @@ export class LeftIndexBuilder {
       });
     } catch (error) {
       // Each shard builds it by itself.
-      if (isIndexRefused(error) && destinationShards.length > 0)
+      if (isIndexRefused(error) && destination.isSharded)
         await dropUnlessNeeded(this.#context, tracked.namespace, spec.name);
       if (!isIndexRefused(error)) throw error;
       const seconds = (performance.now() - startMs) / 1000;
@@ -199,14 +199,7 @@ export class LeftIndexBuilder {
 
 type EndingBuilds = Pick<
   SyncContext,
-  | 'destination'
-  | 'destinationShards'
-  | 'signal'
-  | 'requireLease'
-  | 'leftIndexes'
-  | 'catalog'
-  | 'logger'
-  | 'monitor'
+  'destination' | 'signal' | 'requireLease' | 'leftIndexes' | 'catalog' | 'logger' | 'monitor'
 >;
 
 /**
@@ -232,7 +225,7 @@ async function endOnce(
   context: EndingBuilds,
   selects: (record: LeftIndexRecord) => boolean,
 ): Promise<number> {
-  const { catalog, destination, destinationShards, leftIndexes, logger, signal } = context;
+  const { catalog, destination, leftIndexes, logger, signal } = context;
   let count = 0;
   for (const record of leftIndexes.records.filter(selects)) {
     const tracked = catalog.collection(record.collection.toHexString(false));
@@ -250,7 +243,7 @@ async function endOnce(
       continue;
     }
     const build = { collectionUUID: destinationUuid ?? undefined, name };
-    const isSharded = destinationShards.length > 0;
+    const isSharded = destination.isSharded;
     count += await backgroundBuildsUnderWay(destination.admin, build, isSharded, signal);
   }
   return count;

@@ -138,14 +138,13 @@ function plainName(key: ShardKey): string {
 export async function copyZones(
   {
     source,
-    sourceShards,
     destination,
     signal,
     requireLease,
-  }: Pick<SyncContext, 'source' | 'sourceShards' | 'destination' | 'signal' | 'requireLease'>,
+  }: Pick<SyncContext, 'source' | 'destination' | 'signal' | 'requireLease'>,
   namespace: Namespace,
 ): Promise<boolean> {
-  if (sourceShards.length === 0) return false;
+  if (!source.isSharded) return false;
   const ns = namespaceText(namespace);
   const { shards } = await runCommand(destination.admin, { listShards: 1 }, { signal });
   const zones = new Set(

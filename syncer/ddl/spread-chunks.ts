@@ -22,14 +22,7 @@ const sampledName = (index: number): string => `k${index}`;
 /** What spreading chunks needs. */
 export type SpreadContext = Pick<
   SyncContext,
-  | 'source'
-  | 'sourceShards'
-  | 'destination'
-  | 'destinationShards'
-  | 'signal'
-  | 'logger'
-  | 'monitor'
-  | 'requireLease'
+  'source' | 'destination' | 'signal' | 'logger' | 'monitor' | 'requireLease'
 >;
 
 /**
@@ -42,12 +35,12 @@ export async function spreadChunks(
   key: ShardKey,
   hasZones: boolean,
 ): Promise<void> {
-  const { destinationShards, logger } = context;
+  const { destination, logger } = context;
   const namespace = namespaceText(tracked.namespace);
-  if (!hasZones && key[0]?.kind !== 'hashed' && destinationShards.length > 1) {
+  if (!hasZones && key[0]?.kind !== 'hashed' && destination.shards.length > 1) {
     for (const middle of await sampledSplits(context, tracked, key))
       await splitAt(context, namespace, middle);
-    for (const { chunk, to } of planMoves(await readChunks(context, namespace), destinationShards))
+    for (const { chunk, to } of planMoves(await readChunks(context, namespace), destination.shards))
       await moveChunk(context, namespace, chunk, to);
   }
   const placed: Record<string, number> = {};
@@ -58,11 +51,11 @@ export async function spreadChunks(
 
 /** Where to split: values of the shard key in order, in the types that the source has. */
 async function sampledSplits(
-  { source, signal, destinationShards }: SpreadContext,
+  { source, destination, signal }: SpreadContext,
   { namespace, sizeBytes }: TrackedCollection,
   key: ShardKey,
 ): Promise<Document[]> {
-  const count = chunkCount(sizeBytes, destinationShards.length);
+  const count = chunkCount(sizeBytes, destination.shards.length);
   const fields = key.map(({ field }, index) => [
     sampledName(index),
     { $ifNull: [`$${field}`, null] },

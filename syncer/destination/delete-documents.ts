@@ -1,3 +1,4 @@
+import type { Deployment } from '../../mongo/deployment.ts';
 import { type Document, MongoServerError } from 'mongodb';
 import { type DocumentKey, placedQuery } from '../../mongo/document-key.ts';
 import { documentSequence } from '../../mongo/document-sequence.ts';
@@ -35,11 +36,11 @@ export function throwWriteErrors(
  * too. An update of a shard key can show as an insert with the new one, and then a delete with the old one.
  */
 export async function deleteByKeys(
-  context: WriteContext & { readonly sourceShards: readonly string[] },
+  context: WriteContext & { readonly source: Pick<Deployment, 'isSharded'> },
   collection: Pick<TrackedCollection, 'namespace' | 'options' | 'shardKey'>,
   keys: readonly DocumentKey[],
 ): Promise<void> {
-  if (context.sourceShards.length === 0 || !isScattered(collection)) {
+  if (!context.source.isSharded || !isScattered(collection)) {
     await deleteDocuments(
       context,
       collection,

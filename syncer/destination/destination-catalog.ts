@@ -20,13 +20,7 @@ import type { DestinationContext } from './destination-context.ts';
 /** What changes of the destination's catalog need. */
 export type Destination = Pick<
   DestinationContext,
-  | 'destination'
-  | 'destinationShards'
-  | 'signal'
-  | 'logger'
-  | 'options'
-  | 'requireLease'
-  | 'leftIndexes'
+  'destination' | 'signal' | 'logger' | 'options' | 'requireLease' | 'leftIndexes'
 >;
 
 /** What changing the catalog of the destination needs. */
@@ -189,7 +183,7 @@ async function createReplicatedIndex(
     if (!isIndexRefused(error)) throw error;
     await context.leftIndexes.leave(namespace, spec.name, error);
     // Each shard builds it by itself: what others have made of it would refuse documents, and is not listed everywhere.
-    if (context.destinationShards.length > 0) await dropUnlessNeeded(context, namespace, spec.name);
+    if (context.destination.isSharded) await dropUnlessNeeded(context, namespace, spec.name);
     context.logger.debug(
       { namespace: namespaceText(namespace), index: spec.name, reason: messageOf(error) },
       'index is left to the commit',

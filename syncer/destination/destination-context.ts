@@ -1,4 +1,4 @@
-import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import type { Deployment } from '../../mongo/deployment.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { StartOptions } from '../options/start-body.ts';
@@ -6,9 +6,7 @@ import type { LeftIndexes } from './left-indexes.ts';
 
 /** What writing to the destination needs. */
 export interface DestinationContext {
-  readonly destination: ClusterClient;
-  /** The ids of the destination's shards; none where it is a replica set. */
-  readonly destinationShards: readonly string[];
+  readonly destination: Deployment;
   readonly leftIndexes: LeftIndexes;
   /** Throws where this instance may not change the catalog of the destination: another one coordinates. */
   readonly requireLease: () => void;

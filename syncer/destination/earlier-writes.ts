@@ -12,10 +12,7 @@ const pollMs = 50;
 /** Commands that change what is copied, or who may write. All others on that database read, or leave nothing. */
 const writesOnAdmin = ['renameCollection', 'setUserWriteBlockMode'] as const;
 
-type WaitContext = Pick<
-  DestinationContext,
-  'destination' | 'destinationShards' | 'signal' | 'logger' | 'monitor'
->;
+type WaitContext = Pick<DestinationContext, 'destination' | 'signal' | 'logger' | 'monitor'>;
 
 /**
  * Waits until the destination has ended what earlier work of this instance had asked of it, and has seen the end of the
@@ -86,13 +83,8 @@ export async function retryingWrites<T>(
  * The operations on the destination's data that run under the name of this instance, which a user sees without a role; on
  * a sharded cluster, all that its shards write.
  */
-async function operationsOf({
-  destination,
-  destinationShards,
-  signal,
-}: WaitContext): Promise<Set<string>> {
-  if (destinationShards.length > 0)
-    return await writesOnShards(destination.admin, syncDatabase, signal);
+async function operationsOf({ destination, signal }: WaitContext): Promise<Set<string>> {
+  if (destination.isSharded) return await writesOnShards(destination.admin, syncDatabase, signal);
   const operations = await ownOperations(
     destination.admin,
     {

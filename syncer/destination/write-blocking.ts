@@ -102,17 +102,14 @@ export async function isWriteBlocked(
 
 /** Blocks ordinary users on the destination where a sync asks for it; otherwise warns where something else has. */
 export async function beginWriteBlocking(
-  context: Pick<
-    DestinationContext,
-    'destination' | 'destinationShards' | 'options' | 'requireLease' | 'signal' | 'warn'
-  >,
+  context: Pick<DestinationContext, 'destination' | 'options' | 'requireLease' | 'signal' | 'warn'>,
 ): Promise<void> {
-  const { destination, destinationShards, options, requireLease, signal, warn } = context;
+  const { destination, options, requireLease, signal, warn } = context;
   if (options.enableUserWriteBlocking) {
     await setWriteBlocking(destination, true, signal, requireLease);
     return;
   }
-  const isSharded = destinationShards.length > 0;
+  const isSharded = destination.isSharded;
   try {
     if (!(await isWriteBlocked(destination, { isSharded }, signal))) return;
   } catch (error) {

@@ -49,7 +49,7 @@ export async function keepPulse(
     proveVersion(own, 'destination', topologies),
   ];
   // No router shows the oplogs of shards.
-  if (context.sourceShards.length === 0) parts.push(watchAppliedOps(own, live));
+  if (!context.source.isSharded) parts.push(watchAppliedOps(own, live));
   try {
     await Promise.race(parts);
   } finally {

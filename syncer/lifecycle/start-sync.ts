@@ -1,3 +1,4 @@
+import { deploymentOf } from '../../mongo/deployment.ts';
 import type { NamespaceFilter } from '../../mongo/namespace-filter.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { ClusterName, StartOptions } from '../options/start-body.ts';
@@ -82,10 +83,8 @@ export async function checkStart(parts: StartParts, options: StartOptions): Prom
 async function createSync(parts: StartParts, options: StartOptions): Promise<void> {
   const { clusters, topologies, filterOf, signal } = parts;
   await checkNewSync(parts, options);
-  const { kind, shards } = topologies[options.source];
   const estimatedTotalBytes = await estimateTotalBytes({
-    source: clusters[options.source],
-    sourceShards: kind === 'sharded' ? shards : [],
+    source: deploymentOf(clusters[options.source], topologies[options.source]),
     filter: filterOf(options),
     signal,
   });

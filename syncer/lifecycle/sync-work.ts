@@ -1,7 +1,7 @@
+import { deploymentOf } from '../../mongo/deployment.ts';
 import { namedError } from '../../mongo/named-error.ts';
 import { underOnePrimary } from '../../mongo/one-primary.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
-import type { Topology } from '../../mongo/topology.ts';
 import type { NamespaceFilter } from '../../mongo/namespace-filter.ts';
 import type { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
@@ -204,10 +204,8 @@ export class SyncWork {
         return await fittingCopyWorkers(destination, signal);
       }));
     const context: SyncContext = {
-      source: clusters[startOptions.source],
-      destination,
-      sourceShards: shardsOf(topologies[startOptions.source]),
-      destinationShards: shardsOf(topologies[startOptions.destination]),
+      source: deploymentOf(clusters[startOptions.source], topologies[startOptions.source]),
+      destination: deploymentOf(destination, topologies[startOptions.destination]),
       store,
       catalog,
       leftIndexes: new LeftIndexes(store.leftIndexes, catalog, monitor),
@@ -268,8 +266,4 @@ async function awaitWritesBefore(context: SyncContext): Promise<void> {
   await underOnePrimary(context.destination, context.signal, async () => {
     await awaitEarlierWrites(context);
   });
-}
-
-function shardsOf({ kind, shards }: Topology): readonly string[] {
-  return kind === 'sharded' ? shards : [];
 }

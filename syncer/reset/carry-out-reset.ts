@@ -1,3 +1,4 @@
+import { deploymentOf } from '../../mongo/deployment.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { isTransient } from '../../mongo/server-errors.ts';
 import { underOnePrimary } from '../../mongo/one-primary.ts';
@@ -130,13 +131,11 @@ class Reset {
   async #endEarlierWork(record: SyncRecord, store: SyncStore): Promise<void> {
     const { clusters, topologies } = this.#parts;
     const { name } = record.destination;
-    const destination = clusters[name];
-    const { kind, shards } = topologies[name];
+    const destination = deploymentOf(clusters[name], topologies[name]);
     await store.claimInstance();
     destination.writeGuard.right = store.claim;
-    const destinationShards = kind === 'sharded' ? shards : [];
     await underOnePrimary(destination, this.#parts.signal, async () => {
-      await awaitEarlierWrites({ ...this.#parts, destination, destinationShards });
+      await awaitEarlierWrites({ ...this.#parts, destination });
     });
     await store.endForReset(record);
   }
@@ -159,10 +158,9 @@ class Reset {
     logger.info({ destination: left, blocked }, 'resetting');
     await unblock(source.name);
     if (left === 'Clean') {
-      const { kind, shards } = topologies[destination.name];
+      const cleaned = deploymentOf(clusters[destination.name], topologies[destination.name]);
       const cleaning = {
-        ...{ destination: clusters[destination.name], options, record, keepRight, signal, logger },
-        destinationShards: kind === 'sharded' ? shards : [],
+        ...{ destination: cleaned, options, record, keepRight, signal, logger },
         requireLease: requireRight,
       };
       const { ownsCatalog } = record;

@@ -148,7 +148,7 @@ function tokenOf({ postBatchResumeToken: token }: RawBatch): RawDocument {
 }
 
 async function openStream(
-  { source, sourceShards, options, signal }: SourceContext,
+  { source, options, signal }: SourceContext,
   from: StreamStart,
   stages: readonly Document[],
 ): Promise<RawCursor> {
@@ -157,7 +157,7 @@ async function openStream(
     showExpandedEvents: true,
     showRawUpdateDescription: true,
     // On a replica set nothing migrates, but cloneCollectionAsCapped inserts as migrations do.
-    showMigrationEvents: sourceShards.length === 0,
+    showMigrationEvents: !source.isSharded,
     ...('after' in from
       ? { resumeAfter: BSON.deserialize(from.after) }
       : { startAtOperationTime: from.at }),

@@ -16,7 +16,7 @@ import type { SourceContext } from './source-context.ts';
  * @throws SyncError DuplicateIds.
  */
 export async function checkDuplicateIds(
-  context: Pick<SourceContext, 'source' | 'sourceShards' | 'monitor' | 'signal'>,
+  context: Pick<SourceContext, 'source' | 'monitor' | 'signal'>,
   collection: Pick<TrackedCollection, 'uuid' | 'namespace' | 'shardKey'>,
   ids: readonly RawElement[],
 ): Promise<void> {

@@ -19,14 +19,14 @@ const patientSearches = 8;
  * @throws SyncError ChangeNotSupported where it is another collection by the config servers, and stays so.
  */
 export async function locateCollection(
-  context: Pick<SourceContext, 'source' | 'sourceShards' | 'monitor' | 'signal'>,
+  context: Pick<SourceContext, 'source' | 'monitor' | 'signal'>,
   uuid: UUID,
   attempt = 0,
   after: Timestamp | null = null,
 ): Promise<CollectionInfo | undefined> {
-  const { source, sourceShards, signal } = context;
+  const { source, signal } = context;
   const found = await findCollection(source, uuid, signal, latestKnownTime(context, after));
-  if (found && sourceShards.length > 0) {
+  if (found && source.isSharded) {
     const { db, coll } = found.namespace;
     const read = { find: coll, limit: 1, singleBatch: true, projection: { _id: 1 } };
     await runCommand(source.decoded.db(db), read, { signal });

@@ -23,8 +23,8 @@ const readTogether = 32;
 const readSideBySide = 16;
 
 /** What reading the catalog of the source needs. */
-type Reading = Pick<SourceContext, 'source' | 'sourceShards' | 'options' | 'signal' | 'warn'>;
-type SizeReading = Pick<SourceContext, 'source' | 'sourceShards' | 'signal'>;
+type Reading = Pick<SourceContext, 'source' | 'options' | 'signal' | 'warn'>;
+type SizeReading = Pick<SourceContext, 'source' | 'signal'>;
 
 /** Cluster times before and after collections were listed. */
 interface ReadTimes {
@@ -171,18 +171,22 @@ export async function estimateTotalBytes(
 
 /** How large a collection is, as its server counts. Undefined where none stands at the name by now. */
 async function sizeOf(
-  { source: { decoded }, sourceShards, signal }: SizeReading,
+  { source, signal }: SizeReading,
   { db, coll }: Namespace,
 ): Promise<Pick<TrackedCollection, 'sizeBytes' | 'documentCount'> | undefined> {
   try {
     // The cheaper one by far, as it leaves the indexes alone. Routers give it of a sharded collection only between two shard
     // keys ("keyPattern must equal shard key", mongos 3.0 to 8.0).
-    if (sourceShards.length > 0) {
-      const { size, count } = await runCommand(decoded.db(db), { collStats: coll }, { signal });
+    if (source.isSharded) {
+      const { size, count } = await runCommand(
+        source.decoded.db(db),
+        { collStats: coll },
+        { signal },
+      );
       return { sizeBytes: Number(size), documentCount: Number(count) };
     }
     const command = { dataSize: namespaceText({ db, coll }), estimate: true };
-    const { size, numObjects } = await runCommand(decoded.db(db), command, { signal });
+    const { size, numObjects } = await runCommand(source.decoded.db(db), command, { signal });
     return { sizeBytes: Number(size), documentCount: Number(numObjects) };
   } catch (error) {
     if (isNoCollection(error)) return undefined;

@@ -7,26 +7,25 @@ describe('readConcernNow', () => {
   const received = new Timestamp({ t: 100, i: 7 });
   const sharded = [{ field: 'k', kind: 1 }] as const;
 
-  function readConcern(sourceShards: readonly string[], key: typeof sharded | null): object {
+  function readConcern(isSharded: boolean, key: typeof sharded | null): object {
     const monitor = new SyncMonitor();
     monitor.receivedTime = received;
-    return readConcernNow({ monitor, sourceShards }, key);
+    return readConcernNow({ monitor, source: { isSharded } }, key);
   }
 
   // A router that had not heard of the change answered with the document as it was before: seed 2 of the random workload
   // on two shards lost one by it.
   it('is not before the latest event that was received', () => {
     const afterClusterTime = received;
-    const ofShards = ['shard-0', 'shard-1'];
-    assert.deepEqual(readConcern([], null), { level: 'majority', afterClusterTime });
-    assert.deepEqual(readConcern(ofShards, null), { level: 'majority', afterClusterTime });
-    assert.deepEqual(readConcern(ofShards, sharded), { level: 'snapshot', afterClusterTime });
+    assert.deepEqual(readConcern(false, null), { level: 'majority', afterClusterTime });
+    assert.deepEqual(readConcern(true, null), { level: 'majority', afterClusterTime });
+    assert.deepEqual(readConcern(true, sharded), { level: 'snapshot', afterClusterTime });
   });
 
   it('is not before what was applied, while nothing was received', () => {
     const monitor = new SyncMonitor();
     monitor.appliedTime = received;
-    assert.deepEqual(readConcernNow({ monitor, sourceShards: [] }, null), {
+    assert.deepEqual(readConcernNow({ monitor, source: { isSharded: false } }, null), {
       level: 'majority',
       afterClusterTime: received,
     });
@@ -37,7 +36,7 @@ describe('readConcernNow', () => {
     const monitor = new SyncMonitor();
     monitor.receivedTime = received;
     monitor.appliedTime = new Timestamp({ t: 99, i: 1 });
-    assert.deepEqual(readConcernNow({ monitor, sourceShards: [] }, null, event), {
+    assert.deepEqual(readConcernNow({ monitor, source: { isSharded: false } }, null, event), {
       level: 'majority',
       afterClusterTime: event,
     });
@@ -45,7 +44,7 @@ describe('readConcernNow', () => {
   });
 
   it('is any time before the first event', () => {
-    const before = { monitor: new SyncMonitor(), sourceShards: [] };
+    const before = { monitor: new SyncMonitor(), source: { isSharded: false } };
     assert.deepEqual(readConcernNow(before, null), { level: 'majority' });
   });
 });

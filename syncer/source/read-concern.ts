@@ -1,3 +1,4 @@
+import type { Deployment } from '../../mongo/deployment.ts';
 import type { Timestamp } from 'mongodb';
 import { later } from '../../mongo/cluster-time.ts';
 import type { ShardKey } from '../../mongo/shard-key.ts';
@@ -28,7 +29,7 @@ type KnownTimes = Pick<SourceContext['monitor'], 'receivedTime' | 'appliedTime'>
  * not at all.
  */
 export function readConcernNow(
-  context: { readonly monitor: KnownTimes; readonly sourceShards: readonly string[] },
+  context: { readonly monitor: KnownTimes; readonly source: Pick<Deployment, 'isSharded'> },
   shardKey: ShardKey | null,
   ...times: readonly (Timestamp | null)[]
 ): {
@@ -37,7 +38,7 @@ export function readConcernNow(
 } {
   const afterClusterTime = latestKnownTime(context, ...times);
   return {
-    level: context.sourceShards.length > 0 && shardKey !== null ? 'snapshot' : 'majority',
+    level: context.source.isSharded && shardKey !== null ? 'snapshot' : 'majority',
     ...(afterClusterTime && { afterClusterTime }),
   };
 }

@@ -1,4 +1,4 @@
-import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import type { Deployment } from '../../mongo/deployment.ts';
 import type { NamespaceFilter } from '../../mongo/namespace-filter.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
@@ -7,9 +7,7 @@ import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 
 /** What reading the source needs. */
 export interface SourceContext {
-  readonly source: ClusterClient;
-  /** The ids of the source's shards; none where it is a replica set. */
-  readonly sourceShards: readonly string[];
+  readonly source: Deployment;
   readonly catalog: TrackedCatalog;
   readonly filter: NamespaceFilter;
   readonly options: StartOptions;

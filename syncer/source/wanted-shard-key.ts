@@ -17,10 +17,10 @@ export interface ShardedSource {
  * replica set has none.
  */
 export async function readShardKeys(
-  { source, sourceShards, signal }: Pick<SourceContext, 'source' | 'sourceShards' | 'signal'>,
+  { source, signal }: Pick<SourceContext, 'source' | 'signal'>,
   uuids?: readonly UUID[],
 ): Promise<ReadonlyMap<string, ShardedSource>> {
-  if (sourceShards.length === 0) return new Map();
+  if (!source.isSharded) return new Map();
   const rows = source.decoded
     .db('config')
     .collection<{ _id: string; uuid: UUID; key: object; dropped?: boolean }>('collections')
@@ -36,11 +36,11 @@ export async function readShardKeys(
  * for none, also where none is possible.
  */
 export async function wantedShardKey(
-  context: Pick<SourceContext, 'source' | 'sourceShards' | 'options' | 'signal' | 'warn'>,
+  context: Pick<SourceContext, 'source' | 'options' | 'signal' | 'warn'>,
   { uuid, namespace, options }: Pick<CollectionInfo, 'uuid' | 'namespace' | 'options'>,
   shardKeys: ReadonlyMap<string, ShardedSource>,
 ): Promise<ShardKey | null> {
-  if (context.sourceShards.length > 0) return shardKeys.get(uuid.toHexString(false))?.key ?? null;
+  if (context.source.isSharded) return shardKeys.get(uuid.toHexString(false))?.key ?? null;
   const key = requestedShardKey(context.options.sharding, namespace);
   if (key === undefined) return null;
   if (!isTrue(options['capped'])) return key;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { MongoClient, type Document } from 'mongodb';
+import { deploymentOf, type Deployment } from '../../../mongo/deployment.ts';
 import {
   connectCluster,
   createClusterClient,
@@ -19,6 +20,10 @@ import { useClusterPair } from './cluster-pair.ts';
 import { canBeSlow, holdCommands, slowCommands } from './slow-commands.ts';
 
 const monitor = new SyncMonitor();
+
+function ofReplicaSet(client: ClusterClient): Deployment {
+  return deploymentOf(client, { kind: 'replicaSet', shards: [] });
+}
 
 describe('writes whose connections were given up', () => {
   let proxied: ProxiedReplicaSet;
@@ -47,8 +52,7 @@ describe('writes whose connections were given up', () => {
 
     let isOver = false;
     const waiting = awaitEarlierWrites({
-      destination,
-      destinationShards: [],
+      destination: ofReplicaSet(destination),
       signal,
       logger,
       monitor,
@@ -83,8 +87,7 @@ describe('writes whose connections were given up', () => {
     const logged: string[] = [];
     const logger = createLogger('syncer', 'info', (line) => logged.push(line));
     const waiting = awaitEarlierWrites({
-      destination,
-      destinationShards: [],
+      destination: ofReplicaSet(destination),
       signal,
       logger,
       monitor,
@@ -130,7 +133,12 @@ describe('writes whose connections were given up', () => {
       return !before.some((connection) => now.has(connection));
     });
     const logger = createLogger('syncer', 'info', (line) => assert.fail(line));
-    await awaitEarlierWrites({ destination, destinationShards: [], signal, logger, monitor });
+    await awaitEarlierWrites({
+      destination: ofReplicaSet(destination),
+      signal,
+      logger,
+      monitor,
+    });
   });
 });
 
@@ -158,7 +166,12 @@ describe('commands on the database admin that change what is copied, or who may 
       await using slow = await slowCommands(pair.destination, [name], 3_000);
       const running = runCommand(destination.admin, command, { signal });
       await slow.reached(1);
-      await awaitEarlierWrites({ destination, destinationShards: [], signal, logger, monitor });
+      await awaitEarlierWrites({
+        destination: ofReplicaSet(destination),
+        signal,
+        logger,
+        monitor,
+      });
       assert.match(logged.join(), /"operations":1,.*waiting for earlier writes/);
       await running;
       await pair.reset();
@@ -207,8 +220,7 @@ describe('writes that routers still have', () => {
       });
       await lose(inserts, areHeld);
       waiting = awaitEarlierWrites({
-        destination,
-        destinationShards: ground.cluster.shards,
+        destination: deploymentOf(destination, { kind: 'sharded', shards: ground.cluster.shards }),
         signal,
         logger,
         monitor,

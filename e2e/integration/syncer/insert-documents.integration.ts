@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { BSON } from 'mongodb';
+import { deploymentOf } from '../../../mongo/deployment.ts';
 import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-client.ts';
 import { decodeElement } from '../../../mongo/raw-value.ts';
 import { createLogger } from '../../../service/logger.ts';
@@ -78,7 +79,7 @@ function contextOf(
   left: string[] = [],
 ): Parameters<typeof insertDocuments>[0] {
   return {
-    destination,
+    destination: deploymentOf(destination, { kind: 'replicaSet', shards: [] }),
     signal: AbortSignal.timeout(60_000),
     logger: createLogger('syncer', 'fatal'),
     options: parseStartBody(forward),

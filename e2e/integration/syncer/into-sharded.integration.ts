@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { deploymentOf } from '../../../mongo/deployment.ts';
 import { createClusterClient } from '../../../mongo/cluster-client.ts';
 import { createLogger } from '../../../service/logger.ts';
 import { SyncMonitor } from '../../../syncer/monitor/monitor.ts';
@@ -351,8 +352,9 @@ describe('contract 2.4: a replica set synced into a sharded cluster', () => {
     try {
       const signal = AbortSignal.timeout(120_000);
       await until('it waits', async () => {
-        const { shards: destinationShards } = pair.destination.cluster;
-        await awaitEarlierWrites({ destination, destinationShards, signal, logger, monitor });
+        const { shards } = pair.destination.cluster;
+        const deployment = deploymentOf(destination, { kind: 'sharded', shards });
+        await awaitEarlierWrites({ destination: deployment, signal, logger, monitor });
         return logged.length > 0;
       });
       assert.equal(await copy().countDocuments(), 0);
