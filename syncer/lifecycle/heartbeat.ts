@@ -23,16 +23,16 @@ const beatsPerNoop = 10;
 const beatsPerReshardingLook = 5;
 
 /** Several come while a process relies on one (Claim). */
-const signOfLifeMs = 5_000;
+const heartbeatMs = 5_000;
 
 /**
  * Keeps the figures of a sync fresh until its signal is aborted: the source's latest write, no-op writes there; beside it,
- * as a destination that is slow must not make the lag look small, the sign of life in the store, and what proves that a commit
+ * as a destination that is slow must not make the lag look small, the heartbeat in the store, and what proves that a commit
  * would be taken. Tells of the figures in the log now and then.
  * @throws SyncError SupersededByOtherInstance; OplogRolledOver as soon as a copy is known to be in vain; ChangeNotSupported
  *   where a collection was resharded; ApplyOpsOnSource.
  */
-export async function keepPulse(
+export async function keepHeartbeat(
   context: SyncContext,
   live: LiveSync,
   topologies: Topologies,
@@ -42,7 +42,7 @@ export async function keepPulse(
   const own = { ...context, signal };
   const parts = [
     watchSource(own, live),
-    giveSignsOfLife(own),
+    sendHeartbeats(own),
     proveMajority(own),
     watchRecord(own, live),
     proveVersion(own, 'source', topologies),
@@ -53,18 +53,18 @@ export async function keepPulse(
   try {
     await Promise.race(parts);
   } finally {
-    ended.abort(new Error('the pulse has ended'));
+    ended.abort(new Error('the heartbeat has ended'));
     await Promise.allSettled(parts);
   }
 }
 
-async function giveSignsOfLife(context: SyncContext): Promise<void> {
+async function sendHeartbeats(context: SyncContext): Promise<void> {
   const patience = new Patience();
   while (!context.signal.aborted) {
     await beat(context, patience, async () => {
       await context.store.heartbeat();
     });
-    await sleep(signOfLifeMs, context.signal).catch(() => undefined);
+    await sleep(heartbeatMs, context.signal).catch(() => undefined);
   }
 }
 
@@ -170,7 +170,7 @@ async function watchSource(context: SyncContext, live: LiveSync): Promise<void> 
   }
 }
 
-/** One beat of the pulse: what passes by itself is for the next one. */
+/** One beat: what passes by itself is for the next one. */
 async function beat(
   { monitor, signal, logger }: SyncContext,
   patience: Patience,
@@ -183,7 +183,7 @@ async function beat(
     if (signal.aborted) return;
     if (!isTransient(error) && !patience.allows(error)) throw error;
     monitor.addError(error);
-    logger.debug({ reason: messageOf(error) }, 'no pulse');
+    logger.debug({ reason: messageOf(error) }, 'a heartbeat has failed');
   }
 }
 

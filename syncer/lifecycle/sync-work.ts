@@ -17,7 +17,7 @@ import { awaitEarlierWrites } from '../destination/earlier-writes.ts';
 import type { LiveSync } from '../store/live-sync.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
-import { keepPulse } from './heartbeat.ts';
+import { keepHeartbeat } from './heartbeat.ts';
 import { finishCollections } from '../changes/finish-collections.ts';
 import { fixCommitTime, runSync } from './run-sync.ts';
 import type { InstanceRecord } from '../store/records.ts';
@@ -117,7 +117,7 @@ export class SyncWork {
         const { reversals } = live.stored;
         await this.#work(isFirst);
         if (live.stored.reversals === reversals) break;
-        // Another instance may have turned the sync round, and the pulse went on until now.
+        // Another instance may have reversed the sync, and this process went on in the old direction until now.
         monitor.forgetSource();
         if (this.#isPausing) break;
       }
@@ -162,7 +162,7 @@ export class SyncWork {
     const parts = [
       work(),
       watch(),
-      keepPulse(context, live, this.#parts.topologies).then(async () => await this.#failed.promise),
+      keepHeartbeat(context, live, this.#parts.topologies).then(async () => await this.#failed.promise),
       this.#failed.promise,
     ];
     try {
