@@ -162,7 +162,9 @@ export class SyncWork {
     const parts = [
       work(),
       watch(),
-      keepHeartbeat(context, live, this.#parts.topologies).then(async () => await this.#failed.promise),
+      keepHeartbeat(context, live, this.#parts.topologies).then(
+        async () => await this.#failed.promise,
+      ),
       this.#failed.promise,
     ];
     try {

@@ -102,7 +102,7 @@ describe('the instances of a sync', () => {
     assert.equal(waitsFor(running, ['a', done]), 'b (never seen) has not copied');
     assert.equal(
       waitsFor(running, ['a', instance], ['b', silent]),
-      'a and b (gave no sign of life for 60 seconds) have not copied',
+      'a and b (no heartbeat for 60 seconds) have not copied',
     );
     assert.equal(
       waitsFor({ ...running, failure, paused: ['a'] }, ['a', instance], ['b', instance]),

@@ -76,7 +76,7 @@ export function commandWaitsFor({ sync }: Assembly): string | undefined {
 /**
  * What the work of all instances waits for; undefined when each is as far as asked.
  * @param what - what they have not done.
- * @param nowMs - by the clock that they tell the time of their last sign of life by.
+ * @param nowMs - by the clock that they tell the time of their last heartbeat by.
  */
 export function workWaitsFor(
   { sync, instances }: Assembly,
@@ -103,7 +103,5 @@ function troubleOf(
   if (paused.includes(id)) return ' (paused)';
   if (!instance) return ' (never seen)';
   const quietMs = nowMs - instance.heartbeatAt.getTime();
-  return quietMs < silentMs
-    ? ''
-    : ` (gave no sign of life for ${Math.round(quietMs / 1000)} seconds)`;
+  return quietMs < silentMs ? '' : ` (no heartbeat for ${Math.round(quietMs / 1000)} seconds)`;
 }

@@ -76,7 +76,7 @@ export interface Checkpoint {
 
 /**
  * The state of a sync that survives its processes: the database `clustersync_internal` on the destination.
- * Every write but the sign of life is acknowledged by a majority before the promise resolves.
+ * Every write but the heartbeat is acknowledged by a majority before the promise resolves.
  */
 export class SyncStore {
   readonly lease: LeaseStore;
