@@ -2,7 +2,7 @@ import { actionFor, reasonFor, type ApiError } from '../operand/http-api.ts';
 import type { Observation } from '../operand/observation.ts';
 import { missingPod, type PodState } from '../operand/pod-state.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
-import { unansweredTrouble, unreachableTrouble } from '../operand/unreachable.ts';
+import { unansweredTrouble, unreachableTrouble } from '../operand/api-trouble.ts';
 import type { Instance } from './resources.ts';
 import type { Stage } from './stage.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
