@@ -1,6 +1,5 @@
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
-import { isOneSync } from '../clustersync/identity.ts';
 import { hashOfSecrets } from '../clustersync/resources.ts';
 import type { Pod, StatefulSet } from '../kube/builtin-resources.ts';
 import { findCondition, isConditionTrue } from '../kube/conditions.ts';
@@ -12,6 +11,7 @@ import type { Command, MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
 import type { SecretValue } from '../operand/operand-store.ts';
 import { beingReplaced, podStateWith, type PodState } from '../operand/pod-state.ts';
+import { isOneSync } from '../operand/sync-start.ts';
 import type { Trouble } from '../operand/trouble.ts';
 import { warningEvents } from '../operand/warning-event.ts';
 import {

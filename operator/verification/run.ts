@@ -5,7 +5,7 @@ import type {
   SyncVerificationSpec,
   SyncVerificationStatus,
 } from '../api/sync-verification.ts';
-import { syncOnRecord } from '../clustersync/identity.ts';
+import { syncOnRecord } from '../operand/sync-start.ts';
 import { hasEnded } from './status.ts';
 
 /** One run of a verification, which a new value of `spec.rerun` follows by another one. */
