@@ -4,7 +4,7 @@ import type { ClusterSync, OperandOptions } from '../api/clustersync.ts';
 import type { SyncVerification } from '../api/sync-verification.ts';
 import { instancesOf, syncerName, syncerPort } from '../clustersync/resources.ts';
 import type { KubeObject } from '../kube/resource.ts';
-import { apiTrust, authorityRef, serverNameOf, serverTrust } from '../operand/api-trust.ts';
+import { apiTrust, serverNameOf, serverTrust } from '../operand/api-trust.ts';
 import { apiTargetAt, callApi } from '../operand/http-api.ts';
 import type { OperandKind } from '../operand/names.ts';
 import type { OperandStore } from '../operand/operand-store.ts';
@@ -133,10 +133,10 @@ export class OperatorSyncLook implements SyncLook {
       .flatMap(({ process, ip }) => (process === undefined || ip === undefined ? [] : [ip]));
     if (addresses.length === 0) return [];
     // The API server cannot be reached now, or no operator has led: it will be the next time.
-    const token = await store.token(owner, signal).catch(() => undefined);
-    if (token === undefined) return [];
-    const ref = authorityRef(options);
-    const authority = ref && (await store.secretValue(owner, ref, signal).catch(() => undefined));
+    const asked = { sides: undefined, options };
+    const secrets = await store.secrets(owner, asked, signal).catch(() => undefined);
+    if (!secrets) return [];
+    const { authority, token } = secrets;
     const trust = apiTrust(options, authority, serverNameOf(name, owner.metadata));
     if (trust.kind === 'unknown') return [];
     const answers = await Promise.all(

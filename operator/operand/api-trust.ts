@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import type { ServerTrust } from '../../service/http-request.ts';
 import type { OperandOptions } from '../api/clustersync.ts';
 import type { ObjectMeta } from '../kube/resource.ts';
-import type { SecretValue } from './operand-store.ts';
+import type { SecretKey, SecretValue } from './operand-secrets.ts';
 import type { Trouble } from './trouble.ts';
 
 /** The key of a Secret of type kubernetes.io/tls under which cert-manager writes the authority. */
@@ -17,9 +17,7 @@ export type ApiTrust =
   | { readonly kind: 'unknown'; readonly trouble: Trouble };
 
 /** Where the authority of an operand's certificate is; undefined where it serves HTTP. */
-export function authorityRef({
-  tls,
-}: Pick<OperandOptions, 'tls'>): { readonly name: string; readonly key: string } | undefined {
+export function authorityRef({ tls }: Pick<OperandOptions, 'tls'>): SecretKey | undefined {
   return tls && { name: tls.secretName, key: authorityKey };
 }
 

@@ -1,6 +1,5 @@
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
-import { hashOfSecrets } from '../clustersync/resources.ts';
 import type { Pod, StatefulSet } from '../kube/builtin-resources.ts';
 import { findCondition, isConditionTrue } from '../kube/conditions.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
@@ -9,17 +8,12 @@ import { apiTargetAt } from '../operand/http-api.ts';
 import { troubleOfImage } from '../operand/image-rule.ts';
 import type { Command, MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
-import type { SecretValue } from '../operand/operand-store.ts';
+import { missingSecret, secretsHashOf, type OperandSecrets } from '../operand/operand-secrets.ts';
 import { beingReplaced, podStateWith, type PodState } from '../operand/pod-state.ts';
 import { isOneSync } from '../operand/sync-start.ts';
 import type { Trouble } from '../operand/trouble.ts';
 import { warningEvents } from '../operand/warning-event.ts';
-import {
-  secretsHashOf,
-  tokenArgument,
-  type OperandObjects,
-  type OperandSettings,
-} from '../operand/workload.ts';
+import { tokenArgument, type OperandObjects, type OperandSettings } from '../operand/workload.ts';
 import { outcomeOf } from './outcome.ts';
 import { verifierName, verifierObjects, verifierPodName, verifierPort } from './resources.ts';
 import { attemptArgument, withRun, type Run, type RunningVerification } from './run.ts';
@@ -28,18 +22,11 @@ import { hasEnded, statusOf, verifierStatusOf, type StatusInput } from './status
 import type { VerifierCommand, VerifierProgress } from './verifier-client.ts';
 
 /** Everything that a decision depends on, beside the resource. */
-export interface World {
+export interface World extends OperandSecrets {
   readonly nowMs: number;
   readonly settings: OperandSettings;
   /** Undefined when there is none of that name. */
   readonly clusterSync: ClusterSync | undefined;
-  /** Connection strings; undefined without a ClusterSync. */
-  readonly source: SecretValue | undefined;
-  readonly destination: SecretValue | undefined;
-  /** Of the verifier's certificate; undefined where it serves HTTP. */
-  readonly authority: SecretValue | undefined;
-  /** Of the verifier's API. */
-  readonly token: string;
   readonly statefulSet: StatefulSet | undefined;
   readonly pod: Pod | undefined;
   readonly observation: Observation<VerifierProgress, VerifierCommand> | undefined;
@@ -101,7 +88,7 @@ export function decide(given: SyncVerification, world: World): Decision {
   const isNewRun = verification.status.run.attempt !== given.status?.run?.attempt;
   const isDeleted = verification.metadata.deletionTimestamp !== undefined;
   const isMaking = isRunning && !isEnding && !isDeleted;
-  const secretsHash = secretsHashFor(world);
+  const secretsHash = secretsHashOf(world, statefulSet);
   return {
     objects:
       isMaking && !unlisted && clusterSync && secretsHash !== undefined
@@ -142,28 +129,13 @@ function afterEnd({ metadata, spec, status }: RunningVerification, world: World)
   };
 }
 
-function missingInput(
-  { spec }: SyncVerification,
-  { clusterSync, source, destination }: World,
-): Trouble | undefined {
-  if (!clusterSync) {
-    return {
-      reason: 'ClusterSyncNotFound',
-      message: `there is no ClusterSync ${spec.clusterSyncRef.name}`,
-      level: 'warning',
-    };
-  }
-  const missing = [source, destination].find((secret) => secret?.kind === 'missing');
-  return missing?.kind === 'missing'
-    ? { reason: 'SecretNotFound', message: missing.description, level: 'warning' }
-    : undefined;
-}
-
-function secretsHashFor({ source, destination, statefulSet, token }: World): string | undefined {
-  if (source?.kind === 'found' && destination?.kind === 'found') {
-    return hashOfSecrets(token, [source.value, destination.value]);
-  }
-  return secretsHashOf(statefulSet);
+function missingInput({ spec }: SyncVerification, world: World): Trouble | undefined {
+  if (world.clusterSync) return missingSecret(world);
+  return {
+    reason: 'ClusterSyncNotFound',
+    message: `there is no ClusterSync ${spec.clusterSyncRef.name}`,
+    level: 'warning',
+  };
 }
 
 function targetOf(
