@@ -1,8 +1,9 @@
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
+import { troubleOfCommand } from '../operand/api-trouble.ts';
 import { isCurrent } from '../operand/observation.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
 import { isCommittedIn, type Assessment } from './assessment.ts';
-import { troubleOfCommand, type InstanceView } from './instance-trouble.ts';
+import type { InstanceView } from './instance-trouble.ts';
 
 /** What the end of a sync leaves on the destination. */
 export type ResetDestination = ClusterSync['spec']['onDelete'];
