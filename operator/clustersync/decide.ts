@@ -3,8 +3,8 @@ import type { Pod, StatefulSet } from '../kube/builtin-resources.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
 import { objectKey } from '../kube/resource.ts';
 import { holderKey } from '../leases/lease-holder.ts';
-import { apiTrust, serverNameOf, serverTrust, type ApiTrust } from '../operand/api-trust.ts';
-import { apiTargetAt, reasonFor } from '../operand/http-api.ts';
+import { apiTrust, serverNameOf, targetOf, type ApiTrust } from '../operand/api-trust.ts';
+import { reasonFor } from '../operand/http-api.ts';
 import type { MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, type Observation } from '../operand/observation.ts';
 import { troubleOfImage } from '../operand/image-rule.ts';
@@ -301,13 +301,10 @@ function targetsOf(
   token: string,
   trust: ApiTrust,
 ): ReadonlyMap<string, MonitorTarget> {
-  const targets = new Map<string, MonitorTarget>();
-  if (trust.kind === 'unknown') return targets;
-  for (const { instance, pod } of views) {
-    if (pod?.ip === undefined || pod.process === undefined) continue;
-    const { process, ip } = pod;
-    const target = apiTargetAt({ ip, port: syncerPort }, token, serverTrust(trust));
-    targets.set(instance.id, { process, ...target });
-  }
-  return targets;
+  return new Map(
+    views.flatMap(({ instance, pod }) => {
+      const target = targetOf(pod, { port: syncerPort, token, trust });
+      return target ? [[instance.id, target]] : [];
+    }),
+  );
 }

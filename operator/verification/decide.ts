@@ -3,13 +3,12 @@ import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verif
 import type { Pod, StatefulSet } from '../kube/builtin-resources.ts';
 import { findCondition, isConditionTrue } from '../kube/conditions.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
-import { apiTrust, serverNameOf, serverTrust, type ApiTrust } from '../operand/api-trust.ts';
-import { apiTargetAt } from '../operand/http-api.ts';
+import { apiTrust, serverNameOf, targetOf, type ApiTrust } from '../operand/api-trust.ts';
 import { troubleOfImage } from '../operand/image-rule.ts';
 import type { Command, MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
 import { missingSecret, secretsHashOf, type OperandSecrets } from '../operand/operand-secrets.ts';
-import { beingReplaced, podStateWith, type PodState } from '../operand/pod-state.ts';
+import { beingReplaced, podStateWith } from '../operand/pod-state.ts';
 import { isOneSync } from '../operand/sync-start.ts';
 import type { Trouble } from '../operand/trouble.ts';
 import { warningEvents } from '../operand/warning-event.ts';
@@ -81,7 +80,7 @@ export function decide(given: SyncVerification, world: World): Decision {
   };
   const verifier = verifierStatusOf(input);
   const isEnding = outcomeOf(input, verifier) !== undefined;
-  const target = targetOf(pod, world.token, trust);
+  const target = targetOf(pod, { port: verifierPort, token: world.token, trust });
   const status = statusOf(input);
   const isPending =
     target !== undefined && !input.observation?.answer && !input.observation?.unreachable;
@@ -136,17 +135,6 @@ function missingInput({ spec }: SyncVerification, world: World): Trouble | undef
     message: `there is no ClusterSync ${spec.clusterSyncRef.name}`,
     level: 'warning',
   };
-}
-
-function targetOf(
-  pod: PodState | undefined,
-  token: string,
-  trust: ApiTrust,
-): MonitorTarget | undefined {
-  if (pod?.ip === undefined || pod.process === undefined) return undefined;
-  if (trust.kind === 'unknown') return undefined;
-  const target = apiTargetAt({ ip: pod.ip, port: verifierPort }, token, serverTrust(trust));
-  return { process: pod.process, ...target };
 }
 
 function trustOf(verification: SyncVerification, { authority }: World): ApiTrust {
