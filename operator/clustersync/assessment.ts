@@ -2,8 +2,8 @@ import type { ClusterSync, ClusterSyncStatus, Direction } from '../api/clustersy
 import { isConditionTrue } from '../kube/conditions.ts';
 import { isCurrent } from '../operand/observation.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
-import { isFailureOfOtherSync, troubleOfOtherSync, wantedDigest } from './identity.ts';
-import { troubleOfInstances, type InstanceView } from './instance-trouble.ts';
+import { isFailureOfOtherSync, wantedDigest } from './identity.ts';
+import { troubleOfInstances, troubleOfOtherSync, type InstanceView } from './instance-trouble.ts';
 import type { SourceFinding } from './source.ts';
 import { isAtLeast, isAtWorkTheOtherWay, slowest, stageOf, type Stage } from './stage.ts';
 import { readProgress, type SyncerProgress } from './syncer-client.ts';

@@ -7,7 +7,7 @@ import {
 import type { Observation } from '../operand/observation.ts';
 import { missingPod } from '../operand/pod-state.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
-import type { Instance } from './resources.ts';
+import { listed, type Instance } from './resources.ts';
 import type { Stage } from './stage.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
@@ -34,6 +34,20 @@ export function troubleOfInstances(
       unreachable(view, stages[index] ?? 'unknown', nowMs),
     ]),
   );
+}
+
+/** @param views - the instances that work on another sync, or have. */
+export function troubleOfOtherSync(views: readonly InstanceView[]): Trouble {
+  const ids = views.map(({ instance }) => instance.id);
+  const failed = views.flatMap(({ observation }) =>
+    observation?.answer?.kind === 'error' ? [observation.answer.error] : [],
+  )[0];
+  const failure = failed ? `; it has failed with ${failed.name}: ${failed.description}` : '';
+  return {
+    reason: 'DifferentSync',
+    message: `the destination holds a sync that was started with other options than this spec has (it is that of the syncer ${listed(ids)}${failure}): nothing is sent to it. To continue that sync, create the ClusterSync again with the options that it was started with; to give it up and begin with these options, ask for that with spec.startOver`,
+    level: 'stalled',
+  };
 }
 
 function answeredError({ instance, observation }: InstanceView): Trouble | undefined {
