@@ -18,7 +18,8 @@ import type { Trouble } from '../operand/trouble.ts';
 import type { InstanceView } from './instance-trouble.ts';
 import type { SourceFinding } from './source.ts';
 import { isAtLeast } from './stage.ts';
-import { isCommittedIn, textUntilCanCommit, type Assessment } from './assessment.ts';
+import { textUntilCanCommit, type Assessment } from './assessment.ts';
+import { isCommittedIn } from './on-record.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 import { obstacleOfVerification } from './verification-gate.ts';
 

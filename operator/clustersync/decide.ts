@@ -13,7 +13,8 @@ import type { Trouble } from '../operand/trouble.ts';
 import type { OperandObjects, OperandSettings } from '../operand/workload.ts';
 import { planCommit, type CommitStep } from '../commit/plan.ts';
 import { commitFacts, commitStatus, type CommitWorld } from './commit-facts.ts';
-import { assess, isAtRest, isCommittedIn } from './assessment.ts';
+import { assess } from './assessment.ts';
+import { isAtRest, isCommittedIn, isDeletedInForeground, isLetGo } from './on-record.ts';
 import { wantedDigest } from './identity.ts';
 import { commandsOf, resetCommands, type CommandInput, type InstanceCommand } from './commands.ts';
 import { eventsOf } from './events.ts';
@@ -23,8 +24,6 @@ import type { InstanceView } from './instance-trouble.ts';
 import {
   assessedForReset,
   finalizersWanted,
-  isDeletedInForeground,
-  isLetGo,
   planReset,
   withReset,
   type ResetPlan,

@@ -24,10 +24,10 @@ import { decide, type Decision, type World } from './decide.ts';
 import type { Claim, DestinationClaims } from './destination-claims.ts';
 import { destinationHosts } from './destination-hosts.ts';
 import { provenHosts, type ProofInput } from './destination-proof.ts';
-import { isLetGo, leftBehind } from './reset.ts';
+import { isCommittedIn, isLetGo } from './on-record.ts';
+import { leftBehind } from './reset.ts';
 import { instancesOf, syncerName } from './resources.ts';
 import type { SourceTopologies, SourceView } from './source-topologies.ts';
-import { isCommittedIn } from './assessment.ts';
 import { isUrgent } from './status.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 

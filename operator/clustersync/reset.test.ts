@@ -4,7 +4,8 @@ import { findCondition } from '../kube/conditions.ts';
 import { decide, type Decision, type World } from './decide.ts';
 import { optionsDigestHeader } from '../../service/options-digest.ts';
 import { wantedDigest } from './identity.ts';
-import { leftBehind, resetFinalizer } from './reset.ts';
+import { resetFinalizer } from './on-record.ts';
+import { leftBehind } from './reset.ts';
 import {
   answers,
   changed,

@@ -10,16 +10,11 @@ import { secondTime } from '../kube/micro-time.ts';
 import { errorText } from '../operand/api-trouble.ts';
 import { isCurrent } from '../operand/observation.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
-import {
-  isAtRest,
-  isCommittedIn,
-  type Assessment,
-  type Progresses,
-  type StatusInput,
-} from './assessment.ts';
+import type { Assessment, Progresses, StatusInput } from './assessment.ts';
 import { conditionsOf } from './conditions.ts';
 import type { InstanceView } from './instance-trouble.ts';
 import { keptProgress } from './kept-progress.ts';
+import { isAtRest, isCommittedIn } from './on-record.ts';
 import { isAtLeast, isCopied, slowest, type Stage } from './stage.ts';
 import type { SyncerProgress } from './syncer-client.ts';
 
