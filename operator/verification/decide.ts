@@ -15,9 +15,9 @@ import { warningEvents } from '../operand/warning-event.ts';
 import { tokenArgument, type OperandObjects, type OperandSettings } from '../operand/workload.ts';
 import { outcomeOf } from './outcome.ts';
 import { verifierName, verifierObjects, verifierPodName, verifierPort } from './resources.ts';
-import { attemptArgument, withRun, type Run, type RunningVerification } from './run.ts';
+import { attemptArgument, hasEnded, withRun, type Run, type RunningVerification } from './run.ts';
 import { eventsOfStanding, standingOf } from './standing.ts';
-import { hasEnded, statusOf, verifierStatusOf, type StatusInput } from './status.ts';
+import { statusOf, verifierStatusOf, type StatusInput } from './status.ts';
 import type { VerifierCommand, VerifierProgress } from './verifier-client.ts';
 
 /** Everything that a decision depends on, beside the resource. */

@@ -33,11 +33,6 @@ export interface StatusInput extends ProcessView {
 
 type VerifierStatus = NonNullable<SyncVerificationStatus['verifier']>;
 
-/** Whether a verification has ended: then nothing of its status changes any more. */
-export function hasEnded(status: SyncVerificationStatus | undefined): boolean {
-  return status?.completedAt !== undefined;
-}
-
 /** What the verifier's process has been told, and what it reports. */
 export function verifierStatusOf(input: StatusInput): VerifierStatus {
   const { verification, podName, pod, observation, nowMs } = input;
