@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ClusterSync, ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
 import { findCondition } from '../kube/conditions.ts';
+import { nowMs } from '../operand/testing/running-pod.ts';
 import { decide, type Decision, type World } from './decide.ts';
 import { optionsDigestHeader } from '../../service/options-digest.ts';
 import { wantedDigest } from './identity.ts';
@@ -11,7 +12,6 @@ import {
   changed,
   clusterSync,
   emptyWorld,
-  nowMs,
   outlook,
   readyMessage,
   resetAndIdle,
