@@ -1,3 +1,4 @@
+import { messageOf } from '../../service/errors.ts';
 import type { OperandOptions } from '../api/clustersync.ts';
 import {
   networkPolicies,
@@ -9,14 +10,19 @@ import {
   type StatefulSet,
 } from '../kube/builtin-resources.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { isConflict, isNotFound } from '../kube/kube-error.ts';
+import {
+  isAlreadyExists,
+  isConflict,
+  isInvalid,
+  isNotFound,
+  KubeError,
+} from '../kube/kube-error.ts';
 import { controllerOf, isControlledBy } from '../kube/owner.ts';
 import { objectKey, type KubeObject, type ObjectRef } from '../kube/resource.ts';
 import { authorityRef } from './api-trust.ts';
-import { ChildApplier } from './applier.ts';
+import { ChildApplier, ForeignObjectError } from './applier.ts';
 import type { ObjectLookup } from './object-cache.ts';
 import type { OperandSecrets, SecretKey, SecretValue, Sides } from './operand-secrets.ts';
-import { rejectionOf } from './rejection.ts';
 import { SecretReader } from './secret-reader.ts';
 import type { Trouble } from './trouble.ts';
 import { tokenOf, type TokenKey } from './token-key.ts';
@@ -181,4 +187,28 @@ export class OperandStore {
 
 function keyBeside(owner: KubeObject, name: string): string {
   return objectKey({ namespace: owner.metadata.namespace, name });
+}
+
+/** What an error says of the objects that were to be made; undefined where it says nothing: then it is to be retried. */
+function rejectionOf(error: unknown): Trouble | undefined {
+  const message = messageOf(error);
+  if (error instanceof ForeignObjectError || isAlreadyExists(error)) {
+    return { reason: 'NameConflict', message, level: 'warning' };
+  }
+  if (isInvalid(error) || isUntyped(error)) {
+    return { reason: 'InvalidPodTemplate', message, level: 'stalled' };
+  }
+  if (error instanceof KubeError && error.statusCode === 403) {
+    return { reason: 'Forbidden', message, level: 'stalled' };
+  }
+  return undefined;
+}
+
+/** What server-side apply answers to a field of another type, or of no known name: it has no status of its own. */
+function isUntyped(error: unknown): boolean {
+  return (
+    error instanceof KubeError &&
+    error.statusCode === 500 &&
+    error.message.includes('failed to create typed patch object')
+  );
 }
