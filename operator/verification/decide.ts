@@ -203,13 +203,10 @@ function eventsOf(
   return events;
 }
 
+/** As of {@link warningEvents}. */
 const warningReasons = [
   'ClusterSyncNotFound',
-  'SecretNotFound',
   'VerifierUnreachable',
   'ProgressNotLatest',
-  'CertificateNotTrusted',
-  'PodCrashLooping',
-  'PodUnschedulable',
   'NameConflict',
 ];
