@@ -36,7 +36,7 @@ export interface MountedSecret {
   /** Folder under {@link mountRoot}. */
   readonly folder: string;
   readonly secretName: string;
-  /** Key of the Secret; the file is called `uri`. */
+  /** Of the Secret. */
   readonly key: string;
 }
 
@@ -58,9 +58,17 @@ export function mountedSecrets({
   ];
 }
 
+/** What the file of a connection string is called. */
+const fileName = 'uri';
+
 /** Where the file of a mounted connection string is in the pod. */
 export function secretPath({ folder }: Pick<MountedSecret, 'folder'>): string {
-  return `${mountRoot}/${folder}/uri`;
+  return `${mountRoot}/${folder}/${fileName}`;
+}
+
+/** The volume that has that file. */
+export function secretVolume({ folder, secretName, key }: MountedSecret) {
+  return { name: folder, secret: { secretName, items: [{ key, path: fileName }] } };
 }
 
 /** Why there is no connection string where one is to be. */

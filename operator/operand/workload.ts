@@ -6,7 +6,12 @@ import type { NetworkPolicy, Service, StatefulSet } from '../kube/builtin-resour
 import { controllerReference } from '../kube/owner.ts';
 import type { Intent, KubeObject, ObjectMeta } from '../kube/resource.ts';
 import { operandLabels, ownerAnnotation, selectorLabels, type OperandKind } from './names.ts';
-import { mountRoot, secretsHashAnnotation, type MountedSecret } from './operand-secrets.ts';
+import {
+  mountRoot,
+  secretsHashAnnotation,
+  secretVolume,
+  type MountedSecret,
+} from './operand-secrets.ts';
 
 type EgressRule = NonNullable<NonNullable<NetworkPolicy['spec']>['egress']>[number];
 
@@ -193,10 +198,7 @@ function podSpecOf(plan: OperandPlan, settings: OperandSettings): PodSpec {
     containers: [containerOf(plan, settings)],
     volumes: [
       { name: 'tmp', emptyDir: {} },
-      ...secrets.map(({ folder, secretName, key }) => ({
-        name: folder,
-        secret: { secretName, items: [{ key, path: 'uri' }] },
-      })),
+      ...secrets.map(secretVolume),
       ...(options.tls
         ? [{ name: tlsFolder, secret: { secretName: options.tls.secretName, items: tlsItems } }]
         : []),
