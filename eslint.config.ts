@@ -15,8 +15,18 @@ const arrows: Record<string, readonly string[]> = {
   bin: ['e2e', 'bench'],
 };
 
-/** The rooms of a folder by floors, from the ground up: a room imports rooms of lower floors alone. */
+/** The rooms of a folder, and files beside them, by floors from the ground up: each imports what is on lower floors alone. */
 const floors: Record<string, readonly (readonly string[])[]> = {
+  operator: [
+    ['kube'],
+    ['api'],
+    ['operand'],
+    ['leases'],
+    ['commit'],
+    // Neither of the two resources knows of the other: what both need is in operand/.
+    ['clustersync', 'verification'],
+    ['dashboard'],
+  ],
   syncer: [
     ['options'],
     ['store'],
@@ -29,6 +39,7 @@ const floors: Record<string, readonly (readonly string[])[]> = {
     ['reverse'],
     ['lifecycle'],
     ['api'],
+    ['main'],
   ],
 };
 
@@ -57,15 +68,22 @@ function importRules(files: string, patterns: readonly ForbiddenImports[]): Lint
 function roomRules(folder: string, forbidden: readonly string[]): Linter.Config[] {
   const ordered = floors[folder] ?? [];
   return ordered.flatMap((rooms, floor) =>
-    rooms.map((room) => {
-      const above = ordered.slice(floor).flat();
-      return importRules(`${folder}/${room}/**/*.ts`, [
+    rooms.flatMap((room) => {
+      const others = ordered
+        .slice(floor)
+        .flat()
+        .filter((each) => each !== room);
+      const patterns = (up: string): ForbiddenImports[] => [
         ...forbiddenFolders(folder, forbidden),
         {
-          regex: `^\\.\\./(${above.filter((each) => each !== room).join('|')})/`,
-          message: `${folder}/${room}/ imports rooms of lower floors alone (see eslint.config.ts)`,
+          regex: `^${up}/(${others.join('|')})(/|\\.ts$)`,
+          message: `${folder}/${room} imports what is on lower floors alone (see eslint.config.ts)`,
         },
-      ]);
+      ];
+      return [
+        importRules(`${folder}/${room}/**/*.ts`, patterns('(\\.\\./)*\\.\\.')),
+        importRules(`${folder}/${room}.ts`, patterns('\\.')),
+      ];
     }),
   );
 }

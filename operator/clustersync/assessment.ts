@@ -1,9 +1,9 @@
 import type { ClusterSync, ClusterSyncStatus, Direction } from '../api/clustersync.ts';
-import { isConditionTrue } from '../kube/conditions.ts';
 import { isCurrent } from '../operand/observation.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
-import { isFailureOfOtherSync, troubleOfOtherSync, wantedDigest } from './identity.ts';
-import { troubleOfInstances, type InstanceView } from './instance-trouble.ts';
+import { isFailureOfOtherSync, wantedDigest } from './identity.ts';
+import { troubleOfInstances, troubleOfOtherSync, type InstanceView } from './instance-trouble.ts';
+import { isCommittedIn, mayBegin } from './on-record.ts';
 import type { SourceFinding } from './source.ts';
 import { isAtLeast, isAtWorkTheOtherWay, slowest, stageOf, type Stage } from './stage.ts';
 import { readProgress, type SyncerProgress } from './syncer-client.ts';
@@ -143,28 +143,6 @@ function notCommitted(direction: Direction): Trouble {
     message: `the sync goes ${other}, and only a committed sync can be reversed: nothing is sent that would commit it. Set spec.direction to ${other}, and spec.state to Committed, before it is to go ${direction}`,
     level: 'stalled',
   };
-}
-
-/** Whether the status says that the sync is committed in the direction that is asked for. */
-export function isCommittedIn({ spec, status }: ClusterSync): boolean {
-  if (!isConditionTrue(status?.conditions, 'Committed')) return false;
-  return (status?.direction ?? 'Forward') === spec.direction;
-}
-
-/**
- * Whether the syncers have nothing to do any more, and all that they had to say is on record: they have no pods then. Those of a
- * reversible sync go on watching the oplog that a reversal needs.
- */
-export function isAtRest(clusterSync: ClusterSync): boolean {
-  const { spec, status } = clusterSync;
-  if (spec.reversible || !isCommittedIn(clusterSync) || status?.canWrite === false) return false;
-  const instances = status?.instances ?? [];
-  return instances.every(({ progress }) => progress?.['state'] === 'COMMITTED');
-}
-
-/** Whether a sync may be begun: never over data that may be in use, since a commit that is long past. */
-export function mayBegin({ spec, status }: ClusterSync): boolean {
-  return spec.direction === 'Forward' && status?.committedAt === undefined;
 }
 
 /** The newest progress of an instance; what the status has from before, until this process is known. */

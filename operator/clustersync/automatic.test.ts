@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
 import { hashOfOptions } from '../commit/hold.ts';
+import { nowMs } from '../operand/testing/running-pod.ts';
 import type { World } from './decide.ts';
 import {
   automatic,
@@ -15,7 +16,6 @@ import {
   answers,
   changed,
   failure,
-  nowMs,
   outlook,
   readyMessage,
   reversed,

@@ -1,19 +1,13 @@
 import assert from 'node:assert/strict';
 import { commitSettledMs, type CommitFacts } from '../commit/plan.ts';
+import { nowMs } from '../operand/testing/running-pod.ts';
 import type { SyncerCommand } from './syncer-client.ts';
 import type { CommandState } from '../operand/observation.ts';
 import { podState } from '../operand/pod-state.ts';
 import { assess } from './assessment.ts';
 import { commitFacts, provesNoCommit, type CommitInput } from './commit-facts.ts';
 import { automatic, holdOf } from './testing/automatic-commits.ts';
-import {
-  answers,
-  changed,
-  clusterSync,
-  nowMs,
-  observationOf,
-  runningPod,
-} from './testing/worlds.ts';
+import { answers, changed, clusterSync, observationOf, runningPod } from './testing/worlds.ts';
 
 const saysNone = changed(answers.changes, { commitUnderWay: false });
 

@@ -13,13 +13,14 @@ import type { WorkloadView } from '../commit/plan.ts';
 import { holderOf } from '../leases/lease-holder.ts';
 import { secondTime } from '../kube/micro-time.ts';
 import { isCurrent, type Observation } from '../operand/observation.ts';
+import { syncStartOf } from '../operand/sync-start.ts';
 import type { Trouble } from '../operand/trouble.ts';
 import type { InstanceView } from './instance-trouble.ts';
 import type { SourceFinding } from './source.ts';
 import { isAtLeast } from './stage.ts';
-import { isCommittedIn, textUntilCanCommit, type Assessment } from './assessment.ts';
+import { textUntilCanCommit, type Assessment } from './assessment.ts';
+import { isCommittedIn } from './on-record.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
-import { syncStartOf } from './identity.ts';
 import { obstacleOfVerification } from './verification-gate.ts';
 
 /** What an automatic commit depends on, beside the sync. */

@@ -4,6 +4,7 @@ import { rootCertificates } from 'node:tls';
 import { Ajv } from 'ajv';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
 import { tokenArgument } from '../operand/workload.ts';
+import { nowMs } from '../operand/testing/running-pod.ts';
 import { decide, type World } from './decide.ts';
 import { startBody } from './resources.ts';
 import {
@@ -11,7 +12,6 @@ import {
   clusterSync,
   emptyWorld,
   failure,
-  nowMs,
   outlook,
   refused,
   runningPod,

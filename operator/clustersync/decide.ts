@@ -3,35 +3,27 @@ import type { Pod, StatefulSet } from '../kube/builtin-resources.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
 import { objectKey } from '../kube/resource.ts';
 import { holderKey } from '../leases/lease-holder.ts';
-import { apiTrust, serverNameOf, serverTrust, type ApiTrust } from '../operand/api-trust.ts';
-import { apiTargetAt, reasonFor } from '../operand/http-api.ts';
+import { apiTrust, serverNameOf, targetOf, type ApiTrust } from '../operand/api-trust.ts';
+import { reasonFor } from '../operand/http-api.ts';
 import type { MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, type Observation } from '../operand/observation.ts';
-import type { SecretValue } from '../operand/operand-store.ts';
 import { troubleOfImage } from '../operand/image-rule.ts';
+import { missingSecret, secretsHashOf, type OperandSecrets } from '../operand/operand-secrets.ts';
 import type { Trouble } from '../operand/trouble.ts';
-import { secretsHashOf, type OperandObjects, type OperandSettings } from '../operand/workload.ts';
+import type { OperandObjects, OperandSettings } from '../operand/workload.ts';
 import { planCommit, type CommitStep } from '../commit/plan.ts';
 import { commitFacts, commitStatus, type CommitWorld } from './commit-facts.ts';
-import { assess, isAtRest, isCommittedIn } from './assessment.ts';
+import { assess } from './assessment.ts';
+import { isAtRest, isCommittedIn, isDeletedInForeground, isLetGo } from './on-record.ts';
 import { wantedDigest } from './identity.ts';
 import { commandsOf, resetCommands, type CommandInput, type InstanceCommand } from './commands.ts';
 import { eventsOf } from './events.ts';
 import type { Claim } from './destination-claims.ts';
-import {
-  hashOfSecrets,
-  instancesOf,
-  syncerName,
-  syncerPodState,
-  syncerObjects,
-  syncerPort,
-} from './resources.ts';
+import { instancesOf, syncerName, syncerPodState, syncerObjects, syncerPort } from './resources.ts';
 import type { InstanceView } from './instance-trouble.ts';
 import {
   assessedForReset,
   finalizersWanted,
-  isDeletedInForeground,
-  isLetGo,
   planReset,
   withReset,
   type ResetPlan,
@@ -42,20 +34,14 @@ import { statusOf } from './status.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
 /** Everything that a decision depends on, beside the resource. */
-export interface World {
+export interface World extends OperandSecrets {
   readonly nowMs: number;
   readonly settings: OperandSettings;
-  readonly source: SecretValue;
-  readonly destination: SecretValue;
-  /** Of the syncers' certificate; undefined where they serve HTTP. */
-  readonly authority: SecretValue | undefined;
   /** Whether the destination is this ClusterSync's. */
   readonly claim: Claim;
   readonly commit: CommitWorld;
   /** What is known of the source. */
   readonly sourceView: SourceView;
-  /** Of the syncers' API. */
-  readonly token: string;
   readonly statefulSet: StatefulSet | undefined;
   /** By name. */
   readonly pods: ReadonlyMap<string, Pod>;
@@ -173,7 +159,8 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   // Pods of which nothing could be known are not made.
   const isNotToBeMade =
     untrusted !== undefined || (world.sourceView.kind === 'refused' && !isSourceKnown);
-  const secretsHash = isNotToBeMade && !world.statefulSet ? undefined : secretsHashFor(world);
+  const secretsHash =
+    isNotToBeMade && !world.statefulSet ? undefined : secretsHashOf(world, world.statefulSet);
   const isWaiting =
     missing ?? unclaimed ?? untrusted ?? (rejection?.level === 'warning' || !finding.source);
   return {
@@ -261,11 +248,6 @@ function endOf(
     : { destination };
 }
 
-function missingSecret({ source, destination }: World): Trouble | undefined {
-  const [missing] = [source, destination].filter((secret) => secret.kind === 'missing');
-  return missing && { reason: 'SecretNotFound', message: missing.description, level: 'warning' };
-}
-
 function trustOf(clusterSync: ClusterSync, { authority }: World): ApiTrust {
   const serverName = serverNameOf(syncerName(clusterSync), clusterSync.metadata);
   return apiTrust(clusterSync.spec.syncer, authority, serverName);
@@ -313,26 +295,15 @@ function troubleOfProof(claim: Claim, views: readonly InstanceView[]): Trouble |
   return { reason: 'DestinationNotProven', message, level: 'waiting' };
 }
 
-/** Undefined when the pods cannot be made: what they are to read is not there, and was never. */
-function secretsHashFor({ source, destination, statefulSet, token }: World): string | undefined {
-  if (source.kind === 'found' && destination.kind === 'found') {
-    return hashOfSecrets(token, [source.value, destination.value]);
-  }
-  return secretsHashOf(statefulSet);
-}
-
 function targetsOf(
   views: readonly InstanceView[],
   token: string,
   trust: ApiTrust,
 ): ReadonlyMap<string, MonitorTarget> {
-  const targets = new Map<string, MonitorTarget>();
-  if (trust.kind === 'unknown') return targets;
-  for (const { instance, pod } of views) {
-    if (pod?.ip === undefined || pod.process === undefined) continue;
-    const { process, ip } = pod;
-    const target = apiTargetAt({ ip, port: syncerPort }, token, serverTrust(trust));
-    targets.set(instance.id, { process, ...target });
-  }
-  return targets;
+  return new Map(
+    views.flatMap(({ instance, pod }) => {
+      const target = targetOf(pod, { port: syncerPort, token, trust });
+      return target ? [[instance.id, target]] : [];
+    }),
+  );
 }

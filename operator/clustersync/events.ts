@@ -73,14 +73,10 @@ function isSame(
   return one.token === other?.token && one.state === other.state;
 }
 
-/** Reasons for not being ready that somebody may want to know of, though they should pass. */
+/** As of {@link warningEvents}. */
 const warningReasons = [
   'DestinationInUse',
   'CommitUnknown',
-  'SecretNotFound',
   'SyncerUnreachable',
-  'CertificateNotTrusted',
-  'PodCrashLooping',
-  'PodUnschedulable',
   'ClusterUnreachable',
 ];

@@ -3,7 +3,7 @@ import { optionsDigest, optionsDigestHeader } from '../../service/options-digest
 import type { ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
 import { findCondition } from '../kube/conditions.ts';
 import { decide, type Decision } from './decide.ts';
-import { isOfOtherSync, syncStartOf, wantedDigest } from './identity.ts';
+import { isOfOtherSync, wantedDigest } from './identity.ts';
 import { startBody } from './resources.ts';
 import {
   answers,
@@ -157,15 +157,6 @@ describe('a sync that was started with the options of the spec', () => {
       assert.equal(answer.kind, 'progress');
       assert.equal(isOfOtherSync(answer.progress, own), isOther);
     }
-  });
-
-  it('has no start that a status has no room for', () => {
-    const start = '2026-01-01T00:00:00Z';
-    const long = { startedAt: 'x'.repeat(65) };
-    assert.equal(syncStartOf([undefined, {}, long, { startedAt: start }], 'seen'), start);
-    assert.equal(syncStartOf([long], 'seen'), undefined);
-    assert.equal(syncStartOf([{ startedAt: 'x'.repeat(60), reversals: 1 }], 'seen'), undefined);
-    assert.equal(syncStartOf([undefined, {}], 'seen'), 'seen');
   });
 
   it('counts as before where the tool does not tell its options', () => {

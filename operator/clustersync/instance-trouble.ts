@@ -1,16 +1,19 @@
-import { actionFor, reasonFor, type ApiError } from '../operand/http-api.ts';
+import {
+  troubleOfCommand,
+  troubleOfError,
+  troubleOfSilence,
+  type ProcessView,
+} from '../operand/api-trouble.ts';
 import type { Observation } from '../operand/observation.ts';
-import { missingPod, type PodState } from '../operand/pod-state.ts';
+import { missingPod } from '../operand/pod-state.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
-import { unansweredTrouble, unreachableTrouble } from '../operand/unreachable.ts';
-import type { Instance } from './resources.ts';
+import { listed, type Instance } from './resources.ts';
 import type { Stage } from './stage.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
 /** What is known of an instance. */
-export interface InstanceView {
+export interface InstanceView extends ProcessView {
   readonly instance: Instance;
-  readonly pod: PodState | undefined;
   readonly observation: Observation<SyncerProgress, SyncerCommand> | undefined;
 }
 
@@ -31,6 +34,20 @@ export function troubleOfInstances(
       unreachable(view, stages[index] ?? 'unknown', nowMs),
     ]),
   );
+}
+
+/** @param views - the instances that work on another sync, or have. */
+export function troubleOfOtherSync(views: readonly InstanceView[]): Trouble {
+  const ids = views.map(({ instance }) => instance.id);
+  const failed = views.flatMap(({ observation }) =>
+    observation?.answer?.kind === 'error' ? [observation.answer.error] : [],
+  )[0];
+  const failure = failed ? `; it has failed with ${failed.name}: ${failed.description}` : '';
+  return {
+    reason: 'DifferentSync',
+    message: `the destination holds a sync that was started with other options than this spec has (it is that of the syncer ${listed(ids)}${failure}): nothing is sent to it. To continue that sync, create the ClusterSync again with the options that it was started with; to give it up and begin with these options, ask for that with spec.startOver`,
+    level: 'stalled',
+  };
 }
 
 function answeredError({ instance, observation }: InstanceView): Trouble | undefined {
@@ -60,33 +77,10 @@ const stagesOf: Record<SyncerCommand, readonly Stage[]> = {
   reset: [],
 };
 
-/** What to say of a command that is not known to be taken. */
-export function troubleOfCommand(error: ApiError, who: string, command: SyncerCommand): Trouble {
-  return error.isUnanswered
-    ? unansweredTrouble(error, who, command)
-    : troubleOfError(error, `${who} refuses ${command} with`);
-}
-
-/** @param who - and what it does: the message goes on with the name of the error. */
-export function troubleOfError({ name, description, isLasting }: ApiError, who: string): Trouble {
-  const action = actionFor(name);
-  return {
-    reason: reasonFor(name),
-    message: `${who} ${name}: ${description}${action === undefined ? '' : ` (${action})`}`,
-    // A transition that is refused has been overtaken by events: the next answer tells which.
-    level: isLasting && name !== 'InvalidStateTransition' ? 'stalled' : 'waiting',
-  };
-}
-
-function unreachable(
-  { instance, pod, observation }: InstanceView,
-  stage: Stage,
-  nowMs: number,
-): Trouble | undefined {
-  if (!observation || !pod?.process) return undefined;
-  const who = `the syncer ${instance.id} in the pod ${pod.name}`;
-  const trouble = unreachableTrouble(observation, { reason: 'SyncerUnreachable', who }, nowMs);
-  const { command } = observation;
+function unreachable(view: InstanceView, stage: Stage, nowMs: number): Trouble | undefined {
+  const who = `the syncer ${view.instance.id}`;
+  const trouble = troubleOfSilence(view, { reason: 'SyncerUnreachable', who }, nowMs);
+  const command = view.observation?.command;
   const isOpen =
     command?.kind === 'refused' ? command.error.isUnanswered : command?.kind === 'sending';
   if (!trouble || !command || !isOpen || !stagesOf[command.name].includes(stage)) return trouble;

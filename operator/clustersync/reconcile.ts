@@ -11,12 +11,12 @@ import type { EventRecorder } from '../kube/event-recorder.ts';
 import { isConflict, isNotFound } from '../kube/kube-error.ts';
 import { objectKey, parseKey } from '../kube/resource.ts';
 import { holderOf, type LeaseHolder } from '../leases/lease-holder.ts';
-import { authorityRef } from '../operand/api-trust.ts';
 import type { ApiError } from '../operand/http-api.ts';
 import type { OperandMonitor } from '../operand/monitor.ts';
 import type { LatestStatuses } from '../operand/latest-statuses.ts';
 import type { ObjectLookup } from '../operand/object-cache.ts';
-import type { OperandStore, SecretValue } from '../operand/operand-store.ts';
+import type { SecretValue } from '../operand/operand-secrets.ts';
+import type { OperandStore } from '../operand/operand-store.ts';
 import { StatusWriter } from '../operand/status-writer.ts';
 import type { OperandSettings } from '../operand/workload.ts';
 import type { CommitWorld } from './commit-facts.ts';
@@ -24,10 +24,10 @@ import { decide, type Decision, type World } from './decide.ts';
 import type { Claim, DestinationClaims } from './destination-claims.ts';
 import { destinationHosts } from './destination-hosts.ts';
 import { provenHosts, type ProofInput } from './destination-proof.ts';
-import { isLetGo, leftBehind } from './reset.ts';
+import { isCommittedIn, isLetGo } from './on-record.ts';
+import { leftBehind } from './reset.ts';
 import { instancesOf, syncerName } from './resources.ts';
 import type { SourceTopologies, SourceView } from './source-topologies.ts';
-import { isCommittedIn } from './assessment.ts';
 import { isUrgent } from './status.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
@@ -195,39 +195,25 @@ export class ClusterSyncReconciler {
     signal: AbortSignal,
   ): Promise<Decision> {
     const { settings, store, monitor, holds, syncVerifications } = this.#options;
-    const { source, destination, commit } = clusterSync.spec;
-    const { namespace } = clusterSync.metadata;
+    const { spec, metadata } = clusterSync;
+    const { namespace } = metadata;
     const name = syncerName(clusterSync);
-    const verification = commit.verificationRef?.name;
+    const verification = spec.commit.verificationRef?.name;
     // Nothing is to be done for it any more.
     const mayBeOld = isCommittedIn(clusterSync);
-    const secretOf = async (ref: typeof source.uriSecretRef): Promise<SecretValue> =>
-      await store.secretValue(clusterSync, ref, signal, mayBeOld);
-    const authority = authorityRef(clusterSync.spec.syncer);
-    // Together: when they are read anew, a command waits for them.
-    const [sourceValue, destinationValue, authorityValue, token] = await Promise.all([
-      secretOf(source.uriSecretRef),
-      secretOf(destination.uriSecretRef),
-      authority && secretOf(authority),
-      store.token(clusterSync, signal),
-    ]);
+    const asked = { sides: spec, options: spec.syncer, mayBeOld };
+    const secrets = await store.secrets(clusterSync, asked, signal);
     const pods = store.pods(
       clusterSync,
       instancesOf(clusterSync).map(({ podName }) => podName),
     );
-    const observations = monitor.observations(objectKey(clusterSync.metadata));
+    const observations = monitor.observations(objectKey(metadata));
+    const input = { token: secrets.token, pods, observations };
     return decide(clusterSync, {
       settings,
-      source: sourceValue,
-      sourceView: this.#viewOf(clusterSync, sourceValue),
-      destination: destinationValue,
-      authority: authorityValue,
-      claim: await this.#claim(
-        clusterSync,
-        destinationValue,
-        { token, pods, observations },
-        signal,
-      ),
+      ...secrets,
+      sourceView: this.#viewOf(clusterSync, secrets.source),
+      claim: await this.#claim(clusterSync, secrets.destination, input, signal),
       commit: {
         hold: holds.holdOf(clusterSync),
         workloads,
@@ -236,7 +222,6 @@ export class ClusterSyncReconciler {
             ? undefined
             : syncVerifications.get(objectKey({ namespace, name: verification })),
       },
-      token,
       statefulSet: store.statefulSet(clusterSync, name),
       pods,
       observations,
@@ -245,15 +230,15 @@ export class ClusterSyncReconciler {
     });
   }
 
-  #viewOf(clusterSync: ClusterSync, uri: SecretValue): SourceView {
-    const error = uri.kind === 'found' ? refusalOf(connectionString(uri.value)) : undefined;
+  #viewOf(clusterSync: ClusterSync, uri: SecretValue | undefined): SourceView {
+    const error = uri?.kind === 'found' ? refusalOf(connectionString(uri.value)) : undefined;
     if (error) return { kind: 'refused', error };
     return this.#options.sources.view(objectKey(clusterSync.metadata));
   }
 
   async #claim(
     clusterSync: ClusterSync,
-    uri: SecretValue,
+    uri: SecretValue | undefined,
     input: ProofInput,
     signal: AbortSignal,
   ): Promise<Claim> {
@@ -264,7 +249,7 @@ export class ClusterSyncReconciler {
       return standing.kind === 'broken' ? standing : { kind: 'none' };
     }
     const named =
-      uri.kind === 'missing' ? [] : this.#hostsOf(clusterSync, connectionString(uri.value));
+      uri?.kind === 'found' ? this.#hostsOf(clusterSync, connectionString(uri.value)) : [];
     const proven = provenHosts(clusterSync, input, named ?? []);
     const claim = await claims.claim(clusterSync, named ?? [], proven, signal);
     if (!named && (claim.kind === 'held' || claim.kind === 'open'))

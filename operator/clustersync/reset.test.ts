@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import type { ClusterSync, ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
 import { findCondition } from '../kube/conditions.ts';
+import { nowMs } from '../operand/testing/running-pod.ts';
 import { decide, type Decision, type World } from './decide.ts';
 import { optionsDigestHeader } from '../../service/options-digest.ts';
 import { wantedDigest } from './identity.ts';
-import { leftBehind, resetFinalizer } from './reset.ts';
+import { resetFinalizer } from './on-record.ts';
+import { leftBehind } from './reset.ts';
 import {
   answers,
   changed,
   clusterSync,
   emptyWorld,
-  nowMs,
   outlook,
   readyMessage,
   resetAndIdle,

@@ -1,17 +1,13 @@
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
+import { troubleOfCommand } from '../operand/api-trouble.ts';
 import { isCurrent } from '../operand/observation.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
-import { isCommittedIn, type Assessment } from './assessment.ts';
-import { troubleOfCommand, type InstanceView } from './instance-trouble.ts';
+import type { Assessment } from './assessment.ts';
+import type { InstanceView } from './instance-trouble.ts';
+import { isCommittedIn, isDeletedInForeground, isLetGo, resetFinalizer } from './on-record.ts';
 
 /** What the end of a sync leaves on the destination. */
 export type ResetDestination = ClusterSync['spec']['onDelete'];
-
-/** Keeps a ClusterSync until its sync has been reset. */
-export const resetFinalizer = 'clustersync.dev/reset';
-
-/** Deleting in the foreground: Kubernetes deletes the pods first, however often they are made. */
-const foregroundFinalizer = 'foregroundDeletion';
 
 /** What asks for the end of a sync. */
 export type ResetCause =
@@ -49,17 +45,6 @@ export interface ResetInput {
   /** Whether pods have been made for it. */
   readonly isMade: boolean;
   readonly nowMs: number;
-}
-
-/** Whether a ClusterSync is deleted and the operator has nothing more to do for it. */
-export function isLetGo({ metadata }: ClusterSync): boolean {
-  if (metadata.deletionTimestamp === undefined) return false;
-  return !(metadata.finalizers ?? []).includes(resetFinalizer);
-}
-
-/** Whether Kubernetes deletes the pods of a ClusterSync before itself. */
-export function isDeletedInForeground({ metadata }: ClusterSync): boolean {
-  return (metadata.finalizers ?? []).includes(foregroundFinalizer);
 }
 
 /** The finalizers that a ClusterSync is to have; undefined where they are as they should be. */

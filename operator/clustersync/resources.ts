@@ -1,14 +1,12 @@
-import { createHmac } from 'node:crypto';
 import { environmentName } from '../../service/options.ts';
-import type { ClusterSync, ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
+import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import type { Pod } from '../kube/builtin-resources.ts';
 import { operandName } from '../operand/names.ts';
+import { mountedSecrets, secretPath } from '../operand/operand-secrets.ts';
 import { beingReplaced, podStateWith, type PodState } from '../operand/pod-state.ts';
 import {
   operandObjects,
-  secretPath,
   tokenArgument,
-  type MountedSecret,
   type OperandObjects,
   type OperandSettings,
 } from '../operand/workload.ts';
@@ -51,37 +49,12 @@ export function listed(ids: readonly string[]): string {
   return `${ids.slice(0, maxListed).join(', ')}${more}`;
 }
 
-/** The connection strings of a ClusterSync, as they are mounted. */
-export function mountedSecrets({
-  source,
-  destination,
-}: Pick<ClusterSyncSpec, 'source' | 'destination'>): readonly [MountedSecret, MountedSecret] {
-  return [
-    { folder: 'source', secretName: source.uriSecretRef.name, key: source.uriSecretRef.key },
-    {
-      folder: 'destination',
-      secretName: destination.uriSecretRef.name,
-      key: destination.uriSecretRef.key,
-    },
-  ];
-}
-
-/**
- * A hash of the secrets that a process reads at its start. It is keyed with the token, so that it tells nothing
- * about passwords to those who may see pods but not Secrets.
- */
-export function hashOfSecrets(token: string, values: readonly string[]): string {
-  const hash = createHmac('sha256', token);
-  for (const value of values) hash.update(`${value.length}:${value}`);
-  return hash.digest('hex').slice(0, 16);
-}
-
 /** What decides how the syncers run, beside the resource. */
 export interface SyncerPlan {
   readonly instances: readonly Instance[];
   /** They are to have no pods. */
   readonly isResting: boolean;
-  /** See {@link hashOfSecrets}. */
+  /** As of {@link secretsHashOf}. */
   readonly secretsHash: string;
   /** Of the API. */
   readonly token: string;

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
 import { findCondition, isConditionTrue } from '../kube/conditions.ts';
+import { nowMs } from '../operand/testing/running-pod.ts';
 import type { Decision, World } from './decide.ts';
 import type { SyncerCommand } from './syncer-client.ts';
 import {
   answers,
   decideOn,
-  nowMs,
   progress,
   refused,
   reversed,

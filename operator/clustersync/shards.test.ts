@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
 import { findCondition } from '../kube/conditions.ts';
+import { nowMs } from '../operand/testing/running-pod.ts';
 import type { World } from './decide.ts';
 import type { SyncerCommand } from './syncer-client.ts';
 import {
@@ -10,7 +11,6 @@ import {
   decideOn,
   emptyWorld,
   failure,
-  nowMs,
   observationOf,
   outlook,
   readyMessage,

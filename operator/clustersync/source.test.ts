@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { ClusterSyncStatus } from '../api/clustersync.ts';
 import { findCondition } from '../kube/conditions.ts';
 import { tokenArgument } from '../operand/workload.ts';
+import { runningProcess } from '../operand/testing/running-pod.ts';
 import type { SourceView } from './source-topologies.ts';
 import {
   answers,
@@ -11,7 +12,6 @@ import {
   podName,
   readyMessage,
   runningPod,
-  runningProcess,
   runningWorld,
   shardedWorld,
   threeShards,

@@ -1,9 +1,9 @@
 import type { ClusterSync } from '../api/clustersync.ts';
 import { isConditionTrue } from '../kube/conditions.ts';
+import { troubleOfError } from '../operand/api-trouble.ts';
 import { reasonFor, type ApiError } from '../operand/http-api.ts';
 import type { Trouble } from '../operand/trouble.ts';
-import { troubleOfError } from './instance-trouble.ts';
-import { isLetGo } from './reset.ts';
+import { isLetGo } from './on-record.ts';
 import { listed, type SourceShape } from './resources.ts';
 import type { SourceView } from './source-topologies.ts';
 

@@ -3,7 +3,7 @@ import type { ClusterSync, ClusterSyncSpec } from '../api/clustersync.ts';
 import { specFields } from '../operand/testing/spec-fields.ts';
 import { decide } from './decide.ts';
 import { wantedDigest } from './identity.ts';
-import { resetFinalizer } from './reset.ts';
+import { resetFinalizer } from './on-record.ts';
 import { instancesOf } from './resources.ts';
 import {
   answers,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
 import { findCondition } from '../kube/conditions.ts';
+import { nowMs } from '../operand/testing/running-pod.ts';
 import { decide, type World } from './decide.ts';
 import { isUrgent } from './status.ts';
 import {
@@ -9,7 +10,6 @@ import {
   clusterSync,
   emptyWorld,
   failure,
-  nowMs,
   progress,
   refused,
   runningPod,

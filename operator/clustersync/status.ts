@@ -7,18 +7,14 @@ import type {
 import { redact } from '../../service/redact.ts';
 import { replaceConditions } from '../kube/conditions.ts';
 import { secondTime } from '../kube/micro-time.ts';
+import { errorText } from '../operand/api-trouble.ts';
 import { isCurrent } from '../operand/observation.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
-import {
-  isAtRest,
-  isCommittedIn,
-  type Assessment,
-  type Progresses,
-  type StatusInput,
-} from './assessment.ts';
+import type { Assessment, Progresses, StatusInput } from './assessment.ts';
 import { conditionsOf } from './conditions.ts';
 import type { InstanceView } from './instance-trouble.ts';
 import { keptProgress } from './kept-progress.ts';
+import { isAtRest, isCommittedIn } from './on-record.ts';
 import { isAtLeast, isCopied, slowest, type Stage } from './stage.ts';
 import type { SyncerProgress } from './syncer-client.ts';
 
@@ -30,8 +26,6 @@ export interface CommitReport {
   /** What the commit waits for, or why there is none. */
   readonly trouble?: Trouble | undefined;
 }
-
-const maxErrorLength = 4096;
 
 /**
  * The status of a ClusterSync: made anew from what is observed, but for the times of what has happened.
@@ -235,30 +229,17 @@ function canWriteOf(
 }
 
 function instanceStatus(
-  { instance, pod, observation }: InstanceView,
+  view: InstanceView,
   progress: SyncerProgress['raw'] | undefined,
   { nowMs, isResting }: { readonly nowMs: number; readonly isResting: boolean },
 ): InstanceStatus {
-  const error = isResting ? undefined : errorText({ pod, observation, nowMs });
+  const { instance, pod } = view;
+  const error = isResting ? undefined : errorText(view, nowMs);
   return {
     id: instance.id,
     pod: instance.podName,
     ready: pod?.isReady ?? false,
     ...(progress && { progress }),
-    ...(error !== undefined && { error: redact(error).slice(0, maxErrorLength) }),
+    ...(error !== undefined && { error }),
   };
-}
-
-function errorText({
-  pod,
-  observation,
-  nowMs,
-}: Pick<InstanceView, 'pod' | 'observation'> & { readonly nowMs: number }): string | undefined {
-  if (observation?.answer?.kind === 'error') {
-    const { name, description } = observation.answer.error;
-    return `${name}: ${description}`;
-  }
-  if (pod?.process === undefined) return pod?.trouble?.message ?? 'there is no pod';
-  if (!observation?.unreachable || isCurrent(observation, nowMs)) return undefined;
-  return observation.unreachable.description;
 }

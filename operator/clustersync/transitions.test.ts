@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
+import { nowMs } from '../operand/testing/running-pod.ts';
 import { decide } from './decide.ts';
-import { answers, clusterSync, nowMs, outlook, reversed, runningWorld } from './testing/worlds.ts';
+import { answers, clusterSync, outlook, reversed, runningWorld } from './testing/worlds.ts';
 
 const { idle, copy, changes, paused, committing, committed } = answers;
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
+import { nowMs } from '../operand/testing/running-pod.ts';
 import { decide, type World } from './decide.ts';
 import {
   answers,
   changed,
   clusterSync,
   manual,
-  nowMs,
   outlook,
   readyMessage,
   runningWorld,

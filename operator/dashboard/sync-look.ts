@@ -4,8 +4,8 @@ import type { ClusterSync, OperandOptions } from '../api/clustersync.ts';
 import type { SyncVerification } from '../api/sync-verification.ts';
 import { instancesOf, syncerName, syncerPort } from '../clustersync/resources.ts';
 import type { KubeObject } from '../kube/resource.ts';
-import { apiTrust, authorityRef, serverNameOf, serverTrust } from '../operand/api-trust.ts';
-import { apiTargetAt, callApi } from '../operand/http-api.ts';
+import { apiTrust, serverNameOf, targetOf } from '../operand/api-trust.ts';
+import { callApi } from '../operand/http-api.ts';
 import type { OperandKind } from '../operand/names.ts';
 import type { OperandStore } from '../operand/operand-store.ts';
 import { podState } from '../operand/pod-state.ts';
@@ -128,22 +128,21 @@ export class OperatorSyncLook implements SyncLook {
     signal: AbortSignal,
   ): Promise<readonly unknown[]> {
     const { store } = this.#options;
-    const addresses = [...store.pods(owner, podNames).values()]
+    const running = [...store.pods(owner, podNames).values()]
       .map((pod) => podState(pod, kind))
-      .flatMap(({ process, ip }) => (process === undefined || ip === undefined ? [] : [ip]));
-    if (addresses.length === 0) return [];
+      .filter(({ process }) => process !== undefined);
+    if (running.length === 0) return [];
     // The API server cannot be reached now, or no operator has led: it will be the next time.
-    const token = await store.token(owner, signal).catch(() => undefined);
-    if (token === undefined) return [];
-    const ref = authorityRef(options);
-    const authority = ref && (await store.secretValue(owner, ref, signal).catch(() => undefined));
+    const asked = { sides: undefined, options };
+    const secrets = await store.secrets(owner, asked, signal).catch(() => undefined);
+    if (!secrets) return [];
+    const { authority, token } = secrets;
     const trust = apiTrust(options, authority, serverNameOf(name, owner.metadata));
-    if (trust.kind === 'unknown') return [];
+    const targets = running.flatMap((pod) => targetOf(pod, { port, token, trust }) ?? []);
     const answers = await Promise.all(
-      addresses.map(async (ip) => {
-        const target = apiTargetAt({ ip, port }, token, serverTrust(trust));
-        return await callApi(target, { method: 'GET', path, deadlineMs }, signal);
-      }),
+      targets.map(
+        async (target) => await callApi(target, { method: 'GET', path, deadlineMs }, signal),
+      ),
     );
     return answers.flatMap((answer) =>
       answer.kind === 'answer' && answer.status === 200 ? [answer.body] : [],

@@ -2,7 +2,10 @@ import { X509Certificate } from 'node:crypto';
 import type { ServerTrust } from '../../service/http-request.ts';
 import type { OperandOptions } from '../api/clustersync.ts';
 import type { ObjectMeta } from '../kube/resource.ts';
-import type { SecretValue } from './operand-store.ts';
+import { apiTargetAt } from './http-api.ts';
+import type { MonitorTarget } from './monitor.ts';
+import type { SecretKey, SecretValue } from './operand-secrets.ts';
+import type { PodState } from './pod-state.ts';
 import type { Trouble } from './trouble.ts';
 
 /** The key of a Secret of type kubernetes.io/tls under which cert-manager writes the authority. */
@@ -17,9 +20,7 @@ export type ApiTrust =
   | { readonly kind: 'unknown'; readonly trouble: Trouble };
 
 /** Where the authority of an operand's certificate is; undefined where it serves HTTP. */
-export function authorityRef({
-  tls,
-}: Pick<OperandOptions, 'tls'>): { readonly name: string; readonly key: string } | undefined {
+export function authorityRef({ tls }: Pick<OperandOptions, 'tls'>): SecretKey | undefined {
   return tls && { name: tls.secretName, key: authorityKey };
 }
 
@@ -49,8 +50,23 @@ export function apiTrust(
   return { kind: 'unknown', trouble: { reason: 'InvalidCertificate', message, level: 'stalled' } };
 }
 
+/** The process of a pod, as it is asked and told; undefined while none runs, and where nothing is to be sent to it. */
+export function targetOf(
+  pod: Pick<PodState, 'process' | 'ip'> | undefined,
+  {
+    port,
+    token,
+    trust,
+  }: { readonly port: number; readonly token: string; readonly trust: ApiTrust },
+): MonitorTarget | undefined {
+  if (pod?.process === undefined || pod.ip === undefined) return undefined;
+  if (trust.kind === 'unknown') return undefined;
+  const { process, ip } = pod;
+  return { process, ...apiTargetAt({ ip, port }, token, serverTrust(trust)) };
+}
+
 /** What a request is to be sent with; undefined for HTTP. */
-export function serverTrust(
+function serverTrust(
   trust: Exclude<ApiTrust, { readonly kind: 'unknown' }>,
 ): ServerTrust | undefined {
   return trust.kind === 'plain'

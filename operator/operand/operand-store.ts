@@ -1,3 +1,5 @@
+import { messageOf } from '../../service/errors.ts';
+import type { OperandOptions } from '../api/clustersync.ts';
 import {
   networkPolicies,
   services,
@@ -8,12 +10,19 @@ import {
   type StatefulSet,
 } from '../kube/builtin-resources.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { isConflict, isNotFound } from '../kube/kube-error.ts';
+import {
+  isAlreadyExists,
+  isConflict,
+  isInvalid,
+  isNotFound,
+  KubeError,
+} from '../kube/kube-error.ts';
 import { controllerOf, isControlledBy } from '../kube/owner.ts';
 import { objectKey, type KubeObject, type ObjectRef } from '../kube/resource.ts';
-import { ChildApplier } from './applier.ts';
+import { authorityRef } from './api-trust.ts';
+import { ChildApplier, ForeignObjectError } from './applier.ts';
 import type { ObjectLookup } from './object-cache.ts';
-import { rejectionOf } from './rejection.ts';
+import type { OperandSecrets, SecretKey, SecretValue, Sides } from './operand-secrets.ts';
 import { SecretReader } from './secret-reader.ts';
 import type { Trouble } from './trouble.ts';
 import { tokenOf, type TokenKey } from './token-key.ts';
@@ -26,11 +35,6 @@ export interface OperandCaches {
   readonly networkPolicies: ObjectLookup<NetworkPolicy>;
   readonly pods: ObjectLookup<Pod>;
 }
-
-/** A value of a Secret, in base64, or why there is none. */
-export type SecretValue =
-  | { readonly kind: 'found'; readonly value: string }
-  | { readonly kind: 'missing'; readonly description: string };
 
 /** The objects of operands in the cluster: read from the caches, written by server-side apply. */
 export class OperandStore {
@@ -72,22 +76,38 @@ export class OperandStore {
     );
   }
 
-  /** The token of the API of an owner's operands. Rejects where no operator has led yet. */
-  async token(owner: KubeObject, signal: AbortSignal): Promise<string> {
-    return tokenOf(await this.#tokenKey.get(signal), owner);
+  /**
+   * What an operand of the owner is run with. Rejects where no operator has led yet: there is no token then.
+   * @param asked - `sides`: undefined where no resource says where the connection strings are; `mayBeOld`: as of SecretReader.
+   */
+  async secrets(
+    owner: KubeObject,
+    asked: {
+      readonly sides: Sides | undefined;
+      readonly options: OperandOptions;
+      readonly mayBeOld?: boolean;
+    },
+    signal: AbortSignal,
+  ): Promise<OperandSecrets> {
+    const { sides, options, mayBeOld = false } = asked;
+    const read = async (ref: SecretKey | undefined): Promise<SecretValue | undefined> =>
+      ref && (await this.#secretValue(owner, ref, signal, mayBeOld));
+    // Together: when they are read anew, a command waits for them.
+    const [source, destination, authority, key] = await Promise.all([
+      read(sides?.source.uriSecretRef),
+      read(sides?.destination.uriSecretRef),
+      read(authorityRef(options)),
+      this.#tokenKey.get(signal),
+    ]);
+    return { source, destination, authority, token: tokenOf(key, owner) };
   }
 
-  /**
-   * What a key of a Secret in the owner's namespace holds.
-   * @param mayBeOld - as of SecretReader.
-   */
-  async secretValue(
-    owner: KubeObject,
-    { name, key }: { readonly name: string; readonly key: string },
+  async #secretValue(
+    { metadata: { namespace } }: KubeObject,
+    { name, key }: SecretKey,
     signal: AbortSignal,
-    mayBeOld = false,
+    mayBeOld: boolean,
   ): Promise<SecretValue> {
-    const { namespace } = owner.metadata;
     const secret = await this.#secrets.read({ namespace, name }, signal, mayBeOld);
     if (!secret) return { kind: 'missing', description: `there is no Secret ${name}` };
     const value = secret.data?.[key];
@@ -167,4 +187,28 @@ export class OperandStore {
 
 function keyBeside(owner: KubeObject, name: string): string {
   return objectKey({ namespace: owner.metadata.namespace, name });
+}
+
+/** What an error says of the objects that were to be made; undefined where it says nothing: then it is to be retried. */
+function rejectionOf(error: unknown): Trouble | undefined {
+  const message = messageOf(error);
+  if (error instanceof ForeignObjectError || isAlreadyExists(error)) {
+    return { reason: 'NameConflict', message, level: 'warning' };
+  }
+  if (isInvalid(error) || isUntyped(error)) {
+    return { reason: 'InvalidPodTemplate', message, level: 'stalled' };
+  }
+  if (error instanceof KubeError && error.statusCode === 403) {
+    return { reason: 'Forbidden', message, level: 'stalled' };
+  }
+  return undefined;
+}
+
+/** What server-side apply answers to a field of another type, or of no known name: it has no status of its own. */
+function isUntyped(error: unknown): boolean {
+  return (
+    error instanceof KubeError &&
+    error.statusCode === 500 &&
+    error.message.includes('failed to create typed patch object')
+  );
 }

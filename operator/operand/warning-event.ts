@@ -6,10 +6,18 @@ interface WithConditions {
   readonly conditions?: readonly Condition[] | undefined;
 }
 
+/** Reasons of every operand for not being ready that somebody may want to know of, though they should pass. */
+const passingReasons: readonly string[] = [
+  'SecretNotFound',
+  'CertificateNotTrusted',
+  'PodCrashLooping',
+  'PodUnschedulable',
+];
+
 /**
  * The event that says what keeps an object from being ready, when it was not so before: that it is stalled, or a reason
  * that somebody may want to know of, though it should pass.
- * @param passing - those reasons.
+ * @param passing - those reasons that not every operand has.
  */
 export function warningEvents(
   former: WithConditions | undefined,
@@ -26,5 +34,6 @@ function warningOf(status: WithConditions | undefined, passing: readonly string[
   const stalled = findCondition(status?.conditions, 'Stalled');
   if (stalled) return stalled;
   const ready = findCondition(status?.conditions, 'Ready');
-  return ready && passing.includes(ready.reason) ? ready : undefined;
+  const isPassing = ready && [...passingReasons, ...passing].includes(ready.reason);
+  return isPassing ? ready : undefined;
 }

@@ -6,15 +6,12 @@ import type { NetworkPolicy, Service, StatefulSet } from '../kube/builtin-resour
 import { controllerReference } from '../kube/owner.ts';
 import type { Intent, KubeObject, ObjectMeta } from '../kube/resource.ts';
 import { operandLabels, ownerAnnotation, selectorLabels, type OperandKind } from './names.ts';
-
-/** Where a connection string is mounted from. */
-export interface MountedSecret {
-  /** Folder under /etc/clustersync. */
-  readonly folder: string;
-  readonly secretName: string;
-  /** Key of the Secret; the file is called `uri`. */
-  readonly key: string;
-}
+import {
+  mountRoot,
+  secretsHashAnnotation,
+  secretVolume,
+  type MountedSecret,
+} from './operand-secrets.ts';
 
 type EgressRule = NonNullable<NonNullable<NetworkPolicy['spec']>['egress']>[number];
 
@@ -50,7 +47,7 @@ export interface OperandPlan {
   readonly podIndexVariable?: string;
   readonly secrets: readonly MountedSecret[];
   readonly options: OperandOptions;
-  /** Changes when the pods must be made anew, because what they have read at their start is another now. */
+  /** As of {@link secretsHashOf}. */
   readonly secretsHash: string;
 }
 
@@ -61,7 +58,6 @@ export interface OperandObjects {
   readonly statefulSet: Intent<StatefulSet>;
 }
 
-const mountRoot = '/etc/clustersync';
 const tlsFolder = 'tls';
 /** The keys of a Secret of type kubernetes.io/tls. */
 const certificateKey = 'tls.crt';
@@ -70,7 +66,6 @@ const tlsItems = [certificateKey, privateKey].map((key) => ({ key, path: key }))
 
 /** Annotation with a hash of what the operator has applied: what it no longer wants is found by it. */
 const intentHashAnnotation = 'clustersync.dev/intent-hash';
-const secretsHashAnnotation = 'clustersync.dev/secrets-hash';
 /** On pods that serve HTTPS: for what reads their metrics. */
 const schemeAnnotation = 'clustersync.dev/scheme';
 
@@ -78,11 +73,6 @@ const nameServerPorts = ['UDP', 'TCP'].map((protocol) => ({ port: 53, protocol }
 
 /** StatefulSets give it to their pods (Kubernetes 1.28 and newer). */
 const podIndexLabel = `metadata.labels['apps.kubernetes.io/pod-index']`;
-
-/** Where the file of a mounted connection string is in the pod. */
-export function secretPath({ folder }: Pick<MountedSecret, 'folder'>): string {
-  return `${mountRoot}/${folder}/uri`;
-}
 
 /** The Service, NetworkPolicy and StatefulSet of an operand, for server-side apply. */
 export function operandObjects(plan: OperandPlan, settings: OperandSettings): OperandObjects {
@@ -99,11 +89,6 @@ export function operandObjects(plan: OperandPlan, settings: OperandSettings): Op
  */
 export function tokenArgument(token: string): string {
   return `--apiTokenHash=${hashOfToken(token)}`;
-}
-
-/** The secrets-hash that the StatefulSet has now. */
-export function secretsHashOf(statefulSet: StatefulSet | undefined): string | undefined {
-  return statefulSet?.spec?.template.metadata?.annotations?.[secretsHashAnnotation];
 }
 
 function metadataOf({
@@ -213,10 +198,7 @@ function podSpecOf(plan: OperandPlan, settings: OperandSettings): PodSpec {
     containers: [containerOf(plan, settings)],
     volumes: [
       { name: 'tmp', emptyDir: {} },
-      ...secrets.map(({ folder, secretName, key }) => ({
-        name: folder,
-        secret: { secretName, items: [{ key, path: 'uri' }] },
-      })),
+      ...secrets.map(secretVolume),
       ...(options.tls
         ? [{ name: tlsFolder, secret: { secretName: options.tls.secretName, items: tlsItems } }]
         : []),

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { answers, nowMs } from '../clustersync/testing/worlds.ts';
 import { findCondition } from '../kube/conditions.ts';
+import { nowMs } from '../operand/testing/running-pod.ts';
 import { tokenArgument } from '../operand/workload.ts';
+import { clusterSyncIn } from '../testing/clustersyncs.ts';
 import { decide } from './decide.ts';
 import {
   checking,
@@ -14,7 +15,6 @@ import {
   outlook,
   running,
   statefulSet,
-  syncIn,
   verification,
   world,
 } from './testing/worlds.ts';
@@ -37,7 +37,7 @@ describe('a SyncVerification', () => {
   });
 
   it('waits for the end of the initial copy', () => {
-    const decision = decide(verification(), world({ clusterSync: syncIn(answers.copy) }));
+    const decision = decide(verification(), world({ clusterSync: clusterSyncIn('copy') }));
     assert.equal(
       outlook(decision),
       'Pending False WaitingForInitialCopy Reconciling False/Unknown',
@@ -62,7 +62,7 @@ describe('a SyncVerification', () => {
   });
 
   it('compares what the sync selects', () => {
-    const filtered = syncIn(answers.changes, { includeNamespaces: [{ database: 'a' }] });
+    const filtered = clusterSyncIn('changes', { includeNamespaces: [{ database: 'a' }] });
     const { objects } = decide(verification(), world({ clusterSync: filtered }));
     const [container] = objects?.statefulSet.spec?.template?.spec?.containers ?? [];
     assert.ok(!container?.args?.includes('--verifyAll'));

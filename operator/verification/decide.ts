@@ -1,45 +1,31 @@
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
-import { isOneSync } from '../clustersync/identity.ts';
-import { hashOfSecrets } from '../clustersync/resources.ts';
 import type { Pod, StatefulSet } from '../kube/builtin-resources.ts';
 import { findCondition, isConditionTrue } from '../kube/conditions.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
-import { apiTrust, serverNameOf, serverTrust, type ApiTrust } from '../operand/api-trust.ts';
-import { apiTargetAt } from '../operand/http-api.ts';
+import { apiTrust, serverNameOf, targetOf, type ApiTrust } from '../operand/api-trust.ts';
 import { troubleOfImage } from '../operand/image-rule.ts';
 import type { Command, MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
-import type { SecretValue } from '../operand/operand-store.ts';
-import { beingReplaced, podStateWith, type PodState } from '../operand/pod-state.ts';
+import { missingSecret, secretsHashOf, type OperandSecrets } from '../operand/operand-secrets.ts';
+import { beingReplaced, podStateWith } from '../operand/pod-state.ts';
+import { isOneSync } from '../operand/sync-start.ts';
 import type { Trouble } from '../operand/trouble.ts';
 import { warningEvents } from '../operand/warning-event.ts';
-import {
-  secretsHashOf,
-  tokenArgument,
-  type OperandObjects,
-  type OperandSettings,
-} from '../operand/workload.ts';
+import { tokenArgument, type OperandObjects, type OperandSettings } from '../operand/workload.ts';
 import { outcomeOf } from './outcome.ts';
 import { verifierName, verifierObjects, verifierPodName, verifierPort } from './resources.ts';
-import { attemptArgument, withRun, type Run, type RunningVerification } from './run.ts';
+import { attemptArgument, hasEnded, withRun, type Run, type RunningVerification } from './run.ts';
 import { eventsOfStanding, standingOf } from './standing.ts';
-import { hasEnded, statusOf, verifierStatusOf, type StatusInput } from './status.ts';
+import { statusOf, verifierStatusOf, type StatusInput } from './status.ts';
 import type { VerifierCommand, VerifierProgress } from './verifier-client.ts';
 
 /** Everything that a decision depends on, beside the resource. */
-export interface World {
+export interface World extends OperandSecrets {
   readonly nowMs: number;
   readonly settings: OperandSettings;
   /** Undefined when there is none of that name. */
   readonly clusterSync: ClusterSync | undefined;
-  /** Connection strings; undefined without a ClusterSync. */
-  readonly source: SecretValue | undefined;
-  readonly destination: SecretValue | undefined;
-  /** Of the verifier's certificate; undefined where it serves HTTP. */
-  readonly authority: SecretValue | undefined;
-  /** Of the verifier's API. */
-  readonly token: string;
   readonly statefulSet: StatefulSet | undefined;
   readonly pod: Pod | undefined;
   readonly observation: Observation<VerifierProgress, VerifierCommand> | undefined;
@@ -94,14 +80,14 @@ export function decide(given: SyncVerification, world: World): Decision {
   };
   const verifier = verifierStatusOf(input);
   const isEnding = outcomeOf(input, verifier) !== undefined;
-  const target = targetOf(pod, world.token, trust);
+  const target = targetOf(pod, { port: verifierPort, token: world.token, trust });
   const status = statusOf(input);
   const isPending =
     target !== undefined && !input.observation?.answer && !input.observation?.unreachable;
   const isNewRun = verification.status.run.attempt !== given.status?.run?.attempt;
   const isDeleted = verification.metadata.deletionTimestamp !== undefined;
   const isMaking = isRunning && !isEnding && !isDeleted;
-  const secretsHash = secretsHashFor(world);
+  const secretsHash = secretsHashOf(world, statefulSet);
   return {
     objects:
       isMaking && !unlisted && clusterSync && secretsHash !== undefined
@@ -142,39 +128,13 @@ function afterEnd({ metadata, spec, status }: RunningVerification, world: World)
   };
 }
 
-function missingInput(
-  { spec }: SyncVerification,
-  { clusterSync, source, destination }: World,
-): Trouble | undefined {
-  if (!clusterSync) {
-    return {
-      reason: 'ClusterSyncNotFound',
-      message: `there is no ClusterSync ${spec.clusterSyncRef.name}`,
-      level: 'warning',
-    };
-  }
-  const missing = [source, destination].find((secret) => secret?.kind === 'missing');
-  return missing?.kind === 'missing'
-    ? { reason: 'SecretNotFound', message: missing.description, level: 'warning' }
-    : undefined;
-}
-
-function secretsHashFor({ source, destination, statefulSet, token }: World): string | undefined {
-  if (source?.kind === 'found' && destination?.kind === 'found') {
-    return hashOfSecrets(token, [source.value, destination.value]);
-  }
-  return secretsHashOf(statefulSet);
-}
-
-function targetOf(
-  pod: PodState | undefined,
-  token: string,
-  trust: ApiTrust,
-): MonitorTarget | undefined {
-  if (pod?.ip === undefined || pod.process === undefined) return undefined;
-  if (trust.kind === 'unknown') return undefined;
-  const target = apiTargetAt({ ip: pod.ip, port: verifierPort }, token, serverTrust(trust));
-  return { process: pod.process, ...target };
+function missingInput({ spec }: SyncVerification, world: World): Trouble | undefined {
+  if (world.clusterSync) return missingSecret(world);
+  return {
+    reason: 'ClusterSyncNotFound',
+    message: `there is no ClusterSync ${spec.clusterSyncRef.name}`,
+    level: 'warning',
+  };
 }
 
 function trustOf(verification: SyncVerification, { authority }: World): ApiTrust {
@@ -243,13 +203,10 @@ function eventsOf(
   return events;
 }
 
+/** As of {@link warningEvents}. */
 const warningReasons = [
   'ClusterSyncNotFound',
-  'SecretNotFound',
   'VerifierUnreachable',
   'ProgressNotLatest',
-  'CertificateNotTrusted',
-  'PodCrashLooping',
-  'PodUnschedulable',
   'NameConflict',
 ];

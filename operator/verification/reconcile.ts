@@ -9,7 +9,6 @@ import { systemClock, type Clock } from '../kube/clock.ts';
 import type { ReconcileContext, ReconcileResult } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import { objectKey, parseKey } from '../kube/resource.ts';
-import { authorityRef } from '../operand/api-trust.ts';
 import type { OperandMonitor } from '../operand/monitor.ts';
 import type { ObjectLookup } from '../operand/object-cache.ts';
 import type { OperandStore } from '../operand/operand-store.ts';
@@ -112,16 +111,11 @@ export class VerificationReconciler {
     const podName = verifierPodName(verification);
     const reference = verification.spec.clusterSyncRef.name;
     const clusterSync = this.#options.clusterSyncs.get(objectKey({ namespace, name: reference }));
-    const { source, destination } = clusterSync?.spec ?? {};
-    const authority = authorityRef(verification.spec.verifier);
+    const asked = { sides: clusterSync?.spec, options: verification.spec.verifier };
     return decide(verification, {
       settings,
       clusterSync,
-      source: source && (await store.secretValue(verification, source.uriSecretRef, signal)),
-      destination:
-        destination && (await store.secretValue(verification, destination.uriSecretRef, signal)),
-      authority: authority && (await store.secretValue(verification, authority, signal)),
-      token: await store.token(verification, signal),
+      ...(await store.secrets(verification, asked, signal)),
       statefulSet: store.statefulSet(verification, name),
       pod: store.pods(verification, [podName]).get(podName),
       observation: monitor.observations(objectKey(verification.metadata)).get(processId),

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerificationSpec, SyncVerificationStatus } from '../api/sync-verification.ts';
-import { answers, nowMs } from '../clustersync/testing/worlds.ts';
 import { findCondition } from '../kube/conditions.ts';
+import { nowMs } from '../operand/testing/running-pod.ts';
+import { clusterSyncIn } from '../testing/clustersyncs.ts';
 import { decide, type Decision } from './decide.ts';
 import {
   checking,
@@ -14,7 +15,6 @@ import {
   outlook,
   running,
   statefulSet,
-  syncIn,
   verification,
   world,
 } from './testing/worlds.ts';
@@ -43,7 +43,7 @@ describe('the filter of a SyncVerification', () => {
 
   it('is given to the verifier, in place of that of the sync', () => {
     const syncs = [{}, { includeNamespaces: [{ database: 'other' }] }];
-    for (const clusterSync of syncs.map((spec) => syncIn(answers.changes, spec))) {
+    for (const clusterSync of syncs.map((spec) => clusterSyncIn('changes', spec))) {
       const args = argumentsOf(decide(verification(undefined, { filter }), world({ clusterSync })));
       assert.ok(!args.includes('--verifyAll'));
       for (const [name, value] of Object.entries(filter)) {

@@ -1,11 +1,10 @@
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification, SyncVerificationSpec } from '../api/sync-verification.ts';
 import { attemptArgument, jsonArgument, type Run, type RunningVerification } from './run.ts';
-import { mountedSecrets } from '../clustersync/resources.ts';
 import { operandName } from '../operand/names.ts';
+import { mountedSecrets, secretPath, type Sides } from '../operand/operand-secrets.ts';
 import {
   operandObjects,
-  secretPath,
   type OperandObjects,
   type OperandPlan,
   type OperandSettings,
@@ -64,10 +63,7 @@ export function verifierObjects(
 }
 
 /** What is the source of a run, and what its destination. */
-export function sidesOf(
-  { spec: { source, destination } }: ClusterSync,
-  { direction }: Run,
-): Pick<ClusterSync['spec'], 'source' | 'destination'> {
+export function sidesOf({ spec: { source, destination } }: ClusterSync, { direction }: Run): Sides {
   return direction === 'Forward'
     ? { source, destination }
     : { source: destination, destination: source };

@@ -5,8 +5,7 @@ import type {
   SyncVerificationSpec,
   SyncVerificationStatus,
 } from '../api/sync-verification.ts';
-import { syncOnRecord } from '../clustersync/identity.ts';
-import { hasEnded } from './status.ts';
+import { syncOnRecord } from '../operand/sync-start.ts';
 
 /** One run of a verification, which a new value of `spec.rerun` follows by another one. */
 export type Run = NonNullable<SyncVerificationStatus['run']>;
@@ -14,6 +13,11 @@ export type Run = NonNullable<SyncVerificationStatus['run']>;
 /** A SyncVerification whose status is that of the run that is wanted. */
 export interface RunningVerification extends SyncVerification {
   readonly status: SyncVerificationStatus & { readonly run: Run };
+}
+
+/** Whether a run has ended: then nothing of its status changes any more. */
+export function hasEnded(status: SyncVerificationStatus | undefined): boolean {
+  return status?.completedAt !== undefined;
 }
 
 /**

@@ -1,9 +1,9 @@
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerificationStatus } from '../api/sync-verification.ts';
-import { isOneSync, syncOnRecord } from '../clustersync/identity.ts';
 import { findCondition, isSameCondition, setCondition } from '../kube/conditions.ts';
 import type { ConditionDraft } from '../kube/conditions.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
+import { isOneSync, syncOnRecord } from '../operand/sync-start.ts';
 import type { RunningVerification } from './run.ts';
 
 /** What the standing of a verification follows from. */

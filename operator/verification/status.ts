@@ -3,23 +3,27 @@ import type { SyncVerificationPhase, SyncVerificationStatus } from '../api/sync-
 import { redact } from '../../service/redact.ts';
 import { isConditionTrue, replaceConditions, type ConditionDraft } from '../kube/conditions.ts';
 import { secondTime } from '../kube/micro-time.ts';
-import { actionFor, reasonFor, type ApiError } from '../operand/http-api.ts';
-import { isCurrent, type Observation } from '../operand/observation.ts';
-import { missingPod, type PodState } from '../operand/pod-state.ts';
+import {
+  errorText,
+  troubleOfCommand,
+  troubleOfError,
+  troubleOfSilence,
+  type ProcessView,
+} from '../operand/api-trouble.ts';
+import type { Observation } from '../operand/observation.ts';
+import { missingPod } from '../operand/pod-state.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
-import { unansweredTrouble, unreachableTrouble } from '../operand/unreachable.ts';
 import { outcomeOf, type Outcome } from './outcome.ts';
 import { sidesOf, storedName } from './resources.ts';
 import type { RunningVerification } from './run.ts';
 import { progressOf, type VerifierCommand, type VerifierProgress } from './verifier-client.ts';
 
 /** What the status is made from. */
-export interface StatusInput {
+export interface StatusInput extends ProcessView {
   readonly verification: RunningVerification;
   readonly clusterSync: ClusterSync | undefined;
   readonly nowMs: number;
   readonly podName: string;
-  readonly pod: PodState | undefined;
   /** Of the process that runs now. */
   readonly observation: Observation<VerifierProgress, VerifierCommand> | undefined;
   /** Whether the verifier has been, or is being, made. */
@@ -28,13 +32,6 @@ export interface StatusInput {
 }
 
 type VerifierStatus = NonNullable<SyncVerificationStatus['verifier']>;
-
-const maxErrorLength = 4096;
-
-/** Whether a verification has ended: then nothing of its status changes any more. */
-export function hasEnded(status: SyncVerificationStatus | undefined): boolean {
-  return status?.completedAt !== undefined;
-}
 
 /** What the verifier's process has been told, and what it reports. */
 export function verifierStatusOf(input: StatusInput): VerifierStatus {
@@ -55,7 +52,7 @@ export function verifierStatusOf(input: StatusInput): VerifierStatus {
   const writesOffSentAt = told?.writesOffSentAt ?? taken('writesOff');
   const shown = progress?.raw ?? told?.progress;
   const shownProcess = process ?? told?.process;
-  const error = errorText(input);
+  const error = input.isRunning ? errorText(input, nowMs) : undefined;
   return {
     pod: podName,
     ...(shownProcess !== undefined && { process: shownProcess }),
@@ -63,7 +60,7 @@ export function verifierStatusOf(input: StatusInput): VerifierStatus {
     ...(checkSentAt !== undefined && { checkSentAt }),
     ...(writesOffSentAt !== undefined && { writesOffSentAt }),
     ...(shown && { progress: shown }),
-    ...(error !== undefined && { error: redact(error).slice(0, maxErrorLength) }),
+    ...(error !== undefined && { error }),
   };
 }
 
@@ -143,7 +140,7 @@ function troubleOf(input: StatusInput): Trouble | undefined {
     blocker,
     reportedError(input),
     pod ? pod.trouble : missingPod(podName),
-    unreachable(input),
+    troubleOfSilence(input, { reason: 'VerifierUnreachable', who: 'the verifier' }, input.nowMs),
     notLatest(input),
   ]);
 }
@@ -162,25 +159,9 @@ function notYet(clusterSync: ClusterSync | undefined): Trouble | undefined {
 function reportedError({ observation }: StatusInput): Trouble | undefined {
   const { answer, command } = observation ?? {};
   if (answer?.kind === 'error') return troubleOfError(answer.error, 'the verifier reports');
-  if (command?.kind !== 'refused') return undefined;
-  return command.error.isUnanswered
-    ? unansweredTrouble(command.error, 'the verifier', command.name)
-    : troubleOfError(command.error, `the verifier refuses ${command.name} with`);
-}
-
-function troubleOfError({ name, description, isLasting }: ApiError, who: string): Trouble {
-  const action = actionFor(name);
-  return {
-    reason: reasonFor(name),
-    message: `${who} ${name}: ${description}${action === undefined ? '' : ` (${action})`}`,
-    level: isLasting ? 'stalled' : 'waiting',
-  };
-}
-
-function unreachable({ pod, observation, nowMs }: StatusInput): Trouble | undefined {
-  if (!observation || !pod?.process) return undefined;
-  const who = `the verifier in the pod ${pod.name}`;
-  return unreachableTrouble(observation, { reason: 'VerifierUnreachable', who }, nowMs);
+  return command?.kind === 'refused'
+    ? troubleOfCommand(command.error, 'the verifier', command.name)
+    : undefined;
 }
 
 /** The metadata store may take so long for an answer: with many tasks it counts for longer than those wait who ask. */
@@ -300,15 +281,4 @@ function phaseOf(
   if (!isRunning) return 'Pending';
   if (checkSentAt === undefined) return 'Starting';
   return writesOffSentAt === undefined ? 'Checking' : 'Finishing';
-}
-
-function errorText({ pod, observation, isRunning, nowMs }: StatusInput): string | undefined {
-  if (observation?.answer?.kind === 'error') {
-    const { name, description } = observation.answer.error;
-    return `${name}: ${description}`;
-  }
-  if (!isRunning) return undefined;
-  if (pod?.process === undefined) return pod?.trouble?.message ?? 'there is no pod';
-  if (!observation?.unreachable || isCurrent(observation, nowMs)) return undefined;
-  return observation.unreachable.description;
 }

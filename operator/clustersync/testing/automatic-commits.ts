@@ -1,9 +1,10 @@
 import type { ClusterSyncSpec, ClusterSyncStatus } from '../../api/clustersync.ts';
 import { hashOfOptions, type Hold } from '../../commit/hold.ts';
 import type { WorkloadView } from '../../commit/plan.ts';
+import { nowMs } from '../../operand/testing/running-pod.ts';
 import type { CommitWorld } from '../commit-facts.ts';
 import { decide, type Decision, type World } from '../decide.ts';
-import { clusterSync, manual, nowMs } from './worlds.ts';
+import { clusterSync, manual } from './worlds.ts';
 
 /** An application. */
 export const web = { kind: 'Deployment', name: 'web' } as const;

@@ -2,14 +2,11 @@ import type { ClusterSync, ClusterSyncSpec, ClusterSyncStatus } from '../../api/
 import type { Pod, StatefulSet } from '../../kube/builtin-resources.ts';
 import { findCondition } from '../../kube/conditions.ts';
 import type { CommandState, Observation, ProgressAnswer } from '../../operand/observation.ts';
-import { tokenArgument } from '../../operand/workload.ts';
+import { nowMs, runningOperandPod, runningProcess } from '../../operand/testing/running-pod.ts';
 import { decide, type Decision, type World } from '../decide.ts';
 import { readProgress, type SyncerCommand, type SyncerProgress } from '../syncer-client.ts';
 
-export const nowMs = Date.UTC(2026, 0, 1, 12);
 export const podName = 'orders-syncer-0';
-/** What the pod's process is called. */
-export const runningProcess = 'pod-uid/containerd://1';
 
 /** What `spec.commit` is by default. */
 export const manual = {
@@ -151,27 +148,7 @@ export function changed(
 /** The pod, running and ready, that was made for these instances. */
 export function runningPod(name = podName, ids: readonly string[] = ['old']): Pod {
   const argument = ids.length === 1 ? `--id=${ids.join()}` : `--ids=${ids.join()}`;
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, namespace: 'shop', uid: 'pod-uid' },
-    spec: { containers: [{ name: 'syncer', args: ['syncer', argument, tokenArgument('token')] }] },
-    status: {
-      podIP: '10.1.2.3',
-      conditions: [{ type: 'Ready', status: 'True' }],
-      containerStatuses: [
-        {
-          name: 'syncer',
-          image: '',
-          imageID: '',
-          ready: true,
-          restartCount: 0,
-          containerID: 'containerd://1',
-          state: { running: {} },
-        },
-      ],
-    },
-  };
+  return runningOperandPod('syncer', name, ['syncer', argument]);
 }
 
 type ProgressOf = ProgressAnswer<SyncerProgress> & { readonly kind: 'progress' };

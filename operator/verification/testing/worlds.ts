@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict';
-import type { ClusterSync } from '../../api/clustersync.ts';
 import type {
   SyncVerification,
   SyncVerificationSpec,
   SyncVerificationStatus,
 } from '../../api/sync-verification.ts';
-import { decide as decideSync } from '../../clustersync/decide.ts';
-import {
-  answers,
-  clusterSync,
-  nowMs,
-  runningPod,
-  runningWorld,
-} from '../../clustersync/testing/worlds.ts';
 import type { StatefulSet } from '../../kube/builtin-resources.ts';
 import { findCondition } from '../../kube/conditions.ts';
 import type { Observation } from '../../operand/observation.ts';
 import { progressAnswer } from '../../operand/operand-api.ts';
-import { tokenArgument } from '../../operand/workload.ts';
+import { nowMs, runningOperandPod, runningProcess } from '../../operand/testing/running-pod.ts';
+import { clusterSyncIn } from '../../testing/clustersyncs.ts';
 import { decide, type Decision, type World } from '../decide.ts';
 import { readProgress, type VerifierCommand, type VerifierProgress } from '../verifier-client.ts';
 
@@ -48,14 +40,8 @@ export function verification(
   };
 }
 
-/** A ClusterSync of whose syncer this is the answer. */
-export function syncIn(answer: (typeof answers)[keyof typeof answers], spec = {}): ClusterSync {
-  const { status } = decideSync(clusterSync(spec), runningWorld(answer));
-  return clusterSync(spec, status);
-}
-
-const changing = syncIn(answers.changes);
-export const committed = syncIn(answers.committed);
+const changing = clusterSyncIn('changes');
+export const committed = clusterSyncIn('committed');
 
 /** What there is before a verifier. */
 export function world(parts: Partial<World> = {}): World {
@@ -85,24 +71,14 @@ export function running(
   observation: Partial<Observation<VerifierProgress, VerifierCommand>> = {},
   attempt = 1,
 ): World {
-  const pod = runningPod();
-  const [container] = pod.status?.containerStatuses ?? [];
-  assert.ok(container);
   const answer =
     progress && progressAnswer({ body: { progress }, optionsDigest: undefined }, readProgress);
   assert.notEqual(answer?.kind, 'unreachable');
   return world({
     statefulSet,
-    pod: {
-      ...pod,
-      metadata: { ...pod.metadata, name: 'check-verifier-0' },
-      spec: {
-        containers: [{ name: 'verifier', args: [`--attempt=${attempt}`, tokenArgument('token')] }],
-      },
-      status: { ...pod.status, containerStatuses: [{ ...container, name: 'verifier' }] },
-    },
+    pod: runningOperandPod('verifier', 'check-verifier-0', [`--attempt=${attempt}`]),
     observation: {
-      process: 'pod-uid/containerd://1',
+      process: runningProcess,
       answer: answer?.kind === 'unreachable' ? undefined : answer,
       askedMs: nowMs - 100,
       unreachable: undefined,

@@ -1,0 +1,103 @@
+import { createHmac } from 'node:crypto';
+import type { ClusterSyncSpec } from '../api/clustersync.ts';
+import type { StatefulSet } from '../kube/builtin-resources.ts';
+import type { Trouble } from './trouble.ts';
+
+/** Where the connection strings of both sides are. */
+export type Sides = Pick<ClusterSyncSpec, 'source' | 'destination'>;
+
+/** A value in a Secret of the namespace. */
+export interface SecretKey {
+  readonly name: string;
+  readonly key: string;
+}
+
+/** What is there, in base64, or why nothing is. */
+export type SecretValue =
+  | { readonly kind: 'found'; readonly value: string }
+  | { readonly kind: 'missing'; readonly description: string };
+
+/** The connection strings of both sides; undefined where no resource says where they are. */
+export interface ConnectionSecrets {
+  readonly source: SecretValue | undefined;
+  readonly destination: SecretValue | undefined;
+}
+
+/** What an operand is run with that its resource does not have. */
+export interface OperandSecrets extends ConnectionSecrets {
+  /** Of the operand's certificate; undefined where it serves HTTP. */
+  readonly authority: SecretValue | undefined;
+  /** Of the operand's API. */
+  readonly token: string;
+}
+
+/** Where a connection string is mounted from. */
+export interface MountedSecret {
+  /** Folder under {@link mountRoot}. */
+  readonly folder: string;
+  readonly secretName: string;
+  /** Of the Secret. */
+  readonly key: string;
+}
+
+/** Where the pods of an operand find what is mounted. */
+export const mountRoot = '/etc/clustersync';
+
+/** The connection strings of both sides, as they are mounted. */
+export function mountedSecrets({
+  source,
+  destination,
+}: Sides): readonly [source: MountedSecret, destination: MountedSecret] {
+  return [
+    { folder: 'source', secretName: source.uriSecretRef.name, key: source.uriSecretRef.key },
+    {
+      folder: 'destination',
+      secretName: destination.uriSecretRef.name,
+      key: destination.uriSecretRef.key,
+    },
+  ];
+}
+
+/** What the file of a connection string is called. */
+const fileName = 'uri';
+
+/** Where the file of a mounted connection string is in the pod. */
+export function secretPath({ folder }: Pick<MountedSecret, 'folder'>): string {
+  return `${mountRoot}/${folder}/${fileName}`;
+}
+
+/** The volume that has that file. */
+export function secretVolume({ folder, secretName, key }: MountedSecret) {
+  return { name: folder, secret: { secretName, items: [{ key, path: fileName }] } };
+}
+
+/** Why there is no connection string where one is to be. */
+export function missingSecret({ source, destination }: ConnectionSecrets): Trouble | undefined {
+  const missing = [source, destination].find((secret) => secret?.kind === 'missing');
+  return missing?.kind === 'missing'
+    ? { reason: 'SecretNotFound', message: missing.description, level: 'warning' }
+    : undefined;
+}
+
+/** On the pods of an operand: the hash of what they have read at their start. */
+export const secretsHashAnnotation = 'clustersync.dev/secrets-hash';
+
+/**
+ * A hash of the connection strings that the pods of an operand read at their start: with another one they are replaced. It is keyed
+ * with the token, so that it tells nothing about passwords to those who may see pods but not Secrets.
+ *
+ * What pods have read that run stays theirs while a Secret is not there. Undefined when no pods can be made: what they are to read is
+ * not there, and was never.
+ * @param statefulSet - the operand's, if there is one.
+ */
+export function secretsHashOf(
+  { source, destination, token }: Omit<OperandSecrets, 'authority'>,
+  statefulSet: StatefulSet | undefined,
+): string | undefined {
+  if (source?.kind !== 'found' || destination?.kind !== 'found') {
+    return statefulSet?.spec?.template.metadata?.annotations?.[secretsHashAnnotation];
+  }
+  const hash = createHmac('sha256', token);
+  for (const { value } of [source, destination]) hash.update(`${value.length}:${value}`);
+  return hash.digest('hex').slice(0, 16);
+}
