@@ -11,8 +11,8 @@ import { RateLimit } from './compare/rate-limit.ts';
 import { VerifierMonitor } from './monitor.ts';
 import type { VerifierOptions } from './options.ts';
 import { filterOf } from './scope.ts';
-import { storesOf } from './state/stores.ts';
-import { metadataDb } from './state/verification-store.ts';
+import { storesOf } from './store/stores.ts';
+import { metadataDb } from './store/verification-store.ts';
 import { identityOf, Verifier } from './verifier.ts';
 import { Wakeup } from './wakeup.ts';
 

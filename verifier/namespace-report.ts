@@ -1,7 +1,7 @@
 import { planKey } from './lead/lead.ts';
-import type { OfSides, VerificationRecord } from './state/records.ts';
-import type { Stores } from './state/stores.ts';
-import type { NamespaceCounts } from './state/task-store.ts';
+import type { OfSides, VerificationRecord } from './store/records.ts';
+import type { Stores } from './store/stores.ts';
+import type { NamespaceCounts } from './store/task-store.ts';
 
 /** What is on record of one namespace. */
 export interface NamespaceReport extends NamespaceCounts {

@@ -11,7 +11,7 @@ import {
 } from '../mongo/namespace-filter.ts';
 import { codeOf, serverCode } from '../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../service/errors.ts';
-import type { OfSides, ScopeRecord } from './state/records.ts';
+import type { OfSides, ScopeRecord } from './store/records.ts';
 
 /** What is to be compared, as the options say. */
 export interface ScopeOptions {

@@ -1,9 +1,9 @@
-import type { Stores } from './state/stores.ts';
-import type { Amount, VerificationRecord } from './state/records.ts';
-import type { TaskCounts } from './state/task-store.ts';
-import type { MismatchCounts } from './state/mismatch-store.ts';
+import type { Stores } from './store/stores.ts';
+import type { Amount, VerificationRecord } from './store/records.ts';
+import type { TaskCounts } from './store/task-store.ts';
+import type { MismatchCounts } from './store/mismatch-store.ts';
 import type { MismatchView } from './compare/mismatch.ts';
-import type { ProcessIdentity } from './state/verification-store.ts';
+import type { ProcessIdentity } from './store/verification-store.ts';
 import { planKey } from './lead/lead.ts';
 
 /** How many differences progress shows. */

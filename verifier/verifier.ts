@@ -14,8 +14,8 @@ import { participate, type ParticipantContext } from './participate.ts';
 import { readScope, requireSameScope, requireSomethingSelected } from './scope.ts';
 import { readSummary, type Summary } from './summary.ts';
 import { namespaceReports, type NamespaceReport } from './namespace-report.ts';
-import type { MismatchPage } from './state/mismatch-store.ts';
-import type { ScopeRecord } from './state/records.ts';
+import type { MismatchPage } from './store/mismatch-store.ts';
+import type { ScopeRecord } from './store/records.ts';
 
 /** How long a request may wait for the metadata store. */
 const requestMs = 20_000;

@@ -1,6 +1,6 @@
 import type { MismatchView } from '../compare/mismatch.ts';
-import type { GenerationKind, Proof } from '../state/records.ts';
-import type { KindCount, NamespaceCount } from '../state/mismatch-store.ts';
+import type { GenerationKind, Proof } from '../store/records.ts';
+import type { KindCount, NamespaceCount } from '../store/mismatch-store.ts';
 import type { Summary } from '../summary.ts';
 
 /** `idle` before the check and when it is complete, `check` in the first pass, `recheck` in all others. */

@@ -1,5 +1,5 @@
 import type { DocumentList } from '../../mongo/document-list.ts';
-import type { Amount, OfSides } from '../state/records.ts';
+import type { Amount, OfSides } from '../store/records.ts';
 import type { DocumentDifferences } from './batch-matcher.ts';
 
 /** What comparing documents came to. */

@@ -6,7 +6,7 @@ import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { isNoCollection } from '../../mongo/catalog.ts';
 import { elementsOf, idElement } from '../../mongo/raw-bson.ts';
 import { decodeElement } from '../../mongo/raw-value.ts';
-import type { Amount } from '../state/records.ts';
+import type { Amount } from '../store/records.ts';
 import { boundDocument, idKey } from './id-key.ts';
 import type { IdRange } from '../../mongo/id-range.ts';
 import { wholeRange } from './read-documents.ts';

@@ -3,7 +3,7 @@ import { Binary, BSON, UUID, type Document } from 'mongodb';
 import type { NamespaceInfo } from '../../mongo/catalog.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { idKey, keyBytes } from '../compare/id-key.ts';
-import type { GenerationKind, Recheck } from '../state/records.ts';
+import type { GenerationKind, Recheck } from '../store/records.ts';
 import type { NamespacePair } from './namespace-pairs.ts';
 import { databasesOf, planIdTasks, planTasks, readPending } from './plan-tasks.ts';
 

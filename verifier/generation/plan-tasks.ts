@@ -1,7 +1,7 @@
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { keyOfBytes, type IdKey } from '../compare/id-key.ts';
 import { bundles } from '../lead/change-log.ts';
-import type { GenerationKind, Recheck, TaskWork } from '../state/records.ts';
+import type { GenerationKind, Recheck, TaskWork } from '../store/records.ts';
 import { isCapped, isCollectionPair, type NamespacePair } from './namespace-pairs.ts';
 
 /** What is to be compared again of one namespace, beside the documents of single ids. */

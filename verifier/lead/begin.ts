@@ -5,7 +5,7 @@ import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { isSharded, timeOfAllShards } from '../../mongo/router-time.ts';
 import { checkRights } from '../changes/change-follower.ts';
 import { readScope, type ScopeOptions } from '../scope.ts';
-import type { OfSides, ScopeRecord, SideName, Start } from '../state/records.ts';
+import type { OfSides, ScopeRecord, SideName, Start } from '../store/records.ts';
 
 /** The part of a verification that was begun, without which no pass can be. */
 export interface Begun {

@@ -1,5 +1,5 @@
-import type { ChangeNote, Recheck } from '../state/records.ts';
-import type { Notes } from '../state/recheck-store.ts';
+import type { ChangeNote, Recheck } from '../store/records.ts';
+import type { Notes } from '../store/recheck-store.ts';
 
 /** The name under which a lead notes changes for a pass. */
 export function changeNote({ generation, epoch }: Omit<ChangeNote, 'count'>): string {

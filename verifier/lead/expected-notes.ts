@@ -1,7 +1,7 @@
 import type { ExpectedNotes } from '../proof/notes-on-record.ts';
-import type { VerificationRecord } from '../state/records.ts';
-import type { Notes } from '../state/recheck-store.ts';
-import type { TaskStore } from '../state/task-store.ts';
+import type { VerificationRecord } from '../store/records.ts';
+import type { Notes } from '../store/recheck-store.ts';
+import type { TaskStore } from '../store/task-store.ts';
 import { changeNote } from './change-notes.ts';
 
 /**

@@ -19,10 +19,10 @@ import type {
   SideName,
   Start,
   VerificationRecord,
-} from '../state/records.ts';
-import type { Stores } from '../state/stores.ts';
-import type { Notes } from '../state/recheck-store.ts';
-import type { PlanKey } from '../state/task-store.ts';
+} from '../store/records.ts';
+import type { Stores } from '../store/stores.ts';
+import type { Notes } from '../store/recheck-store.ts';
+import type { PlanKey } from '../store/task-store.ts';
 import type { Wakeup } from '../wakeup.ts';
 import { begin, endTimes, type Begun } from './begin.ts';
 import { ChangeLog } from './change-log.ts';

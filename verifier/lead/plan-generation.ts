@@ -13,9 +13,9 @@ import {
   type PlannedTask,
 } from '../generation/plan-tasks.ts';
 import { NotesOnRecord, type ExpectedNotes } from '../proof/notes-on-record.ts';
-import type { Amount, OfSides, Task } from '../state/records.ts';
-import type { RecheckStore } from '../state/recheck-store.ts';
-import type { PlanKey, TaskStore } from '../state/task-store.ts';
+import type { Amount, OfSides, Task } from '../store/records.ts';
+import type { RecheckStore } from '../store/recheck-store.ts';
+import type { PlanKey, TaskStore } from '../store/task-store.ts';
 
 /** What planning works with. */
 export interface PlanContext extends RetryContext {

@@ -1,4 +1,4 @@
-import type { OfSides, SideName, Tally } from '../state/records.ts';
+import type { OfSides, SideName, Tally } from '../store/records.ts';
 
 /** What is known of the number of documents of a collection. */
 export interface CountEvidence {

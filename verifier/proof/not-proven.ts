@@ -1,5 +1,5 @@
 import { SyncError } from '../../service/errors.ts';
-import type { ScopeRecord } from '../state/records.ts';
+import type { ScopeRecord } from '../store/records.ts';
 
 /** Reasons that a message tells of many. */
 const maxReasons = 5;

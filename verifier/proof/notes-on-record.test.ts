@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { ChangeNotes, changeNote } from '../lead/change-notes.ts';
-import type { Recheck } from '../state/records.ts';
-import type { NotedRecheck, Notes } from '../state/recheck-store.ts';
+import type { Recheck } from '../store/records.ts';
+import type { NotedRecheck, Notes } from '../store/recheck-store.ts';
 import { NotesOnRecord } from './notes-on-record.ts';
 
 const recheck: Recheck = { kind: 'whole', namespace: { db: 'shop', coll: 'items' } };

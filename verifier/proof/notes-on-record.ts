@@ -1,4 +1,4 @@
-import type { NotedRecheck } from '../state/recheck-store.ts';
+import type { NotedRecheck } from '../store/recheck-store.ts';
 import { notProven } from './not-proven.ts';
 
 /** Rechecks that have to be on record, as those who have noted them have said. */

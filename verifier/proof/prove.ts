@@ -10,9 +10,9 @@ import {
   type CatalogContext,
   type NamespacePair,
 } from '../generation/namespace-pairs.ts';
-import type { Count, Coverage, OfSides, Proof, Tally } from '../state/records.ts';
-import type { Stores } from '../state/stores.ts';
-import type { PlanKey } from '../state/task-store.ts';
+import type { Count, Coverage, OfSides, Proof, Tally } from '../store/records.ts';
+import type { Stores } from '../store/stores.ts';
+import type { PlanKey } from '../store/task-store.ts';
 import { countByScan, countByStatistics } from './count-documents.ts';
 import { countDoubt, isSettledByStatistics, type CountEvidence } from './judge-count.ts';
 

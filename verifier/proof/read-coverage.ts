@@ -1,7 +1,7 @@
 import { namespaceText } from '../../mongo/namespace.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
-import type { Coverage, GenerationRecord } from '../state/records.ts';
-import type { TaskStore } from '../state/task-store.ts';
+import type { Coverage, GenerationRecord } from '../store/records.ts';
+import type { TaskStore } from '../store/task-store.ts';
 import { coverageByNamespace } from './coverage.ts';
 
 /** What the tasks of a pass that is over prove, and why they are not all that there have to be. */

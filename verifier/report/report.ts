@@ -1,8 +1,8 @@
 import { harmless, harmlessJson } from '../../service/terminal.ts';
 import type { MismatchView } from '../compare/mismatch.ts';
-import type { KindCount } from '../state/mismatch-store.ts';
+import type { KindCount } from '../store/mismatch-store.ts';
 import type { NamespaceReport } from '../namespace-report.ts';
-import type { Proof } from '../state/records.ts';
+import type { Proof } from '../store/records.ts';
 import { formatJunit } from './junit.ts';
 
 /** What a report tells of a verification. */

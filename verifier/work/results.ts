@@ -7,16 +7,16 @@ import {
   type Mismatch,
 } from '../compare/mismatch.ts';
 import { bundles } from '../lead/change-log.ts';
-import type { Amount, GenerationKind, Recheck } from '../state/records.ts';
-import type { MismatchStore } from '../state/mismatch-store.ts';
-import type { RecheckStore } from '../state/recheck-store.ts';
+import type { Amount, GenerationKind, Recheck } from '../store/records.ts';
+import type { MismatchStore } from '../store/mismatch-store.ts';
+import type { RecheckStore } from '../store/recheck-store.ts';
 import {
   taskNote,
   type ClaimedTask,
   type PlanKey,
   type TaskEnd,
   type TaskStore,
-} from '../state/task-store.ts';
+} from '../store/task-store.ts';
 import type { Outcome } from './run-task.ts';
 
 /** Where results are stored. */

@@ -29,7 +29,7 @@ import {
   sourceCollection,
   type NamespacePair,
 } from '../generation/namespace-pairs.ts';
-import type { GenerationKind, Task, TaskWork } from '../state/records.ts';
+import type { GenerationKind, Task, TaskWork } from '../store/records.ts';
 import type { CatalogCache } from './catalog-cache.ts';
 
 /** What a task works with. */

@@ -5,11 +5,11 @@ import { verifierDatabase } from '../../../mongo/namespace.ts';
 import { createLogger } from '../../../service/logger.ts';
 import { lead } from '../../../verifier/lead/lead.ts';
 import { VerifierMonitor } from '../../../verifier/monitor.ts';
-import { CoverageStore } from '../../../verifier/state/coverage-store.ts';
-import type { VerificationRecord } from '../../../verifier/state/records.ts';
-import { storesOf, type Stores } from '../../../verifier/state/stores.ts';
-import { TaskStore } from '../../../verifier/state/task-store.ts';
-import { LeadLost, metadataDb } from '../../../verifier/state/verification-store.ts';
+import { CoverageStore } from '../../../verifier/store/coverage-store.ts';
+import type { VerificationRecord } from '../../../verifier/store/records.ts';
+import { storesOf, type Stores } from '../../../verifier/store/stores.ts';
+import { TaskStore } from '../../../verifier/store/task-store.ts';
+import { LeadLost, metadataDb } from '../../../verifier/store/verification-store.ts';
 import { Wakeup } from '../../../verifier/wakeup.ts';
 import { useReplicaSetPair } from './replica-set-pair.ts';
 
