@@ -10,7 +10,7 @@ import { verifierRoutes } from './api/routes.ts';
 import { RateLimit } from './compare/rate-limit.ts';
 import { VerifierMonitor } from './monitor.ts';
 import type { VerifierOptions } from './options.ts';
-import { filterOf } from './scope.ts';
+import { filterOf } from './passes/scope.ts';
 import { storesOf } from './store/stores.ts';
 import { metadataDb } from './store/verification-store.ts';
 import { identityOf, Verifier } from './verifier.ts';

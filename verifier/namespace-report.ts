@@ -1,4 +1,4 @@
-import { planKey } from './lead/lead.ts';
+import { planKey } from './passes/lead.ts';
 import type { OfSides, VerificationRecord } from './store/records.ts';
 import type { Stores } from './store/stores.ts';
 import type { NamespaceCounts } from './store/task-store.ts';

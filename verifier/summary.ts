@@ -4,7 +4,7 @@ import type { TaskCounts } from './store/task-store.ts';
 import type { MismatchCounts } from './store/mismatch-store.ts';
 import type { MismatchView } from './compare/mismatch.ts';
 import type { ProcessIdentity } from './store/verification-store.ts';
-import { planKey } from './lead/lead.ts';
+import { planKey } from './passes/lead.ts';
 
 /** How many differences progress shows. */
 const maxShown = 20;

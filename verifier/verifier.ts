@@ -11,7 +11,7 @@ import { Mutex } from '../service/mutex.ts';
 import { logOnce } from '../service/log-once.ts';
 import { orAborted } from '../service/or-aborted.ts';
 import { participate, type ParticipantContext } from './participate.ts';
-import { readScope, requireSameScope, requireSomethingSelected } from './scope.ts';
+import { readScope, requireSameScope, requireSomethingSelected } from './passes/scope.ts';
 import { readSummary, type Summary } from './summary.ts';
 import { namespaceReports, type NamespaceReport } from './namespace-report.ts';
 import type { MismatchPage } from './store/mismatch-store.ts';

@@ -6,7 +6,7 @@ import {
   type MetadataDifference,
   type Mismatch,
 } from '../compare/mismatch.ts';
-import { bundles } from '../lead/change-log.ts';
+import { bundles } from '../passes/change-log.ts';
 import type { Amount, GenerationKind, Recheck } from '../store/records.ts';
 import type { MismatchStore } from '../store/mismatch-store.ts';
 import type { RecheckStore } from '../store/recheck-store.ts';

@@ -28,7 +28,7 @@ import {
   isCollectionPair,
   sourceCollection,
   type NamespacePair,
-} from '../generation/namespace-pairs.ts';
+} from '../compare/namespace-pairs.ts';
 import type { GenerationKind, Task, TaskWork } from '../store/records.ts';
 import type { CatalogCache } from './catalog-cache.ts';
 

@@ -3,7 +3,7 @@ import type { Document, Timestamp } from 'mongodb';
 import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-client.ts';
 import { verifierDatabase } from '../../../mongo/namespace.ts';
 import { createLogger } from '../../../service/logger.ts';
-import { lead } from '../../../verifier/lead/lead.ts';
+import { lead } from '../../../verifier/passes/lead.ts';
 import { VerifierMonitor } from '../../../verifier/monitor.ts';
 import { CoverageStore } from '../../../verifier/store/coverage-store.ts';
 import type { VerificationRecord } from '../../../verifier/store/records.ts';

@@ -3,7 +3,7 @@ import { Binary, BSON, Timestamp, UUID, type Collection, type Db, type Document 
 import { Troubles } from '../../../mongo/troubles.ts';
 import { createLogger } from '../../../service/logger.ts';
 import { CoverageStore } from '../../../verifier/store/coverage-store.ts';
-import { readCoverage, type PassCoverage } from '../../../verifier/proof/read-coverage.ts';
+import { readCoverage, type PassCoverage } from '../../../verifier/passes/read-coverage.ts';
 import { insertNew } from '../../../verifier/store/insert-new.ts';
 import type { Coverage, Task, TaskWork } from '../../../verifier/store/records.ts';
 import { TaskStore, type ClaimedTask, type TaskEnd } from '../../../verifier/store/task-store.ts';

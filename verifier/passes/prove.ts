@@ -9,7 +9,7 @@ import {
   sourceCollection,
   type CatalogContext,
   type NamespacePair,
-} from '../generation/namespace-pairs.ts';
+} from '../compare/namespace-pairs.ts';
 import type { Count, Coverage, OfSides, Proof, Tally } from '../store/records.ts';
 import type { Stores } from '../store/stores.ts';
 import type { PlanKey } from '../store/task-store.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ChangeNotes, changeNote } from '../lead/change-notes.ts';
+import { ChangeNotes, changeNote } from './change-notes.ts';
 import type { Recheck } from '../store/records.ts';
 import type { NotedRecheck, Notes } from '../store/recheck-store.ts';
 import { NotesOnRecord } from './notes-on-record.ts';

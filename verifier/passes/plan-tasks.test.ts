@@ -4,7 +4,7 @@ import type { NamespaceInfo } from '../../mongo/catalog.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { idKey, keyBytes } from '../compare/id-key.ts';
 import type { GenerationKind, Recheck } from '../store/records.ts';
-import type { NamespacePair } from './namespace-pairs.ts';
+import type { NamespacePair } from '../compare/namespace-pairs.ts';
 import { databasesOf, planIdTasks, planTasks, readPending } from './plan-tasks.ts';
 
 function info(coll: string, options: Document = {}): NamespaceInfo {

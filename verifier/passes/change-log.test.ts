@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { BSON, Timestamp } from 'mongodb';
 import { idKey, keyOfBytes } from '../compare/id-key.ts';
-import type { ObservedChange } from '../changes/observed-change.ts';
+import type { ObservedChange } from './observed-change.ts';
 import type { OfSides, Position, Recheck, Tally } from '../store/records.ts';
 import { ChangeLog, type LogLimits, type LogStore } from './change-log.ts';
 

@@ -10,7 +10,7 @@ import type { RetryContext } from '../../mongo/retrying.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
 import type { VerifierMonitor } from '../monitor.ts';
-import type { ChangeLog } from '../lead/change-log.ts';
+import type { ChangeLog } from './change-log.ts';
 import type { Position } from '../store/records.ts';
 import { Wakeup } from '../wakeup.ts';
 import { neededFields, observedChange, type ObservedChange } from './observed-change.ts';

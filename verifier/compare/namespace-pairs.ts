@@ -9,7 +9,7 @@ import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { isKeptForCommand, isTrue } from '../../mongo/replicated-form.ts';
 import { oddNameError } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
-import { relaxedText } from '../compare/specification-difference.ts';
+import { relaxedText } from './specification-difference.ts';
 
 /** What each side has under one name. */
 export interface NamespacePair {

@@ -3,7 +3,7 @@ import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { Logger } from '../../service/logger.ts';
 import { collectionAmount } from '../compare/split-ranges.ts';
-import { readNamespacePairs, type CatalogContext } from '../generation/namespace-pairs.ts';
+import { readNamespacePairs, type CatalogContext } from '../compare/namespace-pairs.ts';
 import {
   databasesOf,
   planIdTasks,
@@ -11,8 +11,8 @@ import {
   readPending,
   type PassScope,
   type PlannedTask,
-} from '../generation/plan-tasks.ts';
-import { NotesOnRecord, type ExpectedNotes } from '../proof/notes-on-record.ts';
+} from './plan-tasks.ts';
+import { NotesOnRecord, type ExpectedNotes } from './notes-on-record.ts';
 import type { Amount, OfSides, Task } from '../store/records.ts';
 import type { RecheckStore } from '../store/recheck-store.ts';
 import type { PlanKey, TaskStore } from '../store/task-store.ts';

@@ -1,4 +1,4 @@
-import type { ExpectedNotes } from '../proof/notes-on-record.ts';
+import type { ExpectedNotes } from './notes-on-record.ts';
 import type { VerificationRecord } from '../store/records.ts';
 import type { Notes } from '../store/recheck-store.ts';
 import type { TaskStore } from '../store/task-store.ts';

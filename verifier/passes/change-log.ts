@@ -3,7 +3,7 @@ import { Mutex } from '../../service/mutex.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
 import { keyBytes, type IdKey } from '../compare/id-key.ts';
-import type { ObservedChange } from '../changes/observed-change.ts';
+import type { ObservedChange } from './observed-change.ts';
 import type { OfSides, Position, Recheck, SideName, Tally } from '../store/records.ts';
 
 /** Bounds of what is held in memory. */

@@ -3,13 +3,13 @@ import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { sleep } from '../../service/sleep.ts';
-import { ChangeFollower } from '../changes/change-follower.ts';
+import { ChangeFollower } from './change-follower.ts';
 import type { Side } from '../compare/compare-context.ts';
 import type { VerifierMonitor } from '../monitor.ts';
-import { nothingCompared, notProven, shownReasons } from '../proof/not-proven.ts';
-import { prove } from '../proof/prove.ts';
-import { readCoverage } from '../proof/read-coverage.ts';
-import { requireSameScope, scopeOf, type ScopeOptions } from '../scope.ts';
+import { nothingCompared, notProven, shownReasons } from './not-proven.ts';
+import { prove } from './prove.ts';
+import { readCoverage } from './read-coverage.ts';
+import { requireSameScope, scopeOf, type ScopeOptions } from './scope.ts';
 import type {
   GenerationKind,
   GenerationRecord,
