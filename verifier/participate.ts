@@ -14,7 +14,7 @@ import type { VerificationRecord } from './store/records.ts';
 import type { Stores } from './store/stores.ts';
 import { LeadLost, type ProcessIdentity } from './store/verification-store.ts';
 import type { Wakeup } from './wakeup.ts';
-import { CatalogCache } from './tasks/catalog-cache.ts';
+import { CatalogCache } from './compare/catalog-cache.ts';
 import { workOff, type WorkerContext } from './tasks/worker.ts';
 
 /** How often a process says that it lives, and looks for what others have done. */

@@ -12,8 +12,8 @@ import { logOnce } from '../service/log-once.ts';
 import { orAborted } from '../service/or-aborted.ts';
 import { participate, type ParticipantContext } from './participate.ts';
 import { readScope, requireSameScope, requireSomethingSelected } from './passes/scope.ts';
-import { readSummary, type Summary } from './summary.ts';
-import { namespaceReports, type NamespaceReport } from './namespace-report.ts';
+import { readSummary, type Summary } from './store/summary.ts';
+import { namespaceReports, type NamespaceReport } from './store/namespace-report.ts';
 import type { MismatchPage } from './store/mismatch-store.ts';
 import type { ScopeRecord } from './store/records.ts';
 

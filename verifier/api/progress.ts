@@ -1,7 +1,7 @@
 import type { MismatchView } from '../compare/mismatch.ts';
 import type { GenerationKind, Proof } from '../store/records.ts';
 import type { KindCount, NamespaceCount } from '../store/mismatch-store.ts';
-import type { Summary } from '../summary.ts';
+import type { Summary } from '../store/summary.ts';
 
 /** `idle` before the check and when it is complete, `check` in the first pass, `recheck` in all others. */
 export type Phase = 'idle' | 'check' | 'recheck';

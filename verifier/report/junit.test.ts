@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { MismatchView } from '../compare/mismatch.ts';
-import type { NamespaceReport } from '../namespace-report.ts';
+import type { NamespaceReport } from '../store/namespace-report.ts';
 import { formatJunit } from './junit.ts';
 import type { ReportHead } from './report.ts';
 

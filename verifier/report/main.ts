@@ -5,12 +5,12 @@ import { writePrivateFile } from '../../service/private-file.ts';
 import { writeOut } from '../../service/terminal.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { MismatchView } from '../compare/mismatch.ts';
-import { namespaceReports, type NamespaceReport } from '../namespace-report.ts';
+import { namespaceReports, type NamespaceReport } from '../store/namespace-report.ts';
 import { VerifierMonitor } from '../monitor.ts';
 import type { VerificationRecord } from '../store/records.ts';
 import { storesOf, type Stores } from '../store/stores.ts';
 import { metadataDb } from '../store/verification-store.ts';
-import { readSummary } from '../summary.ts';
+import { readSummary } from '../store/summary.ts';
 import type { ReportOptions } from './options.ts';
 import { formatReport, type Report } from './report.ts';
 

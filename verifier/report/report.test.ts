@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { MismatchView } from '../compare/mismatch.ts';
-import type { NamespaceReport } from '../namespace-report.ts';
+import type { NamespaceReport } from '../store/namespace-report.ts';
 import { formatReport, reportFormats, type Report } from './report.ts';
 
 /** What a name, a value or an error may hold: it clears the screen, hides a line, forges one, and turns text round. */

@@ -1,7 +1,7 @@
 import { harmless, harmlessJson } from '../../service/terminal.ts';
 import type { MismatchView } from '../compare/mismatch.ts';
 import type { KindCount } from '../store/mismatch-store.ts';
-import type { NamespaceReport } from '../namespace-report.ts';
+import type { NamespaceReport } from '../store/namespace-report.ts';
 import type { Proof } from '../store/records.ts';
 import { formatJunit } from './junit.ts';
 

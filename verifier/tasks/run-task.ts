@@ -30,7 +30,7 @@ import {
   type NamespacePair,
 } from '../compare/namespace-pairs.ts';
 import type { GenerationKind, Task, TaskWork } from '../store/records.ts';
-import type { CatalogCache } from './catalog-cache.ts';
+import type { CatalogCache } from '../compare/catalog-cache.ts';
 
 /** What a task works with. */
 export interface TaskContext extends CompareContext, RetryContext {

@@ -1,7 +1,7 @@
 import type { Namespace } from '../../mongo/namespace.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
-import type { CatalogContext, NamespacePair } from '../compare/namespace-pairs.ts';
-import { readNamespacePairs } from '../compare/namespace-pairs.ts';
+import type { CatalogContext, NamespacePair } from './namespace-pairs.ts';
+import { readNamespacePairs } from './namespace-pairs.ts';
 
 /** Databases of which the catalogs of both sides are held. */
 const maxDatabases = 4;

@@ -1,10 +1,10 @@
-import type { Stores } from './store/stores.ts';
-import type { Amount, VerificationRecord } from './store/records.ts';
-import type { TaskCounts } from './store/task-store.ts';
-import type { MismatchCounts } from './store/mismatch-store.ts';
-import type { MismatchView } from './compare/mismatch.ts';
-import type { ProcessIdentity } from './store/verification-store.ts';
-import { planKey } from './passes/lead.ts';
+import type { Stores } from './stores.ts';
+import type { Amount, VerificationRecord } from './records.ts';
+import type { TaskCounts } from './task-store.ts';
+import type { MismatchCounts } from './mismatch-store.ts';
+import type { MismatchView } from '../compare/mismatch.ts';
+import type { ProcessIdentity } from './verification-store.ts';
+import { planKey } from '../passes/lead.ts';
 
 /** How many differences progress shows. */
 const maxShown = 20;

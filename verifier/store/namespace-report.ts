@@ -1,7 +1,7 @@
-import { planKey } from './passes/lead.ts';
-import type { OfSides, VerificationRecord } from './store/records.ts';
-import type { Stores } from './store/stores.ts';
-import type { NamespaceCounts } from './store/task-store.ts';
+import { planKey } from '../passes/lead.ts';
+import type { OfSides, VerificationRecord } from './records.ts';
+import type { Stores } from './stores.ts';
+import type { NamespaceCounts } from './task-store.ts';
 
 /** What is on record of one namespace. */
 export interface NamespaceReport extends NamespaceCounts {
