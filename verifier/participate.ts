@@ -4,18 +4,18 @@ import type { RetryContext } from '../mongo/retrying.ts';
 import { SyncError } from '../service/errors.ts';
 import { collectingRarely } from '../service/rare-collection.ts';
 import { sleep } from '../service/sleep.ts';
-import { ChangesLost } from './passes/change-follower.ts';
-import type { CompareContext } from './compare/compare-context.ts';
+import { CatalogCache } from './compare/catalog-cache.ts';
+import { sidesOf, type CompareContext } from './compare/comparison.ts';
 import type { RateLimit } from './compare/rate-limit.ts';
-import { lead, planKey, sidesOf } from './passes/lead.ts';
 import type { VerifierMonitor } from './monitor.ts';
+import { ChangesLost } from './passes/change-follower.ts';
+import { lead } from './passes/lead.ts';
 import { scopeOf, type ScopeOptions } from './passes/scope.ts';
-import type { VerificationRecord } from './store/records.ts';
+import { planKey, type VerificationRecord } from './store/records.ts';
 import type { Stores } from './store/stores.ts';
 import { LeadLost, type ProcessIdentity } from './store/verification-store.ts';
-import type { Wakeup } from './wakeup.ts';
-import { CatalogCache } from './compare/catalog-cache.ts';
 import { workOff, type WorkerContext } from './tasks/worker.ts';
+import type { Wakeup } from './wakeup.ts';
 
 /** How often a process says that it lives, and looks for what others have done. */
 const heartbeatMs = 3_000;
@@ -153,7 +153,7 @@ class Participant {
           workers,
           task: {
             ...this.#context,
-            ...sidesOf(this.#context, starts, generation),
+            ...sidesOf(this.#context, starts, generation.readAfter),
             kind: generation.kind,
             mayLackIndexes: scope.mayLackIndexes,
             catalog: new CatalogCache({ source, destination, selects, signal }),

@@ -1,6 +1,6 @@
 import type { Namespace } from '../../mongo/namespace.ts';
 import type { RawBatch } from '../../mongo/raw-cursor.ts';
-import type { CompareContext } from './compare-context.ts';
+import type { CompareContext } from './comparison.ts';
 import { idKey, type IdKey } from './id-key.ts';
 import type { DocumentDifference } from './mismatch.ts';
 import { readBatches } from './read-documents.ts';

@@ -1,13 +1,12 @@
-import type { IdRange } from '../../mongo/id-range.ts';
 import type { DocumentList } from '../../mongo/document-list.ts';
+import type { IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { BatchMatcher, maxDifferences, type Excuse } from './batch-matcher.ts';
-import { AmountCounter, type Comparison } from './comparison.ts';
-import type { CompareContext } from './compare-context.ts';
+import { AmountCounter, type CompareContext, type Comparison } from './comparison.ts';
 import { passEqual } from './equal-start.ts';
+import { FetchSize } from './fetch-size.ts';
 import type { DocumentDifference } from './mismatch.ts';
 import { partsOf } from './range-parts.ts';
-import { FetchSize } from './fetch-size.ts';
 import { readRange } from './read-documents.ts';
 
 /**

@@ -1,8 +1,7 @@
 import type { Namespace } from '../../mongo/namespace.ts';
 import { maxDifferences, type Excuse } from './batch-matcher.ts';
-import { AmountCounter, type Comparison } from './comparison.ts';
-import type { CompareContext } from './compare-context.ts';
 import { compareIds, idLists } from './compare-ids.ts';
+import { AmountCounter, type CompareContext, type Comparison } from './comparison.ts';
 import { idKey } from './id-key.ts';
 import type { DocumentDifference } from './mismatch.ts';
 import { readRange, wholeRange } from './read-documents.ts';

@@ -2,7 +2,7 @@ import type { Document } from 'mongodb';
 import { idRangeQueries, type IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
-import type { CompareContext, Side } from './compare-context.ts';
+import type { CompareContext, Side } from './comparison.ts';
 import { FetchSize, type Fetches } from './fetch-size.ts';
 
 /** How documents are read. */

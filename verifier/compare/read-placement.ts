@@ -2,7 +2,7 @@ import type { Document } from 'mongodb';
 import { readConfig } from '../../mongo/config-database.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
-import type { Side } from './compare-context.ts';
+import type { Side } from './comparison.ts';
 import type { Placement, ZoneRange } from './placement.ts';
 
 /**

@@ -1,14 +1,14 @@
 import { BSON, type Document } from 'mongodb';
 import { canonicalKey } from '../../mongo/canonical-id.ts';
-import type { ClusterClient } from '../../mongo/cluster-client.ts';
-import type { Namespace } from '../../mongo/namespace.ts';
-import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { isNoCollection } from '../../mongo/catalog.ts';
-import { elementsOf, idElement } from '../../mongo/raw-bson.ts';
-import { decodeElement } from '../../mongo/raw-value.ts';
-import type { Amount } from '../store/records.ts';
-import { boundDocument, idKey } from './id-key.ts';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import type { IdRange } from '../../mongo/id-range.ts';
+import type { Namespace } from '../../mongo/namespace.ts';
+import { elementsOf, idElement } from '../../mongo/raw-bson.ts';
+import { RawCursor } from '../../mongo/raw-cursor.ts';
+import { decodeElement } from '../../mongo/raw-value.ts';
+import type { Amount } from './comparison.ts';
+import { boundDocument, idKey } from './id-key.ts';
 import { wholeRange } from './read-documents.ts';
 
 const maxRanges = 1000;

@@ -3,9 +3,10 @@ import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { latestWriteTime, majorityTime } from '../../mongo/cluster-time.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { isSharded, timeOfAllShards } from '../../mongo/router-time.ts';
+import type { OfSides, SideName } from '../compare/comparison.ts';
+import type { ScopeRecord, Start } from '../store/records.ts';
 import { checkRights } from './change-follower.ts';
 import { readScope, type ScopeOptions } from './scope.ts';
-import type { OfSides, ScopeRecord, SideName, Start } from '../store/records.ts';
 
 /** The part of a verification that was begun, without which no pass can be. */
 export interface Begun {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { BSON, Timestamp } from 'mongodb';
+import type { OfSides } from '../compare/comparison.ts';
 import { idKey, keyOfBytes } from '../compare/id-key.ts';
-import type { ObservedChange } from './observed-change.ts';
-import type { OfSides, Position, Recheck, Tally } from '../store/records.ts';
+import type { Position, Recheck, Tally } from '../store/records.ts';
 import { ChangeLog, type LogLimits, type LogStore } from './change-log.ts';
+import type { ObservedChange } from './observed-change.ts';
 
 const items = { db: 'shop', coll: 'items' };
 

@@ -1,29 +1,27 @@
 import { Binary, type Timestamp } from 'mongodb';
-import { Mutex } from '../../service/mutex.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
-import { keyBytes, type IdKey } from '../compare/id-key.ts';
+import { Mutex } from '../../service/mutex.ts';
+import type { OfSides, SideName } from '../compare/comparison.ts';
+import type { IdKey } from '../compare/id-key.ts';
+import { bundles, defaultBundleLimits, type BundleLimits } from '../store/recheck-store.ts';
+import type { Position, Recheck, Tally } from '../store/records.ts';
 import type { ObservedChange } from './observed-change.ts';
-import type { OfSides, Position, Recheck, SideName, Tally } from '../store/records.ts';
 
 /** Bounds of what is held in memory. */
-export interface LogLimits {
+export interface LogLimits extends BundleLimits {
   /** Ids, and characters of them, that wait to be stored. */
   readonly waitingIds: number;
   readonly waitingLength: number;
   /** Characters of the ids that are known to be stored for the coming pass: beyond that, some are stored twice. */
   readonly knownLength: number;
-  /** Ids, and characters of them, that are stored as one. */
-  readonly bundleIds: number;
-  readonly bundleLength: number;
 }
 
 const defaultLimits: LogLimits = {
+  ...defaultBundleLimits,
   waitingIds: 20_000,
   waitingLength: 4 * 1024 * 1024,
   knownLength: 16 * 1024 * 1024,
-  bundleIds: 1000,
-  bundleLength: 1024 * 1024,
 };
 
 /** What a log writes to. */
@@ -221,25 +219,4 @@ export class ChangeLog {
     this.#waitingLength = 0;
     return rechecks;
   }
-}
-
-/** Ids in bundles that can be stored, and looked up, as one. */
-export function* bundles(
-  namespace: Namespace,
-  ids: Iterable<IdKey>,
-  { bundleIds, bundleLength }: Pick<LogLimits, 'bundleIds' | 'bundleLength'> = defaultLimits,
-): Generator<Recheck & { readonly kind: 'ids' }, void> {
-  let bundle: Binary[] = [];
-  let length = 0;
-  for (const id of ids) {
-    const isFull = bundle.length >= bundleIds || length + id.length > bundleLength;
-    if (isFull && bundle.length > 0) {
-      yield { kind: 'ids', namespace, ids: bundle };
-      bundle = [];
-      length = 0;
-    }
-    bundle.push(new Binary(keyBytes(id)));
-    length += id.length;
-  }
-  if (bundle.length > 0) yield { kind: 'ids', namespace, ids: bundle };
 }

@@ -3,7 +3,7 @@ import { isNoCollection } from '../../mongo/catalog.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
-import type { Side } from '../compare/compare-context.ts';
+import type { Side } from '../compare/comparison.ts';
 
 /**
  * The number of documents as the statistics of a collection have it, less what chunks that were moved away have left;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { Binary, BSON } from 'mongodb';
-import type { RangeTask } from '../store/task-store.ts';
+import type { RangeTask } from '../store/records.ts';
 import { coverageByNamespace, coverageOf } from './coverage.ts';
 
 const items = { db: 'shop', coll: 'items' };

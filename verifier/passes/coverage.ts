@@ -1,7 +1,7 @@
 import type { Binary } from 'mongodb';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
-import type { OfSides } from '../store/records.ts';
-import type { RangeTask } from '../store/task-store.ts';
+import type { OfSides } from '../compare/comparison.ts';
+import type { RangeTask } from '../store/records.ts';
 
 /** What the tasks of a pass that is over have read of one namespace. */
 export type NamespaceCoverage =

@@ -1,4 +1,5 @@
-import type { OfSides, SideName, Tally } from '../store/records.ts';
+import type { OfSides, SideName } from '../compare/comparison.ts';
+import type { Tally } from '../store/records.ts';
 
 /** What is known of the number of documents of a collection. */
 export interface CountEvidence {

@@ -1,41 +1,40 @@
 import type { Timestamp } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
-import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
+import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { sleep } from '../../service/sleep.ts';
-import { ChangeFollower } from './change-follower.ts';
-import type { Side } from '../compare/compare-context.ts';
+import { sidesOf, type OfSides, type SideName } from '../compare/comparison.ts';
 import type { VerifierMonitor } from '../monitor.ts';
-import { nothingCompared, notProven, shownReasons } from './not-proven.ts';
-import { prove } from './prove.ts';
-import { readCoverage } from './read-coverage.ts';
-import { requireSameScope, scopeOf, type ScopeOptions } from './scope.ts';
-import type {
-  GenerationKind,
-  GenerationRecord,
-  OfSides,
-  Proof,
-  ScopeRecord,
-  SideName,
-  Start,
-  VerificationRecord,
+import type { Notes } from '../store/recheck-store.ts';
+import {
+  planKey,
+  type GenerationKind,
+  type GenerationRecord,
+  type Proof,
+  type ScopeRecord,
+  type VerificationRecord,
 } from '../store/records.ts';
 import type { Stores } from '../store/stores.ts';
-import type { Notes } from '../store/recheck-store.ts';
-import type { PlanKey } from '../store/task-store.ts';
 import type { Wakeup } from '../wakeup.ts';
 import { begin, endTimes, type Begun } from './begin.ts';
+import { ChangeFollower } from './change-follower.ts';
 import { ChangeLog } from './change-log.ts';
 import { ChangeNotes } from './change-notes.ts';
 import { expectedNotes } from './expected-notes.ts';
+import { nothingCompared, notProven, shownReasons } from './not-proven.ts';
 import { planGeneration } from './plan-generation.ts';
+import { prove } from './prove.ts';
+import { readCoverage } from './read-coverage.ts';
+import { requireSameScope, scopeOf, type ScopeOptions } from './scope.ts';
 
 /** Bounds of the pause between two passes, which is as long as the last pass took. */
 const minPauseMs = 1000;
+
 const maxPauseMs = 30_000;
 
 /** How often the lead is prolonged, and what other processes have done is looked for. */
 const renewMs = 3_000;
+
 const pollMs = 500;
 
 /** What a lead works with. */
@@ -372,7 +371,7 @@ class Lead {
       {
         ...this.#context,
         catalog: { source, destination, selects, signal },
-        sides: sidesOf(this.#context, begun.starts, generation),
+        sides: sidesOf(this.#context, begun.starts, generation.readAfter),
       },
       key,
     );
@@ -423,23 +422,4 @@ class Lead {
       await wakeup.since(count, pollMs, signal);
     }
   }
-}
-
-/** The two sides as a pass reads them. */
-export function sidesOf(
-  clusters: OfSides<ClusterClient>,
-  starts: OfSides<Start>,
-  { readAfter }: Pick<GenerationRecord, 'readAfter'>,
-): OfSides<Side> {
-  const side = (name: SideName): Side => ({
-    cluster: clusters[name],
-    isSharded: starts[name].isSharded,
-    readAfter: readAfter[name],
-  });
-  return { source: side('source'), destination: side('destination') };
-}
-
-/** The tasks of a pass. */
-export function planKey(run: string, { number, epoch }: GenerationRecord): PlanKey {
-  return { run, generation: number, epoch };
 }

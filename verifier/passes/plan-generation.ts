@@ -2,8 +2,13 @@ import type { Timestamp } from 'mongodb';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { Logger } from '../../service/logger.ts';
-import { collectionAmount } from '../compare/split-ranges.ts';
+import type { Amount, OfSides } from '../compare/comparison.ts';
 import { readNamespacePairs, type CatalogContext } from '../compare/namespace-pairs.ts';
+import { collectionAmount } from '../compare/split-ranges.ts';
+import type { RecheckStore } from '../store/recheck-store.ts';
+import type { PlanKey, Task } from '../store/records.ts';
+import type { TaskStore } from '../store/task-store.ts';
+import { NotesOnRecord, type ExpectedNotes } from './notes-on-record.ts';
 import {
   databasesOf,
   planIdTasks,
@@ -12,10 +17,6 @@ import {
   type PassScope,
   type PlannedTask,
 } from './plan-tasks.ts';
-import { NotesOnRecord, type ExpectedNotes } from './notes-on-record.ts';
-import type { Amount, OfSides, Task } from '../store/records.ts';
-import type { RecheckStore } from '../store/recheck-store.ts';
-import type { PlanKey, TaskStore } from '../store/task-store.ts';
 
 /** What planning works with. */
 export interface PlanContext extends RetryContext {

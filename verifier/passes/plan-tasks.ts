@@ -1,8 +1,8 @@
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { keyOfBytes, type IdKey } from '../compare/id-key.ts';
-import { bundles } from './change-log.ts';
-import type { GenerationKind, Recheck, TaskWork } from '../store/records.ts';
 import { isCapped, isCollectionPair, type NamespacePair } from '../compare/namespace-pairs.ts';
+import { bundles } from '../store/recheck-store.ts';
+import type { GenerationKind, Recheck, TaskWork } from '../store/records.ts';
 
 /** What is to be compared again of one namespace, beside the documents of single ids. */
 export interface PendingNamespace {

@@ -2,7 +2,7 @@ import { listIndexes } from '../../mongo/catalog.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
-import type { Side } from '../compare/compare-context.ts';
+import type { OfSides, Side } from '../compare/comparison.ts';
 import {
   isCollectionPair,
   readNamespacePairs,
@@ -10,9 +10,8 @@ import {
   type CatalogContext,
   type NamespacePair,
 } from '../compare/namespace-pairs.ts';
-import type { Count, Coverage, OfSides, Proof, Tally } from '../store/records.ts';
+import type { Count, Coverage, PlanKey, Proof, Tally } from '../store/records.ts';
 import type { Stores } from '../store/stores.ts';
-import type { PlanKey } from '../store/task-store.ts';
 import { countByScan, countByStatistics } from './count-documents.ts';
 import { countDoubt, isSettledByStatistics, type CountEvidence } from './judge-count.ts';
 

@@ -2,16 +2,17 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Document } from 'mongodb';
 import { listNamespaces, listUserDatabases } from '../../mongo/catalog.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
-import { syncDatabase, type Namespace } from '../../mongo/namespace.ts';
 import {
   NamespaceFilter,
   serverMatcher,
   type NamePattern,
   type NamespaceFilterEntry,
 } from '../../mongo/namespace-filter.ts';
+import { syncDatabase, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
-import type { OfSides, ScopeRecord } from '../store/records.ts';
+import type { OfSides } from '../compare/comparison.ts';
+import type { ScopeRecord } from '../store/records.ts';
 
 /** What is to be compared, as the options say. */
 export interface ScopeOptions {

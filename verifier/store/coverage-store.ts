@@ -1,7 +1,8 @@
 import type { AnyBulkWriteOperation, Collection, Document } from 'mongodb';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { inGroupsOf } from '../../service/groups.ts';
-import type { Count, Coverage, OfSides, Tally } from './records.ts';
+import type { OfSides } from '../compare/comparison.ts';
+import type { Count, Coverage, Tally } from './records.ts';
 import { onStore, type MetadataStore } from './verification-store.ts';
 
 interface Stored extends Document {

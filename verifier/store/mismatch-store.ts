@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AnyBulkWriteOperation, Collection, Document } from 'mongodb';
 import { inGroupsOf } from '../../service/groups.ts';
 import type { Mismatch, MismatchView } from '../compare/mismatch.ts';
+import type { PassKey } from './records.ts';
 import { onStore, type MetadataStore } from './verification-store.ts';
 
 interface StoredMismatch extends Document {
@@ -10,12 +11,6 @@ interface StoredMismatch extends Document {
 
 /** Mismatches written by one command. */
 const batchLength = 500;
-
-/** A pass of a run. */
-export interface PassKey {
-  readonly run: string;
-  readonly generation: number;
-}
 
 /** Some differences, and where the next ones begin; `next` is null at the end. */
 export interface MismatchPage {

@@ -1,7 +1,6 @@
-import { planKey } from '../passes/lead.ts';
-import type { OfSides, VerificationRecord } from './records.ts';
+import type { OfSides } from '../compare/comparison.ts';
+import { planKey, type NamespaceCounts, type VerificationRecord } from './records.ts';
 import type { Stores } from './stores.ts';
-import type { NamespaceCounts } from './task-store.ts';
 
 /** What is on record of one namespace. */
 export interface NamespaceReport extends NamespaceCounts {

@@ -1,7 +1,9 @@
-import type { Collection, Document } from 'mongodb';
+import { Binary, type Collection, type Document } from 'mongodb';
+import type { Namespace } from '../../mongo/namespace.ts';
 import { inGroupsOf } from '../../service/groups.ts';
-import type { Recheck } from './records.ts';
+import { keyBytes, type IdKey } from '../compare/id-key.ts';
 import { insertNew } from './insert-new.ts';
+import type { Recheck } from './records.ts';
 import { onStore, type MetadataStore } from './verification-store.ts';
 
 interface StoredRecheck extends Document {
@@ -109,4 +111,34 @@ export class RecheckStore {
       await this.#rechecks.deleteMany({ run: { $nin: [...living] } });
     });
   }
+}
+
+/** Bounds of what is stored as one. */
+export interface BundleLimits {
+  /** Ids, and characters of them. */
+  readonly bundleIds: number;
+  readonly bundleLength: number;
+}
+
+export const defaultBundleLimits: BundleLimits = { bundleIds: 1000, bundleLength: 1024 * 1024 };
+
+/** Ids in bundles that can be stored, and looked up, as one. */
+export function* bundles(
+  namespace: Namespace,
+  ids: Iterable<IdKey>,
+  { bundleIds, bundleLength }: BundleLimits = defaultBundleLimits,
+): Generator<Recheck & { readonly kind: 'ids' }, void> {
+  let bundle: Binary[] = [];
+  let length = 0;
+  for (const id of ids) {
+    const isFull = bundle.length >= bundleIds || length + id.length > bundleLength;
+    if (isFull && bundle.length > 0) {
+      yield { kind: 'ids', namespace, ids: bundle };
+      bundle = [];
+      length = 0;
+    }
+    bundle.push(new Binary(keyBytes(id)));
+    length += id.length;
+  }
+  if (bundle.length > 0) yield { kind: 'ids', namespace, ids: bundle };
 }

@@ -1,16 +1,11 @@
 import type { Binary, Timestamp } from 'mongodb';
-import type { Namespace } from '../../mongo/namespace.ts';
 import type { NamespaceFilterEntry } from '../../mongo/namespace-filter.ts';
+import type { Namespace } from '../../mongo/namespace.ts';
 import type { ErrorName } from '../../service/error-table.ts';
+import type { Amount, OfSides } from '../compare/comparison.ts';
 
 /** Version of what is stored: another one is refused. */
 export const formatVersion = 5;
-
-/** The two sides of a comparison. */
-export type SideName = 'source' | 'destination';
-
-/** One of something for each side. */
-export type OfSides<T> = Readonly<Record<SideName, T>>;
 
 /** Which pass it is: everything; what is pending; or the one that decides. */
 export type GenerationKind = 'first' | 'recheck' | 'last';
@@ -54,6 +49,23 @@ export interface GenerationRecord {
   readonly startedAt: Date;
   /** How many rechecks its tasks have noted; null until all of them have ended. */
   readonly noted: number | null;
+}
+
+/** A pass of a run. */
+export interface PassKey {
+  readonly run: string;
+  readonly generation: number;
+}
+
+/** A pass of a run, as one plan has made it. */
+export interface PlanKey extends PassKey {
+  /** Of the lead that has planned it. */
+  readonly epoch: number;
+}
+
+/** The plan of a pass, which all of its tasks carry. */
+export function planKey(run: string, { number, epoch }: GenerationRecord): PlanKey {
+  return { run, generation: number, epoch };
 }
 
 /** What a lead has noted of the changes for a pass that it, or another lead, will plan. */
@@ -148,12 +160,6 @@ export type TaskWork =
   /** The documents of these ids, as keys are written in bytes. */
   | { readonly kind: 'ids'; readonly ids: readonly Binary[] };
 
-/** Documents and bytes of the source. */
-export interface Amount {
-  readonly documents: number;
-  readonly bytes: number;
-}
-
 /** A task of a pass. */
 export interface Task {
   readonly namespace: Namespace;
@@ -171,3 +177,76 @@ export type Recheck =
   | { readonly kind: 'whole'; readonly namespace: Namespace }
   /** Each namespace of a database that was dropped. */
   | { readonly kind: 'database'; readonly db: string };
+
+/** A task that a process has taken. */
+export interface ClaimedTask extends Task {
+  readonly key: string;
+  /** Names this taking of it: what another one writes of it counts no more. */
+  readonly claim: string;
+  /** How often it was taken, with this one. */
+  readonly claims: number;
+}
+
+/** How a task ended. */
+export interface TaskEnd {
+  readonly task: ClaimedTask;
+  readonly isFailed: boolean;
+  readonly isMetadata: boolean;
+  readonly compared: Amount;
+  /** Documents of each side, where every document that the task is about was read on both; null otherwise. */
+  readonly read: OfSides<number> | null;
+  /** How many tasks have taken its place; null where it was not split. */
+  readonly parts: number | null;
+  /** Differences beyond those that are kept. */
+  readonly isOverflowing: boolean;
+  /** How many rechecks it has noted, under {@link taskNote}. */
+  readonly noted: number;
+}
+
+/** A task on documents that has ended or not, as a proof of what was read looks at it. */
+export interface RangeTask {
+  readonly key: string;
+  readonly namespace: Namespace;
+  readonly work: TaskWork & { readonly kind: 'collection' | 'range' };
+  readonly state: 'added' | 'processing' | 'completed' | 'failed';
+  /** The claim that it was taken by last. */
+  readonly claim: string | null;
+  readonly read: OfSides<number> | null;
+  readonly parts: number | null;
+  readonly part: PartKey | null;
+}
+
+/** The name under which a task notes what is to be compared again, for the claim that holds it. */
+export function taskNote({ key, claim }: Pick<ClaimedTask, 'key' | 'claim'>): string {
+  return `task:${key}:${claim}`;
+}
+
+/** Which part of a split a task is. */
+export interface PartKey {
+  readonly parent: string;
+  readonly claim: string;
+  readonly index: number;
+}
+
+/** The tasks of a pass, summed up. */
+export interface TaskCounts {
+  readonly added: number;
+  readonly processing: number;
+  readonly failed: number;
+  readonly completed: number;
+  readonly metadataMismatch: number;
+  readonly compared: Amount;
+  readonly expected: Amount;
+  /** True where there were more differences than are kept. */
+  readonly isOverflowing: boolean;
+}
+
+/** The tasks of a pass in one namespace. */
+export interface NamespaceCounts {
+  readonly namespace: string;
+  readonly tasks: number;
+  readonly endedTasks: number;
+  readonly failedTasks: number;
+  readonly compared: Amount;
+  readonly expected: Amount;
+}

@@ -1,10 +1,9 @@
-import type { Stores } from './stores.ts';
-import type { Amount, VerificationRecord } from './records.ts';
-import type { TaskCounts } from './task-store.ts';
-import type { MismatchCounts } from './mismatch-store.ts';
+import type { Amount } from '../compare/comparison.ts';
 import type { MismatchView } from '../compare/mismatch.ts';
+import type { MismatchCounts } from './mismatch-store.ts';
+import { planKey, type TaskCounts, type VerificationRecord } from './records.ts';
+import type { Stores } from './stores.ts';
 import type { ProcessIdentity } from './verification-store.ts';
-import { planKey } from '../passes/lead.ts';
 
 /** How many differences progress shows. */
 const maxShown = 20;

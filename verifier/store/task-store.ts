@@ -1,89 +1,20 @@
 import { UUID, type AnyBulkWriteOperation, type Collection, type Document } from 'mongodb';
+import type { Namespace } from '../../mongo/namespace.ts';
 import { inGroupsOf } from '../../service/groups.ts';
 import { insertNew } from './insert-new.ts';
-import type { Namespace } from '../../mongo/namespace.ts';
-import type { Amount, OfSides, Task, TaskWork } from './records.ts';
+import {
+  taskNote,
+  type ClaimedTask,
+  type NamespaceCounts,
+  type PartKey,
+  type PlanKey,
+  type RangeTask,
+  type Task,
+  type TaskCounts,
+  type TaskEnd,
+  type TaskWork,
+} from './records.ts';
 import { onStore, type MetadataStore } from './verification-store.ts';
-
-/** A pass of a run, as one plan has made it. */
-export interface PlanKey {
-  readonly run: string;
-  readonly generation: number;
-  readonly epoch: number;
-}
-
-/** A task that a process has taken. */
-export interface ClaimedTask extends Task {
-  readonly key: string;
-  /** Names this taking of it: what another one writes of it counts no more. */
-  readonly claim: string;
-  /** How often it was taken, with this one. */
-  readonly claims: number;
-}
-
-/** How a task ended. */
-export interface TaskEnd {
-  readonly task: ClaimedTask;
-  readonly isFailed: boolean;
-  readonly isMetadata: boolean;
-  readonly compared: Amount;
-  /** Documents of each side, where every document that the task is about was read on both; null otherwise. */
-  readonly read: OfSides<number> | null;
-  /** How many tasks have taken its place; null where it was not split. */
-  readonly parts: number | null;
-  /** Differences beyond those that are kept. */
-  readonly isOverflowing: boolean;
-  /** How many rechecks it has noted, under {@link taskNote}. */
-  readonly noted: number;
-}
-
-/** A task on documents that has ended or not, as a proof of what was read looks at it. */
-export interface RangeTask {
-  readonly key: string;
-  readonly namespace: Namespace;
-  readonly work: TaskWork & { readonly kind: 'collection' | 'range' };
-  readonly state: 'added' | 'processing' | 'completed' | 'failed';
-  /** The claim that it was taken by last. */
-  readonly claim: string | null;
-  readonly read: OfSides<number> | null;
-  readonly parts: number | null;
-  readonly part: PartKey | null;
-}
-
-/** The name under which a task notes what is to be compared again, for the claim that holds it. */
-export function taskNote({ key, claim }: Pick<ClaimedTask, 'key' | 'claim'>): string {
-  return `task:${key}:${claim}`;
-}
-
-/** Which part of a split a task is. */
-export interface PartKey {
-  readonly parent: string;
-  readonly claim: string;
-  readonly index: number;
-}
-
-/** The tasks of a pass, summed up. */
-export interface TaskCounts {
-  readonly added: number;
-  readonly processing: number;
-  readonly failed: number;
-  readonly completed: number;
-  readonly metadataMismatch: number;
-  readonly compared: Amount;
-  readonly expected: Amount;
-  /** True where there were more differences than are kept. */
-  readonly isOverflowing: boolean;
-}
-
-/** The tasks of a pass in one namespace. */
-export interface NamespaceCounts {
-  readonly namespace: string;
-  readonly tasks: number;
-  readonly endedTasks: number;
-  readonly failedTasks: number;
-  readonly compared: Amount;
-  readonly expected: Amount;
-}
 
 interface StoredPart extends PartKey {
   /** The number of the claim. */

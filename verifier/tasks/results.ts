@@ -1,4 +1,5 @@
 import { Mutex } from '../../service/mutex.ts';
+import type { Amount } from '../compare/comparison.ts';
 import type { IdKey } from '../compare/id-key.ts';
 import {
   mismatchOf,
@@ -6,17 +7,17 @@ import {
   type MetadataDifference,
   type Mismatch,
 } from '../compare/mismatch.ts';
-import { bundles } from '../passes/change-log.ts';
-import type { Amount, GenerationKind, Recheck } from '../store/records.ts';
 import type { MismatchStore } from '../store/mismatch-store.ts';
-import type { RecheckStore } from '../store/recheck-store.ts';
+import { bundles, type RecheckStore } from '../store/recheck-store.ts';
 import {
   taskNote,
   type ClaimedTask,
+  type GenerationKind,
   type PlanKey,
+  type Recheck,
   type TaskEnd,
-  type TaskStore,
-} from '../store/task-store.ts';
+} from '../store/records.ts';
+import type { TaskStore } from '../store/task-store.ts';
 import type { Outcome } from './run-task.ts';
 
 /** Where results are stored. */

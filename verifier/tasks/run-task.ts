@@ -1,4 +1,4 @@
-import { MongoServerError } from 'mongodb';
+import { Binary, MongoServerError } from 'mongodb';
 import { listIndexes, type NamespaceInfo } from '../../mongo/catalog.ts';
 import { idBound, type IdRange } from '../../mongo/id-range.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
@@ -7,30 +7,28 @@ import { neededAction } from '../../mongo/server-errors.ts';
 import { readShardIndexes } from '../../mongo/shard-indexes.ts';
 import { encodeSpec } from '../../mongo/specification.ts';
 import { messageOf } from '../../service/errors.ts';
-import { Binary } from 'mongodb';
 import type { Excuse } from '../compare/batch-matcher.ts';
-import type { CompareContext, Side } from '../compare/compare-context.ts';
+import type { CatalogCache } from '../compare/catalog-cache.ts';
 import { compareIds, idLists } from '../compare/compare-ids.ts';
 import { compareOrder } from '../compare/compare-order.ts';
 import { compareRange } from '../compare/compare-range.ts';
 import { compareUnordered } from '../compare/compare-unordered.ts';
-import type { Comparison } from '../compare/comparison.ts';
+import type { CompareContext, Comparison, Side } from '../compare/comparison.ts';
 import { expiryExcuse } from '../compare/expiry.ts';
 import { keyOfBytes } from '../compare/id-key.ts';
 import { metadataDifferences, type NamespaceState } from '../compare/metadata-difference.ts';
 import type { DocumentDifference, MetadataDifference } from '../compare/mismatch.ts';
-import { wholeRange } from '../compare/read-documents.ts';
-import { readPlacement } from '../compare/read-placement.ts';
-import { splitRanges } from '../compare/split-ranges.ts';
 import {
-  isCapped,
   hasCommonOrder,
+  isCapped,
   isCollectionPair,
   sourceCollection,
   type NamespacePair,
 } from '../compare/namespace-pairs.ts';
+import { wholeRange } from '../compare/read-documents.ts';
+import { readPlacement } from '../compare/read-placement.ts';
+import { splitRanges } from '../compare/split-ranges.ts';
 import type { GenerationKind, Task, TaskWork } from '../store/records.ts';
-import type { CatalogCache } from '../compare/catalog-cache.ts';
 
 /** What a task works with. */
 export interface TaskContext extends CompareContext, RetryContext {

@@ -1,10 +1,9 @@
 import { UUID } from 'mongodb';
 import { Mutex } from '../../service/mutex.ts';
-import type { ClaimedTask, PlanKey } from '../store/task-store.ts';
-import { Results, type ResultStores } from './results.ts';
+import type { ClaimedTask, GenerationKind, PlanKey } from '../store/records.ts';
 import { Wakeup } from '../wakeup.ts';
+import { Results, type ResultStores } from './results.ts';
 import { runTask, type TaskContext } from './run-task.ts';
-import type { GenerationKind } from '../store/records.ts';
 
 /** Small tasks are over so soon that each worker takes a few at a time. */
 const tasksPerWorker = 4;
