@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { createClusterClient } from '../mongo/cluster-client.ts';
-import { SyncError } from '../service/errors.ts';
 import { apiTokenHashOf } from '../service/api-token.ts';
+import { SyncError } from '../service/errors.ts';
 import { startHttpServer } from '../service/http-server.ts';
 import type { Logger } from '../service/logger.ts';
 import { certificateFiles } from '../service/served-certificate.ts';
 import { verifierRoutes } from './api/routes.ts';
-import { RateLimit } from './compare/rate-limit.ts';
+import { RateLimit } from './compare/read-documents.ts';
 import { VerifierMonitor } from './monitor.ts';
 import type { VerifierOptions } from './options.ts';
 import { filterOf } from './passes/scope.ts';

@@ -3,7 +3,7 @@ import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import type { DocumentList } from '../../mongo/document-list.ts';
 import type { VerifierMonitor } from '../monitor.ts';
 import type { DocumentDifferences } from './batch-matcher.ts';
-import type { RateLimit } from './rate-limit.ts';
+import type { RateLimit } from './read-documents.ts';
 
 /** The two sides of a comparison. */
 export type SideName = 'source' | 'destination';

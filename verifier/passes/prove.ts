@@ -1,12 +1,11 @@
-import { listIndexes } from '../../mongo/catalog.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { OfSides, Side } from '../compare/comparison.ts';
+import { expires } from '../compare/expiry.ts';
 import {
   isCollectionPair,
   readNamespacePairs,
-  sourceCollection,
   type CatalogContext,
   type NamespacePair,
 } from '../compare/namespace-pairs.ts';
@@ -136,17 +135,7 @@ async function count(
       destination: await countByScan(sides.destination, namespace, signal),
     };
     // An earlier pass has not looked at the dates of expiry of what one side alone has: a difference is compared again.
-    const isExpiring = isOfLast && (await expires(context, pair));
+    const isExpiring = isOfLast && (await expires(sides, pair, signal));
     return { counted, doubt: countDoubt({ read, tally, counted, isExpiring }) };
   });
-}
-
-/** True where documents are deleted when they have expired, on either side. */
-async function expires({ sides, signal }: ProofContext, pair: NamespacePair): Promise<boolean> {
-  if (sourceCollection(pair)?.options['expireAfterSeconds'] !== undefined) return true;
-  for (const { cluster } of [sides.source, sides.destination]) {
-    const indexes = (await listIndexes(cluster, pair.namespace, signal)) ?? [];
-    if (indexes.some((index) => index['expireAfterSeconds'] !== undefined)) return true;
-  }
-  return false;
 }

@@ -1,32 +1,32 @@
 import { Binary, MongoServerError } from 'mongodb';
-import { listIndexes, type NamespaceInfo } from '../../mongo/catalog.ts';
+import { listIndexes } from '../../mongo/catalog.ts';
 import { idBound, type IdRange } from '../../mongo/id-range.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { neededAction } from '../../mongo/server-errors.ts';
-import { readShardIndexes } from '../../mongo/shard-indexes.ts';
 import { encodeSpec } from '../../mongo/specification.ts';
 import { messageOf } from '../../service/errors.ts';
-import type { Excuse } from '../compare/batch-matcher.ts';
-import type { CatalogCache } from '../compare/catalog-cache.ts';
-import { compareIds, idLists } from '../compare/compare-ids.ts';
-import { compareOrder } from '../compare/compare-order.ts';
-import { compareRange } from '../compare/compare-range.ts';
-import { compareUnordered } from '../compare/compare-unordered.ts';
-import type { CompareContext, Comparison, Side } from '../compare/comparison.ts';
-import { expiryExcuse } from '../compare/expiry.ts';
+import {
+  compareIds,
+  compareOrder,
+  compareRange,
+  compareUnordered,
+  idLists,
+} from '../compare/compare-documents.ts';
+import type { CompareContext, Comparison } from '../compare/comparison.ts';
+import { expiryExcuse, type Excuse } from '../compare/expiry.ts';
 import { keyOfBytes } from '../compare/id-key.ts';
-import { metadataDifferences, type NamespaceState } from '../compare/metadata-difference.ts';
 import type { DocumentDifference, MetadataDifference } from '../compare/mismatch.ts';
 import {
   hasCommonOrder,
   isCapped,
   isCollectionPair,
   sourceCollection,
+  type CatalogCache,
   type NamespacePair,
 } from '../compare/namespace-pairs.ts';
 import { wholeRange } from '../compare/read-documents.ts';
-import { readPlacement } from '../compare/read-placement.ts';
+import { compareMetadata } from '../compare/compare-metadata.ts';
 import { splitRanges } from '../compare/split-ranges.ts';
 import type { GenerationKind, Task, TaskWork } from '../store/records.ts';
 
@@ -73,11 +73,11 @@ async function attemptTask(
   if (work.kind !== 'metadata' && !isCollectionPair(pair)) {
     // It was one when the pass was planned.
     if (context.kind !== 'last') return { kind: 'disturbed' };
-    return { kind: 'metadata', differences: await compareMetadata(context, pair) };
+    return { kind: 'metadata', differences: await metadataOf(context, pair) };
   }
   switch (work.kind) {
     case 'metadata':
-      return { kind: 'metadata', differences: await compareMetadata(context, pair) };
+      return { kind: 'metadata', differences: await metadataOf(context, pair) };
     case 'collection':
       return await compareCollection(context, pair, expected.bytes);
     case 'range':
@@ -90,31 +90,13 @@ async function attemptTask(
   }
 }
 
-async function compareMetadata(
-  { source, destination, signal, kind, mayLackIndexes }: TaskContext,
+async function metadataOf(
+  context: TaskContext,
   pair: NamespacePair,
 ): Promise<MetadataDifference[]> {
-  const [expected, actual] = await Promise.all([
-    readState(source, pair.source, signal),
-    readState(destination, pair.destination, signal),
-  ]);
+  const { kind, mayLackIndexes, signal } = context;
   const rules = { isReplicatedFormRight: kind !== 'last', mayLackIndexes };
-  return metadataDifferences(expected, actual, rules);
-}
-
-async function readState(
-  side: Side,
-  info: NamespaceInfo | undefined,
-  signal: AbortSignal,
-): Promise<NamespaceState | undefined> {
-  if (!info) return undefined;
-  if (info.kind !== 'collection') return { info, indexes: [], placement: undefined };
-  const { namespace } = info;
-  const indexes = (await listIndexes(side.cluster, namespace, signal)) ?? [];
-  const placement = side.isSharded ? await readPlacement(side, namespace, signal) : undefined;
-  if (!placement?.shardKey) return { info, indexes, placement };
-  const shardIndexes = await readShardIndexes(side.cluster, namespace, indexes, signal);
-  return { info, indexes, shardIndexes, placement };
+  return await compareMetadata(context, pair, rules, signal);
 }
 
 async function compareCollection(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { FetchSize } from './fetch-size.ts';
+import { FetchSize } from './read-documents.ts';
 
 describe('FetchSize', () => {
   it('begins as it is told, and asks for one and a half megabytes when it knows the documents', () => {
