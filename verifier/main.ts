@@ -11,8 +11,8 @@ import { RateLimit } from './compare/read-documents.ts';
 import { VerifierMonitor } from './monitor.ts';
 import type { VerifierOptions } from './options.ts';
 import { filterOf } from './passes/scope.ts';
+import { metadataDb } from './store/metadata-store.ts';
 import { storesOf } from './store/stores.ts';
-import { metadataDb } from './store/verification-store.ts';
 import { identityOf, Verifier } from './verifier.ts';
 import { Wakeup } from './wakeup.ts';
 

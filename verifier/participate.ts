@@ -11,9 +11,10 @@ import type { VerifierMonitor } from './monitor.ts';
 import { ChangesLost } from './passes/change-follower.ts';
 import { lead } from './passes/lead.ts';
 import { scopeOf, type ScopeOptions } from './passes/scope.ts';
+import type { ProcessIdentity } from './store/metadata-store.ts';
 import { planKey, type VerificationRecord } from './store/records.ts';
 import type { Stores } from './store/stores.ts';
-import { LeadLost, type ProcessIdentity } from './store/verification-store.ts';
+import { LeadLost } from './store/verification-store.ts';
 import { workOff, type WorkerContext } from './tasks/worker.ts';
 import type { Wakeup } from './wakeup.ts';
 

@@ -19,12 +19,10 @@ import type { Wakeup } from '../wakeup.ts';
 import { begin, endTimes, type Begun } from './begin.ts';
 import { ChangeFollower } from './change-follower.ts';
 import { ChangeLog } from './change-log.ts';
-import { ChangeNotes } from './change-notes.ts';
-import { expectedNotes } from './expected-notes.ts';
-import { nothingCompared, notProven, shownReasons } from './not-proven.ts';
-import { planGeneration } from './plan-generation.ts';
-import { prove } from './prove.ts';
-import { readCoverage } from './read-coverage.ts';
+import { readCoverage } from './coverage.ts';
+import { ChangeNotes, expectedNotes } from './notes.ts';
+import { planGeneration } from './plan-pass.ts';
+import { nothingCompared, notProven, prove, shownReasons } from './prove.ts';
 import { requireSameScope, scopeOf, type ScopeOptions } from './scope.ts';
 
 /** Bounds of the pause between two passes, which is as long as the last pass took. */

@@ -1,16 +1,15 @@
 import { createClusterClient } from '../../mongo/cluster-client.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { SyncError } from '../../service/errors.ts';
+import type { Logger } from '../../service/logger.ts';
 import { writePrivateFile } from '../../service/private-file.ts';
 import { writeOut } from '../../service/terminal.ts';
-import type { Logger } from '../../service/logger.ts';
 import type { MismatchView } from '../compare/mismatch.ts';
-import { namespaceReports, type NamespaceReport } from '../store/namespace-report.ts';
 import { VerifierMonitor } from '../monitor.ts';
+import { metadataDb } from '../store/metadata-store.ts';
 import type { VerificationRecord } from '../store/records.ts';
 import { storesOf, type Stores } from '../store/stores.ts';
-import { metadataDb } from '../store/verification-store.ts';
-import { readSummary } from '../store/summary.ts';
+import { namespaceReports, readSummary, type NamespaceReport } from '../store/summary.ts';
 import type { ReportOptions } from './options.ts';
 import { formatReport, type Report } from './report.ts';
 

@@ -2,8 +2,8 @@ import type { AnyBulkWriteOperation, Collection, Document } from 'mongodb';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { inGroupsOf } from '../../service/groups.ts';
 import type { OfSides } from '../compare/comparison.ts';
+import { onStore, type MetadataStore } from './metadata-store.ts';
 import type { Count, Coverage, Tally } from './records.ts';
-import { onStore, type MetadataStore } from './verification-store.ts';
 
 interface Stored extends Document {
   _id: string;

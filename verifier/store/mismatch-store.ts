@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { AnyBulkWriteOperation, Collection, Document } from 'mongodb';
 import { inGroupsOf } from '../../service/groups.ts';
 import type { Mismatch, MismatchView } from '../compare/mismatch.ts';
+import { onStore, type MetadataStore } from './metadata-store.ts';
 import type { PassKey } from './records.ts';
-import { onStore, type MetadataStore } from './verification-store.ts';
 
 interface StoredMismatch extends Document {
   _id: string;

@@ -1,10 +1,5 @@
 import type { Collection, Document } from 'mongodb';
-import {
-  leaseMs,
-  onStore,
-  type MetadataStore,
-  type ProcessIdentity,
-} from './verification-store.ts';
+import { leaseMs, onStore, type MetadataStore, type ProcessIdentity } from './metadata-store.ts';
 
 interface StoredProcess extends Document {
   _id: { readonly verification: string; readonly id: string };

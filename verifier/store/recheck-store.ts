@@ -2,9 +2,8 @@ import { Binary, type Collection, type Document } from 'mongodb';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { inGroupsOf } from '../../service/groups.ts';
 import { keyBytes, type IdKey } from '../compare/id-key.ts';
-import { insertNew } from './insert-new.ts';
+import { insertNew, onStore, type MetadataStore } from './metadata-store.ts';
 import type { Recheck } from './records.ts';
-import { onStore, type MetadataStore } from './verification-store.ts';
 
 interface StoredRecheck extends Document {
   _id: string;

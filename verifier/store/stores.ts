@@ -1,13 +1,10 @@
 import { CoverageStore } from './coverage-store.ts';
+import type { MetadataStore, ProcessIdentity } from './metadata-store.ts';
 import { MismatchStore } from './mismatch-store.ts';
 import { ProcessStore } from './process-store.ts';
 import { RecheckStore } from './recheck-store.ts';
 import { TaskStore } from './task-store.ts';
-import {
-  VerificationStore,
-  type MetadataStore,
-  type ProcessIdentity,
-} from './verification-store.ts';
+import { VerificationStore } from './verification-store.ts';
 
 /** Everything that a verification keeps in the metadata store. */
 export interface Stores {

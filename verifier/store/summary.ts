@@ -1,9 +1,14 @@
-import type { Amount } from '../compare/comparison.ts';
+import type { Amount, OfSides } from '../compare/comparison.ts';
 import type { MismatchView } from '../compare/mismatch.ts';
+import type { ProcessIdentity } from './metadata-store.ts';
 import type { MismatchCounts } from './mismatch-store.ts';
-import { planKey, type TaskCounts, type VerificationRecord } from './records.ts';
+import {
+  planKey,
+  type NamespaceCounts,
+  type TaskCounts,
+  type VerificationRecord,
+} from './records.ts';
 import type { Stores } from './stores.ts';
-import type { ProcessIdentity } from './verification-store.ts';
 
 /** How many differences progress shows. */
 const maxShown = 20;
@@ -58,4 +63,41 @@ export async function readSummary(stores: Stores, identity: Summary['identity'])
     atMs,
     isLatest: true,
   };
+}
+
+/** What is on record of one namespace. */
+export interface NamespaceReport extends NamespaceCounts {
+  /** Null where no pass has read all documents yet, and of a view. */
+  readonly coverage: {
+    /** The latest pass that has read all documents. */
+    readonly generation: number;
+    readonly ranges: number;
+    readonly documentsCompared: OfSides<number>;
+    /** Null until they are counted, which is before the verdict `equal` is given. */
+    readonly documentsCounted: OfSides<number> | null;
+  } | null;
+}
+
+/** The namespaces of the current pass, or the last one, in the order of their names. */
+export async function namespaceReports(
+  { tasks, coverages }: Pick<Stores, 'tasks' | 'coverages'>,
+  { run, generation }: VerificationRecord,
+  page: { readonly after: string; readonly limit: number },
+): Promise<NamespaceReport[]> {
+  if (!generation) return [];
+  const rows = await tasks.countsByNamespace(planKey(run, generation), page);
+  const covered = await coverages.latest(
+    run,
+    rows.map(({ namespace }) => namespace),
+  );
+  return rows.map((row) => {
+    const found = covered.get(row.namespace);
+    const coverage = found && {
+      generation: found.generation,
+      ranges: found.ranges,
+      documentsCompared: found.read,
+      documentsCounted: found.counted,
+    };
+    return { ...row, coverage: coverage ?? null };
+  });
 }

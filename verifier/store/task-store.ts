@@ -1,7 +1,7 @@
 import { UUID, type AnyBulkWriteOperation, type Collection, type Document } from 'mongodb';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { inGroupsOf } from '../../service/groups.ts';
-import { insertNew } from './insert-new.ts';
+import { insertNew, onStore, type MetadataStore } from './metadata-store.ts';
 import {
   taskNote,
   type ClaimedTask,
@@ -14,7 +14,6 @@ import {
   type TaskEnd,
   type TaskWork,
 } from './records.ts';
-import { onStore, type MetadataStore } from './verification-store.ts';
 
 interface StoredPart extends PartKey {
   /** The number of the claim. */

@@ -3,13 +3,14 @@ import type { Document, Timestamp } from 'mongodb';
 import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-client.ts';
 import { verifierDatabase } from '../../../mongo/namespace.ts';
 import { createLogger } from '../../../service/logger.ts';
-import { lead } from '../../../verifier/passes/lead.ts';
 import { VerifierMonitor } from '../../../verifier/monitor.ts';
+import { lead } from '../../../verifier/passes/lead.ts';
 import { CoverageStore } from '../../../verifier/store/coverage-store.ts';
+import { metadataDb } from '../../../verifier/store/metadata-store.ts';
 import type { VerificationRecord } from '../../../verifier/store/records.ts';
 import { storesOf, type Stores } from '../../../verifier/store/stores.ts';
 import { TaskStore } from '../../../verifier/store/task-store.ts';
-import { LeadLost, metadataDb } from '../../../verifier/store/verification-store.ts';
+import { LeadLost } from '../../../verifier/store/verification-store.ts';
 import { Wakeup } from '../../../verifier/wakeup.ts';
 import { useReplicaSetPair } from './replica-set-pair.ts';
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { Binary, BSON, Timestamp, UUID, type Collection, type Db, type Document } from 'mongodb';
 import { Troubles } from '../../../mongo/troubles.ts';
 import { createLogger } from '../../../service/logger.ts';
-import { readCoverage, type PassCoverage } from '../../../verifier/passes/read-coverage.ts';
+import { readCoverage, type PassCoverage } from '../../../verifier/passes/coverage.ts';
 import { CoverageStore } from '../../../verifier/store/coverage-store.ts';
-import { insertNew } from '../../../verifier/store/insert-new.ts';
+import { insertNew, type MetadataStore } from '../../../verifier/store/metadata-store.ts';
 import type {
   ClaimedTask,
   Coverage,
@@ -13,7 +13,6 @@ import type {
   TaskWork,
 } from '../../../verifier/store/records.ts';
 import { TaskStore } from '../../../verifier/store/task-store.ts';
-import type { MetadataStore } from '../../../verifier/store/verification-store.ts';
 import { useReplicaSetPair } from './replica-set-pair.ts';
 
 const namespace = { db: 'shop', coll: 'items' };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { countDoubt, isSettledByStatistics, type CountEvidence } from './judge-count.ts';
+import { countDoubt, isSettledByStatistics, type CountEvidence } from './count-documents.ts';
 
 /** What happens to a document while it may be read: it is there before, is inserted and deleted, and is there after. */
 interface History {

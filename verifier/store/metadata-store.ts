@@ -1,5 +1,52 @@
-import { BSON, MongoBulkWriteError, type Collection, type Document } from 'mongodb';
-import { serverCode } from '../../mongo/server-errors.ts';
+import { BSON, MongoBulkWriteError, type Collection, type Db, type Document } from 'mongodb';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { verifierDatabase } from '../../mongo/namespace.ts';
+import { retrying, type RetryContext } from '../../mongo/retrying.ts';
+import { connectionError, isTransient, serverCode } from '../../mongo/server-errors.ts';
+
+/** How long a lead, or a process, counts as alive after it was last heard of, by the clock of the metadata store. */
+export const leaseMs = 10_000;
+
+/** Who a process is. */
+export interface ProcessIdentity {
+  /** Name of the verification. */
+  readonly verification: string;
+  /** The name that it has in every life. */
+  readonly id: string;
+  /** Of this life. */
+  readonly incarnation: string;
+  /** Of the verification; undefined for one that only reads whichever is on record. */
+  readonly attempt: number | undefined;
+}
+
+/** How the collections of the metadata store are reached. */
+export interface MetadataStore extends RetryContext {
+  readonly db: Db;
+}
+
+/** The database of the metadata store: every write is acknowledged by a majority. */
+export function metadataDb(cluster: ClusterClient): Db {
+  return cluster.decoded.db(verifierDatabase, { writeConcern: { w: 'majority', journal: true } });
+}
+
+/**
+ * Runs work on the metadata store, which may be repeated, until it succeeds.
+ * @param run - is given how often it has failed: what it has done then, the answer to which was lost, is done.
+ */
+export async function onStore<T>(
+  store: MetadataStore,
+  run: (attempt: number) => Promise<T>,
+): Promise<T> {
+  const named = async (attempt: number): Promise<T> => {
+    try {
+      return await run(attempt);
+    } catch (error) {
+      store.signal.throwIfAborted();
+      throw connectionError(error) ?? error;
+    }
+  };
+  return await retrying(store, 'metadata store', named, isTransient);
+}
 
 /**
  * Inserts documents that an attempt whose answer was lost may have inserted already. One whose `_id` is taken counts as

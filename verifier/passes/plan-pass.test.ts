@@ -3,9 +3,9 @@ import { Binary, BSON, UUID, type Document } from 'mongodb';
 import type { NamespaceInfo } from '../../mongo/catalog.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { idKey, keyBytes } from '../compare/id-key.ts';
-import type { GenerationKind, Recheck } from '../store/records.ts';
 import type { NamespacePair } from '../compare/namespace-pairs.ts';
-import { databasesOf, planIdTasks, planTasks, readPending } from './plan-tasks.ts';
+import type { GenerationKind, Recheck } from '../store/records.ts';
+import { databasesOf, planIdTasks, planTasks, readPending } from './plan-pass.ts';
 
 function info(coll: string, options: Document = {}): NamespaceInfo {
   return { kind: 'collection', namespace: { db: 'shop', coll }, uuid: new UUID(), options };

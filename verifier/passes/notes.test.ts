@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { ChangeNotes, changeNote } from './change-notes.ts';
-import type { Recheck } from '../store/records.ts';
 import type { NotedRecheck, Notes } from '../store/recheck-store.ts';
-import { NotesOnRecord } from './notes-on-record.ts';
+import type { Recheck } from '../store/records.ts';
+import { changeNote, ChangeNotes, NotesOnRecord } from './notes.ts';
 
 const recheck: Recheck = { kind: 'whole', namespace: { db: 'shop', coll: 'items' } };
 
