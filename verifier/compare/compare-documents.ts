@@ -5,8 +5,8 @@ import type { Namespace } from '../../mongo/namespace.ts';
 import { bsonType, RawWriter } from '../../mongo/raw-bson.ts';
 import type { RawBatch } from '../../mongo/raw-cursor.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
-import { BatchMatcher, maxDifferences } from './batch-matcher.ts';
-import { AmountCounter, type CompareContext, type Comparison, type Side } from './comparison.ts';
+import type { VerifierMonitor } from '../monitor.ts';
+import { BatchMatcher, maxDifferences, type DocumentDifferences } from './batch-matcher.ts';
 import type { Excuse } from './expiry.ts';
 import { idElementOfKey, idKey, type IdKey } from './id-key.ts';
 import type { DocumentDifference } from './mismatch.ts';
@@ -18,7 +18,39 @@ import {
   readRange,
   wholeRange,
   type Fetches,
+  type ReadContext,
 } from './read-documents.ts';
+import type { Amount, OfSides, Side } from './sides.ts';
+
+/** What every comparison works with. */
+export interface CompareContext extends OfSides<Side>, ReadContext {
+  readonly monitor: Pick<VerifierMonitor, 'addCompared'>;
+  /** Whether differences tell the two values. */
+  readonly reportValues: boolean;
+}
+
+/** Counts documents. */
+class AmountCounter {
+  #documents = 0;
+  #bytes = 0;
+
+  get total(): Amount {
+    return { documents: this.#documents, bytes: this.#bytes };
+  }
+
+  add({ count, bytes }: DocumentList): void {
+    this.#documents += count;
+    this.#bytes += bytes;
+  }
+}
+
+/** What comparing documents came to. */
+export interface Comparison extends DocumentDifferences {
+  /** Documents of the source that were compared, and their bytes. */
+  readonly compared: Amount;
+  /** Documents of each side, where all of a range were read on both; null where it was given up, and for single ids. */
+  readonly read: OfSides<number> | null;
+}
 
 /**
  * Compares the documents of a range, byte for byte. Both sides are read in the order of `_id` at the same time, as long as the

@@ -4,7 +4,6 @@ import { readConfig } from '../../mongo/config-database.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
 import { readShardIndexes } from '../../mongo/shard-indexes.ts';
-import type { OfSides, Side } from './comparison.ts';
 import {
   metadataDifferences,
   type MetadataRules,
@@ -14,6 +13,7 @@ import {
 } from './metadata-difference.ts';
 import type { MetadataDifference } from './mismatch.ts';
 import type { NamespacePair } from './namespace-pairs.ts';
+import type { OfSides, Side } from './sides.ts';
 
 /** What differs between the two sides of a namespace, apart from its documents. */
 export async function compareMetadata(

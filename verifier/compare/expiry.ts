@@ -2,8 +2,8 @@ import { BSON, type Document } from 'mongodb';
 import { listIndexes } from '../../mongo/catalog.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
-import type { OfSides, Side } from './comparison.ts';
 import { sourceCollection, type NamespacePair } from './namespace-pairs.ts';
+import type { OfSides, Side } from './sides.ts';
 
 /** Says of a document that is on one side only that this is no difference. */
 export type Excuse = (document: RawDocument) => boolean;

@@ -1,9 +1,9 @@
-import type { Document } from 'mongodb';
+import type { Document, ReadPreferenceMode } from 'mongodb';
 import { idRangeQueries, type IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
 import { sleep } from '../../service/sleep.ts';
-import type { CompareContext, Side } from './comparison.ts';
+import type { Side } from './sides.ts';
 
 /** Limits how many bytes are read in a second, both sides together. */
 export class RateLimit {
@@ -85,7 +85,12 @@ export class FetchSize implements Fetches {
 }
 
 /** How documents are read. */
-type ReadContext = Pick<CompareContext, 'signal' | 'readPreference' | 'rateLimit'>;
+export interface ReadContext {
+  /** Which members documents are read from. */
+  readonly readPreference: ReadPreferenceMode;
+  readonly rateLimit: RateLimit;
+  readonly signal: AbortSignal;
+}
 
 /** All documents of a collection. */
 export const wholeRange: IdRange = { min: null, max: null };

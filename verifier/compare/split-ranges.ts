@@ -7,9 +7,9 @@ import type { Namespace } from '../../mongo/namespace.ts';
 import { elementsOf, idElement } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { decodeElement } from '../../mongo/raw-value.ts';
-import type { Amount } from './comparison.ts';
 import { boundDocument, idKey } from './id-key.ts';
 import { wholeRange } from './read-documents.ts';
+import type { Amount } from './sides.ts';
 
 const maxRanges = 1000;
 /** Sampled ids for each range: more of them make the ranges more equal. */

@@ -3,7 +3,7 @@ import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { latestWriteTime, majorityTime } from '../../mongo/cluster-time.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { isSharded, timeOfAllShards } from '../../mongo/router-time.ts';
-import type { OfSides, SideName } from '../compare/comparison.ts';
+import type { OfSides, SideName } from '../compare/sides.ts';
 import type { ScopeRecord, Start } from '../store/records.ts';
 import { checkRights } from './change-follower.ts';
 import { readScope, type ScopeOptions } from './scope.ts';

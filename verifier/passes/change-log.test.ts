@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { BSON, Timestamp } from 'mongodb';
-import type { OfSides } from '../compare/comparison.ts';
 import { idKey, keyOfBytes } from '../compare/id-key.ts';
+import type { OfSides } from '../compare/sides.ts';
 import type { Position, Recheck, Tally } from '../store/records.ts';
 import { ChangeLog, type LogLimits, type LogStore } from './change-log.ts';
 import type { ObservedChange } from './observed-change.ts';

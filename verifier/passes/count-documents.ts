@@ -3,7 +3,7 @@ import { isNoCollection } from '../../mongo/catalog.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
-import type { OfSides, Side, SideName } from '../compare/comparison.ts';
+import type { OfSides, Side, SideName } from '../compare/sides.ts';
 import type { Tally } from '../store/records.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Binary } from 'mongodb';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
-import type { OfSides } from '../compare/comparison.ts';
+import type { OfSides } from '../compare/sides.ts';
 import type { Coverage, GenerationRecord, RangeTask } from '../store/records.ts';
 import type { TaskStore } from '../store/task-store.ts';
 

@@ -3,7 +3,7 @@ import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { sleep } from '../../service/sleep.ts';
-import { sidesOf, type OfSides, type SideName } from '../compare/comparison.ts';
+import { sidesOf, type OfSides, type SideName } from '../compare/sides.ts';
 import type { VerifierMonitor } from '../monitor.ts';
 import type { Notes } from '../store/recheck-store.ts';
 import {

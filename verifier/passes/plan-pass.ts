@@ -3,7 +3,6 @@ import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { Logger } from '../../service/logger.ts';
-import type { Amount, OfSides } from '../compare/comparison.ts';
 import { keyOfBytes, type IdKey } from '../compare/id-key.ts';
 import {
   isCapped,
@@ -12,6 +11,7 @@ import {
   type CatalogContext,
   type NamespacePair,
 } from '../compare/namespace-pairs.ts';
+import type { Amount, OfSides } from '../compare/sides.ts';
 import { collectionAmount } from '../compare/split-ranges.ts';
 import { bundles, type RecheckStore } from '../store/recheck-store.ts';
 import type { GenerationKind, PlanKey, Recheck, Task, TaskWork } from '../store/records.ts';

@@ -2,7 +2,6 @@ import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { SyncError } from '../../service/errors.ts';
-import type { OfSides, Side } from '../compare/comparison.ts';
 import { expires } from '../compare/expiry.ts';
 import {
   isCollectionPair,
@@ -10,6 +9,7 @@ import {
   type CatalogContext,
   type NamespacePair,
 } from '../compare/namespace-pairs.ts';
+import type { OfSides, Side } from '../compare/sides.ts';
 import type { Count, Coverage, PlanKey, Proof, ScopeRecord, Tally } from '../store/records.ts';
 import type { Stores } from '../store/stores.ts';
 import {

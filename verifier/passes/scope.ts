@@ -11,7 +11,7 @@ import {
 import { syncDatabase, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
-import type { OfSides } from '../compare/comparison.ts';
+import type { OfSides } from '../compare/sides.ts';
 import type { ScopeRecord } from '../store/records.ts';
 
 /** What is to be compared, as the options say. */

@@ -1,7 +1,7 @@
 import type { AnyBulkWriteOperation, Collection, Document } from 'mongodb';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { inGroupsOf } from '../../service/groups.ts';
-import type { OfSides } from '../compare/comparison.ts';
+import type { OfSides } from '../compare/sides.ts';
 import { onStore, type MetadataStore } from './metadata-store.ts';
 import type { Count, Coverage, Tally } from './records.ts';
 

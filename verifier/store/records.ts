@@ -2,7 +2,7 @@ import type { Binary, Timestamp } from 'mongodb';
 import type { NamespaceFilterEntry } from '../../mongo/namespace-filter.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import type { ErrorName } from '../../service/error-table.ts';
-import type { Amount, OfSides } from '../compare/comparison.ts';
+import type { Amount, OfSides } from '../compare/sides.ts';
 
 /** Version of what is stored: another one is refused. */
 export const formatVersion = 5;

@@ -1,5 +1,5 @@
-import type { Amount, OfSides } from '../compare/comparison.ts';
 import type { MismatchView } from '../compare/mismatch.ts';
+import type { Amount, OfSides } from '../compare/sides.ts';
 import type { ProcessIdentity } from './metadata-store.ts';
 import type { MismatchCounts } from './mismatch-store.ts';
 import {

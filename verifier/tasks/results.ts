@@ -1,5 +1,4 @@
 import { Mutex } from '../../service/mutex.ts';
-import type { Amount } from '../compare/comparison.ts';
 import type { IdKey } from '../compare/id-key.ts';
 import {
   mismatchOf,
@@ -7,6 +6,7 @@ import {
   type MetadataDifference,
   type Mismatch,
 } from '../compare/mismatch.ts';
+import type { Amount } from '../compare/sides.ts';
 import type { MismatchStore } from '../store/mismatch-store.ts';
 import { bundles, type RecheckStore } from '../store/recheck-store.ts';
 import {

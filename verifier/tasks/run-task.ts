@@ -12,8 +12,10 @@ import {
   compareRange,
   compareUnordered,
   idLists,
+  type CompareContext,
+  type Comparison,
 } from '../compare/compare-documents.ts';
-import type { CompareContext, Comparison } from '../compare/comparison.ts';
+import { compareMetadata } from '../compare/compare-metadata.ts';
 import { expiryExcuse, type Excuse } from '../compare/expiry.ts';
 import { keyOfBytes } from '../compare/id-key.ts';
 import type { DocumentDifference, MetadataDifference } from '../compare/mismatch.ts';
@@ -26,7 +28,6 @@ import {
   type NamespacePair,
 } from '../compare/namespace-pairs.ts';
 import { wholeRange } from '../compare/read-documents.ts';
-import { compareMetadata } from '../compare/compare-metadata.ts';
 import { splitRanges } from '../compare/split-ranges.ts';
 import type { GenerationKind, Task, TaskWork } from '../store/records.ts';
 
@@ -34,6 +35,8 @@ import type { GenerationKind, Task, TaskWork } from '../store/records.ts';
 export interface TaskContext extends CompareContext, RetryContext {
   readonly monitor: CompareContext['monitor'] & RetryContext['monitor'];
   readonly kind: GenerationKind;
+  /** Above this size a collection is compared in ranges of about this size. */
+  readonly rangeBytes: number;
   readonly mayLackIndexes: boolean;
   readonly catalog: CatalogCache;
 }

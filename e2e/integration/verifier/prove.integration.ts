@@ -3,7 +3,7 @@ import type { Document, Timestamp } from 'mongodb';
 import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-client.ts';
 import { Troubles } from '../../../mongo/troubles.ts';
 import { createLogger } from '../../../service/logger.ts';
-import type { Side } from '../../../verifier/compare/comparison.ts';
+import type { Side } from '../../../verifier/compare/sides.ts';
 import { countByScan, countByStatistics } from '../../../verifier/passes/count-documents.ts';
 import { prove, type ProofResult } from '../../../verifier/passes/prove.ts';
 import { CoverageStore } from '../../../verifier/store/coverage-store.ts';
