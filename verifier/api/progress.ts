@@ -1,5 +1,5 @@
 import type { MismatchView } from '../compare/mismatch.ts';
-import type { GenerationKind, Proof } from '../store/records.ts';
+import type { PassKind, Proof } from '../store/records.ts';
 import type { KindCount, NamespaceCount } from '../store/mismatch-store.ts';
 import type { Summary } from '../store/summary.ts';
 
@@ -36,7 +36,7 @@ export interface ProgressBody {
     /** Number of the pass; 0 is the first. */
     readonly generation: number;
     /** What the pass compares: everything (`first`), what changed or differed (`recheck`), or what decides (`last`). */
-    readonly generationKind: GenerationKind | null;
+    readonly generationKind: PassKind | null;
     /** Number of differences that the pass has found; before there is a verdict they are looked at again. */
     readonly mismatchCount: number;
     readonly mismatchKinds: readonly KindCount[];

@@ -2,7 +2,7 @@ import type { Binary } from 'mongodb';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import type { OfSides } from '../compare/sides.ts';
-import type { Coverage, GenerationRecord, RangeTask } from '../store/records.ts';
+import type { Coverage, PassRecord, RangeTask } from '../store/records.ts';
 import type { TaskStore } from '../store/task-store.ts';
 
 /** What the tasks of a pass that is over have read of one namespace. */
@@ -123,19 +123,19 @@ export interface PassCoverage {
 export async function readCoverage(
   context: RetryContext & { readonly stores: { readonly tasks: TaskStore } },
   run: string,
-  generation: GenerationRecord,
+  pass: PassRecord,
 ): Promise<PassCoverage> {
   return await retrying(
     context,
     'coverage',
-    async () => await attempt(context.stores.tasks, run, generation),
+    async () => await attempt(context.stores.tasks, run, pass),
   );
 }
 
 async function attempt(
   tasks: TaskStore,
   run: string,
-  { number: generation, epoch, kind, plannedTasks, noted: former }: GenerationRecord,
+  { number: generation, epoch, kind, plannedTasks, noted: former }: PassRecord,
 ): Promise<PassCoverage> {
   const key = { run, generation, epoch };
   const covered: Coverage[] = [];

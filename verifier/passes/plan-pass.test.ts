@@ -4,7 +4,7 @@ import type { NamespaceInfo } from '../../mongo/catalog.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { idKey, keyBytes } from '../compare/id-key.ts';
 import type { NamespacePair } from '../compare/namespace-pairs.ts';
-import type { GenerationKind, Recheck } from '../store/records.ts';
+import type { PassKind, Recheck } from '../store/records.ts';
 import { databasesOf, planIdTasks, planTasks, readPending } from './plan-pass.ts';
 
 function info(coll: string, options: Document = {}): NamespaceInfo {
@@ -17,7 +17,7 @@ function pair(coll: string, { capped = false, isAlone = false } = {}): Namespace
 }
 
 async function plan(
-  kind: GenerationKind,
+  kind: PassKind,
   pairs: readonly NamespacePair[],
   rechecks: readonly Recheck[] = [],
   isOfAll = false,
@@ -109,7 +109,7 @@ describe('databasesOf', () => {
         { kind: 'database', db: 'old' },
       ]),
     );
-    const of = (kind: GenerationKind) => databasesOf({ kind, isOfAll: false }, pending);
+    const of = (kind: PassKind) => databasesOf({ kind, isOfAll: false }, pending);
     assert.equal(of('first'), 'all');
     assert.equal(of('last'), 'all');
     assert.deepEqual(of('recheck'), new Set(['old', 'shop']));

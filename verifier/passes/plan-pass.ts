@@ -1,4 +1,3 @@
-import type { Timestamp } from 'mongodb';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
@@ -11,10 +10,10 @@ import {
   type CatalogContext,
   type NamespacePair,
 } from '../compare/namespace-pairs.ts';
-import type { Amount, OfSides } from '../compare/sides.ts';
+import type { Amount } from '../compare/sides.ts';
 import { collectionAmount } from '../compare/split-ranges.ts';
 import { bundles, type RecheckStore } from '../store/recheck-store.ts';
-import type { GenerationKind, PlanKey, Recheck, Task, TaskWork } from '../store/records.ts';
+import type { PassKind, PlanKey, Recheck, Task, TaskWork } from '../store/records.ts';
 import type { TaskStore } from '../store/task-store.ts';
 import { NotesOnRecord, type ExpectedNotes } from './notes.ts';
 
@@ -29,7 +28,6 @@ export interface PlanContext extends RetryContext {
 /** A pass that is to be planned. */
 export interface Plan extends PassScope {
   readonly key: PlanKey;
-  readonly readAfter: OfSides<Timestamp>;
   /** The rechecks that have to be on record. */
   readonly notes: readonly ExpectedNotes[];
 }
@@ -44,7 +42,7 @@ const nothing: Amount = { documents: 0, bytes: 0 };
  * the beginning. @returns how many there are.
  * @throws SyncError CheckFailed where not everything is on record that is to be compared again.
  */
-export async function planGeneration(context: PlanContext, plan: Plan): Promise<number> {
+export async function planPass(context: PlanContext, plan: Plan): Promise<number> {
   return await retrying(context, 'plan', async () => await attempt(context, plan));
 }
 
@@ -109,7 +107,7 @@ export interface Pending {
 
 /** What a pass compares. */
 export interface PassScope {
-  readonly kind: GenerationKind;
+  readonly kind: PassKind;
   /** True where everything is compared, whatever is pending. */
   readonly isOfAll: boolean;
 }

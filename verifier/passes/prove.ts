@@ -10,7 +10,7 @@ import {
   type NamespacePair,
 } from '../compare/namespace-pairs.ts';
 import type { OfSides, Side } from '../compare/sides.ts';
-import type { Count, Coverage, PlanKey, Proof, ScopeRecord, Tally } from '../store/records.ts';
+import type { Count, Coverage, PlanKey, Proof, Tally } from '../store/records.ts';
 import type { Stores } from '../store/stores.ts';
 import {
   countByScan,
@@ -160,16 +160,5 @@ export function notProven(what: string, reasons: readonly string[]): SyncError {
   return new SyncError(
     'CheckFailed',
     `${what}: ${shownReasons(reasons)}. Make sure that nothing writes to either side, then start another verification`,
-  );
-}
-
-/** What a verification ends with that has nothing to compare at its end: `equal` would say nothing of the data that was meant. */
-export function nothingCompared({ includeNamespaces, excludeNamespaces }: ScopeRecord): SyncError {
-  const isOfAll = includeNamespaces === null && excludeNamespaces === null;
-  return new SyncError(
-    'CheckFailed',
-    isOfAll
-      ? 'neither side has a collection or view to compare. Make sure that the connection strings name the clusters that are meant, then start another verification'
-      : 'the filter selects no namespace on either side. Correct the filter, then start another verification',
   );
 }

@@ -8,7 +8,7 @@ import type { Amount, OfSides } from '../compare/sides.ts';
 export const formatVersion = 5;
 
 /** Which pass it is: everything; what is pending; or the one that decides. */
-export type GenerationKind = 'first' | 'recheck' | 'last';
+export type PassKind = 'first' | 'recheck' | 'last';
 
 /** What a verification is about, as it was when it began. */
 export interface ScopeRecord {
@@ -34,12 +34,12 @@ export interface Position {
 }
 
 /** A pass whose tasks are all stored. */
-export interface GenerationRecord {
+export interface PassRecord {
   /** 0 is the first pass. */
   readonly number: number;
   /** Of the lead that has planned it: tasks of any other are those of a plan that was never finished. */
   readonly epoch: number;
-  readonly kind: GenerationKind;
+  readonly kind: PassKind;
   /** True for a last pass that is made again, of what the one before did not prove. */
   readonly isAgain: boolean;
   /** How many tasks were planned. */
@@ -64,7 +64,7 @@ export interface PlanKey extends PassKey {
 }
 
 /** The plan of a pass, which all of its tasks carry. */
-export function planKey(run: string, { number, epoch }: GenerationRecord): PlanKey {
+export function planKey(run: string, { number, epoch }: PassRecord): PlanKey {
   return { run, generation: number, epoch };
 }
 
@@ -107,7 +107,7 @@ export interface VerificationRecord {
   readonly positions: OfSides<Position | null>;
   /** What is on record of the changes up to the positions, for the passes that are not planned yet. */
   readonly noted: readonly ChangeNote[];
-  readonly generation: GenerationRecord | null;
+  readonly generation: PassRecord | null;
   readonly totals: Totals;
   readonly verdict: 'equal' | 'different' | null;
   /** Null without a verdict, and with another one than `equal`. */

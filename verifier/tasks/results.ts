@@ -12,7 +12,7 @@ import { bundles, type RecheckStore } from '../store/recheck-store.ts';
 import {
   taskNote,
   type ClaimedTask,
-  type GenerationKind,
+  type PassKind,
   type PlanKey,
   type Recheck,
   type TaskEnd,
@@ -48,12 +48,12 @@ const nothing: Amount = { documents: 0, bytes: 0 };
 export class Results {
   readonly #stores: ResultStores;
   readonly #plan: PlanKey;
-  readonly #kind: GenerationKind;
+  readonly #kind: PassKind;
   readonly #mutex = new Mutex();
   #waiting: Result[] = [];
   #waitingDifferences = 0;
 
-  constructor(stores: ResultStores, plan: PlanKey, kind: GenerationKind) {
+  constructor(stores: ResultStores, plan: PlanKey, kind: PassKind) {
     this.#stores = stores;
     this.#plan = plan;
     this.#kind = kind;

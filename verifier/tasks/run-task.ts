@@ -29,12 +29,12 @@ import {
 } from '../compare/namespace-pairs.ts';
 import { wholeRange } from '../compare/read-documents.ts';
 import { splitRanges } from '../compare/split-ranges.ts';
-import type { GenerationKind, Task, TaskWork } from '../store/records.ts';
+import type { PassKind, Task, TaskWork } from '../store/records.ts';
 
 /** What a task works with. */
 export interface TaskContext extends CompareContext, RetryContext {
   readonly monitor: CompareContext['monitor'] & RetryContext['monitor'];
-  readonly kind: GenerationKind;
+  readonly kind: PassKind;
   /** Above this size a collection is compared in ranges of about this size. */
   readonly rangeBytes: number;
   readonly mayLackIndexes: boolean;

@@ -1,6 +1,6 @@
 import { UUID } from 'mongodb';
 import { Mutex } from '../../service/mutex.ts';
-import type { ClaimedTask, GenerationKind, PlanKey } from '../store/records.ts';
+import type { ClaimedTask, PassKind, PlanKey } from '../store/records.ts';
 import { Wakeup } from '../wakeup.ts';
 import { Results, type ResultStores } from './results.ts';
 import { runTask, type TaskContext } from './run-task.ts';
@@ -12,7 +12,7 @@ const tasksPerWorker = 4;
 export interface WorkerContext {
   readonly stores: ResultStores;
   readonly plan: PlanKey;
-  readonly kind: GenerationKind;
+  readonly kind: PassKind;
   /** The incarnation of this process. */
   readonly owner: string;
   readonly workers: number;
