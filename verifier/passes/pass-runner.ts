@@ -62,10 +62,7 @@ export class PassRunner {
     };
     const key = { run, generation: (former?.number ?? -1) + 1, epoch };
     const notes = await expectedNotes(tasks, record, doubted);
-    const count = await planPass(
-      { ...this.#context, tasks, rechecks },
-      { kind, isOfAll, key, notes },
-    );
+    const count = await planPass(this.#context, { kind, isOfAll, key, notes });
     const compared = former ? (await tasks.counts(planKey(run, former))).compared : nothing;
     const { totals } = this.#leadership.record;
     const { generation: number } = key;

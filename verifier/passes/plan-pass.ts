@@ -12,17 +12,16 @@ import {
 } from '../compare/namespace-pairs.ts';
 import type { Amount } from '../compare/sides.ts';
 import { collectionAmount } from '../compare/split-ranges.ts';
-import { bundles, type RecheckStore } from '../store/recheck-store.ts';
+import { bundles } from '../store/recheck-store.ts';
 import type { PassKind, PlanKey, Recheck, Task, TaskWork } from '../store/records.ts';
-import type { TaskStore } from '../store/task-store.ts';
+import type { Stores } from '../store/stores.ts';
 import { NotesOnRecord, type ExpectedNotes } from './notes.ts';
 
 /** What planning works with. */
 export interface PlanContext extends RetryContext {
   readonly logger: Logger;
   readonly catalog: CatalogContext;
-  readonly tasks: TaskStore;
-  readonly rechecks: RecheckStore;
+  readonly stores: Pick<Stores, 'tasks' | 'rechecks'>;
 }
 
 /** A pass that is to be planned. */
@@ -47,7 +46,8 @@ export async function planPass(context: PlanContext, plan: Plan): Promise<number
 }
 
 async function attempt(context: PlanContext, plan: Plan): Promise<number> {
-  const { tasks, rechecks, catalog } = context;
+  const { stores, catalog } = context;
+  const { tasks, rechecks } = stores;
   const { key } = plan;
   await tasks.drop(key);
   const onRecord = new NotesOnRecord(plan.notes);

@@ -8,6 +8,15 @@ import { runTask, type TaskContext } from './run-task.ts';
 /** Small tasks are over so soon that each worker takes a few at a time. */
 const tasksPerWorker = 4;
 
+/** How tasks are worked off, as the options of a process say. */
+export interface WorkSettings extends Pick<
+  TaskContext,
+  'rangeBytes' | 'readPreference' | 'rateLimit' | 'reportValues'
+> {
+  /** Tasks that are carried out side by side. */
+  readonly workers: number;
+}
+
 /** What a worker works with. */
 export interface WorkerContext {
   readonly stores: ResultStores;
