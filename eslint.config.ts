@@ -15,31 +15,69 @@ const arrows: Record<string, readonly string[]> = {
   bin: ['e2e', 'bench'],
 };
 
-const arrowRules = Object.entries(arrows).map(([folder, forbidden]): Linter.Config => ({
-  files: [`${folder}/**/*.ts`],
-  rules: {
-    'no-restricted-imports': [
-      'error',
-      {
-        patterns: [
-          {
-            regex: `^(\\.\\./)+(${forbidden.join('|')})(/|$)`,
-            message: `${folder}/ must not import this folder (see docs/architecture.md, import arrows)`,
-          },
-          ...(folder === 'operator'
-            ? [
-                {
-                  regex: '^(\\.\\./)+mongo/(?!connection-options\\.ts$)',
-                  message:
-                    'operator/ connects to no database: of mongo/ it imports connection-options alone',
-                },
-              ]
-            : []),
-        ],
-      },
-    ],
-  },
-}));
+/** The rooms of a folder, and files beside them, by floors from the ground up: each imports what is on lower floors alone. */
+const floors: Record<string, readonly (readonly string[])[]> = {
+  verifier: [
+    ['monitor', 'wakeup'],
+    ['compare'],
+    ['store'],
+    ['passes', 'tasks'],
+    ['participate', 'report'],
+    ['verifier'],
+    ['api'],
+    ['main'],
+  ],
+};
+
+interface ForbiddenImports {
+  readonly regex: string;
+  readonly message: string;
+}
+
+function forbiddenFolders(folder: string, forbidden: readonly string[]): ForbiddenImports[] {
+  const others = {
+    regex: `^(\\.\\./)+(${forbidden.join('|')})(/|$)`,
+    message: `${folder}/ must not import this folder (see docs/architecture.md, import arrows)`,
+  };
+  const databases = {
+    regex: '^(\\.\\./)+mongo/(?!connection-options\\.ts$)',
+    message: 'operator/ connects to no database: of mongo/ it imports connection-options alone',
+  };
+  return folder === 'operator' ? [others, databases] : [others];
+}
+
+/** The rules of imports of some files. Of several that fit a file, ESLint applies the last alone. */
+function importRules(files: string, patterns: readonly ForbiddenImports[]): Linter.Config {
+  return { files: [files], rules: { 'no-restricted-imports': ['error', { patterns }] } };
+}
+
+function roomRules(folder: string, forbidden: readonly string[]): Linter.Config[] {
+  const ordered = floors[folder] ?? [];
+  return ordered.flatMap((rooms, floor) =>
+    rooms.flatMap((room) => {
+      const others = ordered
+        .slice(floor)
+        .flat()
+        .filter((each) => each !== room);
+      const patterns = (up: string): ForbiddenImports[] => [
+        ...forbiddenFolders(folder, forbidden),
+        {
+          regex: `^${up}/(${others.join('|')})(/|\\.ts$)`,
+          message: `${folder}/${room} imports what is on lower floors alone (see eslint.config.ts)`,
+        },
+      ];
+      return [
+        importRules(`${folder}/${room}/**/*.ts`, patterns('\\.\\.')),
+        importRules(`${folder}/${room}.ts`, patterns('\\.')),
+      ];
+    }),
+  );
+}
+
+const arrowRules = Object.entries(arrows).flatMap(([folder, forbidden]) => [
+  importRules(`${folder}/**/*.ts`, forbiddenFolders(folder, forbidden)),
+  ...roomRules(folder, forbidden),
+]);
 
 const restrictedSyntax = [
   { selector: 'TSEnumDeclaration', message: 'use a union of strings' },

@@ -23,23 +23,26 @@ export async function decide(
   const { run, epoch, record } = leadership;
   const { generation: pass } = record;
   if (pass?.kind !== 'last') throw new Error('a verdict without a last pass');
-  const complete = async (
-    verdict: 'equal' | 'different',
-    proof: Proof | null,
-  ): Promise<undefined> => {
+  const complete = async (verdict: 'equal' | 'different', proof: Proof | null): Promise<void> => {
     await leadership.update({ status: 'complete', verdict, proof, completedAt: new Date() });
     logger.info({ verdict, ...proof }, 'the verification is complete');
     leadership.wake();
   };
   const key = planKey(run, pass);
   const { failed } = await stores.tasks.counts(key);
-  if (failed > 0) return await complete('different', null);
+  if (failed > 0) {
+    await complete('different', null);
+    return undefined;
+  }
   const sides = sidesOf(catalog, starts, pass.readAfter);
   const { proof, namespaces, doubts, counts } = await prove({ ...context, sides }, key);
   await leadership.update();
   if (namespaces === 0) throw nothingCompared(scope);
   await stores.coverages.setCounted(run, counts);
-  if (doubts.length === 0) return await complete('equal', proof);
+  if (doubts.length === 0) {
+    await complete('equal', proof);
+    return undefined;
+  }
   const reasons = doubts.map(({ namespace, reason }) => `${namespaceText(namespace)}: ${reason}`);
   if (pass.isAgain) throw notProven('no difference was found, but', reasons);
   logger.warn({ namespaces: shownReasons(reasons) }, 'comparing again what does not add up');
