@@ -15,7 +15,7 @@ import type { ProcessIdentity } from './store/metadata-store.ts';
 import { planKey, type PassRecord, type VerificationRecord } from './store/records.ts';
 import type { Stores } from './store/stores.ts';
 import { LeadLost } from './store/verification-store.ts';
-import { workOff, type WorkerContext, type WorkSettings } from './tasks/worker.ts';
+import { runTasks, type WorkerContext, type WorkSettings } from './tasks/worker.ts';
 import type { Wakeup } from './wakeup.ts';
 
 /** How often a process says that it lives, and looks for what others have done. */
@@ -151,10 +151,10 @@ class Participant {
       const { count } = wakeup;
       const { generation: pass, scope, starts } = await this.#read();
       if (pass && scope && starts) {
-        monitor.generation = pass.number;
+        monitor.pass = pass.number;
         const work = this.#workOn(pass, { scope, starts });
         await collectingRarely(growthPercent, async () => {
-          await workOff(work);
+          await runTasks(work);
         });
       }
       await wakeup.since(count, pollMs, signal);
@@ -182,7 +182,7 @@ class Participant {
         mayLackIndexes: scope.mayLackIndexes,
         catalog: new CatalogCache({ source, destination, selects, signal }),
       },
-      onWorkedOff: () => {
+      onDone: () => {
         wakeup.wake();
       },
     };

@@ -13,7 +13,7 @@ import { orAborted } from '../service/or-aborted.ts';
 import { participate, type ParticipantContext } from './participate.ts';
 import { readScope, requireSameScope, requireSomethingSelected } from './passes/scope.ts';
 import type { MismatchPage } from './store/mismatch-store.ts';
-import type { ScopeRecord } from './store/records.ts';
+import { planKey, type ScopeRecord } from './store/records.ts';
 import {
   namespaceReports,
   readSummary,
@@ -126,8 +126,8 @@ export class Verifier {
       const { verifications, mismatches } = this.#context.stores;
       const record = await verifications.read();
       if (!record?.generation) return { mismatches: [], next: null };
-      const { run, generation } = record;
-      return await mismatches.page({ run, generation: generation.number }, limit, after);
+      const { run, generation: pass } = record;
+      return await mismatches.page(planKey(run, pass), limit, after);
     });
   }
 

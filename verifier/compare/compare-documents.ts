@@ -10,7 +10,7 @@ import { BatchMatcher, maxDifferences, type DocumentDifferences } from './batch-
 import type { Excuse } from './expiry.ts';
 import { idElementOfKey, idKey, type IdKey } from './id-key.ts';
 import type { DocumentDifference } from './mismatch.ts';
-import { partsOf, passEqual } from './ordered-reads.ts';
+import { partsOf, skipEqual } from './ordered-reads.ts';
 import {
   FetchSize,
   inOrder,
@@ -83,7 +83,7 @@ export async function compareRange(
   const fetchSize = new FetchSize();
   await using expected = readRange(context, source, namespace, range, fetchSize);
   await using copies = readRange(context, destination, namespace, range, fetchSize.inStep);
-  const rest = await passEqual(expected, copies, range, takeEqual);
+  const rest = await skipEqual(expected, copies, range, takeEqual);
   if (!rest) return compared();
   await copies.return();
   for await (const { list, part } of partsOf(rest.batches, rest.range)) {
@@ -163,7 +163,7 @@ export async function compareIds(
     readBatches(context, side, namespace, inOrder(side, query), fetches);
   await using expected = read(source, all);
   await using copies = read(destination, all.inStep);
-  const left = await passEqual(expected, copies, wholeRange, take);
+  const left = await skipEqual(expected, copies, wholeRange, take);
   if (!left) return { found, isOverflowing, compared: amount.total, read: null };
   await copies.return();
   for await (const { list } of partsOf(left.batches, left.range)) {

@@ -4,7 +4,7 @@ import { BSON, Double, Int32, MaxKey, MinKey, type Document } from 'mongodb';
 import { DocumentList } from '../../mongo/document-list.ts';
 import { RawWriter } from '../../mongo/raw-bson.ts';
 import { RawBatch } from '../../mongo/raw-cursor.ts';
-import { partsOf, passEqual } from './ordered-reads.ts';
+import { partsOf, skipEqual } from './ordered-reads.ts';
 
 interface Batch {
   readonly list: DocumentList;
@@ -37,7 +37,7 @@ async function passed(
 ): Promise<{ passed: Document[]; left: Document[]; min: unknown } | { passed: Document[] }> {
   const equal: Document[] = [];
   const range = { min: null, max: null };
-  const rest = await passEqual(sent(source, lengths), sent(destination, lengths), range, (list) => {
+  const rest = await skipEqual(sent(source, lengths), sent(destination, lengths), range, (list) => {
     equal.push(...decoded(list));
   });
   if (!rest) return { passed: equal };
@@ -50,7 +50,7 @@ async function passed(
 const plain = (documents: readonly Document[]): Document[] =>
   documents.map((each) => BSON.deserialize(BSON.serialize(each), { promoteValues: false }));
 
-describe('passEqual', () => {
+describe('skipEqual', () => {
   it('leaves nothing of two sides that are equal', async () => {
     const documents = [1, 2, 3, 4, 5].map((_id) => ({ _id }));
     assert.deepEqual(await passed(documents, documents), { passed: plain(documents) });

@@ -22,7 +22,7 @@ export interface Rest {
  * @param pass - called with the documents of the source that came the same and are not left.
  * @returns undefined where nothing is left on either side.
  */
-export async function passEqual(
+export async function skipEqual(
   source: AsyncGenerator<Batch, void>,
   destination: AsyncGenerator<Batch, void>,
   range: IdRange,

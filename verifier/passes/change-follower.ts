@@ -2,18 +2,17 @@ import { BSON, type Document, type Timestamp } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { resumeTokenTime } from '../../mongo/cluster-time.ts';
 import { syncDatabase, verifierDatabase, type Namespace } from '../../mongo/namespace.ts';
-import type { RawDocument } from '../../mongo/raw-bson.ts';
 import { Patience } from '../../mongo/patience.ts';
+import type { RawDocument } from '../../mongo/raw-bson.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
-import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import type { RetryContext } from '../../mongo/retrying.ts';
+import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
 import type { VerifierMonitor } from '../monitor.ts';
-import type { ChangeLog } from './change-log.ts';
 import type { Position } from '../store/records.ts';
 import { Wakeup } from '../wakeup.ts';
-import { neededFields, observedChange, type ObservedChange } from './observed-change.ts';
+import { neededFields, observedChange, type ChangeLog, type ObservedChange } from './change-log.ts';
 
 /** How long the server waits for an event before it answers with none. */
 const maxAwaitMs = 500;

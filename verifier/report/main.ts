@@ -7,7 +7,7 @@ import { writeOut } from '../../service/terminal.ts';
 import type { MismatchView } from '../compare/mismatch.ts';
 import { VerifierMonitor } from '../monitor.ts';
 import { metadataDb } from '../store/metadata-store.ts';
-import type { VerificationRecord } from '../store/records.ts';
+import { planKey, type VerificationRecord } from '../store/records.ts';
 import { storesOf, type Stores } from '../store/stores.ts';
 import { namespaceReports, readSummary, type NamespaceReport } from '../store/summary.ts';
 import type { ReportOptions } from './options.ts';
@@ -73,14 +73,13 @@ export async function writeReport(
 
 async function* mismatchesOf(
   { mismatches }: Stores,
-  { run, generation }: VerificationRecord,
+  { run, generation: pass }: VerificationRecord,
   reportValues: boolean,
 ): AsyncGenerator<MismatchView, void> {
-  if (!generation) return;
+  if (!pass) return;
   let after: string | null | undefined;
   do {
-    const pass = { run, generation: generation.number };
-    const page = await mismatches.page(pass, pageLength, after ?? undefined);
+    const page = await mismatches.page(planKey(run, pass), pageLength, after ?? undefined);
     for (const { sourceValue, destinationValue, ...mismatch } of page.mismatches) {
       yield {
         ...mismatch,

@@ -54,6 +54,7 @@ export interface PassRecord {
 /** A pass of a run. */
 export interface PassKey {
   readonly run: string;
+  /** The number of the pass, 0 that of the first: `generation` in the store and in the API. */
   readonly generation: number;
 }
 

@@ -38,10 +38,8 @@ export async function readSummary(stores: Stores, identity: Summary['identity'])
   const atMs = Date.now();
   const record = await stores.verifications.read();
   const processes = await stores.processes.living();
-  const generation = record?.generation ?? undefined;
-  const pass = record && generation && { run: record.run, generation: generation.number };
-  const counts =
-    record && generation && (await stores.tasks.counts(planKey(record.run, generation)));
+  const pass = record?.generation ? planKey(record.run, record.generation) : undefined;
+  const counts = pass && (await stores.tasks.counts(pass));
   const mismatchCounts = pass
     ? await stores.mismatches.counts(pass)
     : { kinds: [], namespaces: [] };
@@ -51,7 +49,7 @@ export async function readSummary(stores: Stores, identity: Summary['identity'])
     identity,
     record,
     counts,
-    waiting: waits ? await stores.rechecks.count(record.run, generation?.number ?? -1) : 0,
+    waiting: waits ? await stores.rechecks.count(record.run, pass?.generation ?? -1) : 0,
     mismatchCount: mismatchCounts.kinds.reduce((sum, { count }) => sum + count, 0),
     mismatchCounts,
     mismatches: page?.mismatches ?? [],
@@ -81,11 +79,11 @@ export interface NamespaceReport extends NamespaceCounts {
 /** The namespaces of the current pass, or the last one, in the order of their names. */
 export async function namespaceReports(
   { tasks, coverages }: Pick<Stores, 'tasks' | 'coverages'>,
-  { run, generation }: VerificationRecord,
+  { run, generation: pass }: VerificationRecord,
   page: { readonly after: string; readonly limit: number },
 ): Promise<NamespaceReport[]> {
-  if (!generation) return [];
-  const rows = await tasks.countsByNamespace(planKey(run, generation), page);
+  if (!pass) return [];
+  const rows = await tasks.countsByNamespace(planKey(run, pass), page);
   const covered = await coverages.latest(
     run,
     rows.map(({ namespace }) => namespace),

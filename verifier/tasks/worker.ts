@@ -27,14 +27,14 @@ export interface WorkerContext {
   readonly workers: number;
   readonly task: TaskContext;
   /** Called when all that was done is on record. */
-  readonly onWorkedOff: () => void;
+  readonly onDone: () => void;
 }
 
 /**
  * Takes tasks of a pass and carries them out, so many side by side, until none is left to be taken. Then all that they came to
  * is stored; tasks of other processes may still be under way.
  */
-export async function workOff(context: WorkerContext): Promise<void> {
+export async function runTasks(context: WorkerContext): Promise<void> {
   const { stores, plan, kind, owner, workers, task } = context;
   const results = new Results(stores, plan, kind);
   const mutex = new Mutex();
@@ -97,5 +97,5 @@ export async function workOff(context: WorkerContext): Promise<void> {
   task.signal.throwIfAborted();
   if (failed) throw failure.signal.reason ?? failed.reason;
   await results.flush();
-  if (endedCount > 0) context.onWorkedOff();
+  if (endedCount > 0) context.onDone();
 }
