@@ -7,7 +7,7 @@ import type { OfSides, SideName } from '../compare/sides.ts';
 import type { VerifierMonitor } from '../monitor.ts';
 import type { Position, ScopeRecord, Start } from '../store/records.ts';
 import type { Stores } from '../store/stores.ts';
-import { ChangeFollower, checkRights } from './change-follower.ts';
+import { ChangeFollower, checkRights, type ChangeFollowerOptions } from './change-follower.ts';
 import { ChangeLog } from './change-log.ts';
 import type { Leadership } from './leadership.ts';
 import { ChangeNotes } from './notes.ts';
@@ -100,9 +100,10 @@ export class Following {
   ): Promise<void> {
     const stop = new AbortController();
     const signal = AbortSignal.any([this.#context.signal, stop.signal]);
+    const { selects } = scopeOf(this.#begun.scope, this.#context.destination, signal);
     const followers = {
-      source: this.#follower('source', signal),
-      destination: this.#follower('destination', signal),
+      source: this.#follower('source', { selects, signal }),
+      destination: this.#follower('destination', { selects, signal }),
     };
     const untilStopped = async (following: Promise<unknown>): Promise<void> => {
       try {
@@ -125,14 +126,17 @@ export class Following {
     }
   }
 
-  #follower(side: SideName, signal: AbortSignal): ChangeFollower {
-    const { logger, monitor, destination } = this.#context;
+  #follower(
+    side: SideName,
+    { selects, signal }: Pick<ChangeFollowerOptions, 'selects' | 'signal'>,
+  ): ChangeFollower {
+    const { logger, monitor } = this.#context;
     return new ChangeFollower({
       logger,
       monitor,
       ...this.#begun.starts[side],
       signal,
-      selects: scopeOf(this.#begun.scope, destination, signal).selects,
+      selects,
       side,
       cluster: this.#context[side],
       reached: this.#leadership.record.positions[side],
