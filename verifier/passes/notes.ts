@@ -36,6 +36,16 @@ export class ChangeNotes {
   }
 }
 
+/** Rechecks that have to be on record, as those who have noted them have said. */
+export interface ExpectedNotes {
+  /** Who has noted them, for a message. */
+  readonly by: string;
+  /** How many there are all together. */
+  readonly total: number;
+  /** How many there are by their names. */
+  readonly counts: ReadonlyMap<string, number>;
+}
+
 /**
  * What has to be on record for a pass that is planned next, as those say who have noted it.
  * @param doubted - what a last pass has noted that did not prove all.
@@ -65,16 +75,6 @@ export async function expectedNotes(
 
 function expectedFrom(by: string, counts: ReadonlyMap<string, number>): ExpectedNotes {
   return { by, counts, total: [...counts.values()].reduce((sum, each) => sum + each, 0) };
-}
-
-/** Rechecks that have to be on record, as those who have noted them have said. */
-export interface ExpectedNotes {
-  /** Who has noted them, for a message. */
-  readonly by: string;
-  /** How many there are all together. */
-  readonly total: number;
-  /** How many there are by their names. */
-  readonly counts: ReadonlyMap<string, number>;
 }
 
 /**

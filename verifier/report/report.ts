@@ -49,7 +49,7 @@ export function formatReport(report: Report, format: ReportFormat): AsyncGenerat
 }
 
 /** What a verification came to, in a few words. */
-export function verdictText({ status, verdict, error }: ReportHead): string {
+function verdictText({ status, verdict, error }: ReportHead): string {
   if (error !== null) return `cannot go on: ${error}`;
   if (verdict !== null) return verdict;
   return status === 'idle' ? 'has not begun' : 'not complete';
@@ -90,7 +90,7 @@ export function proofText({ collections, ranges, documentsCounted }: Proof): str
 }
 
 /** A difference in one line. */
-export function mismatchText(mismatch: MismatchView): string {
+function mismatchText(mismatch: MismatchView): string {
   const { namespace, kind, id, index, field, detail, sourceValue, destinationValue } = mismatch;
   return [
     namespace,
