@@ -41,6 +41,16 @@ const floors: Record<string, readonly (readonly string[])[]> = {
     ['api'],
     ['main'],
   ],
+  verifier: [
+    ['monitor', 'wakeup'],
+    ['compare'],
+    ['store'],
+    ['passes', 'tasks'],
+    ['participate', 'report'],
+    ['verifier'],
+    ['api'],
+    ['main'],
+  ],
 };
 
 interface ForbiddenImports {

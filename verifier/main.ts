@@ -1,18 +1,18 @@
 import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { createClusterClient } from '../mongo/cluster-client.ts';
-import { SyncError } from '../service/errors.ts';
 import { apiTokenHashOf } from '../service/api-token.ts';
+import { SyncError } from '../service/errors.ts';
 import { startHttpServer } from '../service/http-server.ts';
 import type { Logger } from '../service/logger.ts';
 import { certificateFiles } from '../service/served-certificate.ts';
 import { verifierRoutes } from './api/routes.ts';
-import { RateLimit } from './compare/rate-limit.ts';
+import { RateLimit } from './compare/read-documents.ts';
 import { VerifierMonitor } from './monitor.ts';
 import type { VerifierOptions } from './options.ts';
-import { filterOf } from './scope.ts';
-import { storesOf } from './state/stores.ts';
-import { metadataDb } from './state/verification-store.ts';
+import { filterOf } from './passes/scope.ts';
+import { metadataDb } from './store/metadata-store.ts';
+import { storesOf } from './store/stores.ts';
 import { identityOf, Verifier } from './verifier.ts';
 import { Wakeup } from './wakeup.ts';
 
@@ -70,11 +70,13 @@ export async function openVerifier(
       includeNamespaces: options.includeNamespaces,
       excludeNamespaces: options.excludeNamespaces,
     },
-    workers: options.workers,
-    rangeBytes: options.partitionMebibytes * 1024 * 1024,
-    reportValues: options.reportValues,
-    readPreference: options.readPreference,
-    rateLimit: new RateLimit(options.maxBytesPerSecond),
+    work: {
+      workers: options.workers,
+      rangeBytes: options.partitionMebibytes * 1024 * 1024,
+      readPreference: options.readPreference,
+      rateLimit: new RateLimit(options.maxBytesPerSecond),
+      reportValues: options.reportValues,
+    },
     identity,
     stores: storesOf({ ...retries, db: metadataDb(metadata) }, identity),
     wakeup: new Wakeup(),

@@ -7,7 +7,7 @@ export class VerifierMonitor {
   readonly registry = new Registry();
   readonly troubles = new Troubles();
   /** The pass over the data that is under way, or was the last; 0 is the first. */
-  generation = 0;
+  pass = 0;
   /** Differences found by the pass that is under way, or was the last. */
   mismatches = 0;
   documentsCompared = 0;
@@ -28,7 +28,7 @@ export class VerifierMonitor {
         },
       });
     };
-    gauge('generation', 'Pass over the data; 0 is the first', () => this.generation);
+    gauge('generation', 'Pass over the data; 0 is the first', () => this.pass);
     gauge('mismatches', 'Differences found by the current pass', () => this.mismatches);
     gauge('documents_compared', 'Documents of the source compared', () => this.documentsCompared);
     gauge('bytes_compared', 'Bytes of the source compared', () => this.bytesCompared);

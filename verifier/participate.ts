@@ -4,18 +4,19 @@ import type { RetryContext } from '../mongo/retrying.ts';
 import { SyncError } from '../service/errors.ts';
 import { collectingRarely } from '../service/rare-collection.ts';
 import { sleep } from '../service/sleep.ts';
-import { ChangesLost } from './changes/change-follower.ts';
-import type { CompareContext } from './compare/compare-context.ts';
-import type { RateLimit } from './compare/rate-limit.ts';
-import { lead, planKey, sidesOf } from './lead/lead.ts';
+import { CatalogCache } from './compare/namespace-pairs.ts';
+import { sidesOf, type OfSides } from './compare/sides.ts';
 import type { VerifierMonitor } from './monitor.ts';
-import { scopeOf, type ScopeOptions } from './scope.ts';
-import type { VerificationRecord } from './state/records.ts';
-import type { Stores } from './state/stores.ts';
-import { LeadLost, type ProcessIdentity } from './state/verification-store.ts';
+import { ChangesLost } from './passes/change-follower.ts';
+import type { Begun } from './passes/following.ts';
+import { lead } from './passes/lead.ts';
+import { scopeOf, type ScopeOptions } from './passes/scope.ts';
+import type { ProcessIdentity } from './store/metadata-store.ts';
+import { planKey, type PassRecord, type VerificationRecord } from './store/records.ts';
+import type { Stores } from './store/stores.ts';
+import { LeadLost } from './store/verification-store.ts';
+import { runTasks, type WorkerContext, type WorkSettings } from './tasks/worker.ts';
 import type { Wakeup } from './wakeup.ts';
-import { CatalogCache } from './work/catalog-cache.ts';
-import { workOff, type WorkerContext } from './work/worker.ts';
 
 /** How often a process says that it lives, and looks for what others have done. */
 const heartbeatMs = 3_000;
@@ -25,15 +26,9 @@ const pollMs = 500;
 const growthPercent = 200;
 
 /** What a process of a verification works with. */
-export interface ParticipantContext extends RetryContext {
-  readonly source: ClusterClient;
-  readonly destination: ClusterClient;
+export interface ParticipantContext extends RetryContext, OfSides<ClusterClient> {
   readonly scope: ScopeOptions;
-  readonly workers: number;
-  readonly rangeBytes: number;
-  readonly reportValues: boolean;
-  readonly readPreference: CompareContext['readPreference'];
-  readonly rateLimit: RateLimit;
+  readonly work: WorkSettings;
   readonly stores: Stores;
   readonly identity: ProcessIdentity;
   readonly monitor: VerifierMonitor;
@@ -113,7 +108,8 @@ class Participant {
   }
 
   async lead(): Promise<never> {
-    const { signal, stores, wakeup, logger, identity } = this.#context;
+    const { signal, logger, monitor, source, destination } = this.#context;
+    const { scope, stores, wakeup, identity } = this.#context;
     const { incarnation } = identity;
     for (;;) {
       const epoch = await stores.verifications.takeLead(this.#run);
@@ -124,8 +120,20 @@ class Participant {
       logger.info({ epoch }, 'leads the verification');
       try {
         const record = await this.#read();
+        const latest = (): VerificationRecord => this.#latest;
         await lead(
-          { ...this.#context, incarnation, wakeup, latest: () => this.#latest },
+          {
+            signal,
+            logger,
+            monitor,
+            source,
+            destination,
+            scope,
+            stores,
+            incarnation,
+            wakeup,
+            latest,
+          },
           record,
           epoch,
         );
@@ -138,36 +146,46 @@ class Participant {
   }
 
   async work(): Promise<never> {
-    const { signal, wakeup, stores, identity, source, destination, workers } = this.#context;
+    const { signal, wakeup, monitor } = this.#context;
     for (;;) {
       const { count } = wakeup;
-      const { generation, scope, starts } = await this.#read();
-      if (generation && scope && starts) {
-        const { selects } = scopeOf(scope, destination, signal);
-        this.#context.monitor.generation = generation.number;
-        const work: WorkerContext = {
-          stores,
-          plan: planKey(this.#run, generation),
-          kind: generation.kind,
-          owner: identity.incarnation,
-          workers,
-          task: {
-            ...this.#context,
-            ...sidesOf(this.#context, starts, generation),
-            kind: generation.kind,
-            mayLackIndexes: scope.mayLackIndexes,
-            catalog: new CatalogCache({ source, destination, selects, signal }),
-          },
-          onWorkedOff: () => {
-            wakeup.wake();
-          },
-        };
+      const { generation: pass, scope, starts } = await this.#read();
+      if (pass && scope && starts) {
+        monitor.pass = pass.number;
+        const work = this.#workOn(pass, { scope, starts });
         await collectingRarely(growthPercent, async () => {
-          await workOff(work);
+          await runTasks(work);
         });
       }
       await wakeup.since(count, pollMs, signal);
     }
+  }
+
+  #workOn(pass: PassRecord, { scope, starts }: Begun): WorkerContext {
+    const { signal, logger, monitor, source, destination } = this.#context;
+    const { stores, identity, wakeup, work } = this.#context;
+    const { workers, ...settings } = work;
+    const { selects } = scopeOf(scope, destination, signal);
+    return {
+      stores,
+      plan: planKey(this.#run, pass),
+      kind: pass.kind,
+      owner: identity.incarnation,
+      workers,
+      task: {
+        signal,
+        logger,
+        monitor,
+        ...settings,
+        ...sidesOf({ source, destination }, starts, pass.readAfter),
+        kind: pass.kind,
+        mayLackIndexes: scope.mayLackIndexes,
+        catalog: new CatalogCache({ source, destination, selects, signal }),
+      },
+      onDone: () => {
+        wakeup.wake();
+      },
+    };
   }
 
   /** @throws Ended where this run is over. */

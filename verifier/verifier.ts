@@ -7,15 +7,19 @@ import { runCommand } from '../mongo/run-command.ts';
 import { codeOf, isTransient, serverCode } from '../mongo/server-errors.ts';
 import { readDeploymentId } from '../mongo/topology.ts';
 import { messageOf, SyncError } from '../service/errors.ts';
-import { Mutex } from '../service/mutex.ts';
 import { logOnce } from '../service/log-once.ts';
+import { Mutex } from '../service/mutex.ts';
 import { orAborted } from '../service/or-aborted.ts';
 import { participate, type ParticipantContext } from './participate.ts';
-import { readScope, requireSameScope, requireSomethingSelected } from './scope.ts';
-import { readSummary, type Summary } from './summary.ts';
-import { namespaceReports, type NamespaceReport } from './namespace-report.ts';
-import type { MismatchPage } from './state/mismatch-store.ts';
-import type { ScopeRecord } from './state/records.ts';
+import { readScope, requireSameScope, requireSomethingSelected } from './passes/scope.ts';
+import type { MismatchPage } from './store/mismatch-store.ts';
+import { planKey, type ScopeRecord } from './store/records.ts';
+import {
+  namespaceReports,
+  readSummary,
+  type NamespaceReport,
+  type Summary,
+} from './store/summary.ts';
 
 /** How long a request may wait for the metadata store. */
 const requestMs = 20_000;
@@ -122,8 +126,8 @@ export class Verifier {
       const { verifications, mismatches } = this.#context.stores;
       const record = await verifications.read();
       if (!record?.generation) return { mismatches: [], next: null };
-      const { run, generation } = record;
-      return await mismatches.page({ run, generation: generation.number }, limit, after);
+      const { run, generation: pass } = record;
+      return await mismatches.page(planKey(run, pass), limit, after);
     });
   }
 

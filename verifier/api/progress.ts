@@ -1,7 +1,7 @@
 import type { MismatchView } from '../compare/mismatch.ts';
-import type { GenerationKind, Proof } from '../state/records.ts';
-import type { KindCount, NamespaceCount } from '../state/mismatch-store.ts';
-import type { Summary } from '../summary.ts';
+import type { PassKind, Proof } from '../store/records.ts';
+import type { KindCount, NamespaceCount } from '../store/mismatch-store.ts';
+import type { Summary } from '../store/summary.ts';
 
 /** `idle` before the check and when it is complete, `check` in the first pass, `recheck` in all others. */
 export type Phase = 'idle' | 'check' | 'recheck';
@@ -36,7 +36,7 @@ export interface ProgressBody {
     /** Number of the pass; 0 is the first. */
     readonly generation: number;
     /** What the pass compares: everything (`first`), what changed or differed (`recheck`), or what decides (`last`). */
-    readonly generationKind: GenerationKind | null;
+    readonly generationKind: PassKind | null;
     /** Number of differences that the pass has found; before there is a verdict they are looked at again. */
     readonly mismatchCount: number;
     readonly mismatchKinds: readonly KindCount[];

@@ -2,6 +2,7 @@ import { canonicalKey } from '../../mongo/canonical-id.ts';
 import type { DocumentList } from '../../mongo/document-list.ts';
 import { asBuffer, type RawDocument } from '../../mongo/raw-bson.ts';
 import { firstDifference, otherValue, type FieldDifference } from './document-difference.ts';
+import type { Excuse } from './expiry.ts';
 import { idBytes, idElementOfKey, idKey, type IdKey } from './id-key.ts';
 import type { DocumentDifference } from './mismatch.ts';
 
@@ -13,9 +14,6 @@ export interface DocumentDifferences {
   readonly found: readonly DocumentDifference[];
   readonly isOverflowing: boolean;
 }
-
-/** Says of a document that is on one side only that this is no difference. */
-export type Excuse = (document: RawDocument) => boolean;
 
 /** Documents of the destination whose `_id` is expected, with other bytes. */
 interface Surplus {

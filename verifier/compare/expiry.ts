@@ -1,6 +1,12 @@
 import { BSON, type Document } from 'mongodb';
+import { listIndexes } from '../../mongo/catalog.ts';
+import type { RawDocument } from '../../mongo/raw-bson.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
-import type { Excuse } from './batch-matcher.ts';
+import { sourceCollection, type NamespacePair } from './namespace-pairs.ts';
+import type { OfSides, Side } from './sides.ts';
+
+/** Says of a document that is on one side only that this is no difference. */
+export type Excuse = (document: RawDocument) => boolean;
 
 /** Clocks of servers and of this machine may be this far apart. */
 const clockSkewMs = 5000;
@@ -45,4 +51,18 @@ function datesAt(value: unknown, path: readonly string[]): Date[] {
   if (name === undefined) return value instanceof Date ? [value] : [];
   if (typeof value !== 'object' || value === null) return [];
   return datesAt((value as Record<string, unknown>)[name], rest);
+}
+
+/** True where documents are deleted when they have expired, on either side. */
+export async function expires(
+  sides: OfSides<Side>,
+  pair: NamespacePair,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (sourceCollection(pair)?.options['expireAfterSeconds'] !== undefined) return true;
+  for (const { cluster } of [sides.source, sides.destination]) {
+    const indexes = (await listIndexes(cluster, pair.namespace, signal)) ?? [];
+    if (indexes.some((index) => index['expireAfterSeconds'] !== undefined)) return true;
+  }
+  return false;
 }

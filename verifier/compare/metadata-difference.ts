@@ -1,14 +1,17 @@
 import type { Document } from 'mongodb';
 import type { NamespaceInfo } from '../../mongo/catalog.ts';
-import { shardKeyFrom, supportsShardKey } from '../../mongo/shard-key.ts';
-import type { IndexSpec } from '../../mongo/specification.ts';
-import { unevenIndexes, type ShardIndexes } from '../../mongo/shard-indexes.ts';
+import type { RawValue } from '../../mongo/raw-value.ts';
 import { isIdIndex, replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
-import type { FieldDifference } from './document-difference.ts';
+import { unevenIndexes, type ShardIndexes } from '../../mongo/shard-indexes.ts';
+import {
+  shardKeyFrom,
+  shardKeyIndexName,
+  supportsShardKey,
+  type ShardKey,
+} from '../../mongo/shard-key.ts';
+import type { IndexSpec } from '../../mongo/specification.ts';
+import { fieldDifference, relaxedText, type FieldDifference } from './document-difference.ts';
 import type { MetadataDifference } from './mismatch.ts';
-import { placementDifferences, type Placement } from './placement.ts';
-import { isOnShardKey } from './shard-key-index.ts';
-import { fieldDifference } from './specification-difference.ts';
 
 /** What one side has of a namespace. */
 export interface NamespaceState {
@@ -155,4 +158,78 @@ function indexDifference(spec: IndexSpec, copy: IndexSpec): FieldDifference | un
   const { collation: _left, ...left } = spec;
   const { collation: _right, ...right } = copy;
   return fieldDifference(left, right);
+}
+
+/** A range of shard key values that is to be on the shards of a zone. */
+export interface ZoneRange {
+  readonly zone: string;
+  readonly min: RawValue;
+  readonly max: RawValue;
+}
+
+/** How a sharded cluster places the documents of a collection. */
+export interface Placement {
+  /** Undefined where the collection is not sharded. */
+  readonly shardKey: RawValue | undefined;
+  readonly zoneRanges: readonly ZoneRange[];
+  /** The zones that the cluster has shards in. */
+  readonly zones: ReadonlySet<string>;
+}
+
+/**
+ * How the placement of a collection differs between two sharded clusters: its shard key, and the ranges of those zones that
+ * both clusters have shards in. None where one side is a replica set.
+ */
+function placementDifferences(
+  source: Placement | undefined,
+  destination: Placement | undefined,
+): MetadataDifference[] {
+  if (!source || !destination) return [];
+  const shardKey = shardKeyDifference(source.shardKey, destination.shardKey);
+  if (shardKey) return [shardKey];
+  return zoneDifferences(source, destination);
+}
+
+function shardKeyDifference(
+  source: RawValue | undefined,
+  destination: RawValue | undefined,
+): MetadataDifference | undefined {
+  if (!source && !destination) return undefined;
+  if (!destination) return { kind: 'shardKey', detail: 'sharded on the source alone' };
+  if (!source) return { kind: 'shardKey', detail: 'sharded on the destination alone' };
+  const difference = fieldDifference({ key: source }, { key: destination });
+  return difference && { kind: 'shardKey', ...difference };
+}
+
+function zoneDifferences(source: Placement, destination: Placement): MetadataDifference[] {
+  const common = [...source.zones].filter((zone) => destination.zones.has(zone));
+  return common.sort().flatMap((zone): MetadataDifference[] => {
+    const expected = rangesOf(source, zone);
+    const actual = rangesOf(destination, zone);
+    const isMissing = [...expected].some((range) => !actual.has(range));
+    const isExtra = [...actual].some((range) => !expected.has(range));
+    if (!isMissing && !isExtra) return [];
+    const detail = isMissing ? 'a range missing on the destination' : 'a range not on the source';
+    return [{ kind: 'zone', field: zone, detail }];
+  });
+}
+
+function rangesOf({ zoneRanges }: Placement, name: string): Set<string> {
+  const ranges = zoneRanges.filter(({ zone }) => zone === name);
+  return new Set(ranges.map(({ min, max }) => `${relaxedText(min)} ${relaxedText(max)}`));
+}
+
+/** What an index has at least; old servers add two fields that mean nothing. */
+const plainFields = new Set(['v', 'key', 'name', 'ns', 'background']);
+
+/**
+ * True for an index that is there for a shard key alone: on the key and nothing else, without any option, or the one that a
+ * syncer makes where there is none.
+ */
+function isOnShardKey(spec: IndexSpec, key: ShardKey): boolean {
+  return (
+    Object.keys(spec).every((field) => plainFields.has(field)) &&
+    supportsShardKey(spec, key) &&
+    (spec.name === shardKeyIndexName || spec.key.elements().length === key.length)
+  );
 }

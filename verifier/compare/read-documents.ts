@@ -1,12 +1,96 @@
-import type { Document } from 'mongodb';
+import type { Document, ReadPreferenceMode } from 'mongodb';
 import { idRangeQueries, type IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
-import type { CompareContext, Side } from './compare-context.ts';
-import { FetchSize, type Fetches } from './fetch-size.ts';
+import { sleep } from '../../service/sleep.ts';
+import type { Side } from './sides.ts';
+
+/** Limits how many bytes are read in a second, both sides together. */
+export class RateLimit {
+  readonly #bytesPerSecond: number | undefined;
+  readonly #now: () => number;
+  #freeAtMs = 0;
+
+  /** @param bytesPerSecond - undefined for no limit. @param now - milliseconds of a clock that never goes back. */
+  constructor(bytesPerSecond: number | undefined, now: () => number = () => performance.now()) {
+    this.#bytesPerSecond = bytesPerSecond;
+    this.#now = now;
+  }
+
+  /** How long to wait after so many bytes have been read, in milliseconds. */
+  delayAfter(bytes: number): number {
+    if (this.#bytesPerSecond === undefined) return 0;
+    const now = this.#now();
+    this.#freeAtMs = Math.max(now, this.#freeAtMs) + (bytes * 1000) / this.#bytesPerSecond;
+    return this.#freeAtMs - now;
+  }
+
+  /** Takes note of bytes that have been read, and waits until more may be. */
+  async after(bytes: number, signal: AbortSignal): Promise<void> {
+    const delayMs = this.delayAfter(bytes);
+    if (delayMs >= 1) await sleep(delayMs, signal);
+  }
+}
+
+/**
+ * How many bytes a batch should have: each worker holds three. Smaller ones cost more CPU time than they save memory: a command
+ * takes the program as long as comparing half a megabyte does.
+ */
+const wantedBytes = 1.5 * 1024 * 1024;
+
+/** Documents of the first batch, whose size nobody knows. A server ends a batch at 16 MiB anyhow. */
+const firstFetch = 16;
+
+const maxFetch = 5000;
+
+/** How many documents to ask for, which changes with what has come. */
+export interface Fetches {
+  readonly documents: number;
+  /** Takes note of documents that have come. */
+  readonly add: (list: { readonly count: number; readonly bytes: number }) => void;
+}
+
+/** How many documents to ask for at once: as many as make a batch of about one and a half megabytes, going by those that have come. */
+export class FetchSize implements Fetches {
+  #documents = 0;
+  #bytes = 0;
+  readonly #first: number;
+
+  constructor(first = firstFetch) {
+    this.#first = first;
+  }
+
+  get documents(): number {
+    if (this.#documents === 0) return this.#first;
+    const wanted = Math.floor((wantedBytes * this.#documents) / this.#bytes);
+    return Math.min(maxFetch, Math.max(1, wanted));
+  }
+
+  /** The same, for a read whose batches come in step with those that are added here: they need not be counted. */
+  get inStep(): Fetches {
+    const of = (): number => this.documents;
+    return {
+      get documents() {
+        return of();
+      },
+      add: () => undefined,
+    };
+  }
+
+  /** Takes note of documents that have come. */
+  add({ count, bytes }: { readonly count: number; readonly bytes: number }): void {
+    this.#documents += count;
+    this.#bytes += bytes;
+  }
+}
 
 /** How documents are read. */
-type ReadContext = Pick<CompareContext, 'signal' | 'readPreference' | 'rateLimit'>;
+export interface ReadContext {
+  /** Which members documents are read from. */
+  readonly readPreference: ReadPreferenceMode;
+  readonly rateLimit: RateLimit;
+  readonly signal: AbortSignal;
+}
 
 /** All documents of a collection. */
 export const wholeRange: IdRange = { min: null, max: null };

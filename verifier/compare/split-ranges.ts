@@ -1,15 +1,15 @@
 import { BSON, type Document } from 'mongodb';
 import { canonicalKey } from '../../mongo/canonical-id.ts';
-import type { ClusterClient } from '../../mongo/cluster-client.ts';
-import type { Namespace } from '../../mongo/namespace.ts';
-import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { isNoCollection } from '../../mongo/catalog.ts';
-import { elementsOf, idElement } from '../../mongo/raw-bson.ts';
-import { decodeElement } from '../../mongo/raw-value.ts';
-import type { Amount } from '../state/records.ts';
-import { boundDocument, idKey } from './id-key.ts';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import type { IdRange } from '../../mongo/id-range.ts';
+import type { Namespace } from '../../mongo/namespace.ts';
+import { elementsOf, idElement } from '../../mongo/raw-bson.ts';
+import { RawCursor } from '../../mongo/raw-cursor.ts';
+import { decodeElement } from '../../mongo/raw-value.ts';
+import { boundDocument, idKey } from './id-key.ts';
 import { wholeRange } from './read-documents.ts';
+import type { Amount } from './sides.ts';
 
 const maxRanges = 1000;
 /** Sampled ids for each range: more of them make the ranges more equal. */

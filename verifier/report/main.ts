@@ -1,16 +1,15 @@
 import { createClusterClient } from '../../mongo/cluster-client.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { SyncError } from '../../service/errors.ts';
+import type { Logger } from '../../service/logger.ts';
 import { writePrivateFile } from '../../service/private-file.ts';
 import { writeOut } from '../../service/terminal.ts';
-import type { Logger } from '../../service/logger.ts';
 import type { MismatchView } from '../compare/mismatch.ts';
-import { namespaceReports, type NamespaceReport } from '../namespace-report.ts';
 import { VerifierMonitor } from '../monitor.ts';
-import type { VerificationRecord } from '../state/records.ts';
-import { storesOf, type Stores } from '../state/stores.ts';
-import { metadataDb } from '../state/verification-store.ts';
-import { readSummary } from '../summary.ts';
+import { metadataDb } from '../store/metadata-store.ts';
+import { planKey, type VerificationRecord } from '../store/records.ts';
+import { storesOf, type Stores } from '../store/stores.ts';
+import { namespaceReports, readSummary, type NamespaceReport } from '../store/summary.ts';
 import type { ReportOptions } from './options.ts';
 import { formatReport, type Report } from './report.ts';
 
@@ -74,14 +73,13 @@ export async function writeReport(
 
 async function* mismatchesOf(
   { mismatches }: Stores,
-  { run, generation }: VerificationRecord,
+  { run, generation: pass }: VerificationRecord,
   reportValues: boolean,
 ): AsyncGenerator<MismatchView, void> {
-  if (!generation) return;
+  if (!pass) return;
   let after: string | null | undefined;
   do {
-    const pass = { run, generation: generation.number };
-    const page = await mismatches.page(pass, pageLength, after ?? undefined);
+    const page = await mismatches.page(planKey(run, pass), pageLength, after ?? undefined);
     for (const { sourceValue, destinationValue, ...mismatch } of page.mismatches) {
       yield {
         ...mismatch,

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import type { MismatchView } from '../compare/mismatch.ts';
-import type { NamespaceReport } from '../namespace-report.ts';
-import { formatReport, reportFormats, type Report } from './report.ts';
+import type { NamespaceReport } from '../store/summary.ts';
+import {
+  formatJunit,
+  formatReport,
+  reportFormats,
+  type Report,
+  type ReportHead,
+} from './report.ts';
 
 /** What a name, a value or an error may hold: it clears the screen, hides a line, forges one, and turns text round. */
 const hostile = 'shop.\u001b[2J\u009b8m\u202eequal\u2066\r\nverdict:      equal\u2028';
@@ -71,4 +77,106 @@ describe('formatReport', () => {
       assert.equal(mismatches[0]?.id, hostile);
     });
   }
+});
+
+const head: ReportHead = {
+  verification: 'nightly & "all"',
+  attempt: 0,
+  status: 'complete',
+  verdict: 'different',
+  proof: null,
+  error: null,
+  generation: 1,
+  startedAt: null,
+  completedAt: null,
+  documentsCompared: 2,
+  bytesCompared: 2,
+  mismatchKinds: [],
+  isOverflowing: false,
+};
+
+const nothing = { documents: 0, bytes: 0 };
+
+async function* namespacesOf(...names: string[]): AsyncGenerator<NamespaceReport> {
+  for (const namespace of names) {
+    const counts = { tasks: 1, endedTasks: 1, failedTasks: 0, coverage: null };
+    yield await Promise.resolve({ namespace, ...counts, compared: nothing, expected: nothing });
+  }
+}
+
+async function* mismatchesOf(...all: MismatchView[]): AsyncGenerator<MismatchView> {
+  for (const mismatch of all) yield await Promise.resolve(mismatch);
+}
+
+async function written(
+  mismatches: readonly MismatchView[],
+  namespaces: readonly string[],
+  verdict: ReportHead['verdict'] = 'different',
+): Promise<string> {
+  const report = {
+    head: { ...head, verdict },
+    mismatches: mismatchesOf(...mismatches),
+    namespaces: namespacesOf(...namespaces),
+  };
+  let text = '';
+  for await (const piece of formatJunit(report)) text += piece;
+  return text;
+}
+
+describe('formatJunit', () => {
+  it('has a test case for the verdict and for each namespace, also for those that only differ', async () => {
+    const missing = (namespace: string, id: string): MismatchView => {
+      return { namespace, kind: 'missingDocument', id };
+    };
+    const text = await written(
+      [missing('a.a', '1'), missing('a.c', '1'), missing('a.c', '2'), missing('b.z', '3')],
+      ['a.b', 'a.c', 'a.d'],
+    );
+    assert.equal(
+      text,
+      `<?xml version="1.0" encoding="UTF-8"?>
+<testsuite name="clustersync nightly &amp; &quot;all&quot;">
+  <testcase classname="nightly &amp; &quot;all&quot;" name="verdict">
+    <failure message="different">different</failure>
+  </testcase>
+  <testcase classname="nightly &amp; &quot;all&quot;" name="a.a">
+    <failure message="a.a missingDocument _id 1">a.a missingDocument _id 1</failure>
+  </testcase>
+  <testcase classname="nightly &amp; &quot;all&quot;" name="a.b"/>
+  <testcase classname="nightly &amp; &quot;all&quot;" name="a.c">
+    <failure message="a.c missingDocument _id 1">a.c missingDocument _id 1
+a.c missingDocument _id 2</failure>
+  </testcase>
+  <testcase classname="nightly &amp; &quot;all&quot;" name="a.d"/>
+  <testcase classname="nightly &amp; &quot;all&quot;" name="b.z">
+    <failure message="b.z missingDocument _id 3">b.z missingDocument _id 3</failure>
+  </testcase>
+</testsuite>
+`,
+    );
+  });
+
+  it('has no failure where both sides are equal', async () => {
+    assert.doesNotMatch(await written([], ['a.b'], 'equal'), /failure/);
+  });
+
+  it('says in XML whatever a name or a value holds', async () => {
+    const field = '<b>&"\'\u0000\u0008\u001f\ud800\ufffe\ttab]]>\u{1f600}';
+    const text = await written([{ namespace: 'a.<&>', kind: 'differentDocument', field }], []);
+    assert.match(text, /name="a\.&lt;&amp;&gt;"/);
+    assert.match(text, /at &lt;b&gt;&amp;&quot;'\ufffd\ttab\]\]&gt;\u{1f600}/u);
+    // Nothing that XML 1.0 has no way to say.
+    assert.match(text, /^[\t\n\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]*$/u);
+    const values = text.replaceAll(/<\/?[a-z]+(?: [a-z]+="[^"<&]*(?:&[a-z]+;[^"<&]*)*")*\/?>/g, '');
+    const rest = values.replace('<?xml version="1.0" encoding="UTF-8"?>', '');
+    assert.doesNotMatch(rest.replaceAll(/&(?:amp|lt|gt|quot);/g, ''), /[<&]/);
+  });
+
+  it('tells a thousand differences of a namespace, and how many more there are', async () => {
+    const many = Array.from({ length: 1002 }, (_, id): MismatchView => {
+      return { namespace: 'a.b', kind: 'extraDocument', id: String(id) };
+    });
+    const text = await written(many, ['a.b']);
+    assert.match(text, /extraDocument _id 999\nand 2 more<\/failure>/);
+  });
 });

@@ -1,9 +1,8 @@
-import { harmless, harmlessJson } from '../../service/terminal.ts';
+import { harmless, harmlessJson, harmlessXml } from '../../service/terminal.ts';
 import type { MismatchView } from '../compare/mismatch.ts';
-import type { KindCount } from '../state/mismatch-store.ts';
-import type { NamespaceReport } from '../namespace-report.ts';
-import type { Proof } from '../state/records.ts';
-import { formatJunit } from './junit.ts';
+import type { KindCount } from '../store/mismatch-store.ts';
+import type { Proof } from '../store/records.ts';
+import type { NamespaceReport } from '../store/summary.ts';
 
 /** What a report tells of a verification. */
 export interface ReportHead {
@@ -50,7 +49,7 @@ export function formatReport(report: Report, format: ReportFormat): AsyncGenerat
 }
 
 /** What a verification came to, in a few words. */
-export function verdictText({ status, verdict, error }: ReportHead): string {
+function verdictText({ status, verdict, error }: ReportHead): string {
   if (error !== null) return `cannot go on: ${error}`;
   if (verdict !== null) return verdict;
   return status === 'idle' ? 'has not begun' : 'not complete';
@@ -91,7 +90,7 @@ export function proofText({ collections, ranges, documentsCounted }: Proof): str
 }
 
 /** A difference in one line. */
-export function mismatchText(mismatch: MismatchView): string {
+function mismatchText(mismatch: MismatchView): string {
   const { namespace, kind, id, index, field, detail, sourceValue, destinationValue } = mismatch;
   return [
     namespace,
@@ -123,4 +122,72 @@ async function* jsonRows(rows: AsyncIterable<object>): AsyncGenerator<string, vo
   for await (const row of rows)
     yield `${count++ === 0 ? '' : ','}\n    ${harmlessJson(JSON.stringify(row))}`;
   if (count > 0) yield '\n  ';
+}
+
+/** Differences of a namespace that its test case tells one by one. */
+const maxTold = 1000;
+
+/**
+ * A report as JUnit XML: one test case for the verification, and one for each namespace that was compared or differs. Both
+ * streams are in the order of namespaces.
+ */
+export async function* formatJunit({
+  head,
+  mismatches,
+  namespaces,
+}: Report): AsyncGenerator<string, void> {
+  const { verification } = head;
+  yield '<?xml version="1.0" encoding="UTF-8"?>\n';
+  yield `<testsuite name="${xml(`clustersync ${verification}`)}">\n`;
+  yield testCase(verification, 'verdict', head.verdict === 'equal' ? [] : [verdictText(head)]);
+  const rest = mismatches[Symbol.asyncIterator]();
+  let next = await rest.next();
+  const takeOf = async (namespace: string): Promise<string[]> => {
+    const told: string[] = [];
+    let count = 0;
+    for (; next.done !== true && next.value.namespace === namespace; next = await rest.next()) {
+      count += 1;
+      if (told.length < maxTold) told.push(mismatchText(next.value));
+    }
+    return count > told.length ? [...told, `and ${count - told.length} more`] : told;
+  };
+  const upTo = async function* (namespace: string | undefined): AsyncGenerator<string, void> {
+    for (;;) {
+      const value: MismatchView | undefined = next.done === true ? undefined : next.value;
+      if (!value || (namespace !== undefined && !isBefore(value.namespace, namespace))) return;
+      yield testCase(verification, value.namespace, await takeOf(value.namespace));
+    }
+  };
+  for await (const { namespace } of namespaces) {
+    yield* upTo(namespace);
+    yield testCase(verification, namespace, await takeOf(namespace));
+  }
+  yield* upTo(undefined);
+  yield '</testsuite>\n';
+}
+
+/** In the order of the metadata store: of the bytes of UTF-8. */
+function isBefore(one: string, other: string): boolean {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other)) < 0;
+}
+
+function testCase(className: string, name: string, failures: readonly string[]): string {
+  const open = `  <testcase classname="${xml(className)}" name="${xml(name)}"`;
+  if (failures.length === 0) return `${open}/>\n`;
+  const [first = ''] = failures;
+  const text = failures.map(xml).join('\n');
+  return `${open}>\n    <failure message="${xml(first)}">${text}</failure>\n  </testcase>\n`;
+}
+
+/** Text as XML 1.0 takes it: characters that it has no way to say are left out. */
+function xml(text: string): string {
+  const escaped = text
+    .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '')
+    .toWellFormed()
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll('\n', '&#xa;');
+  return harmlessXml(escaped);
 }

@@ -3,11 +3,11 @@ import type { Document, Timestamp } from 'mongodb';
 import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-client.ts';
 import { Troubles } from '../../../mongo/troubles.ts';
 import { createLogger } from '../../../service/logger.ts';
-import type { Side } from '../../../verifier/compare/compare-context.ts';
-import { countByScan, countByStatistics } from '../../../verifier/proof/count-documents.ts';
-import { prove, type ProofResult } from '../../../verifier/proof/prove.ts';
-import { CoverageStore } from '../../../verifier/state/coverage-store.ts';
-import { TaskStore } from '../../../verifier/state/task-store.ts';
+import type { Side } from '../../../verifier/compare/sides.ts';
+import { countByScan, countByStatistics } from '../../../verifier/passes/count-documents.ts';
+import { prove, type ProofResult } from '../../../verifier/passes/prove.ts';
+import { CoverageStore } from '../../../verifier/store/coverage-store.ts';
+import { TaskStore } from '../../../verifier/store/task-store.ts';
 import { until } from '../../ground/until.ts';
 import { useReplicaSetPair } from './replica-set-pair.ts';
 

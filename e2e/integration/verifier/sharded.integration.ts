@@ -3,12 +3,10 @@ import { BSON, Timestamp, type Document } from 'mongodb';
 import { createClusterClient } from '../../../mongo/cluster-client.ts';
 import { RawCursor } from '../../../mongo/raw-cursor.ts';
 import { timeOfAllShards } from '../../../mongo/router-time.ts';
-import { isTimeNotHeardOf } from '../../../mongo/server-errors.ts';
-import { codeOf } from '../../../mongo/server-errors.ts';
-import { readRange } from '../../../verifier/compare/read-documents.ts';
-import { RateLimit } from '../../../verifier/compare/rate-limit.ts';
-import { splitRanges } from '../../../verifier/compare/split-ranges.ts';
+import { codeOf, isTimeNotHeardOf } from '../../../mongo/server-errors.ts';
 import type { MismatchView } from '../../../verifier/compare/mismatch.ts';
+import { RateLimit, readRange } from '../../../verifier/compare/read-documents.ts';
+import { splitRanges } from '../../../verifier/compare/split-ranges.ts';
 import { collectionOf, type Item } from '../../ground/sharded/use-sharded-cluster.ts';
 import { until } from '../../ground/until.ts';
 import {

@@ -2,12 +2,17 @@ import assert from 'node:assert/strict';
 import { Binary, BSON, Timestamp, UUID, type Collection, type Db, type Document } from 'mongodb';
 import { Troubles } from '../../../mongo/troubles.ts';
 import { createLogger } from '../../../service/logger.ts';
-import { CoverageStore } from '../../../verifier/state/coverage-store.ts';
-import { readCoverage, type PassCoverage } from '../../../verifier/proof/read-coverage.ts';
-import { insertNew } from '../../../verifier/state/insert-new.ts';
-import type { Coverage, Task, TaskWork } from '../../../verifier/state/records.ts';
-import { TaskStore, type ClaimedTask, type TaskEnd } from '../../../verifier/state/task-store.ts';
-import type { MetadataStore } from '../../../verifier/state/verification-store.ts';
+import { readCoverage, type PassCoverage } from '../../../verifier/passes/coverage.ts';
+import { CoverageStore } from '../../../verifier/store/coverage-store.ts';
+import { insertNew, type MetadataStore } from '../../../verifier/store/metadata-store.ts';
+import type {
+  ClaimedTask,
+  Coverage,
+  Task,
+  TaskEnd,
+  TaskWork,
+} from '../../../verifier/store/records.ts';
+import { TaskStore } from '../../../verifier/store/task-store.ts';
 import { useReplicaSetPair } from './replica-set-pair.ts';
 
 const namespace = { db: 'shop', coll: 'items' };

@@ -1,0 +1,84 @@
+import type { Document } from 'mongodb';
+import { listIndexes, type NamespaceInfo } from '../../mongo/catalog.ts';
+import { readConfig } from '../../mongo/config-database.ts';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { RawValue } from '../../mongo/raw-value.ts';
+import { readShardIndexes } from '../../mongo/shard-indexes.ts';
+import {
+  metadataDifferences,
+  type MetadataRules,
+  type NamespaceState,
+  type Placement,
+  type ZoneRange,
+} from './metadata-difference.ts';
+import type { MetadataDifference } from './mismatch.ts';
+import type { NamespacePair } from './namespace-pairs.ts';
+import type { OfSides, Side } from './sides.ts';
+
+/** What differs between the two sides of a namespace, apart from its documents. */
+export async function compareMetadata(
+  { source, destination }: OfSides<Side>,
+  pair: NamespacePair,
+  rules: MetadataRules,
+  signal: AbortSignal,
+): Promise<MetadataDifference[]> {
+  const [expected, actual] = await Promise.all([
+    readState(source, pair.source, signal),
+    readState(destination, pair.destination, signal),
+  ]);
+  return metadataDifferences(expected, actual, rules);
+}
+
+async function readState(
+  side: Side,
+  info: NamespaceInfo | undefined,
+  signal: AbortSignal,
+): Promise<NamespaceState | undefined> {
+  if (!info) return undefined;
+  if (info.kind !== 'collection') return { info, indexes: [], placement: undefined };
+  const { namespace } = info;
+  const indexes = (await listIndexes(side.cluster, namespace, signal)) ?? [];
+  const placement = side.isSharded ? await readPlacement(side, namespace, signal) : undefined;
+  if (!placement?.shardKey) return { info, indexes, placement };
+  const shardIndexes = await readShardIndexes(side.cluster, namespace, indexes, signal);
+  return { info, indexes, shardIndexes, placement };
+}
+
+/**
+ * How a sharded cluster places a collection, as its config database has it: the role `clusterMonitor` is enough to read
+ * that.
+ */
+async function readPlacement(
+  side: Side,
+  namespace: Namespace,
+  signal: AbortSignal,
+): Promise<Placement> {
+  const ns = namespaceText(namespace);
+  const [row] = await readConfig(
+    side.cluster,
+    { find: 'collections', filter: { _id: ns } },
+    signal,
+  );
+  // Newer servers note there also collections that are not sharded.
+  const key: unknown = row?.['unsplittable'] === true ? undefined : row?.['key'];
+  if (!(key instanceof RawValue)) {
+    return { shardKey: undefined, zoneRanges: [], zones: new Set() };
+  }
+  const tags = await readConfig(side.cluster, { find: 'tags', filter: { ns } }, signal);
+  const pipeline = [{ $unwind: '$tags' }, { $group: { _id: '$tags' } }];
+  const zones = await readConfig(
+    side.cluster,
+    { aggregate: 'shards', pipeline, cursor: {} },
+    signal,
+  );
+  return {
+    shardKey: key,
+    zoneRanges: tags.flatMap(zoneRange),
+    zones: new Set(zones.map(({ _id }) => String(_id))),
+  };
+}
+
+function zoneRange({ tag, min, max }: Document): ZoneRange[] {
+  const isRange = min instanceof RawValue && max instanceof RawValue;
+  return isRange ? [{ zone: String(tag), min, max }] : [];
+}

@@ -1,0 +1,37 @@
+import type { Timestamp } from 'mongodb';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+
+/** The two sides of a comparison. */
+export type SideName = 'source' | 'destination';
+
+/** One of something for each side. */
+export type OfSides<T> = Readonly<Record<SideName, T>>;
+
+/** One side of a comparison. */
+export interface Side {
+  readonly cluster: ClusterClient;
+  /** True for a sharded cluster, of which its routers give one view. */
+  readonly isSharded: boolean;
+  /** Reads see every write up to this cluster time, also from a primary that was elected meanwhile. */
+  readonly readAfter: Timestamp;
+}
+
+/** The two sides as a pass reads them. */
+export function sidesOf(
+  clusters: OfSides<ClusterClient>,
+  kinds: OfSides<Pick<Side, 'isSharded'>>,
+  readAfter: OfSides<Timestamp>,
+): OfSides<Side> {
+  const side = (name: SideName): Side => ({
+    cluster: clusters[name],
+    isSharded: kinds[name].isSharded,
+    readAfter: readAfter[name],
+  });
+  return { source: side('source'), destination: side('destination') };
+}
+
+/** Documents and bytes of the source. */
+export interface Amount {
+  readonly documents: number;
+  readonly bytes: number;
+}

@@ -1,0 +1,210 @@
+import { BSON, type Document, type Timestamp } from 'mongodb';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { resumeTokenTime } from '../../mongo/cluster-time.ts';
+import { syncDatabase, verifierDatabase, type Namespace } from '../../mongo/namespace.ts';
+import { Patience } from '../../mongo/patience.ts';
+import type { RawDocument } from '../../mongo/raw-bson.ts';
+import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
+import type { RetryContext } from '../../mongo/retrying.ts';
+import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { messageOf, SyncError } from '../../service/errors.ts';
+import { backoffMs, sleep } from '../../service/sleep.ts';
+import type { VerifierMonitor } from '../monitor.ts';
+import type { Position } from '../store/records.ts';
+import { Wakeup } from '../wakeup.ts';
+import { neededFields, observedChange, type ChangeLog, type ObservedChange } from './change-log.ts';
+
+/** How long the server waits for an event before it answers with none. */
+const maxAwaitMs = 500;
+const batchSize = 10_000;
+/** How long changes may wait to be stored while others keep coming, and a position while none come. */
+const maxChangesWaitMs = 250;
+const maxPositionWaitMs = 10_000;
+
+/** What a follower works with. */
+export interface ChangeFollowerOptions extends RetryContext {
+  readonly monitor: VerifierMonitor;
+  readonly side: 'source' | 'destination';
+  readonly cluster: ClusterClient;
+  /** True for a sharded cluster, whose routers merge the streams of its shards. */
+  readonly isSharded: boolean;
+  /** Changes after this cluster time are followed. */
+  readonly from: Timestamp;
+  readonly selects: (namespace: Namespace) => Promise<boolean>;
+  /** How far a former lead has come. */
+  readonly reached: Position | null;
+  /** Where everything that changed is put. */
+  readonly log: ChangeLog;
+  /** Called when changes have been stored. */
+  readonly onStored: () => void;
+}
+
+/** Follows the change stream of one side and notes what has changed. */
+export class ChangeFollower {
+  readonly #options: ChangeFollowerOptions;
+  #position: Timestamp;
+  /** True when all events up to the position have been read, also those of the very same time. */
+  #isAtEnd = false;
+  readonly #advanced = new Wakeup();
+  #storedAtMs = performance.now();
+
+  constructor(options: ChangeFollowerOptions) {
+    this.#options = options;
+    this.#position = options.reached?.time ?? options.from;
+  }
+
+  /**
+   * Follows the stream until the signal is aborted. The stream is opened again after errors of reading it that may pass; an error
+   * of storing what was read ends the following, for the changes are out of the stream and not on record.
+   * @throws SyncError CheckFailed when the server has forgotten changes that were not read yet.
+   */
+  async run(): Promise<never> {
+    const { signal, logger, monitor, side, reached, log } = this.#options;
+    let token: RawDocument | undefined = reached?.token.buffer;
+    const patience = new Patience();
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await using cursor = await this.#open(token);
+        // The first answer is always empty: it says nothing about what there is to be read.
+        let isFirst = true;
+        for (let batch = await cursor.next(); batch; batch = await cursor.next()) {
+          token = await this.#take(batch, isFirst);
+          isFirst = false;
+          attempt = 0;
+          patience.reset();
+        }
+      } catch (error) {
+        signal.throwIfAborted();
+        if (log.hasFailed) throw error;
+        if (!isTransient(error) && !patience.allows(error)) throw streamError(error, side);
+        monitor.addRetry('change stream');
+        logger.warn({ side, attempt, reason: messageOf(error) }, 'opening the stream again');
+        await sleep(backoffMs(attempt), signal);
+      }
+    }
+  }
+
+  /** Resolves when every change up to a cluster time has been given to the log. */
+  async passed(time: Timestamp): Promise<void> {
+    while (!this.#hasPassed(time)) await this.#advanced.next(this.#options.signal);
+  }
+
+  #hasPassed(time: Timestamp): boolean {
+    const order = this.#position.compare(time);
+    // Two shards may have changes of the very same time: while one says that it has come to it, the other's is held back.
+    return order > 0 || (order === 0 && this.#isAtEnd && !this.#options.isSharded);
+  }
+
+  async #open(token: RawDocument | undefined): Promise<RawCursor> {
+    const { cluster, from, signal } = this.#options;
+    return await openStream(
+      cluster,
+      token === undefined
+        ? { startAtOperationTime: from }
+        : { resumeAfter: BSON.deserialize(token) },
+      signal,
+    );
+  }
+
+  async #take(
+    { documents, postBatchResumeToken: token }: RawBatch,
+    isFirst: boolean,
+  ): Promise<RawDocument> {
+    if (!token) throw new Error('a batch of the change stream without a resume token');
+    const { log, monitor, side } = this.#options;
+    const changes: ObservedChange[] = [];
+    for (const event of documents) {
+      const change = await this.#selected(observedChange(event));
+      if (change) changes.push(change);
+    }
+    const time = resumeTokenTime(token);
+    log.take(side, changes, { token, time });
+    monitor.changesSeen += changes.length;
+    this.#position = time;
+    this.#isAtEnd = !isFirst && documents.length === 0;
+    this.#advanced.wake();
+    await this.#store(documents.length === 0);
+    return token;
+  }
+
+  /** Stores what has been noted: at once when nothing else comes, otherwise together with what comes next. */
+  async #store(isQuiet: boolean): Promise<void> {
+    const { log, onStored } = this.#options;
+    const waitedMs = performance.now() - this.#storedAtMs;
+    const hasWaited = log.isEmpty ? waitedMs > maxPositionWaitMs : waitedMs > maxChangesWaitMs;
+    if (!log.isFull && !hasWaited && (log.isEmpty || !isQuiet)) return;
+    await log.flush();
+    this.#storedAtMs = performance.now();
+    onStored();
+  }
+
+  async #selected(change: ObservedChange): Promise<ObservedChange | undefined> {
+    const { selects } = this.#options;
+    switch (change.kind) {
+      case 'document':
+      case 'metadata':
+        return (await selects(change.namespace)) ? change : undefined;
+      case 'whole': {
+        const namespaces: Namespace[] = [];
+        for (const namespace of change.namespaces) {
+          if (await selects(namespace)) namespaces.push(namespace);
+        }
+        return { ...change, namespaces };
+      }
+      case 'database':
+        return change;
+    }
+  }
+}
+
+/**
+ * Makes sure that all changes of a cluster may be read, for which all its data has to be readable: who may read some databases
+ * alone is shown those alone.
+ */
+export async function checkRights(
+  cluster: ClusterClient,
+  from: Timestamp,
+  signal: AbortSignal,
+): Promise<void> {
+  const cursor = await openStream(cluster, { startAtOperationTime: from }, signal);
+  await cursor[Symbol.asyncDispose]();
+}
+
+async function openStream(
+  cluster: ClusterClient,
+  start: Document,
+  signal: AbortSignal,
+): Promise<RawCursor> {
+  const changeStream = { allChangesForCluster: true, showExpandedEvents: true, ...start };
+  const pipeline = [
+    { $changeStream: changeStream },
+    { $match: { 'ns.db': { $nin: [syncDatabase, verifierDatabase] } } },
+    { $project: neededFields },
+  ];
+  return await RawCursor.open(
+    cluster.raw,
+    'admin',
+    { aggregate: 1, pipeline, cursor: { batchSize: 0 }, readConcern: { level: 'majority' } },
+    { signal, batchSize, maxAwaitMs },
+  );
+}
+
+/** Changes cannot be read any more: what they were is not known, so that all would have to be compared again. */
+export class ChangesLost extends SyncError {
+  constructor(description: string, options: { readonly cause: unknown }) {
+    super('CheckFailed', description, options);
+  }
+}
+
+/** Changes were forgotten before they were read, or one is too large to be told. */
+const streamErrorCodes: readonly number[] = [
+  serverCode.changeStreamHistoryLost,
+  serverCode.changeStreamFatalError,
+  serverCode.bsonObjectTooLarge,
+];
+
+function streamError(error: unknown, side: string): unknown {
+  const description = `the change stream of the ${side} cannot be followed: ${messageOf(error)}`;
+  const isOfStream = streamErrorCodes.some((code) => code === codeOf(error));
+  return isOfStream ? new ChangesLost(description, { cause: error }) : error;
+}

@@ -1,0 +1,185 @@
+import type { Timestamp } from 'mongodb';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { latestWriteTime, majorityTime } from '../../mongo/cluster-time.ts';
+import { retrying, type RetryContext } from '../../mongo/retrying.ts';
+import { isSharded, timeOfAllShards } from '../../mongo/router-time.ts';
+import type { OfSides, SideName } from '../compare/sides.ts';
+import type { VerifierMonitor } from '../monitor.ts';
+import type { Position, ScopeRecord, Start } from '../store/records.ts';
+import type { Stores } from '../store/stores.ts';
+import { ChangeFollower, checkRights, type ChangeFollowerOptions } from './change-follower.ts';
+import { ChangeLog } from './change-log.ts';
+import type { Leadership } from './leadership.ts';
+import { ChangeNotes } from './notes.ts';
+import { readScope, scopeOf, type ScopeOptions } from './scope.ts';
+
+/** The part of a verification that was begun, without which no pass can be. */
+export interface Begun {
+  readonly scope: ScopeRecord;
+  readonly starts: OfSides<Start>;
+}
+
+/** What is looked at to begin and to end a verification. */
+export interface Clusters extends RetryContext, OfSides<ClusterClient> {
+  readonly scope: ScopeOptions;
+}
+
+/** What a new verification is about and where it begins, from now on. */
+export async function begin(context: Clusters): Promise<Begun> {
+  const { source, destination, signal } = context;
+  return await retrying(context, 'start', async () => {
+    const starts = {
+      source: await startOf(source, signal),
+      destination: await startOf(destination, signal),
+    };
+    await checkRights(source, starts.source.from, signal);
+    await checkRights(destination, starts.destination.from, signal);
+    return { scope: await readScope(context.scope, destination, signal), starts };
+  });
+}
+
+/** Cluster times that no write acknowledged before the call is later than. Needs no right to write. */
+export async function endTimes(context: Clusters, { starts }: Begun): Promise<OfSides<Timestamp>> {
+  const of = async (side: SideName): Promise<Timestamp> => {
+    const { signal } = context;
+    const cluster = context[side];
+    return await retrying(context, 'end', async () => {
+      return starts[side].isSharded
+        ? await timeOfAllShards(cluster, signal)
+        : await latestWriteTime(cluster, signal);
+    });
+  };
+  const [source, destination] = await Promise.all([of('source'), of('destination')]);
+  return { source, destination };
+}
+
+async function startOf(cluster: ClusterClient, signal: AbortSignal): Promise<Start> {
+  return (await isSharded(cluster, signal))
+    ? { isSharded: true, from: await timeOfAllShards(cluster, signal) }
+    : { isSharded: false, from: await majorityTime(cluster, signal) };
+}
+
+/** What following works with. */
+export interface FollowingContext extends Clusters {
+  readonly stores: Pick<Stores, 'rechecks' | 'coverages'>;
+  readonly monitor: VerifierMonitor;
+}
+
+/** The changes of both sides, from where the record has come to, on their way to it. */
+export class Following {
+  readonly #context: FollowingContext;
+  readonly #leadership: Leadership;
+  readonly #begun: Begun;
+  readonly #log: ChangeLog;
+  #isAtEnd = false;
+
+  constructor(context: FollowingContext, leadership: Leadership, begun: Begun) {
+    this.#context = context;
+    this.#leadership = leadership;
+    this.#begun = begun;
+    this.#log = changeLog(context.stores, leadership);
+  }
+
+  /** True when every change made before writesOff has been noted. */
+  get isAtEnd(): boolean {
+    return this.#isAtEnd;
+  }
+
+  /** Notes what comes from now on for the next pass. @returns how far the streams were read. */
+  async close(): Promise<OfSides<Position | null>> {
+    return await this.#log.close();
+  }
+
+  /**
+   * Follows the changes while other work is done.
+   * @param inBackground - is given what may fail meanwhile.
+   */
+  async during(
+    work: () => Promise<void>,
+    inBackground: (work: Promise<unknown>) => void,
+  ): Promise<void> {
+    const stop = new AbortController();
+    const signal = AbortSignal.any([this.#context.signal, stop.signal]);
+    const { selects } = scopeOf(this.#begun.scope, this.#context.destination, signal);
+    const followers = {
+      source: this.#follower('source', { selects, signal }),
+      destination: this.#follower('destination', { selects, signal }),
+    };
+    const untilStopped = async (following: Promise<unknown>): Promise<void> => {
+      try {
+        await following;
+      } catch (error) {
+        if (!stop.signal.aborted) throw error;
+      }
+    };
+    const background = [
+      untilStopped(followers.source.run()),
+      untilStopped(followers.destination.run()),
+      untilStopped(this.#awaitEnd(followers, signal)),
+    ];
+    for (const each of background) inBackground(each);
+    try {
+      await work();
+    } finally {
+      stop.abort(new Error('changes are followed no more'));
+      await Promise.allSettled(background);
+    }
+  }
+
+  #follower(
+    side: SideName,
+    { selects, signal }: Pick<ChangeFollowerOptions, 'selects' | 'signal'>,
+  ): ChangeFollower {
+    const { logger, monitor } = this.#context;
+    return new ChangeFollower({
+      logger,
+      monitor,
+      ...this.#begun.starts[side],
+      signal,
+      selects,
+      side,
+      cluster: this.#context[side],
+      reached: this.#leadership.record.positions[side],
+      log: this.#log,
+      onStored: () => {
+        this.#leadership.wake();
+      },
+    });
+  }
+
+  /** After writesOff: waits until every change that was made before it has been noted on both sides. */
+  async #awaitEnd(followers: OfSides<ChangeFollower>, signal: AbortSignal): Promise<void> {
+    await this.#leadership.until(() => this.#leadership.isWritesOff, signal);
+    const times = await endTimes(this.#context, this.#begun);
+    await Promise.all([
+      followers.source.passed(times.source),
+      followers.destination.passed(times.destination),
+    ]);
+    this.#isAtEnd = true;
+    this.#leadership.wake();
+  }
+}
+
+/** Notes changes for the pass that is planned next, and on record how many with the position that is after them. */
+function changeLog(
+  { rechecks, coverages }: FollowingContext['stores'],
+  leadership: Leadership,
+): ChangeLog {
+  const { run, epoch, record } = leadership;
+  const notes = new ChangeNotes(epoch, record.noted);
+  return new ChangeLog(
+    {
+      add: async (number, found) => {
+        await rechecks.add(run, number, [notes.next(number, found)]);
+      },
+      addTallies: async (number, tallies) => {
+        await coverages.addTallies(run, number, tallies);
+      },
+      setPositions: async (positions) => {
+        const noted = notes.after(leadership.record.generation?.number ?? -1);
+        await leadership.update({ positions, noted });
+      },
+    },
+    { generation: (record.generation?.number ?? -1) + 1, positions: record.positions },
+  );
+}

@@ -1,0 +1,114 @@
+import type { NotedRecheck, Notes } from '../store/recheck-store.ts';
+import type { ChangeNote, Recheck, VerificationRecord } from '../store/records.ts';
+import type { TaskStore } from '../store/task-store.ts';
+import { notProven } from './prove.ts';
+
+/** The name under which a lead notes changes for a pass. */
+export function changeNote({ generation, epoch }: Omit<ChangeNote, 'count'>): string {
+  return `changes:${generation}:${epoch}`;
+}
+
+/** How much a lead has noted of the changes: it goes on record with the position that is after them. */
+export class ChangeNotes {
+  readonly #epoch: number;
+  /** What former leads have noted. */
+  readonly #former: readonly ChangeNote[];
+  readonly #counts = new Map<number, number>();
+
+  constructor(epoch: number, former: readonly ChangeNote[]) {
+    this.#epoch = epoch;
+    this.#former = former;
+  }
+
+  /** Names what is noted next. To be called once for what is then stored. */
+  next(generation: number, rechecks: readonly Recheck[]): Notes {
+    const first = this.#counts.get(generation) ?? 0;
+    this.#counts.set(generation, first + rechecks.length);
+    return { note: changeNote({ generation, epoch: this.#epoch }), first, rechecks };
+  }
+
+  /** What is noted for passes after this one. */
+  after(generation: number): ChangeNote[] {
+    const own = Array.from(this.#counts, ([noted, count]): ChangeNote => {
+      return { generation: noted, epoch: this.#epoch, count };
+    });
+    return [...this.#former, ...own].filter(({ generation: noted }) => noted > generation);
+  }
+}
+
+/** Rechecks that have to be on record, as those who have noted them have said. */
+export interface ExpectedNotes {
+  /** Who has noted them, for a message. */
+  readonly by: string;
+  /** How many there are all together. */
+  readonly total: number;
+  /** How many there are by their names. */
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+/**
+ * What has to be on record for a pass that is planned next, as those say who have noted it.
+ * @param doubted - what a last pass has noted that did not prove all.
+ */
+export async function expectedNotes(
+  tasks: TaskStore,
+  { run, noted, generation: former }: VerificationRecord,
+  doubted: Notes | undefined,
+): Promise<ExpectedNotes[]> {
+  const changes = noted
+    .filter(({ generation }) => generation > (former?.number ?? -1))
+    .map((each) => [changeNote(each), each.count] as const);
+  const expected = [expectedFrom('told by the change streams', new Map(changes))];
+  if (former) {
+    const { number: generation, epoch } = former;
+    const counts = await tasks.notes({ run, generation, epoch });
+    const found = expectedFrom(`found by pass ${generation}`, counts);
+    // Tasks may be gone since their pass was over, with what they have noted.
+    expected.push({ ...found, total: former.noted ?? found.total });
+  }
+  if (doubted) {
+    const counts = new Map([[doubted.note, doubted.rechecks.length]]);
+    expected.push(expectedFrom('not proven by the last pass', counts));
+  }
+  return expected;
+}
+
+function expectedFrom(by: string, counts: ReadonlyMap<string, number>): ExpectedNotes {
+  return { by, counts, total: [...counts.values()].reduce((sum, each) => sum + each, 0) };
+}
+
+/**
+ * Counts the rechecks that a pass is planned from. One that is lost would never be compared again, and what it is about would count as
+ * equal: who notes rechecks says how many, on another record than the rechecks.
+ */
+export class NotesOnRecord {
+  readonly #expected: readonly ExpectedNotes[];
+  readonly #found: Map<string, number>[];
+
+  constructor(expected: readonly ExpectedNotes[]) {
+    this.#expected = expected;
+    this.#found = expected.map(() => new Map<string, number>());
+  }
+
+  /** Passes rechecks on, and counts those that are expected. Others are those of a process that has died before it had said so. */
+  async *counting(rechecks: AsyncIterable<NotedRecheck>): AsyncGenerator<NotedRecheck, void> {
+    for await (const recheck of rechecks) {
+      const { note, place } = recheck;
+      for (const [index, { counts }] of this.#expected.entries()) {
+        const found = this.#found[index];
+        if (found && place < (counts.get(note) ?? 0)) found.set(note, (found.get(note) ?? 0) + 1);
+      }
+      yield recheck;
+    }
+  }
+
+  /** @throws SyncError CheckFailed where something is missing, with the numbers. */
+  requireAll(): void {
+    const reasons = this.#expected.flatMap(({ by, total }, index) => {
+      const found = [...(this.#found[index]?.values() ?? [])].reduce((sum, each) => sum + each, 0);
+      return found === total ? [] : [`${by}: ${found} of ${total} notes are on record`];
+    });
+    if (reasons.length > 0)
+      throw notProven('what is to be compared again is not all known', reasons);
+  }
+}

@@ -1,0 +1,123 @@
+import type { Timestamp } from 'mongodb';
+import type { RetryContext } from '../../mongo/retrying.ts';
+import type { CatalogContext } from '../compare/namespace-pairs.ts';
+import type { Amount, OfSides } from '../compare/sides.ts';
+import type { Notes } from '../store/recheck-store.ts';
+import {
+  planKey,
+  type PassKind,
+  type PassRecord,
+  type Position,
+  type Start,
+} from '../store/records.ts';
+import type { Stores } from '../store/stores.ts';
+import { readCoverage } from './coverage.ts';
+import type { Leadership } from './leadership.ts';
+import { expectedNotes } from './notes.ts';
+import { planPass } from './plan-pass.ts';
+import { notProven } from './prove.ts';
+
+const nothing: Amount = { documents: 0, bytes: 0 };
+
+/** What passes work with. */
+export interface PassContext extends RetryContext {
+  readonly stores: Pick<Stores, 'tasks' | 'rechecks' | 'mismatches' | 'coverages'>;
+  readonly catalog: CatalogContext;
+}
+
+/** A pass that is to begin. */
+export interface NextPass {
+  readonly kind: PassKind;
+  /** True where everything is compared, whatever is pending. */
+  readonly isOfAll?: boolean;
+  /** How far the changes were read. */
+  readonly followed: OfSides<Position | null>;
+  /** What its reads see at least; where undefined, what was followed. */
+  readonly readAfter?: OfSides<Timestamp>;
+  /** What a last pass has noted that did not prove all: the one that follows it is the last. */
+  readonly doubted?: Notes;
+}
+
+/** The passes of a verification, one after the other: tasks that all of its processes take. */
+export class PassRunner {
+  readonly #context: PassContext;
+  readonly #leadership: Leadership;
+  readonly #starts: OfSides<Start>;
+
+  constructor(context: PassContext, leadership: Leadership, starts: OfSides<Start>) {
+    this.#context = context;
+    this.#leadership = leadership;
+    this.#starts = starts;
+  }
+
+  /** Stores all tasks of the next pass, then the pass: from then on its tasks are taken. @throws LeadLost */
+  async plan({ kind, isOfAll = false, followed, doubted, readAfter }: NextPass): Promise<void> {
+    const { stores, logger } = this.#context;
+    const { tasks, rechecks, mismatches } = stores;
+    const { run, epoch, record } = this.#leadership;
+    const former = record.generation;
+    const times = readAfter ?? {
+      source: followed.source?.time ?? this.#starts.source.from,
+      destination: followed.destination?.time ?? this.#starts.destination.from,
+    };
+    const key = { run, generation: (former?.number ?? -1) + 1, epoch };
+    const notes = await expectedNotes(tasks, record, doubted);
+    const count = await planPass(this.#context, { kind, isOfAll, key, notes });
+    const compared = former ? (await tasks.counts(planKey(run, former))).compared : nothing;
+    const { totals } = this.#leadership.record;
+    const { generation: number } = key;
+    await this.#leadership.update({
+      generation: {
+        number,
+        epoch,
+        kind,
+        isAgain: doubted !== undefined,
+        plannedTasks: count,
+        readAfter: times,
+        startedAt: new Date(),
+        noted: null,
+      },
+      totals: {
+        documents: totals.documents + compared.documents,
+        bytes: totals.bytes + compared.bytes,
+      },
+    });
+    logger.info({ generation: number, kind, tasks: count }, 'pass begins');
+    this.#leadership.wake();
+    await rechecks.forgetUpTo(run, number);
+    await tasks.forgetOthers(key);
+    await mismatches.forgetBefore(key);
+  }
+
+  /**
+   * Waits until all tasks of the current pass have ended, and notes what they have read.
+   * @throws SyncError CheckFailed where the tasks on record are not all that there have to be; LeadLost.
+   */
+  async ended(): Promise<void> {
+    const { run, record } = this.#leadership;
+    const { generation: pass } = record;
+    if (!pass) return;
+    const key = planKey(run, pass);
+    const { tasks } = this.#context.stores;
+    await this.#leadership.until(async () => await tasks.isOver(key));
+    const { failed, completed, metadataMismatch } = await tasks.counts(key);
+    await this.#recordCoverage(pass);
+    const { number, kind, startedAt } = pass;
+    const tookMs = Date.now() - startedAt.getTime();
+    this.#context.logger.info(
+      { generation: number, kind, tookMs, failed, completed, metadataMismatch },
+      'pass ended',
+    );
+  }
+
+  /** Notes, from what is on record, of which collections a pass has read every document. */
+  async #recordCoverage(pass: PassRecord): Promise<void> {
+    const { coverages } = this.#context.stores;
+    const { run } = this.#leadership;
+    const { covered, problems, noted } = await readCoverage(this.#context, run, pass);
+    // Another lead may have planned the next pass and forgotten these tasks meanwhile: then they prove nothing.
+    await this.#leadership.update({ generation: { ...pass, noted: pass.noted ?? noted } });
+    await coverages.add(run, covered);
+    if (problems.length > 0) throw notProven(`pass ${pass.number} is not complete`, problems);
+  }
+}

@@ -1,0 +1,164 @@
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { retrying, type RetryContext } from '../../mongo/retrying.ts';
+import { forEachConcurrently } from '../../service/concurrency.ts';
+import { SyncError } from '../../service/errors.ts';
+import { expires } from '../compare/expiry.ts';
+import {
+  isCollectionPair,
+  readNamespacePairs,
+  type CatalogContext,
+  type NamespacePair,
+} from '../compare/namespace-pairs.ts';
+import type { OfSides, Side } from '../compare/sides.ts';
+import type { Count, Coverage, PlanKey, Proof, Tally } from '../store/records.ts';
+import type { Stores } from '../store/stores.ts';
+import {
+  countByScan,
+  countByStatistics,
+  countDoubt,
+  isSettledByStatistics,
+  type CountEvidence,
+} from './count-documents.ts';
+
+/** What a proof works with. */
+export interface ProofContext extends RetryContext {
+  readonly stores: Pick<Stores, 'tasks' | 'coverages'>;
+  readonly catalog: CatalogContext;
+  readonly sides: OfSides<Side>;
+}
+
+/** A namespace that is not proven to be equal, and why. */
+export interface Doubt {
+  readonly namespace: Namespace;
+  readonly reason: string;
+}
+
+/** What the verdict `equal` rests on, and what keeps it from being given. */
+export interface ProofResult {
+  readonly proof: Proof;
+  /** Of both catalogs together. */
+  readonly namespaces: number;
+  readonly doubts: readonly Doubt[];
+  readonly counts: readonly (Count & { readonly generation: number })[];
+}
+
+/** Collections that are counted side by side. */
+const countedAtOnce = 8;
+
+/**
+ * Looks for what proves each namespace of both catalogs to be equal, after a last pass that found no difference: that this pass has
+ * compared what it is, that a pass has read all of its documents, and that both sides count what was read.
+ */
+export async function prove(context: ProofContext, plan: PlanKey): Promise<ProofResult> {
+  const { stores, catalog } = context;
+  const { pairs, compared } = await retrying(context, 'proof', async () => {
+    const found = new Set<string>();
+    for await (const namespace of stores.tasks.equalMetadata(plan)) {
+      found.add(namespaceText(namespace));
+    }
+    return { pairs: await readNamespacePairs(catalog, 'all'), compared: found };
+  });
+  const coverages = await stores.coverages.latest(plan.run);
+  const proof = new GrowingProof(pairs.size);
+  await forEachConcurrently(pairs.values(), countedAtOnce, async (pair) => {
+    const { namespace } = pair;
+    if (!compared.has(namespaceText(namespace))) {
+      proof.doubt(namespace, 'its options and indexes were not compared in the last pass');
+    }
+    if (!isCollectionPair(pair)) return;
+    const coverage = coverages.get(namespaceText(namespace));
+    if (!coverage) {
+      proof.doubt(namespace, 'no pass has read all of its documents');
+      return;
+    }
+    const since = await stores.coverages.tallySince(plan.run, namespace, coverage.generation);
+    const { counted, doubt } = await count(context, pair, coverage, since);
+    proof.add(coverage, counted);
+    if (doubt !== undefined) proof.doubt(namespace, doubt);
+  });
+  return proof;
+}
+
+class GrowingProof implements ProofResult {
+  readonly namespaces: number;
+  readonly doubts: Doubt[] = [];
+  readonly counts: (Count & { readonly generation: number })[] = [];
+  proof: Proof = {
+    collections: 0,
+    ranges: 0,
+    documentsCompared: { source: 0, destination: 0 },
+    documentsCounted: { source: 0, destination: 0 },
+  };
+
+  constructor(namespaces: number) {
+    this.namespaces = namespaces;
+  }
+
+  doubt(namespace: Namespace, reason: string): void {
+    this.doubts.push({ namespace, reason });
+  }
+
+  add({ namespace, generation, ranges, read }: Coverage, counted: OfSides<number>): void {
+    this.counts.push({ namespace, generation, counted });
+    const { proof } = this;
+    this.proof = {
+      collections: proof.collections + 1,
+      ranges: proof.ranges + ranges,
+      documentsCompared: sum(proof.documentsCompared, read),
+      documentsCounted: sum(proof.documentsCounted, counted),
+    };
+  }
+}
+
+function sum(one: OfSides<number>, other: OfSides<number>): OfSides<number> {
+  return {
+    source: one.source + other.source,
+    destination: one.destination + other.destination,
+  };
+}
+
+/** Counts by the statistics, and one by one where these do not settle it. */
+async function count(
+  context: ProofContext,
+  pair: NamespacePair,
+  { read, isOfLast }: Coverage,
+  tally: Tally,
+): Promise<{ readonly counted: OfSides<number>; readonly doubt: string | undefined }> {
+  const { sides, signal } = context;
+  const { namespace } = pair;
+  return await retrying(context, 'count', async () => {
+    const [source, destination] = await Promise.all([
+      countByStatistics(sides.source, namespace, signal),
+      countByStatistics(sides.destination, namespace, signal),
+    ]);
+    if (source !== undefined && destination !== undefined) {
+      const counted = { source, destination };
+      const evidence: CountEvidence = { read, tally, counted, isExpiring: false };
+      if (isSettledByStatistics(evidence)) return { counted, doubt: undefined };
+    }
+    const counted = {
+      source: await countByScan(sides.source, namespace, signal),
+      destination: await countByScan(sides.destination, namespace, signal),
+    };
+    // An earlier pass has not looked at the dates of expiry of what one side alone has: a difference is compared again.
+    const isExpiring = isOfLast && (await expires(sides, pair, signal));
+    return { counted, doubt: countDoubt({ read, tally, counted, isExpiring }) };
+  });
+}
+
+/** Reasons that a message tells of many. */
+const maxReasons = 5;
+
+/** The first reasons, and how many more there are. */
+export function shownReasons(reasons: readonly string[]): string {
+  const more = reasons.length > maxReasons ? `; and ${reasons.length - maxReasons} more` : '';
+  return reasons.slice(0, maxReasons).join('; ') + more;
+}
+
+/** What a verification ends with in which nothing differs, and something is not proven to be equal. */
+export function notProven(what: string, reasons: readonly string[]): SyncError {
+  return new SyncError(
+    'CheckFailed',
+    `${what}: ${shownReasons(reasons)}. Make sure that nothing writes to either side, then start another verification`,
+  );
+}

@@ -1,0 +1,259 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Document } from 'mongodb';
+import { listNamespaces, listUserDatabases } from '../../mongo/catalog.ts';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import {
+  NamespaceFilter,
+  serverMatcher,
+  type NamePattern,
+  type NamespaceFilterEntry,
+} from '../../mongo/namespace-filter.ts';
+import { syncDatabase, type Namespace } from '../../mongo/namespace.ts';
+import { codeOf, serverCode } from '../../mongo/server-errors.ts';
+import { messageOf, SyncError } from '../../service/errors.ts';
+import type { OfSides } from '../compare/sides.ts';
+import type { ScopeRecord } from '../store/records.ts';
+
+/** What is to be compared, as the options say. */
+export interface ScopeOptions {
+  readonly verifyAll: boolean;
+  /** JSON, in the form of the syncer's. */
+  readonly includeNamespaces: string | undefined;
+  readonly excludeNamespaces: string | undefined;
+}
+
+/** Which namespaces are compared. */
+export interface Scope {
+  readonly selects: (namespace: Namespace) => Promise<boolean>;
+}
+
+/** The namespaces that a record selects; a server of the destination decides about patterns. */
+export function scopeOf(
+  { includeNamespaces, excludeNamespaces }: ScopeRecord,
+  destination: ClusterClient,
+  signal: AbortSignal,
+): Scope {
+  const filter = new NamespaceFilter(
+    {
+      ...(includeNamespaces ? { includeNamespaces } : {}),
+      ...(excludeNamespaces ? { excludeNamespaces } : {}),
+    },
+    serverMatcher(destination, signal),
+  );
+  return { selects: async (namespace) => await filter.selects(namespace) };
+}
+
+/**
+ * Finds out what is to be compared: what the options select, with `verifyAll` all user databases, otherwise what the sync
+ * selects that is recorded on the destination.
+ * @throws SyncError NothingToCompare where there is neither; CheckFailed where what is recorded cannot be read.
+ */
+export async function readScope(
+  options: ScopeOptions,
+  destination: ClusterClient,
+  signal: AbortSignal,
+): Promise<ScopeRecord> {
+  const recorded = await readSync(destination, signal);
+  const given = filterOf(options);
+  const mayLackIndexes = recorded?.options['buildIndexes'] === 'never';
+  const rest = { mayLackIndexes, sync: recorded?.identity ?? null };
+  if (given) return { ...given, ...rest };
+  if (options.verifyAll) return { includeNamespaces: null, excludeNamespaces: null, ...rest };
+  if (recorded === undefined) {
+    throw new SyncError(
+      'NothingToCompare',
+      `what to compare is not known: no sync is recorded in the destination's database ${syncDatabase}; start the verifier with --verifyAll to compare all user databases, or with --includeNamespaces`,
+    );
+  }
+  try {
+    return {
+      includeNamespaces: entries(recorded.options['includeNamespaces']),
+      excludeNamespaces: entries(recorded.options['excludeNamespaces']),
+      ...rest,
+    };
+  } catch (error) {
+    const reason = `the namespace filter of the sync recorded on the destination cannot be read: it is of another version of clustersync`;
+    throw new SyncError('CheckFailed', reason, { cause: error });
+  }
+}
+
+/**
+ * Makes sure that a verification is still about the sync that there is, and what that selects: it may be another one by now.
+ * @throws SyncError CheckFailed where it is.
+ */
+export async function requireSameScope(
+  stored: ScopeRecord,
+  options: ScopeOptions,
+  destination: ClusterClient,
+  signal: AbortSignal,
+): Promise<void> {
+  // Its state may be dropped after the commit: what was verified stays what it was.
+  if ((await readSync(destination, signal)) === undefined) return;
+  const differences = differencesOf(stored, await readScope(options, destination, signal));
+  if (differences.length === 0) return;
+  throw new SyncError(
+    'CheckFailed',
+    `another sync is recorded on the destination now than the one that was verified: it ${differences.join(', ')}. Start another verification, with --clean or a higher --attempt (a SyncVerification: another spec.rerun)`,
+  );
+}
+
+/** What the sync that there is now does otherwise than the one that was verified. */
+function differencesOf(stored: ScopeRecord, now: ScopeRecord): string[] {
+  const filterIn = ({ includeNamespaces, excludeNamespaces }: ScopeRecord): unknown => {
+    return [includeNamespaces, excludeNamespaces];
+  };
+  return [
+    ...(isDeepStrictEqual(filterIn(stored), filterIn(now)) ? [] : ['selects other namespaces']),
+    ...(stored.mayLackIndexes === now.mayLackIndexes ? [] : ['leaves out other indexes']),
+    ...(stored.sync === null || now.sync === null || stored.sync === now.sync
+      ? []
+      : ['was started at another time, or reversed since']),
+  ];
+}
+
+/**
+ * Makes sure that there is something to compare: a verdict on nothing would be `equal`.
+ * @throws SyncError NothingToCompare where neither side has a namespace that is selected.
+ */
+export async function requireSomethingSelected(
+  record: ScopeRecord,
+  { source, destination }: OfSides<ClusterClient>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { selects } = scopeOf(record, destination, signal);
+  for (const cluster of [source, destination])
+    for (const db of await listUserDatabases(cluster, signal))
+      for (const { namespace } of await listNamespaces(cluster, db, signal))
+        if (await selects(namespace)) return;
+  throw new SyncError(
+    'NothingToCompare',
+    'neither side has a collection or view that the verifier is to compare: look at its filter, or that of the sync, and at the connection strings',
+  );
+}
+
+/**
+ * The filter that the options give; undefined where they give none.
+ * @throws SyncError InvalidOption, naming the option.
+ */
+export function filterOf({
+  verifyAll,
+  includeNamespaces,
+  excludeNamespaces,
+}: ScopeOptions): Pick<ScopeRecord, 'includeNamespaces' | 'excludeNamespaces'> | undefined {
+  if (includeNamespaces === undefined && excludeNamespaces === undefined) return undefined;
+  if (verifyAll) {
+    throw new SyncError('InvalidOption', '--verifyAll and a namespace filter exclude each other');
+  }
+  return {
+    includeNamespaces: parsed('includeNamespaces', includeNamespaces),
+    excludeNamespaces: parsed('excludeNamespaces', excludeNamespaces),
+  };
+}
+
+function parsed(option: string, text: string | undefined): NamespaceFilterEntry[] | null {
+  if (text === undefined) return null;
+  try {
+    const list = entries(JSON.parse(text));
+    if (list === null || list.length === 0) throw new Error('an array of entries is expected');
+    return list;
+  } catch (error) {
+    throw new SyncError('InvalidOption', `--${option}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** What of a sync's record a verification rests on. */
+interface RecordedSync {
+  readonly options: Document;
+  /** Undefined where it does not tell. */
+  readonly identity: string | undefined;
+}
+
+async function readSync(
+  destination: ClusterClient,
+  signal: AbortSignal,
+): Promise<RecordedSync | undefined> {
+  try {
+    const sync = await destination.decoded
+      .db(syncDatabase)
+      .collection<StoredSync>('sync')
+      .findOne({ _id: 'sync' }, { signal });
+    return isObject(sync?.options)
+      ? { options: sync.options, identity: identityOf(sync) }
+      : undefined;
+  } catch (error) {
+    // A user who may read the user databases alone can still verify all of them.
+    if (codeOf(error) === serverCode.unauthorized) return undefined;
+    throw error;
+  }
+}
+
+/** As another version may have stored it, too. */
+interface StoredSync {
+  readonly _id: string;
+  readonly options?: unknown;
+  readonly startedAt?: unknown;
+  readonly reversals?: unknown;
+}
+
+function identityOf({ startedAt, reversals }: StoredSync): string | undefined {
+  if (!(startedAt instanceof Date)) return undefined;
+  const turns = typeof reversals === 'number' ? reversals : 0;
+  return `started ${startedAt.toISOString()}, reversed ${turns}`;
+}
+
+function entries(value: unknown): NamespaceFilterEntry[] | null {
+  if (value === undefined || value === null) return null;
+  if (!Array.isArray(value)) throw new Error('an array of entries is expected');
+  return value.map(filterEntry);
+}
+
+function filterEntry(value: unknown): NamespaceFilterEntry {
+  if (!isObject(value)) throw new Error('an entry is an object');
+  const { database, databaseRegex, collections, collectionsRegex, ...others } = withoutNulls(value);
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw new Error(`an entry has no field ${JSON.stringify(other)}`);
+  if (database !== undefined && typeof database !== 'string') throw notText('database');
+  if ((database === undefined) === (databaseRegex === undefined)) {
+    throw new Error('an entry has either database or databaseRegex');
+  }
+  if (collections !== undefined && collectionsRegex !== undefined) {
+    throw new Error('an entry has collections or collectionsRegex, not both');
+  }
+  return {
+    ...(database === undefined ? {} : { database }),
+    ...(databaseRegex === undefined ? {} : { databaseRegex: namePattern(databaseRegex) }),
+    ...(collections === undefined ? {} : { collections: names(collections) }),
+    ...(collectionsRegex === undefined ? {} : { collectionsRegex: namePattern(collectionsRegex) }),
+  };
+}
+
+function names(value: unknown): string[] {
+  if (!Array.isArray(value)) throw new Error('collections is an array of names');
+  return value.map((name) => {
+    if (typeof name !== 'string') throw notText('a name of collections');
+    return name;
+  });
+}
+
+function namePattern(value: unknown): NamePattern {
+  if (!isObject(value)) throw new Error('a regex is an object with pattern and options');
+  const { pattern, options, ...others } = withoutNulls(value);
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw new Error(`a regex has no field ${JSON.stringify(other)}`);
+  if (typeof pattern !== 'string') throw notText('pattern');
+  if (options !== undefined && typeof options !== 'string') throw notText('options');
+  return options === undefined ? { pattern } : { pattern, options };
+}
+
+/** The driver stores undefined as null. */
+function withoutNulls(value: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function notText(what: string): Error {
+  return new Error(`${what} is a text`);
+}

@@ -1,0 +1,67 @@
+import { namespaceText } from '../../mongo/namespace.ts';
+import { SyncError } from '../../service/errors.ts';
+import { sidesOf } from '../compare/sides.ts';
+import type { Notes } from '../store/recheck-store.ts';
+import { planKey, type Proof, type ScopeRecord } from '../store/records.ts';
+import type { Begun } from './following.ts';
+import type { Leadership } from './leadership.ts';
+import type { NextPass, PassContext } from './pass-runner.ts';
+import { notProven, prove, shownReasons } from './prove.ts';
+
+/**
+ * Gives the verdict, which is that of the last pass: different if any of its tasks found a difference, equal if each namespace is
+ * proven to be. What is not is to be compared again as a whole, once.
+ * @returns the pass that looks again, whose rechecks have been noted; undefined where the verdict is on record.
+ * @throws SyncError CheckFailed where nothing differs, and something is not proven, or there was nothing to compare; LeadLost.
+ */
+export async function decide(
+  context: PassContext,
+  leadership: Leadership,
+  { scope, starts }: Begun,
+): Promise<Pick<NextPass, 'doubted' | 'readAfter'> | undefined> {
+  const { stores, catalog, logger } = context;
+  const { run, epoch, record } = leadership;
+  const { generation: pass } = record;
+  if (pass?.kind !== 'last') throw new Error('a verdict without a last pass');
+  const complete = async (verdict: 'equal' | 'different', proof: Proof | null): Promise<void> => {
+    await leadership.update({ status: 'complete', verdict, proof, completedAt: new Date() });
+    logger.info({ verdict, ...proof }, 'the verification is complete');
+    leadership.wake();
+  };
+  const key = planKey(run, pass);
+  const { failed } = await stores.tasks.counts(key);
+  if (failed > 0) {
+    await complete('different', null);
+    return undefined;
+  }
+  const sides = sidesOf(catalog, starts, pass.readAfter);
+  const { proof, namespaces, doubts, counts } = await prove({ ...context, sides }, key);
+  await leadership.update();
+  if (namespaces === 0) throw nothingCompared(scope);
+  await stores.coverages.setCounted(run, counts);
+  if (doubts.length === 0) {
+    await complete('equal', proof);
+    return undefined;
+  }
+  const reasons = doubts.map(({ namespace, reason }) => `${namespaceText(namespace)}: ${reason}`);
+  if (pass.isAgain) throw notProven('no difference was found, but', reasons);
+  logger.warn({ namespaces: shownReasons(reasons) }, 'comparing again what does not add up');
+  const doubted: Notes = {
+    note: `doubts:${pass.number}:${epoch}`,
+    first: 0,
+    rechecks: doubts.map(({ namespace }) => ({ kind: 'whole', namespace })),
+  };
+  await stores.rechecks.add(run, pass.number + 1, [doubted]);
+  return { doubted, readAfter: pass.readAfter };
+}
+
+/** What a verification ends with that has nothing to compare at its end: `equal` would say nothing of the data that was meant. */
+function nothingCompared({ includeNamespaces, excludeNamespaces }: ScopeRecord): SyncError {
+  const isOfAll = includeNamespaces === null && excludeNamespaces === null;
+  return new SyncError(
+    'CheckFailed',
+    isOfAll
+      ? 'neither side has a collection or view to compare. Make sure that the connection strings name the clusters that are meant, then start another verification'
+      : 'the filter selects no namespace on either side. Correct the filter, then start another verification',
+  );
+}

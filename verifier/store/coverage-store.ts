@@ -1,0 +1,149 @@
+import type { AnyBulkWriteOperation, Collection, Document } from 'mongodb';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { inGroupsOf } from '../../service/groups.ts';
+import type { OfSides } from '../compare/sides.ts';
+import { onStore, type MetadataStore } from './metadata-store.ts';
+import type { Count, Coverage, Tally } from './records.ts';
+
+interface Stored extends Document {
+  _id: string;
+}
+
+/** What was read of a namespace, and counted once the verdict was to be given. */
+export interface CountedCoverage extends Coverage {
+  readonly counted: OfSides<number> | null;
+}
+
+/** Namespaces written by one command. */
+const batchLength = 500;
+
+const none: Tally = {
+  inserted: { source: 0, destination: 0 },
+  deleted: { source: 0, destination: 0 },
+};
+
+/** What the passes of a run have read of each collection, and what was inserted and deleted since: what `equal` rests on. */
+export class CoverageStore {
+  readonly #store: MetadataStore;
+  readonly #coverages: Collection<Stored>;
+  readonly #tallies: Collection<Stored>;
+
+  constructor(store: MetadataStore) {
+    this.#store = store;
+    this.#coverages = store.db.collection('coverages');
+    this.#tallies = store.db.collection('tallies');
+  }
+
+  /** Notes what a pass has read. The same is noted by each lead that finds the pass over. */
+  async add(run: string, coverages: readonly Coverage[]): Promise<void> {
+    await this.#write(
+      this.#coverages,
+      coverages.map((coverage) => {
+        const name = namespaceText(coverage.namespace);
+        const replacement = { run, name, ...coverage, counted: null };
+        const _id = `${run}:${coverage.generation}:${name}`;
+        return { replaceOne: { filter: { _id }, replacement, upsert: true } };
+      }),
+    );
+  }
+
+  /** Notes what both sides have counted. */
+  async setCounted(
+    run: string,
+    counts: readonly (Count & { readonly generation: number })[],
+  ): Promise<void> {
+    await this.#write(
+      this.#coverages,
+      counts.map(({ namespace, generation, counted }) => {
+        const _id = `${run}:${generation}:${namespaceText(namespace)}`;
+        return { updateOne: { filter: { _id }, update: { $set: { counted } } } };
+      }),
+    );
+  }
+
+  /** The latest coverage of each namespace, by name. */
+  async latest(run: string, names?: readonly string[]): Promise<Map<string, CountedCoverage>> {
+    const { signal } = this.#store;
+    const filter = { run, ...(names && { name: { $in: [...names] } }) };
+    const found = await onStore(this.#store, async () => {
+      return await this.#coverages
+        .find(filter, { signal })
+        .sort({ name: 1, generation: 1 })
+        .toArray();
+    });
+    return new Map(
+      found.map((stored) => [String(stored['name']), stored as unknown as CountedCoverage]),
+    );
+  }
+
+  /**
+   * Adds to what was inserted and deleted since a pass was planned. An answer that is lost has the same added twice, and so has a lead
+   * that reads events again: a tally is never too small.
+   */
+  async addTallies(
+    run: string,
+    generation: number,
+    tallies: ReadonlyMap<string, Tally>,
+  ): Promise<void> {
+    await this.#write(
+      this.#tallies,
+      Array.from(tallies, ([name, { inserted, deleted }]) => {
+        const $inc = {
+          'inserted.source': inserted.source,
+          'inserted.destination': inserted.destination,
+          'deleted.source': deleted.source,
+          'deleted.destination': deleted.destination,
+        };
+        const filter = { _id: `${run}:${generation}:${name}` };
+        const update = { $inc, $setOnInsert: { run, generation, name } };
+        return { updateOne: { filter, update, upsert: true } };
+      }),
+    );
+  }
+
+  /** What was inserted and deleted in a namespace since a pass was planned. */
+  async tallySince(run: string, namespace: Namespace, generation: number): Promise<Tally> {
+    const { signal } = this.#store;
+    const filter = { run, name: namespaceText(namespace), generation: { $gt: generation } };
+    const found = await onStore(this.#store, async () => {
+      return await this.#tallies.find(filter, { signal }).toArray();
+    });
+    return found.reduce<Tally>((sum, stored) => plus(sum, stored as unknown as Tally), none);
+  }
+
+  async createIndexes(): Promise<void> {
+    await onStore(this.#store, async () => {
+      const key = { run: 1, name: 1, generation: 1 };
+      await this.#coverages.createIndexes([{ key, name: 'by_name' }]);
+      await this.#tallies.createIndexes([{ key, name: 'by_name' }]);
+    });
+  }
+
+  async forgetRuns(living: readonly string[]): Promise<void> {
+    await onStore(this.#store, async () => {
+      await this.#coverages.deleteMany({ run: { $nin: [...living] } });
+      await this.#tallies.deleteMany({ run: { $nin: [...living] } });
+    });
+  }
+
+  async #write(
+    collection: Collection<Stored>,
+    writes: readonly AnyBulkWriteOperation<Stored>[],
+  ): Promise<void> {
+    for (const group of inGroupsOf(writes, batchLength)) {
+      await onStore(this.#store, async () => {
+        await collection.bulkWrite(group, { ordered: false });
+      });
+    }
+  }
+}
+
+function plus(one: Tally, other: Tally): Tally {
+  const sum = (a: OfSides<number>, b: OfSides<number>): OfSides<number> => {
+    return { source: a.source + b.source, destination: a.destination + b.destination };
+  };
+  return {
+    inserted: sum(one.inserted, other.inserted),
+    deleted: sum(one.deleted, other.deleted),
+  };
+}

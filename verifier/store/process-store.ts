@@ -1,0 +1,79 @@
+import type { Collection, Document } from 'mongodb';
+import { leaseMs, onStore, type MetadataStore, type ProcessIdentity } from './metadata-store.ts';
+
+interface StoredProcess extends Document {
+  _id: { readonly verification: string; readonly id: string };
+}
+
+/** Which processes work on a verification. */
+export class ProcessStore {
+  readonly #store: MetadataStore;
+  readonly #processes: Collection<StoredProcess>;
+  readonly #identity: ProcessIdentity;
+
+  constructor(store: MetadataStore, identity: ProcessIdentity) {
+    this.#store = store;
+    this.#identity = identity;
+    this.#processes = store.db.collection('processes');
+  }
+
+  /**
+   * Says that this process lives, in place of any former one of the same id.
+   * @returns the former one's incarnation.
+   */
+  async register(): Promise<string | undefined> {
+    const { incarnation } = this.#identity;
+    return await onStore(this.#store, async () => {
+      const former = await this.#processes.findOneAndUpdate(this.#key(), this.#alive(), {
+        upsert: true,
+        returnDocument: 'before',
+      });
+      const before: unknown = former?.['incarnation'];
+      return typeof before === 'string' && before !== incarnation ? before : undefined;
+    });
+  }
+
+  /** Says that this process still lives. @returns false where another one goes by its id now. */
+  async heartbeat(): Promise<boolean> {
+    const { incarnation } = this.#identity;
+    return await onStore(this.#store, async () => {
+      const filter = { ...this.#key(), incarnation };
+      const { matchedCount } = await this.#processes.updateOne(filter, this.#alive());
+      if (matchedCount > 0) return true;
+      const other = await this.#processes.findOne(this.#key());
+      if (other) return false;
+      await this.#processes.updateOne(this.#key(), this.#alive(), { upsert: true });
+      return true;
+    });
+  }
+
+  /** Ids of the processes that live, and the incarnations of all those. */
+  async living(): Promise<readonly { readonly id: string; readonly incarnation: string }[]> {
+    return await onStore(this.#store, async () => {
+      const { verification } = this.#identity;
+      const found = await this.#processes
+        .find({ '_id.verification': verification, $expr: { $gt: ['$until', '$$NOW'] } })
+        .toArray();
+      return found.map(({ _id, incarnation }) => ({
+        id: _id.id,
+        incarnation: String(incarnation),
+      }));
+    });
+  }
+
+  /** Takes it back that this process lives, at its end. Not repeated. */
+  async unregister(): Promise<void> {
+    const { incarnation } = this.#identity;
+    await this.#processes.deleteOne({ ...this.#key(), incarnation });
+  }
+
+  #key(): { _id: StoredProcess['_id'] } {
+    const { verification, id } = this.#identity;
+    return { _id: { verification, id } };
+  }
+
+  #alive(): Document[] {
+    const { incarnation } = this.#identity;
+    return [{ $set: { incarnation, until: { $add: ['$$NOW', leaseMs] } } }];
+  }
+}

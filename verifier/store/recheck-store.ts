@@ -1,0 +1,143 @@
+import { Binary, type Collection, type Document } from 'mongodb';
+import type { Namespace } from '../../mongo/namespace.ts';
+import { inGroupsOf } from '../../service/groups.ts';
+import { keyBytes, type IdKey } from '../compare/id-key.ts';
+import { insertNew, onStore, type MetadataStore } from './metadata-store.ts';
+import type { Recheck } from './records.ts';
+
+interface StoredRecheck extends Document {
+  _id: string;
+}
+
+/** Rechecks of one finder, in the order in which it notes them: the name and the number tell which of them are on record. */
+export interface Notes {
+  /** Names what has found them; no other finder of the same run has it. */
+  readonly note: string;
+  /** The place of the first of them: so many were noted under this name before. */
+  readonly first: number;
+  readonly rechecks: readonly Recheck[];
+}
+
+/** A recheck as it is on record. */
+export type NotedRecheck = Recheck & { readonly note: string; readonly place: number };
+
+/** Rechecks inserted by one command. */
+const batchLength = 200;
+
+/** All of a recheck: nobody changes one. */
+const fixedFields = ['run', 'generation', 'count', 'kind', 'namespace', 'db', 'ids'];
+
+/** What is to be compared again, noted for the pass that has to do it. What is noted twice is compared once or twice. */
+export class RecheckStore {
+  readonly #store: MetadataStore;
+  readonly #rechecks: Collection<StoredRecheck>;
+
+  constructor(store: MetadataStore) {
+    this.#store = store;
+    this.#rechecks = store.db.collection('rechecks');
+  }
+
+  async createIndexes(): Promise<void> {
+    await onStore(this.#store, async () => {
+      const key = { run: 1, generation: 1, 'namespace.db': 1, 'namespace.coll': 1 };
+      await this.#rechecks.createIndexes([{ key, name: 'by_namespace' }]);
+    });
+  }
+
+  /** Notes rechecks for a pass. */
+  async add(run: string, generation: number, notes: readonly Notes[]): Promise<void> {
+    const all = notes.flatMap(({ note, first, rechecks }) =>
+      rechecks.map((recheck, index) => ({
+        _id: `${run}:${note}:${first + index}`,
+        run,
+        generation,
+        note,
+        place: first + index,
+        count: recheck.kind === 'ids' ? recheck.ids.length : 1,
+        ...recheck,
+      })),
+    );
+    for (const documents of inGroupsOf(all, batchLength)) {
+      await onStore(this.#store, async () => {
+        await insertNew(this.#rechecks, documents, fixedFields);
+      });
+    }
+  }
+
+  /**
+   * Everything that is noted, by namespace, databases first. A plan takes all of it, whatever pass it is noted for: a lead that died
+   * while it planned a pass has noted changes for the one after it, and the position on record is past those changes.
+   */
+  async *all(run: string): AsyncGenerator<NotedRecheck, void> {
+    const { signal } = this.#store;
+    const cursor = this.#rechecks
+      .find({ run }, { signal, batchSize: 100 })
+      .sort({ 'namespace.db': 1, 'namespace.coll': 1 })
+      .allowDiskUse(true);
+    for await (const stored of cursor) yield stored as unknown as NotedRecheck;
+  }
+
+  /** True where something is noted. */
+  async isWaiting(run: string): Promise<boolean> {
+    const { signal } = this.#store;
+    return await onStore(this.#store, async () => {
+      return (await this.#rechecks.findOne({ run }, { signal, projection: { _id: 1 } })) !== null;
+    });
+  }
+
+  /** How many documents, namespaces and databases are noted for passes after this one. */
+  async count(run: string, after: number): Promise<number> {
+    const { signal } = this.#store;
+    const pipeline = [
+      { $match: { run, generation: { $gt: after } } },
+      { $group: { _id: null, count: { $sum: '$count' } } },
+    ];
+    const [row] = await onStore(this.#store, async () => {
+      return await this.#rechecks.aggregate(pipeline, { signal }).toArray();
+    });
+    return Number(row?.['count'] ?? 0);
+  }
+
+  /** Forgets what a pass, all of whose tasks are stored, was planned from. */
+  async forgetUpTo(run: string, generation: number): Promise<void> {
+    await onStore(this.#store, async () => {
+      await this.#rechecks.deleteMany({ run, generation: { $lte: generation } });
+    });
+  }
+
+  async forgetRuns(living: readonly string[]): Promise<void> {
+    await onStore(this.#store, async () => {
+      await this.#rechecks.deleteMany({ run: { $nin: [...living] } });
+    });
+  }
+}
+
+/** Bounds of what is stored as one. */
+export interface BundleLimits {
+  /** Ids, and characters of them. */
+  readonly bundleIds: number;
+  readonly bundleLength: number;
+}
+
+export const defaultBundleLimits: BundleLimits = { bundleIds: 1000, bundleLength: 1024 * 1024 };
+
+/** Ids in bundles that can be stored, and looked up, as one. */
+export function* bundles(
+  namespace: Namespace,
+  ids: Iterable<IdKey>,
+  { bundleIds, bundleLength }: BundleLimits = defaultBundleLimits,
+): Generator<Recheck & { readonly kind: 'ids' }, void> {
+  let bundle: Binary[] = [];
+  let length = 0;
+  for (const id of ids) {
+    const isFull = bundle.length >= bundleIds || length + id.length > bundleLength;
+    if (isFull && bundle.length > 0) {
+      yield { kind: 'ids', namespace, ids: bundle };
+      bundle = [];
+      length = 0;
+    }
+    bundle.push(new Binary(keyBytes(id)));
+    length += id.length;
+  }
+  if (bundle.length > 0) yield { kind: 'ids', namespace, ids: bundle };
+}

@@ -1,0 +1,101 @@
+import type { MismatchView } from '../compare/mismatch.ts';
+import type { Amount, OfSides } from '../compare/sides.ts';
+import type { ProcessIdentity } from './metadata-store.ts';
+import type { MismatchCounts } from './mismatch-store.ts';
+import {
+  planKey,
+  type NamespaceCounts,
+  type TaskCounts,
+  type VerificationRecord,
+} from './records.ts';
+import type { Stores } from './stores.ts';
+
+/** How many differences progress shows. */
+const maxShown = 20;
+
+/** A verification, summed up from what is on record. */
+export interface Summary {
+  readonly identity: Pick<ProcessIdentity, 'verification' | 'id'>;
+  readonly record: VerificationRecord | undefined;
+  /** Of the current pass, or the last one. */
+  readonly counts: TaskCounts | undefined;
+  readonly waiting: number;
+  readonly mismatchCount: number;
+  readonly mismatchCounts: MismatchCounts;
+  readonly mismatches: readonly MismatchView[];
+  /** Compared by all passes together. */
+  readonly compared: Amount;
+  /** Ids of the processes that work on it. */
+  readonly processes: readonly string[];
+  /** When it was asked for. */
+  readonly atMs: number;
+  /** False where the metadata store has fallen silent since then: what is so now is not known. */
+  readonly isLatest: boolean;
+}
+
+/** Reads everything that progress and reports tell. */
+export async function readSummary(stores: Stores, identity: Summary['identity']): Promise<Summary> {
+  const atMs = Date.now();
+  const record = await stores.verifications.read();
+  const processes = await stores.processes.living();
+  const pass = record?.generation ? planKey(record.run, record.generation) : undefined;
+  const counts = pass && (await stores.tasks.counts(pass));
+  const mismatchCounts = pass
+    ? await stores.mismatches.counts(pass)
+    : { kinds: [], namespaces: [] };
+  const page = pass ? await stores.mismatches.page(pass, maxShown) : undefined;
+  const waits = record?.status === 'running' && record.verdict === null;
+  return {
+    identity,
+    record,
+    counts,
+    waiting: waits ? await stores.rechecks.count(record.run, pass?.generation ?? -1) : 0,
+    mismatchCount: mismatchCounts.kinds.reduce((sum, { count }) => sum + count, 0),
+    mismatchCounts,
+    mismatches: page?.mismatches ?? [],
+    compared: {
+      documents: (record?.totals.documents ?? 0) + (counts?.compared.documents ?? 0),
+      bytes: (record?.totals.bytes ?? 0) + (counts?.compared.bytes ?? 0),
+    },
+    processes: processes.map(({ id }) => id).sort(),
+    atMs,
+    isLatest: true,
+  };
+}
+
+/** What is on record of one namespace. */
+export interface NamespaceReport extends NamespaceCounts {
+  /** Null where no pass has read all documents yet, and of a view. */
+  readonly coverage: {
+    /** The latest pass that has read all documents. */
+    readonly generation: number;
+    readonly ranges: number;
+    readonly documentsCompared: OfSides<number>;
+    /** Null until they are counted, which is before the verdict `equal` is given. */
+    readonly documentsCounted: OfSides<number> | null;
+  } | null;
+}
+
+/** The namespaces of the current pass, or the last one, in the order of their names. */
+export async function namespaceReports(
+  { tasks, coverages }: Pick<Stores, 'tasks' | 'coverages'>,
+  { run, generation: pass }: VerificationRecord,
+  page: { readonly after: string; readonly limit: number },
+): Promise<NamespaceReport[]> {
+  if (!pass) return [];
+  const rows = await tasks.countsByNamespace(planKey(run, pass), page);
+  const covered = await coverages.latest(
+    run,
+    rows.map(({ namespace }) => namespace),
+  );
+  return rows.map((row) => {
+    const found = covered.get(row.namespace);
+    const coverage = found && {
+      generation: found.generation,
+      ranges: found.ranges,
+      documentsCompared: found.read,
+      documentsCounted: found.counted,
+    };
+    return { ...row, coverage: coverage ?? null };
+  });
+}

@@ -1,0 +1,379 @@
+import { UUID, type AnyBulkWriteOperation, type Collection, type Document } from 'mongodb';
+import type { Namespace } from '../../mongo/namespace.ts';
+import { inGroupsOf } from '../../service/groups.ts';
+import { insertNew, onStore, type MetadataStore } from './metadata-store.ts';
+import {
+  taskNote,
+  type ClaimedTask,
+  type NamespaceCounts,
+  type PartKey,
+  type PlanKey,
+  type RangeTask,
+  type Task,
+  type TaskCounts,
+  type TaskEnd,
+  type TaskWork,
+} from './records.ts';
+
+interface StoredPart extends PartKey {
+  /** The number of the claim. */
+  readonly claims: number;
+}
+
+interface StoredTask extends Document {
+  _id: string;
+}
+
+/** Parts of a collection come first: other processes have something to do as soon as a large one is split. */
+const partSeq = -1;
+
+/** How much more there is to do for a range than for a small task. */
+const rangeWeight = 4;
+
+/** Tasks inserted or ended by one command. */
+const batchLength = 200;
+
+/** What nobody changes of a task after it was stored. */
+const fixedFields = ['run', 'generation', 'epoch', 'namespace', 'work', 'expected', 'seq', 'part'];
+
+/**
+ * The tasks of all passes. A task goes from `added` to `processing` to `completed` or `failed`; one that was taken by a process
+ * that is gone goes back to `added`. It ends only for the claim that holds it.
+ */
+export class TaskStore {
+  readonly #store: MetadataStore;
+  readonly #tasks: Collection<StoredTask>;
+
+  constructor(store: MetadataStore) {
+    this.#store = store;
+    this.#tasks = store.db.collection('tasks');
+  }
+
+  async createIndexes(): Promise<void> {
+    await onStore(this.#store, async () => {
+      const key = { run: 1, generation: 1, epoch: 1, state: 1, seq: 1 };
+      await this.#tasks.createIndexes([{ key, name: 'by_state' }]);
+    });
+  }
+
+  /** Stores tasks of a plan that nobody takes yet, to be taken in the order of `seq`. */
+  async add(plan: PlanKey, tasks: readonly Task[], seq: number): Promise<void> {
+    await this.#insert(
+      tasks.map((task) => {
+        const _id = new UUID().toHexString();
+        return { _id, ...plan, ...storedTask(task), seq };
+      }),
+    );
+  }
+
+  /** Forgets what an attempt at a plan has left that nobody takes yet. */
+  async drop(plan: PlanKey): Promise<void> {
+    await onStore(this.#store, async () => {
+      await this.#tasks.deleteMany({ ...plan });
+    });
+  }
+
+  /**
+   * Splits a task: its parts are stored, and take its place. Parts of an earlier claim that came to nothing are removed when
+   * a task is taken again: those of a lower number, as a claim that is held up removes them late. The name of a part holds both the task that it is a part of and the claim: one claim takes several
+   * tasks, and each of them may be split.
+   */
+  async split(plan: PlanKey, parent: ClaimedTask, parts: readonly Task[]): Promise<void> {
+    await this.#insert(
+      parts.map((task, index) => ({
+        _id: `${parent.key}:${parent.claim}:${index}`,
+        ...plan,
+        ...storedTask(task),
+        seq: partSeq,
+        part: {
+          parent: parent.key,
+          claim: parent.claim,
+          claims: parent.claims,
+          index,
+        } satisfies StoredPart,
+      })),
+    );
+  }
+
+  /** Takes tasks of a pass: so many small ones, or a quarter of that of ranges. @param claim - a new name. */
+  async claim(
+    plan: PlanKey,
+    weight: number,
+    { owner, claim }: { readonly owner: string; readonly claim: string },
+  ): Promise<ClaimedTask[]> {
+    const { signal } = this.#store;
+    const readTaken = async (): Promise<StoredTask[]> => {
+      return await this.#tasks.find({ ...plan, state: 'processing', claim }, { signal }).toArray();
+    };
+    return await onStore(this.#store, async (attempt) => {
+      // An attempt whose answer was lost has taken what nobody would take again as long as this process lives.
+      let taken = attempt > 0 ? await readTaken() : [];
+      if (taken.length === 0) {
+        const free = await this.#tasks
+          .find({ ...plan, state: 'added' }, { signal, projection: { 'work.kind': 1 } })
+          .sort({ seq: 1 })
+          .limit(weight)
+          .toArray();
+        if (free.length === 0) return [];
+        await this.#tasks.updateMany(
+          { _id: { $in: keysWithin(free, weight) }, state: 'added' },
+          { $set: { state: 'processing', owner, claim }, $inc: { claims: 1 } },
+        );
+        taken = await readTaken();
+      }
+      const claimed = taken.map((task) => claimedTask(task, claim));
+      const earlier = claimed
+        .filter(({ claims }) => claims > 1)
+        .map(({ key, claims }) => ({ 'part.parent': key, 'part.claims': { $lt: claims } }));
+      if (earlier.length > 0) await this.#tasks.deleteMany({ ...plan, $or: earlier });
+      return claimed;
+    });
+  }
+
+  /** Records how tasks ended, all that they found having been stored before. */
+  async end(ends: readonly TaskEnd[]): Promise<void> {
+    const writes = ends.map(
+      ({
+        task,
+        isFailed,
+        isMetadata,
+        isOverflowing,
+        compared,
+        read,
+        parts,
+        noted,
+      }): AnyBulkWriteOperation<StoredTask> => ({
+        updateOne: {
+          filter: { _id: task.key, claim: task.claim, state: 'processing' },
+          update: {
+            $set: {
+              state: isFailed ? 'failed' : 'completed',
+              isMetadataMismatch: isFailed && isMetadata,
+              isOverflowing,
+              compared,
+              read,
+              parts,
+              noted,
+            },
+          },
+        },
+      }),
+    );
+    await onStore(this.#store, async () => {
+      await this.#tasks.bulkWrite(writes, { ordered: false });
+    });
+  }
+
+  /** Gives back what processes have taken that are gone. */
+  async releaseOthers(run: string, living: readonly string[]): Promise<void> {
+    await onStore(this.#store, async () => {
+      await this.#tasks.updateMany(
+        { run, state: 'processing', owner: { $nin: [...living] } },
+        { $set: { state: 'added' }, $unset: { owner: 1, claim: 1 } },
+      );
+    });
+  }
+
+  /** True when all tasks of a pass have ended. */
+  async isOver(plan: PlanKey): Promise<boolean> {
+    const { signal } = this.#store;
+    return await onStore(this.#store, async () => {
+      const open = { ...plan, state: { $in: ['added', 'processing'] } };
+      return (await this.#tasks.findOne(open, { signal, projection: { _id: 1 } })) === null;
+    });
+  }
+
+  async counts(plan: PlanKey): Promise<TaskCounts> {
+    const { signal } = this.#store;
+    const pipeline = [
+      { $match: { ...plan } },
+      { $group: { _id: '$state', count: { $sum: 1 }, ...sums, ...flags } },
+    ];
+    const rows = await onStore(this.#store, async () => {
+      return await this.#tasks.aggregate(pipeline, { signal }).toArray();
+    });
+    const of = (state: string): number =>
+      Number(rows.find(({ _id }) => _id === state)?.['count'] ?? 0);
+    const total = (field: string): number =>
+      rows.reduce((sum, row) => sum + Number(row[field] ?? 0), 0);
+    return {
+      added: of('added'),
+      processing: of('processing'),
+      failed: of('failed'),
+      completed: of('completed'),
+      metadataMismatch: total('metadata'),
+      isOverflowing: total('overflowing') > 0,
+      compared: { documents: total('documents'), bytes: total('bytes') },
+      expected: { documents: total('expectedDocuments'), bytes: total('expectedBytes') },
+    };
+  }
+
+  /** Counts by namespace, in the order of their names. @param after - the namespace to begin after. */
+  async countsByNamespace(
+    plan: PlanKey,
+    { after, limit }: { readonly after: string; readonly limit: number },
+  ): Promise<NamespaceCounts[]> {
+    const { signal } = this.#store;
+    const isIn = (...states: string[]): Document => ({
+      $sum: { $cond: [{ $in: ['$state', states] }, 1, 0] },
+    });
+    const pipeline = [
+      { $match: { ...plan } },
+      { $set: { name: { $concat: ['$namespace.db', '.', '$namespace.coll'] } } },
+      { $match: { name: { $gt: after } } },
+      {
+        $group: {
+          _id: '$name',
+          tasks: { $sum: 1 },
+          ended: isIn('failed', 'completed'),
+          failed: isIn('failed'),
+          ...sums,
+        },
+      },
+      { $sort: { _id: 1 } },
+      { $limit: limit },
+    ];
+    const rows = await onStore(this.#store, async () => {
+      return await this.#tasks.aggregate(pipeline, { signal }).toArray();
+    });
+    return rows.map((row) => ({
+      namespace: String(row['_id']),
+      tasks: Number(row['tasks']),
+      endedTasks: Number(row['ended']),
+      failedTasks: Number(row['failed']),
+      compared: { documents: Number(row['documents']), bytes: Number(row['bytes']) },
+      expected: {
+        documents: Number(row['expectedDocuments']),
+        bytes: Number(row['expectedBytes']),
+      },
+    }));
+  }
+
+  /** How many rechecks the tasks of a pass have noted, all together. */
+  async notedCount(plan: PlanKey): Promise<number> {
+    const { signal } = this.#store;
+    const pipeline = [
+      { $match: { ...plan } },
+      { $group: { _id: null, noted: { $sum: '$noted' } } },
+    ];
+    const [row] = await onStore(this.#store, async () => {
+      return await this.#tasks.aggregate(pipeline, { signal }).toArray();
+    });
+    return Number(row?.['noted'] ?? 0);
+  }
+
+  /** How many rechecks each task of a pass has noted, by the name that they have. */
+  async notes(plan: PlanKey): Promise<Map<string, number>> {
+    const { signal } = this.#store;
+    const projection = { claim: 1, noted: 1 };
+    return await onStore(this.#store, async () => {
+      const counts = new Map<string, number>();
+      const options = { signal, batchSize: 1000, projection };
+      for await (const stored of this.#tasks.find({ ...plan, noted: { $gt: 0 } }, options)) {
+        const task = { key: stored._id, claim: String(stored['claim']) };
+        counts.set(taskNote(task), Number(stored['noted']));
+      }
+      return counts;
+    });
+  }
+
+  /** The tasks of a pass that were planned, without the parts of those that were split. */
+  async plannedCount(plan: PlanKey): Promise<number> {
+    const { signal } = this.#store;
+    const planned = { ...plan, part: { $exists: false } };
+    return await onStore(this.#store, async () => {
+      return await this.#tasks.countDocuments(planned, { signal });
+    });
+  }
+
+  /** The tasks of a pass on whole collections and their parts: those of a namespace one after the other, by their places. */
+  async *rangeTasks(plan: PlanKey): AsyncGenerator<RangeTask, void> {
+    const { signal } = this.#store;
+    const filter = { ...plan, 'work.kind': { $in: ['collection', 'range'] } };
+    const cursor = this.#tasks
+      .find(filter, { signal, batchSize: 1000 })
+      .sort({ 'namespace.db': 1, 'namespace.coll': 1, 'part.index': 1 })
+      .allowDiskUse(true);
+    for await (const stored of cursor) yield rangeTask(stored);
+  }
+
+  /** The namespaces whose existence, options and indexes a pass has compared, and found no difference in. */
+  async *equalMetadata(plan: PlanKey): AsyncGenerator<Namespace, void> {
+    const { signal } = this.#store;
+    const filter = { ...plan, 'work.kind': 'metadata', state: 'completed' };
+    const options = { signal, batchSize: 1000, projection: { namespace: 1 } };
+    for await (const { namespace } of this.#tasks.find(filter, options)) {
+      yield namespace as Namespace;
+    }
+  }
+
+  /** Forgets the tasks of a run but those of one pass. */
+  async forgetOthers({ run, generation, epoch }: PlanKey): Promise<void> {
+    await onStore(this.#store, async () => {
+      await this.#tasks.deleteMany({ run, generation: { $lt: generation } });
+      await this.#tasks.deleteMany({ run, generation, epoch: { $lt: epoch } });
+    });
+  }
+
+  async forgetRuns(living: readonly string[]): Promise<void> {
+    await onStore(this.#store, async () => {
+      await this.#tasks.deleteMany({ run: { $nin: [...living] } });
+    });
+  }
+
+  async #insert(tasks: readonly StoredTask[]): Promise<void> {
+    for (const group of inGroupsOf(tasks, batchLength)) {
+      await onStore(this.#store, async () => {
+        await insertNew(this.#tasks, group, fixedFields);
+      });
+    }
+  }
+}
+
+const sums = {
+  documents: { $sum: '$compared.documents' },
+  bytes: { $sum: '$compared.bytes' },
+  expectedDocuments: { $sum: '$expected.documents' },
+  expectedBytes: { $sum: '$expected.bytes' },
+};
+
+const flags = {
+  metadata: { $sum: { $cond: ['$isMetadataMismatch', 1, 0] } },
+  overflowing: { $sum: { $cond: ['$isOverflowing', 1, 0] } },
+};
+
+/** Of so many small tasks, or a quarter of that of ranges. */
+function keysWithin(tasks: readonly StoredTask[], weight: number): string[] {
+  let room = weight;
+  const isWithin = ({ work }: Document): boolean => {
+    const hasRoom = room > 0;
+    room -= (work as TaskWork).kind === 'range' ? rangeWeight : 1;
+    return hasRoom;
+  };
+  return tasks.filter(isWithin).map(({ _id }) => _id);
+}
+
+function storedTask({ namespace, work, expected }: Task): Document {
+  return { namespace, work, expected, state: 'added', claims: 0 };
+}
+
+function rangeTask(stored: StoredTask): RangeTask {
+  const { namespace, work, state } = stored as unknown as Omit<RangeTask, 'read'>;
+  const { claim = null, read = null, parts = null, part = null } = stored;
+  return {
+    key: stored._id,
+    namespace,
+    work,
+    state,
+    claim: claim as string | null,
+    read: read as RangeTask['read'],
+    parts: parts as number | null,
+    part: part as PartKey | null,
+  };
+}
+
+function claimedTask(stored: StoredTask, claim: string): ClaimedTask {
+  const { namespace, work, expected } = stored as unknown as Task;
+  const claims = Number(stored['claims']);
+  return { namespace, work: work satisfies TaskWork, expected, key: stored._id, claim, claims };
+}

@@ -1,0 +1,184 @@
+import { Mutex } from '../../service/mutex.ts';
+import type { IdKey } from '../compare/id-key.ts';
+import {
+  mismatchOf,
+  type DocumentDifference,
+  type MetadataDifference,
+  type Mismatch,
+} from '../compare/mismatch.ts';
+import type { Amount } from '../compare/sides.ts';
+import type { MismatchStore } from '../store/mismatch-store.ts';
+import { bundles, type RecheckStore } from '../store/recheck-store.ts';
+import {
+  taskNote,
+  type ClaimedTask,
+  type PassKind,
+  type PlanKey,
+  type Recheck,
+  type TaskEnd,
+} from '../store/records.ts';
+import type { TaskStore } from '../store/task-store.ts';
+import type { Outcome } from './run-task.ts';
+
+/** Where results are stored. */
+export interface ResultStores {
+  readonly tasks: TaskStore;
+  readonly rechecks: RecheckStore;
+  readonly mismatches: MismatchStore;
+}
+
+/** Differences that wait to be stored: a task that finds more waits itself. */
+const maxWaitingDifferences = 10_000;
+
+interface Result {
+  readonly end: TaskEnd;
+  readonly mismatches: readonly Mismatch[];
+  readonly rechecks: readonly Recheck[];
+}
+
+/** A result of which it has not been counted how much it notes. */
+type Finding = Omit<Result, 'end'> & { readonly end: Omit<TaskEnd, 'noted'> };
+
+const nothing: Amount = { documents: 0, bytes: 0 };
+
+/**
+ * What tasks came to, on its way to the metadata store: those that end while others are being stored are stored together.
+ * A task ends on record only after all that it found is.
+ */
+export class Results {
+  readonly #stores: ResultStores;
+  readonly #plan: PlanKey;
+  readonly #kind: PassKind;
+  readonly #mutex = new Mutex();
+  #waiting: Result[] = [];
+  #waitingDifferences = 0;
+
+  constructor(stores: ResultStores, plan: PlanKey, kind: PassKind) {
+    this.#stores = stores;
+    this.#plan = plan;
+    this.#kind = kind;
+  }
+
+  /** Takes a result, which is stored by `flush`. Resolves when there is room for another one. */
+  async take(task: ClaimedTask, outcome: Outcome): Promise<void> {
+    if (outcome.kind === 'split') await this.#stores.tasks.split(this.#plan, task, outcome.parts);
+    const result = this.#resultOf(task, outcome);
+    this.#waiting.push(result);
+    this.#waitingDifferences += result.mismatches.length;
+    if (this.#waitingDifferences > maxWaitingDifferences) await this.flush();
+  }
+
+  /** Stores what has been taken before. */
+  async flush(): Promise<void> {
+    await this.#mutex.run(async () => {
+      const results = this.#waiting;
+      if (results.length === 0) return;
+      this.#waiting = [];
+      this.#waitingDifferences = 0;
+      const { tasks, rechecks, mismatches } = this.#stores;
+      const { run, generation } = this.#plan;
+      await mismatches.add(
+        { run, generation },
+        results.flatMap((result) => result.mismatches),
+      );
+      await rechecks.add(
+        run,
+        generation + 1,
+        results.map(({ end, rechecks: found }) => {
+          return { note: taskNote(end.task), first: 0, rechecks: found };
+        }),
+      );
+      await tasks.end(results.map(({ end }) => end));
+    });
+  }
+
+  #resultOf(task: ClaimedTask, outcome: Outcome): Result {
+    const { end, ...found } = this.#foundBy(task, outcome);
+    return { ...found, end: { ...end, noted: found.rechecks.length } };
+  }
+
+  #foundBy(task: ClaimedTask, outcome: Outcome): Finding {
+    const { namespace } = task;
+    const end = (found: Partial<Finding['end']>): Finding['end'] => ({
+      task,
+      isFailed: false,
+      isMetadata: false,
+      compared: nothing,
+      read: null,
+      parts: null,
+      isOverflowing: false,
+      ...found,
+    });
+    const mismatches = (
+      differences: readonly (DocumentDifference | MetadataDifference)[],
+    ): Mismatch[] => differences.map((difference) => mismatchOf(namespace, difference));
+    switch (outcome.kind) {
+      case 'split':
+        return { end: end({ parts: outcome.parts.length }), mismatches: [], rechecks: [] };
+      case 'metadata': {
+        const { differences } = outcome;
+        return {
+          end: end({ isFailed: differences.length > 0, isMetadata: true }),
+          mismatches: mismatches(differences),
+          rechecks: this.#again(() => metadataRechecks(task, differences)),
+        };
+      }
+      case 'documents': {
+        const { found, isOverflowing, compared, read } = outcome.comparison;
+        const isFailed = found.length > 0 || isOverflowing;
+        return {
+          end: end({ isFailed, compared, read, isOverflowing }),
+          mismatches: mismatches(found),
+          rechecks: this.#again(() => documentRechecks(task, found, isOverflowing)),
+        };
+      }
+      case 'disturbed':
+        return {
+          end: end({ isFailed: true }),
+          mismatches: [],
+          rechecks: [{ kind: 'whole', namespace }],
+        };
+    }
+  }
+
+  /** The last pass leaves nothing to be looked at again. */
+  #again(rechecks: () => readonly Recheck[]): readonly Recheck[] {
+    return this.#kind === 'last' ? [] : rechecks();
+  }
+}
+
+function metadataRechecks(
+  { namespace }: ClaimedTask,
+  differences: readonly MetadataDifference[],
+): Recheck[] {
+  return differences.map(({ kind }) => {
+    switch (kind) {
+      case 'missingNamespace':
+      case 'extraNamespace':
+      case 'namespaceType':
+        // Its documents were not compared.
+        return { kind: 'whole', namespace };
+      case 'options':
+      case 'missingIndex':
+      case 'extraIndex':
+      case 'differentIndex':
+      case 'shardKey':
+      case 'zone':
+        return { kind: 'metadata', namespace };
+    }
+  });
+}
+
+function documentRechecks(
+  { namespace }: ClaimedTask,
+  found: readonly DocumentDifference[],
+  isOverflowing: boolean,
+): Recheck[] {
+  const ids = new Set<IdKey>();
+  for (const { id, destinationId } of found) {
+    ids.add(id);
+    if (destinationId !== undefined) ids.add(destinationId);
+  }
+  if (isOverflowing) return [{ kind: 'whole', namespace }];
+  return [...bundles(namespace, ids)];
+}
