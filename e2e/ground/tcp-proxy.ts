@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isNewPort } from './given-ports.ts';
 
 /** One connection through the proxy. */
 interface Pair {
@@ -42,10 +43,13 @@ export class TcpProxy implements AsyncDisposable {
     targetPort: number,
     affects?: (firstBytes: Buffer) => boolean,
   ): Promise<TcpProxy> {
-    const proxy = new TcpProxy(targetPort, affects);
-    proxy.#server.listen(0, '127.0.0.1');
-    await once(proxy.#server, 'listening');
-    return proxy;
+    for (;;) {
+      const proxy = new TcpProxy(targetPort, affects);
+      proxy.#server.listen(0, '127.0.0.1');
+      await once(proxy.#server, 'listening');
+      if (isNewPort(proxy.port)) return proxy;
+      await once(proxy.#server.close(), 'close');
+    }
   }
 
   get port(): number {

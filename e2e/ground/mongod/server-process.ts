@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isNewPort } from '../given-ports.ts';
 import { sleep } from '../../../service/sleep.ts';
 import type { GuardedFolder } from '../guarded-folder.ts';
 
@@ -54,6 +55,7 @@ export class ServerProcess {
     const server = new ServerProcess(options);
     for (;;) {
       server.#port = randomPort();
+      if (!isNewPort(server.#port)) continue;
       if (await server.#launch(options.signal)) return server;
     }
   }

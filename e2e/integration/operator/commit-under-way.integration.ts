@@ -89,16 +89,17 @@ describe('an automatic commit where the secondary of the destination is frozen (
   }
 
   /** A sync, the pod of its syncer, and the application that is to be stopped for its commit. */
-  async function migration(): Promise<Migration> {
+  async function migration(stack: AsyncDisposableStack): Promise<Migration> {
     const { namespace, address } = await ground.newPlace(source.uri('syncer'));
     const { client } = ground;
     const data = uriData(destination.set.uri('syncer'));
     await client.patch(secrets, { namespace, name: 'new-uri' }, { data }, { signal });
-    const application = await PlayedApplication.start(client, namespace, source.uri('admin'));
+    const started = await PlayedApplication.start(client, namespace, source.uri('admin'));
+    const application = stack.use(started);
     const commit = { mode: 'Automatic', workloads: [web], maxLagSeconds: 30, deadlineSeconds };
     await ground.createSync(namespace, { commit });
     const set = await ground.untilMade(namespace, 'orders-syncer');
-    const syncer = await PodProcess.start(client, set, address);
+    const syncer = stack.use(await PodProcess.start(client, set, address));
     await ground.runPod(set, address);
     return { namespace, address, application, set, syncer };
   }
@@ -168,10 +169,8 @@ describe('an automatic commit where the secondary of the destination is frozen (
 
     it(`gives the application back at the deadline where the commit was not sent, and commits later, ${name}`, async () => {
       await using stack = new AsyncDisposableStack();
-      const its = await migration();
+      const its = await migration(stack);
       const { namespace, application } = its;
-      stack.use(its.syncer);
-      stack.use(application);
       application.isClinging = true;
       await untilStopped(its);
       await destination.set.kill(secondary, 'SIGSTOP');
@@ -202,10 +201,8 @@ describe('an automatic commit where the secondary of the destination is frozen (
     it(`gives nothing back while a commit that was sent waits for a majority, ${name}`, async () => {
       await using stack = new AsyncDisposableStack();
       const isFrozen = freezeAt('COMMITTING');
-      const its = await migration();
+      const its = await migration(stack);
       const { namespace, application } = its;
-      stack.use(its.syncer);
-      stack.use(application);
       await until('the commit is on its way', isFrozen, 120_000);
       await disturb(its, stack);
       await untilPastDeadline(its);
@@ -222,10 +219,8 @@ describe('an automatic commit where the secondary of the destination is frozen (
     it(`gives nothing back while a commit that was taken waits for a majority, ${name}`, async () => {
       await using stack = new AsyncDisposableStack();
       const isFrozen = freezeAt('isFixingCommitTime');
-      const its = await migration();
+      const its = await migration(stack);
       const { namespace, application } = its;
-      stack.use(its.syncer);
-      stack.use(application);
       await until('the commit is taken', isFrozen, 120_000);
       await disturb(its, stack);
       await untilPastDeadline(its);

@@ -198,10 +198,16 @@ export class OperatorGround implements AsyncDisposable {
 
   async untilMade(namespace: string, name: string): Promise<StatefulSet> {
     let found: StatefulSet | undefined;
-    await until(`the StatefulSet ${name} is made`, async () => {
-      found = await this.get(statefulSets, namespace, name);
-      return found !== undefined;
-    });
+    try {
+      await until(`the StatefulSet ${name} is made`, async () => {
+        found = await this.get(statefulSets, namespace, name);
+        return found !== undefined;
+      });
+    } catch (error) {
+      const { items } = await this.client.list(clusterSyncs, { namespace, signal });
+      const said = items.map(({ status }) => status);
+      throw new Error(`${String(error)}; it is ${JSON.stringify(said)}`, { cause: error });
+    }
     assert.ok(found);
     return found;
   }
