@@ -9,8 +9,14 @@ const cacheFolder = 'node_modules/.cache';
 
 /** What lets a program keep what it has found; `id` tells one of its commands from another. */
 const cacheOptions: Readonly<Record<string, (id: number) => readonly string[]>> = {
-  // It knows a file by its content, and looks again at those that another one's types have reached.
-  tsc: (id) => ['--incremental', '--tsBuildInfoFile', `${cacheFolder}/tsc/${id}.tsbuildinfo`],
+  // It knows a file by its content, and looks again at those that another one's types have reached. That these are the same
+  // it knows only by the declarations that it has written: without them, all that import a file are checked again once. So
+  // what is exported needs a type that a declaration can name (TS4023).
+  tsc: (id) => [
+    ...['--incremental', '--tsBuildInfoFile', `${cacheFolder}/tsc/${id}.tsbuildinfo`],
+    ...['--noEmit', 'false', '--declaration', '--emitDeclarationOnly'],
+    ...['--rootDir', '.', '--outDir', `${cacheFolder}/tsc/${id}`],
+  ],
   // It knows a file by its content alone: see leftOut.
   eslint: () => [
     '--cache',
