@@ -1,7 +1,9 @@
-// Runs all tests: `npm test`. With names of stages, those alone: `npm test -- lint 'unit tests'`.
+// Runs all tests: `npm test`. With names of stages, those alone: `npm test -- lint 'unit tests'`. With test files, those
+// alone, and mocha's options for them: `npm test -- service/redact.test.ts --grep 'a password'`.
 // TEST_LIMIT_FACTOR multiplies the time limits, for a slow machine.
-import { useCompileCache } from './runner/compile-cache.ts';
+import { fillCompileCache } from './runner/compile-cache.ts';
 import { runTests } from './runner/main.ts';
+import { mocha, runFiles } from './runner/run-files.ts';
 import type { Stage } from './runner/run-stages.ts';
 
 /** The files that take a minute and more, the longest first. */
@@ -30,8 +32,6 @@ const longFiles = [
   'syncer/outside.integration.ts',
   'cli/run-refused.integration.ts',
 ];
-
-const mocha = 'node_modules/mocha/bin/mocha.js';
 
 const limitFactor = Number(process.env['TEST_LIMIT_FACTOR'] ?? 1);
 
@@ -89,13 +89,18 @@ function limitSeconds(minutes: number): number {
   return minutes * 60 * limitFactor;
 }
 
+async function runNamedStages(names: readonly string[]): Promise<void> {
+  const unknown = names.filter((name) => !stages.some((stage) => stage.name === name));
+  if (unknown.length > 0) throw new Error(`there is no stage called ${unknown.join(', ')}`);
+  const programs = ['operator/main.ts', 'syncer/main.ts', 'verifier/main.ts'];
+  await fillCompileCache(
+    [...programs, 'e2e/ground/sharded/router/router.ts'].map((path) => {
+      return new URL(`../${path}`, import.meta.url);
+    }),
+  );
+  await runTests(names.length === 0 ? stages : stages.filter(({ name }) => names.includes(name)));
+}
+
 const names = process.argv.slice(2);
-const unknown = names.filter((name) => !stages.some((stage) => stage.name === name));
-if (unknown.length > 0) throw new Error(`there is no stage called ${unknown.join(', ')}`);
-const programs = ['operator/main.ts', 'syncer/main.ts', 'verifier/main.ts'];
-await useCompileCache(
-  [...programs, 'e2e/ground/sharded/router/router.ts'].map((path) => {
-    return new URL(`../${path}`, import.meta.url);
-  }),
-);
-await runTests(names.length === 0 ? stages : stages.filter(({ name }) => names.includes(name)));
+const isOfFiles = names[0] === '--watch' || names.some((name) => name.endsWith('.ts'));
+await (isOfFiles ? runFiles(names) : runNamedStages(names));

@@ -1,4 +1,5 @@
 import { messageOf } from '../../service/errors.ts';
+import { onInterruption } from './interruption.ts';
 import { runStages, type Stage } from './run-stages.ts';
 import { addTallies, emptyTally, lastLine, type Tally } from './tally.ts';
 
@@ -7,19 +8,15 @@ import { addTallies, emptyTally, lastLine, type Tally } from './tally.ts';
  * Exit code 0 when nothing failed, 130 when it was interrupted, else 1.
  */
 export async function runTests(stages: readonly Stage[]): Promise<void> {
-  const interruption = new AbortController();
-  const interrupt = (signal: NodeJS.Signals): void => {
-    interruption.abort(signal);
-  };
-  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+  const interruption = onInterruption();
   let total = emptyTally;
   try {
-    total = await runStages(stages, print, interruption.signal);
+    total = await runStages(stages, print, interruption);
   } catch (error) {
     total = failedAs(total, `the test runner: ${messageOf(error)}`);
   }
-  if (interruption.signal.aborted) total = failedAs(total, 'interrupted');
-  process.exitCode = interruption.signal.aborted ? 130 : total.failed.length > 0 ? 1 : 0;
+  if (interruption.aborted) total = failedAs(total, 'interrupted');
+  process.exitCode = interruption.aborted ? 130 : total.failed.length > 0 ? 1 : 0;
   printSummary(total);
 }
 

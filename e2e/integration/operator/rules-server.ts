@@ -6,7 +6,7 @@ import { useApiServer } from '../kube/use-api-server.ts';
 import { installDefinitions } from './custom-resources.ts';
 
 export const namespace = 'default';
-export const { signal } = new AbortController();
+export const signal: AbortSignal = new AbortController().signal;
 
 /** A real API server that knows the custom resources, for the tests of a suite. */
 export class RulesServer {
