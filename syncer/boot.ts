@@ -6,6 +6,7 @@ import { readTopology, type Topology } from '../mongo/topology.ts';
 import { SyncError } from '../service/errors.ts';
 import type { Logger } from '../service/logger.ts';
 import { backoffMs, sleep } from '../service/sleep.ts';
+import type { TopologyAnswer } from '../sync-api/json.ts';
 import type { ClusterName } from './api/start-body.ts';
 import { blockedText, withBlocked } from './commit/write-blocking.ts';
 import type { Clusters, Topologies } from './clusters.ts';
@@ -110,7 +111,7 @@ export function requireSettled(
 export async function tellTopology(
   cluster: ClusterClient,
   signal: AbortSignal,
-): Promise<Pick<Topology, 'kind' | 'shards'>> {
+): Promise<TopologyAnswer['topology']> {
   const { kind, shards } = await naming(async () => await connect(cluster, signal));
   return { kind, shards };
 }

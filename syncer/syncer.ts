@@ -5,6 +5,7 @@ import { retrying } from '../mongo/retrying.ts';
 import { SyncError } from '../service/errors.ts';
 import { logOnce } from '../service/log-once.ts';
 import type { Logger } from '../service/logger.ts';
+import type { SyncerProgressAnswer, TopologyAnswer } from '../sync-api/json.ts';
 import type { ClusterName, StartOptions } from './api/start-body.ts';
 import { readStoredState, recall, tellTopology, untilBooted } from './boot.ts';
 import { appNameOf, createClusters, type Clusters, type Topologies } from './clusters.ts';
@@ -133,7 +134,7 @@ export class Syncer {
   }
 
   /** The body of GET /progress. @throws SyncError when there is none to give, or the sync has failed. */
-  progress(): object {
+  progress(): SyncerProgressAnswer {
     const topologies = this.#needTopologies();
     if (this.#failure) throw this.#failure;
     const { record } = this.#live;
@@ -157,7 +158,7 @@ export class Syncer {
    * What cluster0 is, as it says now: also while the stored state cannot be read.
    * @throws SyncError where it does not say.
    */
-  async topology(): Promise<object> {
+  async topology(): Promise<TopologyAnswer> {
     if (this.#signal.aborted) throw this.#bootError;
     return { topology: await tellTopology(this.#clusters.cluster0, this.#signal) };
   }

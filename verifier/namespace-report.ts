@@ -1,20 +1,10 @@
 import { planKey } from './lead/lead.ts';
-import type { OfSides, VerificationRecord } from './state/records.ts';
+import type { NamespacePage } from '../sync-api/json.ts';
+import type { VerificationRecord } from './state/records.ts';
 import type { Stores } from './state/stores.ts';
-import type { NamespaceCounts } from './state/task-store.ts';
 
 /** What is on record of one namespace. */
-export interface NamespaceReport extends NamespaceCounts {
-  /** Null where no pass has read all documents yet, and of a view. */
-  readonly coverage: {
-    /** The latest pass that has read all documents. */
-    readonly generation: number;
-    readonly ranges: number;
-    readonly documentsCompared: OfSides<number>;
-    /** Null until they are counted, which is before the verdict `equal` is given. */
-    readonly documentsCounted: OfSides<number> | null;
-  } | null;
-}
+export type NamespaceReport = NamespacePage['namespaces'][number];
 
 /** The namespaces of the current pass, or the last one, in the order of their names. */
 export async function namespaceReports(

@@ -14,7 +14,7 @@ import { participate, type ParticipantContext } from './participate.ts';
 import { readScope, requireSameScope, requireSomethingSelected } from './scope.ts';
 import { readSummary, type Summary } from './summary.ts';
 import { namespaceReports, type NamespaceReport } from './namespace-report.ts';
-import type { MismatchPage } from './state/mismatch-store.ts';
+import type { MismatchPage } from '../sync-api/json.ts';
 import type { ScopeRecord } from './state/records.ts';
 
 /** How long a request may wait for the metadata store. */

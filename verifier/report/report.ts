@@ -1,6 +1,6 @@
 import { harmless, harmlessJson } from '../../service/terminal.ts';
 import type { MismatchView } from '../compare/mismatch.ts';
-import type { KindCount } from '../state/mismatch-store.ts';
+import type { VerificationProgress } from '../../sync-api/json.ts';
 import type { NamespaceReport } from '../namespace-report.ts';
 import type { Proof } from '../state/records.ts';
 import { formatJunit } from './junit.ts';
@@ -20,7 +20,7 @@ export interface ReportHead {
   readonly completedAt: string | null;
   readonly documentsCompared: number;
   readonly bytesCompared: number;
-  readonly mismatchKinds: readonly KindCount[];
+  readonly mismatchKinds: VerificationProgress['mismatchKinds'];
   /** True where there were more differences than are kept. */
   readonly isOverflowing: boolean;
 }
