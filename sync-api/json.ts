@@ -27,9 +27,6 @@ export type ProgressFailure = Immutable<syncer.ProgressFailure>;
 /** Answer of GET /progress of a syncer. */
 export type SyncerProgressAnswer = Immutable<syncer.ProgressAnswer>;
 
-/** `progress` of a syncer that knows of no sync. */
-export type IdleProgress = Immutable<syncer.IdleProgress>;
-
 /** `progress` of a syncer that has a sync. */
 export type SyncProgress = Immutable<syncer.SyncProgress>;
 

@@ -3,9 +3,9 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ChildProcess } from 'node:child_process';
-import { optionsDigestHeader } from '../../service/options-digest.ts';
+import { optionsDigestHeader } from '../../sync-api/headers.ts';
 import { sleep } from '../../service/sleep.ts';
-import type { SyncerProgressAnswer } from '../../sync-api/json.ts';
+import type { SyncerProgressAnswer, SyncProgress } from '../../sync-api/json.ts';
 import { requireDocumented } from './api-document.ts';
 import { createGuardedFolder, type GuardedFolder } from './guarded-folder.ts';
 import { defaultDeadlineMs } from './default-deadline.ts';
@@ -18,7 +18,9 @@ const pollMs = 15;
 const maxPollMs = 100;
 
 /** The fields of a progress answer; all but two are null in IDLE. */
-export type SyncerProgress = SyncerProgressAnswer['progress'];
+export type SyncerProgress = {
+  readonly [Field in keyof SyncProgress]: SyncerProgressAnswer['progress'][Field];
+};
 
 /** An answer of the API. */
 export interface Answer {

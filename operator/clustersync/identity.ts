@@ -1,7 +1,7 @@
 import { optionsDigest } from '../../service/options-digest.ts';
+import { numberOf, objectOf, textOf } from '../../service/json-fields.ts';
 import { countOf } from '../../service/quantities.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
-import { propertyIn, stringIn } from '../operand/http-api.ts';
 import type { Trouble } from '../operand/trouble.ts';
 import type { InstanceView } from './instance-trouble.ts';
 import { listed, startBody } from './resources.ts';
@@ -62,7 +62,7 @@ export function syncStartOf(
   progresses: readonly unknown[],
   seenAt: string | undefined,
 ): string | undefined {
-  const isTold = progresses.some((each) => propertyIn(each, 'startedAt') !== undefined);
+  const isTold = progresses.some((each) => objectOf(each)['startedAt'] !== undefined);
   if (!isTold) return seenAt;
   return progresses
     .map(startIn)
@@ -70,9 +70,9 @@ export function syncStartOf(
 }
 
 function startIn(progress: unknown): string | undefined {
-  const start = stringIn(progress, 'startedAt');
-  const told = propertyIn(progress, 'reversals');
-  const reversals = typeof told === 'number' ? told : 0;
+  const told = objectOf(progress);
+  const start = textOf(told['startedAt']);
+  const reversals = numberOf(told['reversals']) ?? 0;
   if (start === undefined || reversals === 0) return start;
   return `${start}${reversed}${countOf(reversals, 'time')}`;
 }

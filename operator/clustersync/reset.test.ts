@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ClusterSync, ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
 import { findCondition } from '../kube/conditions.ts';
 import { decide, type Decision, type World } from './decide.ts';
-import { optionsDigestHeader } from '../../service/options-digest.ts';
+import { optionsDigestHeader } from '../../sync-api/headers.ts';
 import { wantedDigest } from './identity.ts';
 import { leftBehind, resetFinalizer } from './reset.ts';
 import {

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { environmentName } from '../../service/options.ts';
+import type { StartBody } from '../../sync-api/json.ts';
 import type { ClusterSync, ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
 import type { Pod } from '../kube/builtin-resources.ts';
 import { operandName } from '../operand/names.ts';
@@ -133,7 +134,7 @@ export function syncerPodState(pod: Pod, instances: readonly Instance[], token: 
 }
 
 /** The body of POST /start: the contract's options, under its names. */
-export function startBody({ spec }: Pick<ClusterSync, 'spec'>): object {
+export function startBody({ spec }: Pick<ClusterSync, 'spec'>): StartBody {
   const { buildIndexes, enableUserWriteBlocking, reversible } = spec;
   const { includeNamespaces, excludeNamespaces, sharding } = spec;
   return {

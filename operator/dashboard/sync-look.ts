@@ -5,7 +5,7 @@ import type { SyncVerification } from '../api/sync-verification.ts';
 import { instancesOf, syncerName, syncerPort } from '../clustersync/resources.ts';
 import type { KubeObject } from '../kube/resource.ts';
 import { apiTrust, authorityRef, serverNameOf, serverTrust } from '../operand/api-trust.ts';
-import { apiTargetAt, callApi } from '../operand/http-api.ts';
+import { apiTargetAt, callOperand } from '../operand/http-api.ts';
 import type { OperandKind } from '../operand/names.ts';
 import type { OperandStore } from '../operand/operand-store.ts';
 import { podState } from '../operand/pod-state.ts';
@@ -142,7 +142,7 @@ export class OperatorSyncLook implements SyncLook {
     const answers = await Promise.all(
       addresses.map(async (ip) => {
         const target = apiTargetAt({ ip, port }, token, serverTrust(trust));
-        return await callApi(target, { method: 'GET', path, deadlineMs }, signal);
+        return await callOperand(target, { method: 'GET', path, deadlineMs }, signal);
       }),
     );
     return answers.flatMap((answer) =>

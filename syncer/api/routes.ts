@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { destinationHeader } from '../../service/destination-header.ts';
 import { genericErrorBody, progressErrorBody, type Route } from '../../service/http-server.ts';
-import { optionsDigestHeader } from '../../service/options-digest.ts';
+import { destinationHeader, optionsDigestHeader } from '../../sync-api/headers.ts';
 import type {
   CollectionPage,
   Success,

@@ -1,4 +1,4 @@
-import { commitObstaclePrefix } from '../../service/commit-obstacle.ts';
+import { commitObstaclePrefix } from '../../sync-api/syncer-answers.ts';
 import type { LeftIndex } from '../catalog/left-indexes.ts';
 import type { SyncView } from '../state/records.ts';
 

@@ -1,5 +1,6 @@
 import { SyncError } from '../../service/errors.ts';
 import { genericErrorBody, progressErrorBody, type Route } from '../../service/http-server.ts';
+import { writesOffAlready } from '../../sync-api/command-answer.ts';
 import type {
   MismatchPage,
   NamespacePage,
@@ -36,7 +37,7 @@ export function verifierRoutes(
       handle: async (body): Promise<Success | WritesOffAlready> => {
         requireEmpty(body);
         const isNew = await verifier.setWritesOff();
-        return isNew ? { success: true } : { error: 'writesOff already set' };
+        return isNew ? { success: true } : writesOffAlready;
       },
     },
     {
