@@ -3,10 +3,32 @@ import { defineConfig } from 'eslint/config';
 import * as regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 
-/** The import arrows of the architecture: bin -> operator | syncer | verifier | cli -> dashboard, mongo, service. */
+/** The import arrows of the architecture: bin -> operator | syncer | verifier | cli -> dashboard, sync-api, mongo, service. */
 const arrows: Record<string, readonly string[]> = {
-  service: ['bin', 'operator', 'syncer', 'verifier', 'cli', 'dashboard', 'mongo', 'e2e', 'bench'],
-  mongo: ['bin', 'operator', 'syncer', 'verifier', 'cli', 'dashboard', 'e2e', 'bench'],
+  service: [
+    'bin',
+    'operator',
+    'syncer',
+    'verifier',
+    'cli',
+    'dashboard',
+    'sync-api',
+    'mongo',
+    'e2e',
+    'bench',
+  ],
+  mongo: ['bin', 'operator', 'syncer', 'verifier', 'cli', 'dashboard', 'sync-api', 'e2e', 'bench'],
+  'sync-api': [
+    'bin',
+    'operator',
+    'syncer',
+    'verifier',
+    'cli',
+    'dashboard',
+    'mongo',
+    'e2e',
+    'bench',
+  ],
   dashboard: ['bin', 'operator', 'syncer', 'verifier', 'cli', 'mongo', 'e2e', 'bench'],
   syncer: ['bin', 'operator', 'verifier', 'cli', 'dashboard', 'e2e', 'bench'],
   verifier: ['bin', 'operator', 'syncer', 'cli', 'dashboard', 'e2e', 'bench'],
@@ -109,7 +131,15 @@ const restrictedSyntax = [
 ];
 
 export default defineConfig(
-  { ignores: ['dist/', 'coverage/', 'node_modules/', 'operator/api/generated/'] },
+  {
+    ignores: [
+      'dist/',
+      'coverage/',
+      'node_modules/',
+      'operator/api/generated/',
+      'sync-api/generated/',
+    ],
+  },
   ...tseslint.configs.strictTypeChecked,
   ...tseslint.configs.stylisticTypeChecked,
   {

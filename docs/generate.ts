@@ -29,6 +29,7 @@ import { VerifierMonitor } from '../verifier/monitor.ts';
 import { verifierOptionTable } from '../verifier/options.ts';
 import { reportOptionTable } from '../verifier/report/options.ts';
 import { chartValues } from './chart-values.ts';
+import { answerTypes, answerTypesPath } from './openapi/answer-types.ts';
 import { apiPrograms, documentPath, openApiDocument, openApiText } from './openapi/documents.ts';
 import { fieldRows, type FieldRow } from './openapi/field-table.ts';
 import { drawnPictures } from './pictures/draw.ts';
@@ -58,7 +59,7 @@ const personal: Readonly<Record<string, OptionTable>> = {
   report: toolReportOptionTable,
 };
 
-/** The pages that are made from tables of the sources, by their path from the root of the checkout. */
+/** The pages that are made from tables of the sources, and the types that are made from the OpenAPI documents, by their path from the root of the checkout. */
 export async function generatedPages(): Promise<Map<string, string>> {
   return new Map([
     ['docs/reference/errors.md', await format(errorPage(), style)],
@@ -73,6 +74,12 @@ export async function generatedPages(): Promise<Map<string, string>> {
       apiPrograms.map(async (program): Promise<[string, string]> => [
         documentPath(program),
         await format(await openApiText(program), { ...style, parser: 'yaml' }),
+      ]),
+    )),
+    ...(await Promise.all(
+      apiPrograms.map(async (program): Promise<[string, string]> => [
+        answerTypesPath(program),
+        await format(await answerTypes(program), { ...style, parser: 'typescript' }),
       ]),
     )),
   ]);

@@ -10,6 +10,7 @@ const folders = [
   'mongo',
   'operator',
   'service',
+  'sync-api',
   'syncer',
   'verifier',
 ];

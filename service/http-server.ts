@@ -9,6 +9,7 @@ import Koa from 'koa';
 import type { Registry } from 'prom-client';
 import { requireToken } from './api-token.ts';
 import { refuseOtherNames, refuseOtherOrigins } from './browser-guard.ts';
+import type { ErrorName } from './error-table.ts';
 import { SyncError, toSyncError } from './errors.ts';
 import { readJson } from './json-body.ts';
 import { closeServer, listen, requestLimits } from './listening.ts';
@@ -76,12 +77,16 @@ export interface HttpServer extends AsyncDisposable {
 }
 
 /** The generic answer of the contract, part 2.1, to a request that failed. */
-export function genericErrorBody(error: SyncError): object {
+export function genericErrorBody(error: SyncError): {
+  readonly success: false;
+  readonly error: ErrorName;
+  readonly errorDescription: string;
+} {
   return { success: false, error: error.name, errorDescription: error.message };
 }
 
 /** The answer of the contract, part 2.2, of a progress call that failed. */
-export function progressErrorBody(error: SyncError): object {
+export function progressErrorBody(error: SyncError): { readonly error: string } {
   return { error: `${error.name}: ${error.message}` };
 }
 

@@ -1,8 +1,5 @@
 import { createHash } from 'node:crypto';
 
-/** The header by which a command says which sync it is for: the digest of that one's start options. */
-export const optionsDigestHeader = 'Clustersync-Options-Digest';
-
 /** What an option of POST /start is when it is not given. Held against the schema of the body by a test. */
 export const startDefaults: Readonly<Record<string, unknown>> = {
   buildIndexes: 'beforeDataCopy',

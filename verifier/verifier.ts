@@ -12,7 +12,7 @@ import { Mutex } from '../service/mutex.ts';
 import { orAborted } from '../service/or-aborted.ts';
 import { participate, type ParticipantContext } from './participate.ts';
 import { readScope, requireSameScope, requireSomethingSelected } from './passes/scope.ts';
-import type { MismatchPage } from './store/mismatch-store.ts';
+import type { MismatchPage } from '../sync-api/json.ts';
 import { planKey, type ScopeRecord } from './store/records.ts';
 import {
   namespaceReports,

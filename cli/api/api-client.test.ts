@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { errorIn } from './api-client.ts';
+import { answeredError } from '../../sync-api/answer-error.ts';
+import { errorOf } from './api-client.ts';
 
-describe('errorIn', () => {
-  const cases: readonly (readonly [string, Record<string, unknown>, string | undefined])[] = [
-    ['a command that was taken', { success: true }, undefined],
+describe('errorOf', () => {
+  const cases: readonly (readonly [string, Record<string, unknown>, string])[] = [
     [
-      'one that was not',
+      'a command that was not taken',
       { success: false, error: 'CannotCommitYet', errorDescription: 'not yet' },
       'CannotCommitYet: not yet',
     ],
@@ -16,12 +16,13 @@ describe('errorIn', () => {
     ],
     ['a name of another version', { error: 'Odd: so' }, 'InternalError: Odd: so'],
     ['no name at all', { error: 'so it is' }, 'InternalError: so it is'],
-    ['a second writesOff', { error: 'writesOff already set' }, undefined],
   ];
   for (const [what, answer, expected] of cases) {
-    it(`reads ${what}`, () => {
-      const error = errorIn(answer);
-      assert.equal(error && `${error.name}: ${error.message}`, expected);
+    it(`names ${what}`, () => {
+      const answered = answeredError(answer);
+      assert.ok(answered);
+      const error = errorOf(answered);
+      assert.equal(`${error.name}: ${error.message}`, expected);
     });
   }
 });

@@ -1,13 +1,9 @@
 import { errorTable, type ErrorName } from '../../service/error-table.ts';
-import { SyncError } from '../../service/errors.ts';
-import {
-  sendRequest,
-  UntrustedServerError,
-  type HttpRequest,
-  type ServerTrust,
-} from '../../service/http-request.ts';
-import { jsonValue } from '../../service/json-text.ts';
-import { objectOf, textOf, type JsonObject } from './json-fields.ts';
+import { messageOf, SyncError } from '../../service/errors.ts';
+import type { ServerTrust } from '../../service/http-request.ts';
+import { answeredError, type AnsweredError } from '../../sync-api/answer-error.ts';
+import type { CommandAnswer } from '../../sync-api/command-answer.ts';
+import { callApi, type ApiAnswer, type ApiRequest } from '../../sync-api/http-client.ts';
 
 const readDeadlineMs = 10_000;
 
@@ -26,9 +22,19 @@ export interface ApiAddress {
   readonly trust?: ServerTrust | undefined;
 }
 
+/** A command, and how its answer is read. */
+export interface ApiCommand {
+  /** As in the path. */
+  readonly name: string;
+  readonly body: object;
+  /** Beside those that every request has. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly read: (answer: ApiAnswer) => CommandAnswer;
+}
+
 /**
  * Calls the HTTP API of a syncer or a verifier. Every call rejects with a SyncError: that of the answer, or ToolUnreachable
- * where there is none.
+ * where there is none that can be read.
  */
 export class ApiClient {
   readonly #address: () => ApiAddress;
@@ -38,78 +44,74 @@ export class ApiClient {
     this.#address = address;
   }
 
-  async get(path: string, signal: AbortSignal): Promise<JsonObject> {
-    return await this.#call(path, { method: 'GET' }, readDeadlineMs, signal);
+  /** @param read - gives undefined for the body of an answer that is none to this question. */
+  async get<T>(
+    path: string,
+    read: (body: unknown) => T | undefined,
+    signal: AbortSignal,
+  ): Promise<T> {
+    return this.read(await this.ask(path, signal), read);
   }
 
-  /** @param headers - beside those that every request has. */
-  async post(
-    path: string,
-    body: object,
-    signal: AbortSignal,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<JsonObject> {
-    const request = { method: 'POST', body: JSON.stringify(body), headers } as const;
-    return await this.#call(path, request, commandDeadlineMs, signal);
+  /** The answer to a question, whatever it says. */
+  async ask(path: string, signal: AbortSignal): Promise<ApiAnswer> {
+    return await this.#call({ method: 'GET', path: `/api/v1/${path}` }, readDeadlineMs, signal);
+  }
+
+  /** What an answer to a question says. @throws SyncError as all calls do. */
+  read<T>({ body, status }: ApiAnswer, read: (body: unknown) => T | undefined): T {
+    const value = read(body);
+    if (value !== undefined) return value;
+    const error = answeredError(body);
+    throw error ? errorOf(error) : this.#unreadable(`HTTP ${status}`);
+  }
+
+  /** Gives a command; resolves when it is taken. */
+  async command({ name, body, headers, read }: ApiCommand, signal: AbortSignal): Promise<void> {
+    const request = { method: 'POST', path: `/api/v1/${name}`, body, headers } as const;
+    const answer = read(await this.#call(request, commandDeadlineMs, signal));
+    switch (answer.kind) {
+      case 'taken':
+        return;
+      case 'refused':
+        throw errorOf(answer.error);
+      case 'unclear':
+        throw this.#unreadable(answer.description);
+    }
   }
 
   async #call(
-    path: string,
-    { method, body, headers: own }: Pick<HttpRequest, 'method' | 'body'> & Partial<HttpRequest>,
+    request: Omit<ApiRequest, 'maxAnswerBytes'>,
     deadlineMs: number,
     signal: AbortSignal,
-  ): Promise<JsonObject> {
+  ): Promise<ApiAnswer> {
     const { url, apiToken, trust } = this.#address();
     if (url === undefined) throw new SyncError('ToolUnreachable', 'it is being started');
-    const headers = {
-      ...own,
-      'Content-Type': 'application/json',
-      ...(apiToken === undefined ? {} : { Authorization: `Bearer ${apiToken}` }),
-    };
-    let text: string;
-    try {
-      const deadline = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
-      const request = { method, url: `${url}/api/v1/${path}`, headers, body, trust };
-      ({ text } = await sendRequest({ ...request, maxAnswerBytes }, deadline));
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof UntrustedServerError) {
-        const description = `the certificate of ${url} is refused: ${error.message}`;
-        throw new SyncError('CertificateNotTrusted', description, { cause: error });
-      }
-      throw new SyncError('ToolUnreachable', `nothing answers at ${url}`, { cause: error });
-    }
-    const answer = jsonOf(text);
-    if (answer === undefined)
-      throw new SyncError('ToolUnreachable', `what answers at ${url} is not clustersync`);
-    const error = errorIn(answer);
-    if (error) throw error;
-    return answer;
+    const target = { baseUrl: url, token: apiToken, trust };
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
+    const answer = await callApi(target, { ...request, maxAnswerBytes }, deadline);
+    if (answer.kind === 'answer') return answer;
+    signal.throwIfAborted();
+    const cause = { cause: answer.error };
+    if (answer.kind === 'unreachable')
+      throw new SyncError('ToolUnreachable', `nothing answers at ${url}`, cause);
+    const description = `the certificate of ${url} is refused: ${messageOf(answer.error)}`;
+    throw new SyncError('CertificateNotTrusted', description, cause);
+  }
+
+  #unreadable(what: string): SyncError {
+    const { url = '' } = this.#address();
+    return new SyncError('ToolUnreachable', `what answers at ${url} is not clustersync: ${what}`);
   }
 }
 
-function jsonOf(text: string): JsonObject | undefined {
-  const value = jsonValue(text);
-  return value === undefined ? undefined : objectOf(value);
-}
-
-/**
- * The error that an answer carries: in the form of commands (`error` and `errorDescription`), or in that of progress
- * (`<name>: <description>`). That writes are off already is none.
- */
-export function errorIn(answer: JsonObject): SyncError | undefined {
-  const error = textOf(answer['error']);
-  if (error === null || error === 'writesOff already set') return undefined;
-  const description = textOf(answer['errorDescription']);
-  if (description !== null) return namedError(error, description);
-  const [, name = '', rest = error] = /^(\w+): (.*)$/s.exec(error) ?? [];
-  return namedError(name, rest);
-}
-
-function namedError(name: string, description: string): SyncError {
-  return isErrorName(name)
-    ? new SyncError(name, description)
-    : new SyncError('InternalError', name === '' ? description : `${name}: ${description}`);
+/** What a program has answered, as an error of ours. */
+export function errorOf({ name, description }: AnsweredError): SyncError {
+  if (name !== undefined && isErrorName(name)) return new SyncError(name, description);
+  return new SyncError(
+    'InternalError',
+    name === undefined ? description : `${name}: ${description}`,
+  );
 }
 
 function isErrorName(name: string): name is ErrorName {

@@ -1,15 +1,17 @@
 import {
-  syncStates,
-  type CollectionCopy,
-  type CollectionList,
-  type InstanceProgress,
-  type SyncState,
-} from './syncer-api.ts';
+  tellsNoCommit,
+  type IndexBuilding,
+  type ReportedProgress,
+} from '../../sync-api/syncer-answers.ts';
+
+/** States of a sync, in the order in which it goes through them. */
+const syncStates = ['IDLE', 'PAUSED', 'RUNNING', 'COMMITTING', 'COMMITTED'] as const;
+export type SyncState = (typeof syncStates)[number];
 
 /** A sync, put together from what its instances say. */
 export interface SyncProgress {
-  /** That of the instance that is least far. */
-  readonly state: SyncState;
+  /** That of the instance that is least far: one that has a state of its own before all others. */
+  readonly state: string;
   readonly startedAt: string | null;
   /** The largest; null where no instance says it. */
   readonly reversals: number | null;
@@ -33,40 +35,40 @@ export interface SyncProgress {
   readonly catchUpSeconds: number | null;
   /** The smallest. */
   readonly oplogSeconds: number | null;
-  readonly indexes: InstanceProgress['indexes'];
+  readonly indexes: IndexBuilding | null;
   /** Each once. */
   readonly warnings: readonly string[];
-  readonly instances: readonly InstanceProgress[];
+  readonly instances: readonly ReportedProgress[];
 }
 
 /** Puts together what the instances of a sync say; undefined where there is none. */
-export function combineProgress(instances: readonly InstanceProgress[]): SyncProgress | undefined {
+export function combineProgress(instances: readonly ReportedProgress[]): SyncProgress | undefined {
   const [first] = instances;
   if (!first) return undefined;
-  const state =
-    syncStates.find((each) => instances.some((one) => one.state === each)) ?? first.state;
-  const leader = instances.find((one) => one.state === state) ?? first;
+  const leader = leastFar(instances) ?? first;
   const known = (field: NumberField): number[] =>
-    instances.map((one) => one[field]).filter((value) => value !== null);
+    instances.map((one) => one[field]).filter((value) => value !== undefined);
   const isKnown = (field: NumberField): boolean => known(field).length === instances.length;
-  const indexes = instances.map((one) => one.indexes).filter((one) => one !== null);
+  const indexes = instances.flatMap(({ indexBuilding }) => indexBuilding ?? []);
   return {
-    state,
-    startedAt: leader.startedAt,
-    reversals: known('reversals').length > 0 ? Math.max(...known('reversals')) : null,
+    state: leader.state,
+    startedAt: leader.startedAt ?? null,
+    reversals: largest(known('reversals')),
     canCommit: instances.every(({ canCommit }) => canCommit),
     commitUnderWay: commitUnderWayOf(instances),
-    canWrite: leader.canWrite,
-    info: leader.info,
-    lagSeconds: isKnown('lagSeconds') ? Math.max(...known('lagSeconds')) : null,
-    totalBytes: known('totalBytes').length > 0 ? Math.max(...known('totalBytes')) : null,
-    copiedBytes: sumOf(known('copiedBytes')),
-    source: leader.source,
-    destination: leader.destination,
-    coordinatorId: leader.coordinatorId,
-    eventsApplied: sumOf(known('eventsApplied')),
-    catchUpSeconds: isKnown('catchUpSeconds') ? Math.max(...known('catchUpSeconds')) : null,
-    oplogSeconds: known('oplogSeconds').length > 0 ? Math.min(...known('oplogSeconds')) : null,
+    canWrite: leader.canWrite ?? null,
+    info: leader.info ?? null,
+    lagSeconds: isKnown('lagTimeSeconds') ? largest(known('lagTimeSeconds')) : null,
+    totalBytes: largest(known('estimatedTotalBytes')),
+    copiedBytes: sumOf(known('estimatedCopiedBytes')),
+    source: leader.source ?? null,
+    destination: leader.destination ?? null,
+    coordinatorId: leader.coordinatorID ?? null,
+    eventsApplied: sumOf(known('totalEventsApplied')),
+    catchUpSeconds: isKnown('estimatedSecondsToCatchUp')
+      ? largest(known('estimatedSecondsToCatchUp'))
+      : null,
+    oplogSeconds: smallest(known('estimatedOplogTimeRemainingSeconds')),
     indexes:
       indexes.length === 0
         ? null
@@ -79,41 +81,43 @@ export function combineProgress(instances: readonly InstanceProgress[]): SyncPro
   };
 }
 
-function commitUnderWayOf(instances: readonly InstanceProgress[]): boolean | null {
-  if (instances.some(({ commitUnderWay }) => commitUnderWay === true)) return true;
-  return instances.every(({ commitUnderWay }) => commitUnderWay === false) ? false : null;
+function leastFar(instances: readonly ReportedProgress[]): ReportedProgress | undefined {
+  const order: readonly string[] = syncStates;
+  const places = instances.map(({ state }) => order.indexOf(state));
+  return instances[places.indexOf(Math.min(...places))];
+}
+
+function commitUnderWayOf(instances: readonly ReportedProgress[]): boolean | null {
+  const told = instances.map(isCommitUnderWay);
+  if (told.includes(true)) return true;
+  return told.every((each) => each === false) ? false : null;
+}
+
+/** Null where the instance does not say: what a state means that another tool alone has, nobody knows. */
+function isCommitUnderWay(instance: ReportedProgress): boolean | null {
+  const { state, commitUnderWay } = instance;
+  if (state === 'IDLE' || state === 'COMMITTED') return false;
+  if (state === 'COMMITTING' || commitUnderWay === true) return true;
+  return tellsNoCommit(instance) ? false : null;
 }
 
 type NumberField =
   | 'reversals'
-  | 'lagSeconds'
-  | 'totalBytes'
-  | 'copiedBytes'
-  | 'eventsApplied'
-  | 'catchUpSeconds'
-  | 'oplogSeconds';
+  | 'lagTimeSeconds'
+  | 'estimatedTotalBytes'
+  | 'estimatedCopiedBytes'
+  | 'totalEventsApplied'
+  | 'estimatedSecondsToCatchUp'
+  | 'estimatedOplogTimeRemainingSeconds';
+
+function largest(values: readonly number[]): number | null {
+  return values.length === 0 ? null : Math.max(...values);
+}
+
+function smallest(values: readonly number[]): number | null {
+  return values.length === 0 ? null : Math.min(...values);
+}
 
 function sumOf(values: readonly number[]): number | null {
   return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0);
-}
-
-/** Puts together the collections that several instances copy parts of. One is copied when each has done its part. */
-export function combineCollections(lists: readonly CollectionList[]): CollectionList {
-  const found = new Map<string, CollectionCopy>();
-  for (const one of lists.flatMap(({ collections }) => collections)) {
-    const other = found.get(one.namespace);
-    found.set(one.namespace, {
-      namespace: one.namespace,
-      totalBytes: Math.max(one.totalBytes, other?.totalBytes ?? 0),
-      copiedBytes: one.copiedBytes + (other?.copiedBytes ?? 0),
-      isCopied: one.isCopied && (other?.isCopied ?? true),
-    });
-  }
-  const [only] = lists;
-  if (only && lists.length === 1) return { ...only, collections: [...found.values()] };
-  return {
-    collections: [...found.values()],
-    total: Math.max(found.size, ...lists.map(({ total }) => total)),
-    copied: [...found.values()].filter(({ isCopied }) => isCopied).length,
-  };
 }

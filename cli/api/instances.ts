@@ -1,15 +1,15 @@
 import { ApiClient } from './api-client.ts';
-import { combineCollections, combineProgress, type SyncProgress } from './combine.ts';
-import {
-  SyncerApi,
-  type CollectionList,
-  type InstanceProgress,
-  type SyncerCommand,
-  type SyncState,
-} from './syncer-api.ts';
+import { combineProgress, type SyncProgress, type SyncState } from './combine.ts';
+import { SyncerApi, type SyncerCommand } from './syncer-api.ts';
 import type { ApiAddress } from './api-client.ts';
 import { SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
+import type { ResetBody, StartBody } from '../../sync-api/json.ts';
+import {
+  combineCollections,
+  type ReportedCollections,
+  type ReportedProgress,
+} from '../../sync-api/syncer-answers.ts';
 
 /** How long programs that have just been started may take to read the stored state. */
 const readyDeadlineMs = 60_000;
@@ -37,7 +37,7 @@ export class Instances {
       this.#apis.map(async (api) => await api.progress(signal)),
     );
     signal.throwIfAborted();
-    const instances: InstanceProgress[] = [];
+    const instances: ReportedProgress[] = [];
     let trouble: SyncError | undefined;
     for (const result of results) {
       if (result.status === 'fulfilled') instances.push(result.value);
@@ -59,18 +59,18 @@ export class Instances {
     }
   }
 
-  async collections(signal: AbortSignal): Promise<CollectionList> {
+  async collections(signal: AbortSignal): Promise<ReportedCollections> {
     return combineCollections(
       await Promise.all(this.#apis.map(async (api) => await api.collections(signal))),
     );
   }
 
-  async preflight(body: object, signal: AbortSignal): Promise<void> {
+  async preflight(body: StartBody, signal: AbortSignal): Promise<void> {
     for (const api of this.#apis.slice(0, 1)) await api.preflight(body, signal);
   }
 
   /** Starts those that have not been given the start. The first one records the sync. */
-  async start(body: object, { instances }: SyncProgress, signal: AbortSignal): Promise<void> {
+  async start(body: StartBody, { instances }: SyncProgress, signal: AbortSignal): Promise<void> {
     for (const [index, api] of this.#apis.entries())
       if (instances[index]?.state === 'IDLE') await api.start(body, signal);
   }
@@ -88,9 +88,9 @@ export class Instances {
   }
 
   /** Gives the reset to all, whatever they say of themselves. Rejects when one refuses it. */
-  async reset(destination: string, signal: AbortSignal): Promise<void> {
+  async reset(body: ResetBody, signal: AbortSignal): Promise<void> {
     await this.#all(async (api) => {
-      await api.reset(destination, signal);
+      await api.reset(body, signal);
     }, signal);
   }
 

@@ -1,5 +1,12 @@
+import { objectOf, type JsonObject } from '../../service/json-fields.ts';
+import { readVerifierCommand } from '../../sync-api/command-answer.ts';
+import {
+  readMismatches,
+  readVerification,
+  type ReportedMismatch,
+  type ReportedVerification,
+} from '../../sync-api/verifier-answers.ts';
 import type { ApiClient } from './api-client.ts';
-import { arrayOf, numberOf, objectOf, textOf, type JsonObject } from './json-fields.ts';
 
 /** How far a verification is. */
 export interface VerificationProgress {
@@ -24,8 +31,8 @@ export interface VerificationProgress {
   /** What each side counts after all writes; null without the verdict `equal`. */
   readonly documentsCounted: { readonly source: number; readonly destination: number } | null;
   readonly bytesCompared: number;
-  /** As it was received. */
-  readonly raw: JsonObject;
+  /** All that the verifier reports. */
+  readonly reported: ReportedVerification;
 }
 
 /** The API of a verifier. */
@@ -37,79 +44,75 @@ export class VerifierApi {
   }
 
   async progress(signal: AbortSignal): Promise<VerificationProgress> {
-    return readVerification(await this.#client.get('progress', signal));
+    const read = (body: unknown): ReportedVerification | undefined =>
+      readVerification(objectOf(body)['progress']);
+    return verificationOf(await this.#client.get('progress', read, signal));
   }
 
   async check(signal: AbortSignal): Promise<void> {
-    await this.#client.post('check', {}, signal);
+    await this.#give('check', signal);
   }
 
   async writesOff(signal: AbortSignal): Promise<void> {
-    await this.#client.post('writesOff', {}, signal);
+    await this.#give('writesOff', signal);
   }
 
   /** All differences that are kept of the current pass, as they are received, page after page. */
   async *mismatches(signal: AbortSignal): AsyncGenerator<JsonObject, void> {
-    let after: string | null = null;
+    let after: string | undefined;
     do {
-      const query: string = after === null ? '' : `&after=${encodeURIComponent(after)}`;
-      const page = await this.#client.get(`mismatches?limit=1000${query}`, signal);
-      yield* arrayOf(page['mismatches']).map(objectOf);
-      after = textOf(page['next']);
-    } while (after !== null);
+      const query: string = after === undefined ? '' : `&after=${encodeURIComponent(after)}`;
+      const page = await this.#client.get(`mismatches?limit=1000${query}`, readMismatches, signal);
+      yield* page.mismatches;
+      after = page.next;
+    } while (after !== undefined);
+  }
+
+  async #give(name: 'check' | 'writesOff', signal: AbortSignal): Promise<void> {
+    await this.#client.command({ name, body: {}, read: readVerifierCommand }, signal);
   }
 }
 
-/** Reads an answer of GET /progress of a verifier. */
-export function readVerification(answer: JsonObject): VerificationProgress {
-  const raw = objectOf(answer['progress']);
-  const stats = objectOf(raw['generationStats']);
-  const tasks = objectOf(raw['verificationStatus']);
-  const verdict = raw['verdict'];
-  const generation = numberOf(raw['generation']) ?? 0;
+/** What is shown of what a verifier reports. */
+export function verificationOf(reported: ReportedVerification): VerificationProgress {
+  const { verdict, verificationStatus: tasks, generation = 0, generationStats: stats } = reported;
   const isPassOver =
-    textOf(raw['generationKind']) !== null &&
-    tasks['addedTasks'] === 0 &&
+    reported.generationKind !== undefined &&
+    tasks?.['addedTasks'] === 0 &&
     tasks['processingTasks'] === 0;
-  const [done, total] = [numberOf(stats['documentsCompared']), numberOf(stats['documentsTotal'])];
+  const { documentsCompared: done, documentsTotal: total } = stats;
   return {
-    phase: textOf(raw['phase']) ?? 'idle',
+    phase: reported.phase,
     verdict: verdict === 'equal' || verdict === 'different' ? verdict : null,
-    error: textOf(raw['error']),
+    error: reported.error ?? null,
     generation,
-    asOf: textOf(raw['asOf']),
+    asOf: reported.asOf ?? null,
     isFirstPassOver: generation > 0 || isPassOver,
-    fraction: done === null || total === null || total === 0 ? null : Math.min(1, done / total),
-    secondsLeft: numberOf(stats['secondsLeft']),
-    mismatchCount: numberOf(raw['mismatchCount']) ?? 0,
-    mismatches: arrayOf(raw['mismatches']).map((one) => mismatchLine(objectOf(one))),
-    documentsCompared: numberOf(raw['documentsCompared']) ?? 0,
-    bytesCompared: numberOf(raw['bytesCompared']) ?? 0,
-    documentsCounted: countedIn(raw['proof']),
-    raw,
+    fraction:
+      done === undefined || total === undefined || total === 0 ? null : Math.min(1, done / total),
+    secondsLeft: stats.secondsLeft ?? null,
+    mismatchCount: reported.mismatchCount ?? 0,
+    mismatches: reported.mismatches.map(mismatchLine),
+    documentsCompared: reported.documentsCompared ?? 0,
+    bytesCompared: reported.bytesCompared ?? 0,
+    documentsCounted: reported.documentsCounted ?? null,
+    reported,
   };
-}
-
-function countedIn(proof: unknown): VerificationProgress['documentsCounted'] {
-  const counted = objectOf(objectOf(proof)['documentsCounted']);
-  const [source, destination] = [numberOf(counted['source']), numberOf(counted['destination'])];
-  return source === null || destination === null ? null : { source, destination };
 }
 
 /** A difference in one line. */
-export function mismatchLine(mismatch: JsonObject): string {
-  const field = (name: string, label = ''): string[] => {
-    const value = textOf(mismatch[name]);
-    return value === null ? [] : [label === '' ? value : `${label} ${value}`];
-  };
+export function mismatchLine(mismatch: ReportedMismatch): string {
+  const { namespace, kind, id, index, field, detail, sourceValue, destinationValue } = mismatch;
+  const part = (value = '', label = ''): string[] =>
+    value === '' ? [] : [label === '' ? value : `${label} ${value}`];
   return [
-    ...field('namespace'),
-    ...field('kind'),
-    ...field('id', '_id'),
-    ...field('index', 'index'),
-    ...field('field', 'at'),
-    ...field('detail').map((detail) => `(${detail})`),
-    ...field('sourceValue', 'source'),
-    ...field('destinationValue', 'destination'),
+    ...part(namespace),
+    ...part(kind),
+    ...part(id, '_id'),
+    ...part(index, 'index'),
+    ...part(field, 'at'),
+    ...part(detail && `(${detail})`),
+    ...part(sourceValue, 'source'),
+    ...part(destinationValue, 'destination'),
   ].join(' ');
 }

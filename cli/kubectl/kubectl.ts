@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { SyncError } from '../../service/errors.ts';
-import { objectOf, type JsonObject } from '../api/json-fields.ts';
+import { objectOf, type JsonObject } from '../../service/json-fields.ts';
 import type { ClusterOptions } from './options.ts';
 import { writeError, writeOut } from '../../service/terminal.ts';
 

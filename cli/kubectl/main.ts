@@ -2,7 +2,7 @@ import type { Logger } from '../../service/logger.ts';
 import { messageOf } from '../../service/errors.ts';
 import { redact } from '../../service/redact.ts';
 import { sleep } from '../../service/sleep.ts';
-import { objectOf } from '../api/json-fields.ts';
+import { objectOf } from '../../service/json-fields.ts';
 import { formatted } from '../render/formats.ts';
 import { durationText } from '../../service/quantities.ts';
 import { Kubectl } from './kubectl.ts';

@@ -1,4 +1,5 @@
-import { arrayOf, numberOf, objectOf, textOf, type JsonObject } from '../api/json-fields.ts';
+import { arrayOf, numberOf, objectOf, textOf, type JsonObject } from '../../service/json-fields.ts';
+import { readProgress } from '../../sync-api/syncer-answers.ts';
 
 /** What kubectl knows ClusterSyncs by. */
 export const syncsResource = 'clustersyncs.clustersync.dev';
@@ -58,11 +59,11 @@ export function readSync(object: JsonObject): SyncResource {
     name,
     desired: textOf(spec['state']) ?? 'Running',
     phase: textOf(status['phase']) ?? 'Pending',
-    direction: textOf(status['direction']),
-    percent: numberOf(objectOf(status['totals'])['percent']),
-    lagSeconds: numberOf(status['lagTimeSeconds']),
+    direction: textOf(status['direction']) ?? null,
+    percent: numberOf(objectOf(status['totals'])['percent']) ?? null,
+    lagSeconds: numberOf(status['lagTimeSeconds']) ?? null,
     canCommit: status['canCommit'] === true,
-    coordinatorId: textOf(status['coordinatorID']),
+    coordinatorId: textOf(status['coordinatorID']) ?? null,
     source: textOf(objectOf(spec['source'])['name']) ?? '',
     destination: textOf(objectOf(spec['destination'])['name']) ?? '',
     conditions: conditionsOf(status),
@@ -79,8 +80,8 @@ export function readVerification(object: JsonObject): VerificationResource {
     name,
     syncName: textOf(objectOf(objectOf(object['spec'])['clusterSyncRef'])['name']) ?? '',
     phase: textOf(status['phase']) ?? 'Pending',
-    verdict: textOf(status['verdict']),
-    differences: numberOf(objectOf(status['mismatches'])['total']),
+    verdict: textOf(status['verdict']) ?? null,
+    differences: numberOf(objectOf(status['mismatches'])['total']) ?? null,
     conditions: conditionsOf(status),
   };
 }
@@ -104,15 +105,15 @@ export function metadataOf(object: JsonObject): {
 }
 
 function readInstance(one: JsonObject): InstanceResource {
-  const progress = objectOf(one['progress']);
+  const progress = readProgress(one['progress']);
   return {
     id: textOf(one['id']) ?? '',
-    pod: textOf(one['pod']),
+    pod: textOf(one['pod']) ?? null,
     ready: one['ready'] === true,
-    state: textOf(progress['state']),
-    info: textOf(progress['info']),
-    lagSeconds: numberOf(progress['lagTimeSeconds']),
-    error: textOf(one['error']),
+    state: progress?.state ?? null,
+    info: progress?.info ?? null,
+    lagSeconds: progress?.lagTimeSeconds ?? null,
+    error: textOf(one['error']) ?? null,
   };
 }
 

@@ -42,6 +42,13 @@ describe('the tree of a ClusterSync', () => {
     ]);
   });
 
+  it('knows the lag of an instance that tells it as recent versions of mongosync do', () => {
+    const progress = { state: 'RUNNING', lag: { overallLagSeconds: 7 } };
+    const status = { instances: [{ id: 'old', ready: true, progress }] };
+    const sync = readSync({ metadata: { name: 'shop' }, spec: {}, status });
+    assert.equal(sync.instances[0]?.lagSeconds, 7);
+  });
+
   it('is one line where nothing is known yet', () => {
     const sync = readSync({ metadata: { name: 'shop' }, spec: {} });
     assert.deepEqual(treeLines(syncTree(sync, [])), ['ClusterSync shop: Pending  ( -> )']);

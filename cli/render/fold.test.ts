@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { CollectionCopy } from '../api/syncer-api.ts';
+import type { ReportedCollection } from '../../sync-api/syncer-answers.ts';
 import { foldCollections } from './fold.ts';
 
 describe('foldCollections', () => {
-  const one = (namespace: string, totalBytes: number, copiedBytes = 0): CollectionCopy => ({
+  const one = (namespace: string, totalBytes: number, copiedBytes = 0): ReportedCollection => ({
     namespace,
     totalBytes,
     copiedBytes,

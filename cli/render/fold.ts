@@ -1,8 +1,8 @@
-import type { CollectionCopy, CollectionList } from '../api/syncer-api.ts';
+import type { ReportedCollection, ReportedCollections } from '../../sync-api/syncer-answers.ts';
 
 /** Collections that are shown one by one, and how many others there are of each kind. */
 export interface Folded {
-  readonly shown: readonly CollectionCopy[];
+  readonly shown: readonly ReportedCollection[];
   readonly others: {
     /** Under way, but there is no room. */
     readonly underWay: number;
@@ -13,12 +13,12 @@ export interface Folded {
 
 /** Chooses what is shown in so many lines: what is under way, then what waits, the largest first; what is done is counted. */
 export function foldCollections(
-  { collections, total, copied }: CollectionList,
+  { collections, total, copied }: ReportedCollections,
   lines: number,
 ): Folded {
   const pending = collections.filter(({ isCopied }) => !isCopied);
-  const isUnderWay = ({ copiedBytes }: CollectionCopy): boolean => copiedBytes > 0;
-  const bySize = (left: CollectionCopy, right: CollectionCopy): number =>
+  const isUnderWay = ({ copiedBytes }: ReportedCollection): boolean => copiedBytes > 0;
+  const bySize = (left: ReportedCollection, right: ReportedCollection): number =>
     Number(isUnderWay(right)) - Number(isUnderWay(left)) || right.totalBytes - left.totalBytes;
   const shown = pending.toSorted(bySize).slice(0, Math.max(0, lines));
   const underWay = pending.filter(isUnderWay).length;

@@ -1,19 +1,12 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { combineCollections, combineProgress, type SyncProgress } from '../api/combine.ts';
-import { readProgress, type CollectionList } from '../api/syncer-api.ts';
-import { readVerification } from '../api/verifier-api.ts';
+import type { ReportedCollections } from '../../sync-api/syncer-answers.ts';
+import { syncOf, verificationFrom } from '../api/testing/reported.ts';
 import { frameOf, plainLine, type View } from './frame.ts';
 import { renderLine, type Style } from './style.ts';
 import { widthOf } from './width.ts';
 
 const style: Style = { hasColours: false, hasBlocks: false };
-
-function syncOf(fields: Readonly<Record<string, unknown>>): SyncProgress {
-  const sync = combineProgress([readProgress({ progress: fields })]);
-  assert.ok(sync);
-  return sync;
-}
 
 const copying = syncOf({
   state: 'RUNNING',
@@ -37,7 +30,7 @@ const following = syncOf({
   warnings: ['the oplog \u001b[2J is short'],
 });
 
-const collections: CollectionList = {
+const collections: ReportedCollections = {
   collections: [
     { namespace: 'shop.orders', totalBytes: 600e6, copiedBytes: 150e6, isCopied: false },
     { namespace: 'shop.items', totalBytes: 300e6, copiedBytes: 0, isCopied: false },
@@ -81,13 +74,11 @@ describe('the picture of a sync', () => {
   });
 
   it('shows what comes after the copy', () => {
-    const verification = readVerification({
-      progress: {
-        phase: 'check',
-        mismatchCount: 2,
-        documentsCompared: 1,
-        generationStats: { documentsCompared: 1, documentsTotal: 2 },
-      },
+    const verification = verificationFrom({
+      phase: 'check',
+      mismatchCount: 2,
+      documentsCompared: 1,
+      generationStats: { documentsCompared: 1, documentsTotal: 2 },
     });
     const after = { ...nothingMore, sync: following, verification, eventsPerSecond: 3.14 };
     assert.deepEqual(drawn({ ...after, trouble: 'no answer' }, 80, 20), [
@@ -115,7 +106,7 @@ describe('the picture of a sync', () => {
   });
 
   it('fits into any room', () => {
-    const both = { ...view, verification: readVerification({ progress: { phase: 'check' } }) };
+    const both = { ...view, verification: verificationFrom({ phase: 'check' }) };
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 200 }),
@@ -128,22 +119,5 @@ describe('the picture of a sync', () => {
         },
       ),
     );
-  });
-});
-
-describe('combineCollections', () => {
-  it('adds up what instances copy of the same collection', () => {
-    const list = (copiedBytes: number, isCopied: boolean): CollectionList => ({
-      collections: [{ namespace: 'a.b', totalBytes: 10, copiedBytes, isCopied }],
-      total: 1,
-      copied: isCopied ? 1 : 0,
-    });
-    assert.deepEqual(combineCollections([list(3, true), list(4, false)]), {
-      collections: [{ namespace: 'a.b', totalBytes: 10, copiedBytes: 7, isCopied: false }],
-      total: 1,
-      copied: 0,
-    });
-    assert.equal(combineCollections([list(3, true), list(4, true)]).copied, 1);
-    assert.deepEqual(combineCollections([]), { collections: [], total: 0, copied: 0 });
   });
 });

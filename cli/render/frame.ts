@@ -1,5 +1,9 @@
 import type { SyncProgress } from '../api/combine.ts';
-import { copyInfo, type CollectionCopy, type CollectionList } from '../api/syncer-api.ts';
+import {
+  copyInfo,
+  type ReportedCollection,
+  type ReportedCollections,
+} from '../../sync-api/syncer-answers.ts';
 import type { VerificationProgress } from '../api/verifier-api.ts';
 import { foldCollections } from './fold.ts';
 import {
@@ -17,7 +21,7 @@ import { harmless } from '../../service/terminal.ts';
 /** What is known of a sync at a moment. */
 export interface View {
   readonly sync: SyncProgress;
-  readonly collections: CollectionList | undefined;
+  readonly collections: ReportedCollections | undefined;
   readonly verification: VerificationProgress | undefined;
   /** Null while that is not known. */
   readonly copyBytesPerSecond: number | null;
@@ -89,7 +93,7 @@ function copyLines(view: View, room: Room, style: Style): Line[] {
 }
 
 function collectionLine(
-  { namespace, copiedBytes, totalBytes }: CollectionCopy,
+  { namespace, copiedBytes, totalBytes }: ReportedCollection,
   nameColumns: number,
   room: Room,
   style: Style,

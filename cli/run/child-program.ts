@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { numberOf, objectOf, textOf, type JsonObject } from '../api/json-fields.ts';
+import { numberOf, objectOf, textOf, type JsonObject } from '../../service/json-fields.ts';
 import type { ApiAddress } from '../api/api-client.ts';
 import { SyncError } from '../../service/errors.ts';
 import { orAborted } from '../../service/or-aborted.ts';
@@ -141,7 +141,7 @@ export class ChildProgram implements AsyncDisposable {
     this.#spec.onLine(line);
     const entry = entryOf(line);
     if (entry['msg'] === 'listening') {
-      this.#port = numberOf(entry['port']) ?? undefined;
+      this.#port = numberOf(entry['port']);
       this.#listening.resolve(undefined);
     }
     if (entry['level'] === 'info' || entry['level'] === 'debug') return;

@@ -3,7 +3,7 @@ import { fieldLines, formatted, type OutputFormat } from '../render/formats.ts';
 import { bytesText, countOf } from '../../service/quantities.ts';
 import { selectionText } from '../../mongo/filter-selection.ts';
 import type { Plan } from './plan.ts';
-import type { StartBody } from './start-body.ts';
+import type { StartBody } from '../../sync-api/json.ts';
 import { harmless } from '../../service/terminal.ts';
 
 /** Collections that the text names. */

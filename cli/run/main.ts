@@ -14,7 +14,8 @@ import { lookAtSync, requireNotReversed, requireOwnSync } from './own-sync.ts';
 import { planOf } from './plan.ts';
 import { Programs } from './programs.ts';
 import { reachBoth, type Sides } from './reach.ts';
-import { startBodyOf, type StartBody } from './start-body.ts';
+import { startBodyOf } from './start-body.ts';
+import type { StartBody } from '../../sync-api/json.ts';
 import { summaryOf, summaryText } from './summary.ts';
 import type { RunPage } from './web/run-page.ts';
 import { writeOut } from '../../service/terminal.ts';
@@ -241,8 +242,8 @@ function endText(progress: SyncProgress | undefined): string {
       return 'stopped within the commit';
     case 'COMMITTED':
       return 'stopped after the commit';
-    case 'IDLE':
     case undefined:
+    default:
       return 'stopped';
   }
 }

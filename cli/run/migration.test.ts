@@ -109,6 +109,12 @@ describe('a commit whose answer is lost', () => {
     ['is open while it is under way', [underWay], { name: 'CommitUnknown' }],
     ['is open while that is not known', [unknown], { name: 'CommitUnknown' }],
     ['is open where one of several cannot say', [running, unknown], { name: 'CommitUnknown' }],
+    [
+      'is open where a tool has a state of its own',
+      [{ state: 'INITIALIZING' }],
+      { name: 'CommitUnknown' },
+    ],
+    ['is open where what answers is no progress', [{}], { name: 'CommitUnknown' }],
     ['is half given where one has it', [committing, running], { name: 'CommitUnknown' }],
     ['has failed where none is under way', [running, running], lost],
     ['has been taken where all have it', [committing, committed], undefined],

@@ -2,7 +2,7 @@ import { messageOf, SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { SyncProgress } from '../api/combine.ts';
 import { commitOutcome } from '../api/commit-outcome.ts';
-import { copyInfo, type CollectionList } from '../api/syncer-api.ts';
+import { copyInfo, type ReportedCollections } from '../../sync-api/syncer-answers.ts';
 import type { VerificationProgress, VerifierApi } from '../api/verifier-api.ts';
 import type { View } from '../render/frame.ts';
 import { RateMeter } from '../render/rate-meter.ts';
@@ -33,7 +33,7 @@ export class Migration {
   readonly #copied = new RateMeter();
   readonly #events = new RateMeter();
   #sync: SyncProgress;
-  #collections: CollectionList | undefined;
+  #collections: ReportedCollections | undefined;
   #verifier: VerifierApi | undefined;
   #verification: VerificationProgress | undefined;
   #verifierAskedAtMs = -Infinity;

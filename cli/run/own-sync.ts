@@ -1,7 +1,7 @@
 import { SyncError } from '../../service/errors.ts';
 import type { Instances } from '../api/instances.ts';
 import type { SyncProgress } from '../api/combine.ts';
-import type { StartBody } from './start-body.ts';
+import type { StartBody } from '../../sync-api/json.ts';
 
 /** What a run asks before it does anything. */
 interface Question {

@@ -6,7 +6,7 @@ import { namespaceText } from '../../mongo/namespace.ts';
 import { naming } from '../../mongo/named-error.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
-import type { StartBody } from './start-body.ts';
+import type { StartBody } from '../../sync-api/json.ts';
 
 /** Collections that are asked about side by side. */
 const sideBySide = 8;

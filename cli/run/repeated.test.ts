@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { SyncError } from '../../service/errors.ts';
 import { differencesOf, optionsDigest } from '../../service/options-digest.ts';
 import { compileOptions } from '../../service/options.ts';
-import { combineProgress, type SyncProgress } from '../api/combine.ts';
-import { readProgress } from '../api/syncer-api.ts';
+import type { StartBody } from '../../sync-api/json.ts';
+import type { SyncProgress } from '../api/combine.ts';
+import { syncOf } from '../api/testing/reported.ts';
 import { runOptionTable } from './options.ts';
 import { lookAtSync, requireOwnSync } from './own-sync.ts';
-import { startBodyOf, type StartBody } from './start-body.ts';
+import { startBodyOf } from './start-body.ts';
 
 type Flag = keyof typeof runOptionTable;
 type Flags = Readonly<Partial<Record<Flag, unknown>>>;
@@ -108,11 +109,7 @@ describe('clustersync run, before it continues the sync that is there,', () => {
   const body = {} as StartBody;
 
   function found(progress: Readonly<Record<string, unknown>>): SyncProgress {
-    const combined = combineProgress([
-      readProgress({ progress: { state: 'RUNNING', ...progress } }),
-    ]);
-    assert.ok(combined);
-    return combined;
+    return syncOf({ state: 'RUNNING', ...progress });
   }
 
   function instances(ready: SyncProgress | SyncError, refusal?: SyncError) {

@@ -3,27 +3,17 @@ import { parse } from 'yaml';
 import type { NamespaceFilterEntry } from '../../mongo/namespace-filter.ts';
 import { namespaceFrom } from '../../mongo/namespace.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
+import type { StartBody } from '../../sync-api/json.ts';
 import type { RunOptions } from './options.ts';
 
-/** The body of POST /start: the syncer checks what is in it. */
-export interface StartBody {
-  readonly source: 'cluster0';
-  readonly destination: 'cluster1';
-  readonly buildIndexes: string;
-  readonly enableUserWriteBlocking: boolean;
-  readonly reversible: boolean;
-  readonly includeNamespaces?: readonly NamespaceFilterEntry[];
-  readonly excludeNamespaces?: readonly NamespaceFilterEntry[];
-  readonly sharding?: unknown;
-}
-
-/** The start that the options ask for. @throws SyncError InvalidOption, naming the option. */
+/** The start that the options ask for: the syncer checks what is in it. @throws SyncError InvalidOption, naming the option. */
 export async function startBodyOf(options: RunOptions): Promise<StartBody> {
   const { includeNamespaces, excludeNamespaces, shardingFile } = options;
   return {
     source: 'cluster0',
     destination: 'cluster1',
-    buildIndexes: options.buildIndexes,
+    // One of the choices of the option.
+    buildIndexes: options.buildIndexes as NonNullable<StartBody['buildIndexes']>,
     enableUserWriteBlocking: options.enableUserWriteBlocking,
     reversible: options.reversible,
     ...(includeNamespaces === undefined
@@ -67,12 +57,12 @@ export function parseNamespaces(option: string, text: string): NamespaceFilterEn
   );
 }
 
-async function readSharding(path: string): Promise<unknown> {
+async function readSharding(path: string): Promise<NonNullable<StartBody['sharding']>> {
   try {
     const parsed: unknown = parse(await readFile(path, 'utf8'));
     if (typeof parsed !== 'object' || parsed === null) throw new Error('it holds no mapping');
     // The file may be that of a ClusterSync's spec.
-    return 'sharding' in parsed ? parsed.sharding : parsed;
+    return ('sharding' in parsed ? parsed.sharding : parsed) as NonNullable<StartBody['sharding']>;
   } catch (error) {
     throw new SyncError(
       'InvalidOption',

@@ -2,11 +2,13 @@ import type { Logger } from '../../service/logger.ts';
 import { SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
 import { ApiClient } from '../api/api-client.ts';
-import type { SyncProgress } from '../api/combine.ts';
-import type { JsonObject } from '../api/json-fields.ts';
+import type { JsonObject } from '../../service/json-fields.ts';
+import { copyInfo } from '../../sync-api/syncer-answers.ts';
+import { readMismatch } from '../../sync-api/verifier-answers.ts';
+import type { SyncProgress, SyncState } from '../api/combine.ts';
 import { mayStillCome, requireCommitTaken } from '../api/commit-outcome.ts';
 import { Instances } from '../api/instances.ts';
-import { copyInfo, type SyncerCommand, type SyncState } from '../api/syncer-api.ts';
+import type { SyncerCommand } from '../api/syncer-api.ts';
 import { mismatchLine, VerifierApi } from '../api/verifier-api.ts';
 import { fieldLines, formatted } from '../render/formats.ts';
 import { plainLine, verificationText, type View } from '../render/frame.ts';
@@ -97,7 +99,7 @@ export async function resetSync(
   signal: AbortSignal,
 ): Promise<number> {
   const instances = instancesOf(options);
-  await instances.reset(options.destination, signal);
+  await instances.reset({ destination: options.destination }, signal);
   if (options.wait)
     await watch(
       instances,
@@ -146,7 +148,7 @@ export async function showReport(
   const found = await api.progress(signal);
   const mismatches: JsonObject[] = [];
   for await (const mismatch of api.mismatches(signal)) mismatches.push(mismatch);
-  const value = { ...found.raw, mismatches };
+  const value = { ...found.reported.raw, mismatches };
   await writeOut(
     formatted(value, output, () =>
       [
@@ -155,7 +157,7 @@ export async function showReport(
           verification: verificationText(found),
           differences: countText(found.mismatchCount),
         }),
-        ...mismatches.map((one) => `  ${harmless(mismatchLine(one))}\n`),
+        ...mismatches.map((one) => `  ${harmless(mismatchLine(readMismatch(one)))}\n`),
       ].join(''),
     ),
   );

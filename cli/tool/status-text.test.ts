@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { combineProgress } from '../api/combine.ts';
-import { readProgress } from '../api/syncer-api.ts';
+import { syncOf } from '../api/testing/reported.ts';
 import { statusText, statusValue } from './status-text.ts';
 
 const running = {
@@ -23,18 +22,13 @@ const running = {
 
 describe('the status of a sync', () => {
   it('is short in IDLE', () => {
-    const sync = combineProgress([readProgress({ progress: { state: 'IDLE', canCommit: false } })]);
-    assert.ok(sync);
+    const sync = syncOf({ state: 'IDLE', canCommit: false });
     assert.equal(statusText(sync), 'state  IDLE: no sync was started\n');
   });
 
   it('is what all instances say together: the least far, the largest lag, the sums', () => {
     const others = { syncerID: 'shard1', lagTimeSeconds: 65, canCommit: false, state: 'PAUSED' };
-    const sync = combineProgress([
-      readProgress({ progress: running }),
-      readProgress({ progress: { ...running, ...others } }),
-    ]);
-    assert.ok(sync);
+    const sync = syncOf(running, { ...running, ...others });
     assert.equal(
       statusText(sync),
       [

@@ -42,10 +42,11 @@ function instanceLines({ instances, coordinatorId }: SyncProgress): string[] {
   return [
     'instances\n',
     ...instances.map((one, index) => {
-      const name = one.syncerId ?? `number ${index + 1}`;
-      const lag = one.lagSeconds === null ? '' : `, lag ${durationText(one.lagSeconds)}`;
-      const role = one.syncerId !== null && one.syncerId === coordinatorId ? ' (coordinates)' : '';
-      return `  ${harmless(name)}${role}: ${one.state}, ${bytesText(one.copiedBytes ?? 0)} copied${lag}\n`;
+      const { syncerID, state, estimatedCopiedBytes = 0, lagTimeSeconds } = one;
+      const name = syncerID ?? `number ${index + 1}`;
+      const lag = lagTimeSeconds === undefined ? '' : `, lag ${durationText(lagTimeSeconds)}`;
+      const role = syncerID !== undefined && syncerID === coordinatorId ? ' (coordinates)' : '';
+      return `  ${harmless(name)}${role}: ${harmless(state)}, ${bytesText(estimatedCopiedBytes)} copied${lag}\n`;
     }),
   ];
 }

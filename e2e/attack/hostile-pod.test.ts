@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ApiClient } from '../../cli/api/api-client.ts';
+import { SyncerApi } from '../../cli/api/syncer-api.ts';
 import {
   syncerApi,
   type SyncerCommand,
@@ -21,6 +22,8 @@ const answers = {
   'no JSON': '{"progress": {"state"',
   'a text': '"IDLE"',
   'a progress that is none': '{"progress": [1, 2]}',
+  'a progress without a state': '{"progress": {"canCommit": false}}',
+  'nothing at all': '{}',
 } as const;
 
 describe('a hostile pod', () => {
@@ -65,14 +68,14 @@ describe('a hostile pod', () => {
     });
   }
 
-  for (const what of ['levels of lists', 'levels of errors', 'no JSON'] as const) {
+  for (const [what, answer] of Object.entries(answers)) {
     it(`is no clustersync for the command line: ${what}`, async () => {
-      body = answers[what];
+      body = answer;
       const url = `http://127.0.0.1:${port()}`;
-      const client = new ApiClient(() => ({ url, apiToken: undefined }));
-      await assert.rejects(client.get('progress', AbortSignal.timeout(30_000)), {
-        name: 'ToolUnreachable',
-      });
+      const api = new SyncerApi(new ApiClient(() => ({ url, apiToken: undefined })));
+      const signal = AbortSignal.timeout(30_000);
+      await assert.rejects(api.progress(signal), { name: 'ToolUnreachable' });
+      await assert.rejects(api.command('commit', signal), { name: 'ToolUnreachable' });
     });
   }
 });

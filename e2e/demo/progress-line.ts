@@ -1,4 +1,5 @@
 import type { ClusterSync, InstanceStatus } from '../../operator/api/clustersync.ts';
+import { readProgress } from '../../sync-api/syncer-answers.ts';
 
 const barCells = 16;
 
@@ -14,9 +15,10 @@ export function progressLines({ status }: ClusterSync, writes: number): string[]
     coordinatorID,
     instances = [],
   } = status ?? {};
-  const states = new Set(instances.flatMap(({ progress }) => textOf(progress?.['state'])));
+  const progresses = instances.flatMap(({ progress }) => readProgress(progress) ?? []);
+  const states = new Set(progresses.map((progress) => progress.state));
   const [state] = states.size === 1 ? states : [];
-  const events = instances.flatMap(({ progress }) => numberOf(progress?.['totalEventsApplied']));
+  const events = progresses.flatMap(({ totalEventsApplied }) => totalEventsApplied ?? []);
   const { percent = 0, estimatedCopiedBytes = 0, estimatedTotalBytes = 0 } = totals;
   const copied = Math.min(estimatedCopiedBytes, estimatedTotalBytes);
   const all = [
@@ -32,25 +34,14 @@ export function progressLines({ status }: ClusterSync, writes: number): string[]
 }
 
 function instanceLine({ id, ready, progress }: InstanceStatus): string {
-  const copy = progress?.['collectionCopy'] as
-    { estimatedCopiedBytes?: unknown } | null | undefined;
-  const [state = ready ? '-' : 'not ready'] = textOf(progress?.['state']);
-  const [copied = 0] = numberOf(copy?.estimatedCopiedBytes);
-  const [lag] = numberOf(progress?.['lagTimeSeconds']);
+  const read = readProgress(progress);
+  const { state = ready ? '-' : 'not ready', info, lagTimeSeconds: lag } = read ?? {};
   return [
-    `  ${id}${progress?.['coordinatorID'] === id ? ' (coordinator)' : ''}: ${[state, ...textOf(progress?.['info'])].join(', ')}`,
+    `  ${id}${read?.coordinatorID === id ? ' (coordinator)' : ''}: ${[state, ...(info === undefined ? [] : [info])].join(', ')}`,
     `lag ${lag === undefined ? '-' : `${lag} s`}`,
-    `${megabytes(copied)} MB`,
-    changes(numberOf(progress?.['totalEventsApplied'])),
+    `${megabytes(read?.estimatedCopiedBytes ?? 0)} MB`,
+    changes(read?.totalEventsApplied === undefined ? [] : [read.totalEventsApplied]),
   ].join('  ');
-}
-
-function textOf(value: unknown): readonly string[] {
-  return typeof value === 'string' ? [value] : [];
-}
-
-function numberOf(value: unknown): readonly number[] {
-  return typeof value === 'number' ? [value] : [];
 }
 
 function changes(counts: readonly number[]): string {

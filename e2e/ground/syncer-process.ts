@@ -3,8 +3,9 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ChildProcess } from 'node:child_process';
-import { optionsDigestHeader } from '../../service/options-digest.ts';
+import { optionsDigestHeader } from '../../sync-api/headers.ts';
 import { sleep } from '../../service/sleep.ts';
+import type { SyncerProgressAnswer, SyncProgress } from '../../sync-api/json.ts';
 import { requireDocumented } from './api-document.ts';
 import { createGuardedFolder, type GuardedFolder } from './guarded-folder.ts';
 import { defaultDeadlineMs } from './default-deadline.ts';
@@ -17,34 +18,9 @@ const pollMs = 15;
 const maxPollMs = 100;
 
 /** The fields of a progress answer; all but two are null in IDLE. */
-export interface SyncerProgress {
-  readonly state: string;
-  readonly startedAt: string | null;
-  readonly optionsDigest: string | null;
-  readonly reversals: number | null;
-  readonly canCommit: boolean;
-  readonly commitUnderWay: boolean | null;
-  readonly canWrite: boolean | null;
-  readonly info: string | null;
-  readonly lagTimeSeconds: number | null;
-  readonly collectionCopy: {
-    readonly estimatedTotalBytes: number;
-    readonly estimatedCopiedBytes: number;
-  } | null;
-  readonly directionMapping: { readonly Source: string; readonly Destination: string } | null;
-  readonly syncerID: string | null;
-  readonly coordinatorID: string | null;
-  readonly totalEventsApplied: number | null;
-  readonly estimatedSecondsToCatchUp: number | null;
-  readonly estimatedOplogTimeRemainingSeconds: number | null;
-  readonly indexBuilding: {
-    readonly indexesBuilt: number;
-    readonly totalIndexesToBuild: number;
-    readonly collectionsFinished: number;
-    readonly collectionsTotal: number;
-  } | null;
-  readonly warnings: readonly string[] | null;
-}
+export type SyncerProgress = {
+  readonly [Field in keyof SyncProgress]: SyncerProgressAnswer['progress'][Field];
+};
 
 /** An answer of the API. */
 export interface Answer {

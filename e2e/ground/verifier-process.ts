@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ChildProcess } from 'node:child_process';
-import type { ProgressBody } from '../../verifier/api/progress.ts';
+import type { VerificationProgress } from '../../sync-api/json.ts';
 import { requireDocumented } from './api-document.ts';
 import { assertProven } from './assert-proven.ts';
 import { createGuardedFolder, type GuardedFolder } from './guarded-folder.ts';
@@ -114,16 +114,16 @@ export class VerifierProcess implements AsyncDisposable {
     return body;
   }
 
-  async progress(): Promise<ProgressBody['progress']> {
+  async progress(): Promise<VerificationProgress> {
     await this.#ready();
     const body = await this.get('/api/v1/progress');
     if (body['progress'] === undefined) throw new Error(JSON.stringify(body));
-    return body['progress'] as ProgressBody['progress'];
+    return body['progress'] as VerificationProgress;
   }
 
   /** Waits for the verdict. Where it is `equal`, each document has to be accounted for. */
-  async untilComplete(): Promise<ProgressBody['progress']> {
-    let last: ProgressBody['progress'] | undefined;
+  async untilComplete(): Promise<VerificationProgress> {
+    let last: VerificationProgress | undefined;
     await until(
       'the verification is complete',
       async () => {

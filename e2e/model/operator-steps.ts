@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { provesNoCommit } from '../../operator/clustersync/commit-facts.ts';
 import { isAtLeast, stageOf } from '../../operator/clustersync/stage.ts';
-import {
-  readProgress,
-  type SyncerCommand,
-  type SyncerProgress,
-} from '../../operator/clustersync/syncer-client.ts';
+import type { SyncerCommand, SyncerProgress } from '../../operator/clustersync/syncer-client.ts';
 import type { Hold } from '../../operator/commit/hold.ts';
 import {
   planCommit,
@@ -19,6 +15,7 @@ import {
   type CommandState,
   type Observation,
 } from '../../operator/operand/observation.ts';
+import { readProgress } from '../../sync-api/syncer-answers.ts';
 import type { Ago, Happening, Known, Model } from './commit-state.ts';
 import { viewOf, wordOf } from './syncer-steps.ts';
 

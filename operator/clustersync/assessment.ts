@@ -1,3 +1,4 @@
+import { readProgress } from '../../sync-api/syncer-answers.ts';
 import type { ClusterSync, ClusterSyncStatus, Direction } from '../api/clustersync.ts';
 import { isCurrent } from '../operand/observation.ts';
 import { gravest, type Trouble } from '../operand/trouble.ts';
@@ -6,7 +7,7 @@ import { troubleOfInstances, troubleOfOtherSync, type InstanceView } from './ins
 import { isCommittedIn, mayBegin } from './on-record.ts';
 import type { SourceFinding } from './source.ts';
 import { isAtLeast, isAtWorkTheOtherWay, slowest, stageOf, type Stage } from './stage.ts';
-import { readProgress, type SyncerProgress } from './syncer-client.ts';
+import type { SyncerProgress } from './syncer-client.ts';
 
 /** What the status is made from, beside the resource itself. */
 export interface StatusInput {

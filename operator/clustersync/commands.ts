@@ -1,4 +1,4 @@
-import { optionsDigestHeader } from '../../service/options-digest.ts';
+import { optionsDigestHeader } from '../../sync-api/headers.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { Command } from '../operand/monitor.ts';
 import { isCurrent, maySend, type Observation } from '../operand/observation.ts';

@@ -1,3 +1,4 @@
+import { tellsNoCommit } from '../../sync-api/syncer-answers.ts';
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import type { SyncVerification } from '../api/sync-verification.ts';
 import { hashOfOptions, type CommitOptions, type Hold } from '../commit/hold.ts';
@@ -117,9 +118,7 @@ export function provesNoCommit(
   if (answer?.kind !== 'progress' || command?.kind === 'sending') return false;
   const endedMs = command?.name === 'commit' ? command.endedMs : 0;
   if (askedMs <= Math.max(endedMs, sentMs + commitSettledMs)) return false;
-  const { state, canCommit, commitUnderWay } = answer.progress;
-  // A tool that does not tell: a commit request will succeed, or none does, so that none is under way.
-  return commitUnderWay === undefined ? canCommit || state === 'PAUSED' : commitUnderWay === false;
+  return tellsNoCommit(answer.progress);
 }
 
 function obstacleOf(

@@ -1,3 +1,4 @@
+import { readProgress } from '../../sync-api/syncer-answers.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 import { isConditionTrue } from '../kube/conditions.ts';
 
@@ -21,7 +22,7 @@ export function isAtRest(clusterSync: ClusterSync): boolean {
   const { spec, status } = clusterSync;
   if (spec.reversible || !isCommittedIn(clusterSync) || status?.canWrite === false) return false;
   const instances = status?.instances ?? [];
-  return instances.every(({ progress }) => progress?.['state'] === 'COMMITTED');
+  return instances.every(({ progress }) => readProgress(progress)?.state === 'COMMITTED');
 }
 
 /** Whether a sync may be begun: never over data that may be in use, since a commit that is long past. */

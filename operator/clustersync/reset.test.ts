@@ -3,7 +3,7 @@ import type { ClusterSync, ClusterSyncSpec, ClusterSyncStatus } from '../api/clu
 import { findCondition } from '../kube/conditions.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
 import { decide, type Decision, type World } from './decide.ts';
-import { optionsDigestHeader } from '../../service/options-digest.ts';
+import { optionsDigestHeader } from '../../sync-api/headers.ts';
 import { wantedDigest } from './identity.ts';
 import { resetFinalizer } from './on-record.ts';
 import { leftBehind } from './reset.ts';

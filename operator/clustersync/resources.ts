@@ -1,4 +1,5 @@
 import { environmentName } from '../../service/options.ts';
+import type { StartBody } from '../../sync-api/json.ts';
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import type { Pod } from '../kube/builtin-resources.ts';
 import { operandName } from '../operand/names.ts';
@@ -106,7 +107,7 @@ export function syncerPodState(pod: Pod, instances: readonly Instance[], token: 
 }
 
 /** The body of POST /start: the contract's options, under its names. */
-export function startBody({ spec }: Pick<ClusterSync, 'spec'>): object {
+export function startBody({ spec }: Pick<ClusterSync, 'spec'>): StartBody {
   const { buildIndexes, enableUserWriteBlocking, reversible } = spec;
   const { includeNamespaces, excludeNamespaces, sharding } = spec;
   return {

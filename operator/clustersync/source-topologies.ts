@@ -1,16 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../service/logger.ts';
 import { backoffMs } from '../../service/sleep.ts';
+import { isNotServed } from '../../sync-api/answer-error.ts';
+import { readTopology } from '../../sync-api/syncer-answers.ts';
 import { systemClock, type Clock } from '../kube/clock.ts';
-import {
-  callApi,
-  errorIn,
-  isNotServed,
-  propertyIn,
-  stringIn,
-  type ApiError,
-  type Unreachable,
-} from '../operand/http-api.ts';
+import { callOperand, errorIn, type ApiError, type Unreachable } from '../operand/http-api.ts';
 import type { MonitorTarget } from '../operand/monitor.ts';
 import type { Observation } from '../operand/observation.ts';
 import { QuestionTurns } from '../operand/question-turns.ts';
@@ -169,27 +163,18 @@ function viewAfter({ target, view }: Entry, answer: Answer, askedMs: number): So
 }
 
 async function ask(target: MonitorTarget, signal: AbortSignal): Promise<Answer> {
-  const answer = await callApi(target, { method: 'GET', path, deadlineMs }, signal);
+  const answer = await callOperand(target, { method: 'GET', path, deadlineMs }, signal);
   if (answer.kind === 'unreachable') return answer;
   // Another tool, which has what the contract has, and no more.
   if (isNotServed(answer.status)) return { kind: 'found', source: { kind: 'Unknown', shards: [] } };
   const error = errorIn(answer.body, false);
   if (error) return { kind: 'failed', error };
-  const source = shapeIn(propertyIn(answer.body, 'topology'));
-  return source
-    ? { kind: 'found', source }
+  const topology = readTopology(answer.body);
+  return topology
+    ? { kind: 'found', source: shapeOf(topology) }
     : { kind: 'unreachable', description: 'the answer has neither topology nor error' };
 }
 
-const kinds = new Map<string | undefined, SourceShape['kind']>([
-  ['replicaSet', 'ReplicaSet'],
-  ['sharded', 'Sharded'],
-]);
-
-function shapeIn(topology: unknown): SourceShape | undefined {
-  const shards: unknown = propertyIn(topology, 'shards');
-  if (!Array.isArray(shards) || !shards.every((shard) => typeof shard === 'string'))
-    return undefined;
-  const kind = kinds.get(stringIn(topology, 'kind'));
-  return kind && { kind, shards };
+function shapeOf({ kind, shards }: NonNullable<ReturnType<typeof readTopology>>): SourceShape {
+  return { kind: kind === 'sharded' ? 'Sharded' : 'ReplicaSet', shards };
 }

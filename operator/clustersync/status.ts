@@ -223,7 +223,7 @@ function canWriteOf(
   progresses: Progresses,
   coordinatorID: string | undefined,
 ): Pick<ClusterSyncStatus, 'canWrite'> {
-  const coordinator = progresses.find((progress) => progress?.raw['syncerID'] === coordinatorID);
+  const coordinator = progresses.find((progress) => progress?.syncerID === coordinatorID);
   const canWrite = (coordinator ?? progresses[0])?.canWrite;
   return canWrite === undefined ? {} : { canWrite };
 }

@@ -1,3 +1,4 @@
+import { readVerification } from '../../sync-api/verifier-answers.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
 import { findCondition, isConditionTrue } from '../kube/conditions.ts';
@@ -76,6 +77,6 @@ function countsOf({ verificationStatus, verifier }: SyncVerificationStatus) {
     left,
     failed: count(counts.failedTasks) + count(counts.metadataMismatchTasks),
     waitingForNext: count(counts.recheckTasks),
-    isFirst: verifier?.progress?.['phase'] !== 'recheck' && !isOver,
+    isFirst: readVerification(verifier?.progress)?.phase !== 'recheck' && !isOver,
   };
 }

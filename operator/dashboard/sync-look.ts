@@ -5,7 +5,7 @@ import type { SyncVerification } from '../api/sync-verification.ts';
 import { instancesOf, syncerName, syncerPort } from '../clustersync/resources.ts';
 import type { KubeObject } from '../kube/resource.ts';
 import { apiTrust, serverNameOf, targetOf } from '../operand/api-trust.ts';
-import { callApi } from '../operand/http-api.ts';
+import { callOperand } from '../operand/http-api.ts';
 import type { OperandKind } from '../operand/names.ts';
 import type { OperandStore } from '../operand/operand-store.ts';
 import { podState } from '../operand/pod-state.ts';
@@ -141,7 +141,7 @@ export class OperatorSyncLook implements SyncLook {
     const targets = running.flatMap((pod) => targetOf(pod, { port, token, trust }) ?? []);
     const answers = await Promise.all(
       targets.map(
-        async (target) => await callApi(target, { method: 'GET', path, deadlineMs }, signal),
+        async (target) => await callOperand(target, { method: 'GET', path, deadlineMs }, signal),
       ),
     );
     return answers.flatMap((answer) =>

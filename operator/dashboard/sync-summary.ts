@@ -1,7 +1,7 @@
+import { readProgress } from '../../sync-api/syncer-answers.ts';
 import type { Outlook, SyncSummary, VerificationSummary } from '../../dashboard/api/sync-view.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification } from '../api/sync-verification.ts';
-import { propertyIn } from '../operand/http-api.ts';
 import { findCondition } from '../kube/conditions.ts';
 import { objectKey } from '../kube/resource.ts';
 
@@ -50,12 +50,6 @@ export function verificationSummaryOf({ metadata, status }: SyncVerification): V
   };
 }
 
-/** A number in a progress, as it was received. */
-export function numberIn(progress: unknown, name: string): number | null {
-  const value = propertyIn(progress, name);
-  return typeof value === 'number' && Number.isFinite(value) ? value : null;
-}
-
 function verdictOf(status: SyncVerification['status']): VerificationSummary['verdict'] {
   switch (status?.verdict) {
     case 'Equal':
@@ -78,8 +72,8 @@ function outlookOf({ status }: ClusterSync): Outlook {
 
 /** By all instances together; null where one does not say. */
 function eventsAppliedBy({ status }: ClusterSync): number | null {
-  const counts = (status?.instances ?? []).map(({ progress }) =>
-    numberIn(progress, 'totalEventsApplied'),
+  const counts = (status?.instances ?? []).map(
+    ({ progress }) => readProgress(progress)?.totalEventsApplied ?? null,
   );
   return counts.length === 0
     ? null

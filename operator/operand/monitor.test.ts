@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { messageOf } from '../../service/errors.ts';
 import { createLogger } from '../../service/logger.ts';
 import { FakeClock } from '../kube/testing/fake-clock.ts';
-import type { ApiTarget } from './http-api.ts';
+import type { ApiTarget } from '../../sync-api/http-client.ts';
 import { OperandMonitor, type MonitorTarget } from './monitor.ts';
 
 interface Progress {

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../service/logger.ts';
+import type { ApiTarget } from '../../sync-api/http-client.ts';
 import { systemClock, type Clock } from '../kube/clock.ts';
 import { Deadline } from '../kube/deadline.ts';
-import type { ApiError, ApiTarget, Unreachable } from './http-api.ts';
+import type { ApiError, Unreachable } from './http-api.ts';
 import {
   retryDelayMs,
   type CommandState,

@@ -1,12 +1,8 @@
-import {
-  callApi,
-  errorIn,
-  isNotServed,
-  propertyIn,
-  type ApiAnswer,
-  type ApiError,
-  type Unreachable,
-} from './http-api.ts';
+import { objectOf } from '../../service/json-fields.ts';
+import { isNotServed } from '../../sync-api/answer-error.ts';
+import type { CommandAnswer } from '../../sync-api/command-answer.ts';
+import type { ApiAnswer } from '../../sync-api/http-client.ts';
+import { apiError, callOperand, errorIn, type Unreachable } from './http-api.ts';
 import type { CommandOutcome, OperandApi } from './monitor.ts';
 import type { ProgressAnswer } from './observation.ts';
 
@@ -19,8 +15,10 @@ export interface OperandApiOptions<P> {
   /** The object `progress` of an answer, read leniently; undefined where it is none. */
   readonly readProgress: (progress: unknown) => P | undefined;
   readonly commandDeadlineMs: number;
-  /** What an answer to a command means. */
-  readonly outcomeOf: (answer: Extract<ApiAnswer, { readonly kind: 'answer' }>) => CommandOutcome;
+  /** What an answer says of a command. */
+  readonly readCommand: (answer: ApiAnswer) => CommandAnswer;
+  /** What that counts as where it does not say whether the command was taken. */
+  readonly unclearOutcome: (description: string) => CommandOutcome;
   /** The name of the error that a command was not answered. */
   readonly unreachableName: string;
   readonly intervalMs: (answer: ProgressAnswer<P> | undefined) => number;
@@ -28,11 +26,11 @@ export interface OperandApiOptions<P> {
 
 /** The HTTP API of a kind of operand: GET /api/v1/progress, and a POST for each command. */
 export function operandApi<P, C extends string>(options: OperandApiOptions<P>): OperandApi<P, C> {
-  const { readProgress, commandDeadlineMs, outcomeOf, unreachableName, intervalMs } = options;
+  const { readProgress, commandDeadlineMs, unreachableName, intervalMs } = options;
   return {
     intervalMs,
     askProgress: async (target, signal) => {
-      const answer = await callApi(
+      const answer = await callOperand(
         target,
         { method: 'GET', path: '/api/v1/progress', deadlineMs: progressDeadlineMs },
         signal,
@@ -40,7 +38,7 @@ export function operandApi<P, C extends string>(options: OperandApiOptions<P>): 
       return answer.kind === 'answer' ? progressAnswer(answer, readProgress) : answer;
     },
     sendCommand: async (target, { name, body, headers }, { assertMaySend, signal }) => {
-      const answer = await callApi(
+      const answer = await callOperand(
         target,
         {
           method: 'POST',
@@ -54,9 +52,24 @@ export function operandApi<P, C extends string>(options: OperandApiOptions<P>): 
         signal,
       );
       if (answer.kind === 'unreachable') return unanswered(unreachableName, answer.description);
-      return isUnknown(answer) ? notSupported(answer.status) : outcomeOf(answer);
+      return isUnknown(answer) ? notSupported(answer.status) : outcomeOf(answer, options);
     },
   };
+}
+
+function outcomeOf<P>(
+  answer: ApiAnswer,
+  { readCommand, unclearOutcome }: OperandApiOptions<P>,
+): CommandOutcome {
+  const read = readCommand(answer);
+  switch (read.kind) {
+    case 'taken':
+      return read;
+    case 'refused':
+      return { kind: 'refused', error: apiError(read.error, true) };
+    case 'unclear':
+      return unclearOutcome(read.description);
+  }
 }
 
 /** What counts as a refusal that should pass by itself, though nobody knows what has become of the command. */
@@ -65,7 +78,7 @@ export function unanswered(name: string, description: string): CommandOutcome {
 }
 
 /** Whether the tool does not have the command at all: an error of ours has a body that says so. */
-function isUnknown({ status, body }: Extract<ApiAnswer, { readonly kind: 'answer' }>): boolean {
+function isUnknown({ status, body }: ApiAnswer): boolean {
   return isNotServed(status) && errorIn(body, true) === undefined;
 }
 
@@ -80,14 +93,13 @@ export function progressAnswer<P>(
     body,
     optionsDigest,
     destination,
-  }: Pick<Extract<ApiAnswer, { kind: 'answer' }>, 'body'> &
-    Pick<ProgressAnswer<P>, 'destination'> & { readonly optionsDigest: string | undefined },
+  }: Pick<ApiAnswer, 'body' | 'optionsDigest'> & Partial<Pick<ApiAnswer, 'destination'>>,
   readProgress: (progress: unknown) => P | undefined,
 ): ProgressAnswer<P> | Unreachable {
-  const progress = readProgress(propertyIn(body, 'progress'));
+  const progress = readProgress(objectOf(body)['progress']);
   if (progress) return { kind: 'progress', progress, destination };
   // A call that fails while a sync is resumed may be repeated: errors that are not known are not taken for the end.
-  const error: ApiError | undefined = errorIn(body, false);
+  const error = errorIn(body, false);
   if (error) return { kind: 'error', error, optionsDigest, destination };
   return { kind: 'unreachable', description: 'the answer has neither progress nor error' };
 }

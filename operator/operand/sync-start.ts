@@ -1,6 +1,6 @@
+import { numberOf, objectOf, textOf } from '../../service/json-fields.ts';
 import { countOf } from '../../service/quantities.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
-import { propertyIn, stringIn } from './http-api.ts';
 
 /** What a status has room for. */
 const maxStartLength = 64;
@@ -19,7 +19,7 @@ export function syncStartOf(
   progresses: readonly unknown[],
   seenAt: string | undefined,
 ): string | undefined {
-  const isTold = progresses.some((each) => propertyIn(each, 'startedAt') !== undefined);
+  const isTold = progresses.some((each) => objectOf(each)['startedAt'] !== undefined);
   if (!isTold) return seenAt;
   return progresses
     .map(startIn)
@@ -27,9 +27,9 @@ export function syncStartOf(
 }
 
 function startIn(progress: unknown): string | undefined {
-  const start = stringIn(progress, 'startedAt');
-  const told = propertyIn(progress, 'reversals');
-  const reversals = typeof told === 'number' ? told : 0;
+  const told = objectOf(progress);
+  const start = textOf(told['startedAt']);
+  const reversals = numberOf(told['reversals']) ?? 0;
   if (start === undefined || reversals === 0) return start;
   return `${start}${reversed}${countOf(reversals, 'time')}`;
 }

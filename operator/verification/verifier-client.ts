@@ -1,5 +1,8 @@
+import { errorInText } from '../../sync-api/answer-error.ts';
+import { readVerifierCommand } from '../../sync-api/command-answer.ts';
+import { readVerification, type MismatchCount } from '../../sync-api/verifier-answers.ts';
 import type { SyncVerificationStatus } from '../api/sync-verification.ts';
-import { errorIn, propertyIn, stringIn, type ApiError } from '../operand/http-api.ts';
+import { apiError, type ApiError } from '../operand/http-api.ts';
 import type { Observation } from '../operand/observation.ts';
 import { operandApi } from '../operand/operand-api.ts';
 
@@ -29,34 +32,37 @@ export type VerifierCommand = 'check' | 'writesOff';
 export const verifierApi = operandApi<VerifierProgress, VerifierCommand>({
   readProgress,
   commandDeadlineMs: 30_000,
-  outcomeOf: ({ status, body }) => {
-    // What was said before need not be said again: level-triggered commands are repeated.
-    if (stringIn(body, 'error') === 'writesOff already set') return { kind: 'taken' };
-    const error = errorIn(body, true);
-    if (error) return { kind: 'refused', error };
-    if (status >= 200 && status < 300) return { kind: 'taken' };
-    const description = `HTTP ${status}`;
+  readCommand: readVerifierCommand,
+  unclearOutcome: (description) => {
     return { kind: 'refused', error: { name: 'ErrorReported', description, isLasting: true } };
   },
   unreachableName: 'VerifierUnreachable',
   intervalMs: () => 1_000,
 });
 
-/** The object `progress` of an answer, read leniently. */
+/** The object `progress` of an answer, as far as the status has room for it. */
 export function readProgress(progress: unknown): VerifierProgress | undefined {
-  const phase = stringIn(progress, 'phase');
-  if (phase === undefined) return undefined;
-  const verdict = propertyIn(progress, 'verdict');
-  const status = propertyIn(progress, 'verificationStatus');
-  const { mismatches: _, ...raw } = progress as Readonly<Record<string, unknown>>;
+  const read = readVerification(progress);
+  if (!read) return undefined;
+  const { mismatches: _, ...raw } = read.raw;
+  const { phase, verdict, verificationStatus, asOf, error } = read;
   return {
-    phase,
-    error: errorOf(progress),
-    verdict: typeof verdict === 'string' || verdict === null ? verdict : undefined,
-    verificationStatus: isObject(status) ? status : undefined,
-    asOf: stringIn(progress, 'asOf')?.slice(0, maxTimeLength),
-    mismatches: mismatchesIn(progress),
-    raw,
+    ...{ phase, verdict, verificationStatus, raw },
+    error: error === undefined ? undefined : apiError(errorInText(error), true),
+    asOf: asOf?.slice(0, maxTimeLength),
+    mismatches:
+      read.mismatchCount === undefined
+        ? undefined
+        : {
+            total: read.mismatchCount,
+            byKind: roomFor(read.mismatchKinds, 'kind').map(({ name, count }) => ({
+              kind: name,
+              count,
+            })),
+            namespaces: roomFor(read.mismatchNamespaces, 'namespace').map(({ name, count }) => {
+              return { namespace: name, count };
+            }),
+          },
   };
 }
 
@@ -82,45 +88,15 @@ const maxTimeLength = 64;
 /** What the schema of the status has room for. */
 const bounds = { kind: { length: 64, rows: 64 }, namespace: { length: 320, rows: 10 } } as const;
 
-function mismatchesIn(progress: unknown): MismatchSummary | undefined {
-  const total = propertyIn(progress, 'mismatchCount');
-  if (!isCount(total)) return undefined;
-  const byKind = countsIn(propertyIn(progress, 'mismatchKinds'), 'kind');
-  const namespaces = countsIn(propertyIn(progress, 'mismatchNamespaces'), 'namespace');
-  return {
-    total,
-    byKind: byKind.map(([kind, count]) => ({ kind, count })),
-    namespaces: namespaces.map(([namespace, count]) => ({ namespace, count })),
-  };
-}
-
-/** Rows of a name and a count. What would make the API server refuse the status is left out. */
-function countsIn(
-  rows: unknown,
-  nameField: keyof typeof bounds,
-): readonly (readonly [name: string, count: number])[] {
-  const { length, rows: maxRows } = bounds[nameField];
+/** What would make the API server refuse the status is left out. */
+function roomFor(
+  rows: readonly MismatchCount[],
+  what: keyof typeof bounds,
+): readonly MismatchCount[] {
+  const { length, rows: maxRows } = bounds[what];
   const counts = new Map<string, number>();
-  for (const row of Array.isArray(rows) ? (rows as readonly unknown[]) : []) {
-    const name = stringIn(row, nameField);
-    const count = propertyIn(row, 'count');
-    if (name === undefined || name.length > length || !isCount(count)) continue;
-    if (counts.size < maxRows) counts.set(name, count);
+  for (const { name, count } of rows) {
+    if (name.length <= length && counts.size < maxRows) counts.set(name, count);
   }
-  return [...counts];
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value);
-}
-
-/** `error` of a progress: null, a text, or whatever value the tool puts there. */
-function errorOf(progress: unknown): ApiError | undefined {
-  const value = propertyIn(progress, 'error');
-  if (value === undefined || value === null || value === '') return undefined;
-  return errorIn({ error: typeof value === 'string' ? value : JSON.stringify(value) }, true);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return Array.from(counts, ([name, count]) => ({ name, count }));
 }

@@ -1,7 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { destinationHeader } from '../../service/destination-header.ts';
 import { genericErrorBody, progressErrorBody, type Route } from '../../service/http-server.ts';
-import { optionsDigestHeader } from '../../service/options-digest.ts';
+import { destinationHeader, optionsDigestHeader } from '../../sync-api/headers.ts';
+import type {
+  CollectionPage,
+  Success,
+  SyncerProgressAnswer,
+  TopologyAnswer,
+} from '../../sync-api/json.ts';
 import type { Syncer } from '../lifecycle/syncer.ts';
 
 /** Collections that /api/v1/collections shows: it is for people. */
@@ -21,7 +26,7 @@ export function syncerRoutes(
       method: 'POST',
       path: `/api/v1/${command}`,
       errorBody: genericErrorBody,
-      handle: async (body, _query, { headers }) => {
+      handle: async (body, _query, { headers }): Promise<Success> => {
         await syncer.commands[command](body, digestIn(headers));
         return { success: true };
       },
@@ -30,7 +35,7 @@ export function syncerRoutes(
       method: 'POST',
       path: '/api/v1/commit',
       errorBody: genericErrorBody,
-      handle: async (body, _query, { headers, gone }) => {
+      handle: async (body, _query, { headers, gone }): Promise<Success> => {
         await syncer.commands.commit(body, digestIn(headers), gone);
         return { success: true };
       },
@@ -39,7 +44,7 @@ export function syncerRoutes(
       method: 'POST',
       path: '/api/v1/preflight',
       errorBody: genericErrorBody,
-      handle: async (body) => {
+      handle: async (body): Promise<Success> => {
         await syncer.commands.preflight(body);
         return { success: true };
       },
@@ -48,19 +53,19 @@ export function syncerRoutes(
       method: 'GET',
       path: '/api/v1/collections',
       errorBody: genericErrorBody,
-      handle: () => syncer.monitor.copyTally.page(maxCollectionsShown),
+      handle: (): CollectionPage => syncer.monitor.copyTally.page(maxCollectionsShown),
     },
     {
       method: 'GET',
       path: '/api/v1/topology',
       errorBody: genericErrorBody,
-      handle: async () => await syncer.topology(),
+      handle: async (): Promise<TopologyAnswer> => await syncer.topology(),
     },
     {
       method: 'GET',
       path: '/api/v1/progress',
       errorBody: progressErrorBody,
-      handle: () => syncer.progress(),
+      handle: (): SyncerProgressAnswer => syncer.progress(),
       answerHeaders: () => {
         const digest = syncer.optionsDigest();
         const destination = syncer.destination();

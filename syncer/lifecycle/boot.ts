@@ -1,3 +1,4 @@
+import type { TopologyAnswer } from '../../sync-api/json.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { connectCluster, type ClusterClient } from '../../mongo/cluster-client.ts';
 import { latestWriteTime } from '../../mongo/cluster-time.ts';
@@ -90,7 +91,7 @@ export function requireSettled(
 export async function tellTopology(
   cluster: ClusterClient,
   signal: AbortSignal,
-): Promise<Pick<Topology, 'kind' | 'shards'>> {
+): Promise<TopologyAnswer['topology']> {
   const { kind, shards } = await naming(async () => await connect(cluster, signal));
   return { kind, shards };
 }

@@ -1,3 +1,4 @@
+import type { SyncerProgressAnswer, SyncProgress } from '../../sync-api/json.ts';
 import { leftIndexWarnings } from '../monitor/left-index-warnings.ts';
 import { unreadableOplogWarning } from '../source/applied-ops.ts';
 import { followsSource } from '../changes/watch-applied-ops.ts';
@@ -12,7 +13,7 @@ import { resetError } from '../store/reset-error.ts';
 import type { Phase, SyncView } from '../store/records.ts';
 
 /** What `info` says of each phase (contract 2.2). */
-const infoOf: Record<Phase, string> = {
+const infoOf: Record<Phase, NonNullable<SyncProgress['info']>> = {
   catalog: 'collection copy',
   copy: 'collection copy',
   changes: 'change event application',
@@ -50,7 +51,7 @@ export interface ProgressSource {
 }
 
 /** The body of a progress answer when no sync was started: all fields but two are null. */
-export function idleProgress(): object {
+export function idleProgress(): SyncerProgressAnswer {
   return {
     progress: {
       state: 'IDLE',
@@ -76,7 +77,7 @@ export function idleProgress(): object {
 }
 
 /** The body of a progress answer of a sync. */
-export function syncProgress(record: SyncView, source: ProgressSource): object {
+export function syncProgress(record: SyncView, source: ProgressSource): SyncerProgressAnswer {
   const { monitor, commit, sent } = source;
   return {
     progress: {
@@ -118,7 +119,7 @@ export function syncProgress(record: SyncView, source: ProgressSource): object {
 }
 
 /** What `info` says. An instance that has not been given a command yet is not where the others are. */
-function infoText({ state, phase, reset }: SyncView): string | null {
+function infoText({ state, phase, reset }: SyncView): SyncProgress['info'] {
   // Nothing of it is done any more.
   if (reset !== null && state === 'PAUSED') return null;
   switch (state) {

@@ -1,3 +1,4 @@
+import type { SyncerProgressAnswer, TopologyAnswer } from '../../sync-api/json.ts';
 import { NamespaceFilter, serverMatcher } from '../../mongo/namespace-filter.ts';
 import { namedError } from '../../mongo/named-error.ts';
 import { provenHosts } from '../../mongo/proven-hosts.ts';
@@ -134,7 +135,7 @@ export class Syncer {
   }
 
   /** The body of GET /progress. @throws SyncError when there is none to give, or the sync has failed. */
-  progress(): object {
+  progress(): SyncerProgressAnswer {
     const topologies = this.#needTopologies();
     if (this.#failure) throw this.#failure;
     const { record } = this.#live;
@@ -158,7 +159,7 @@ export class Syncer {
    * What cluster0 is, as it says now: also while the stored state cannot be read.
    * @throws SyncError where it does not say.
    */
-  async topology(): Promise<object> {
+  async topology(): Promise<TopologyAnswer> {
     if (this.#signal.aborted) throw this.#bootError;
     return { topology: await tellTopology(this.#clusters.cluster0, this.#signal) };
   }

@@ -1,4 +1,4 @@
-import { commitObstaclePrefix } from '../../service/commit-obstacle.ts';
+import { commitObstaclePrefix } from '../../sync-api/syncer-answers.ts';
 import type { LeftIndex } from './left-index-warnings.ts';
 import type { SyncView } from '../store/records.ts';
 

@@ -1,23 +1,8 @@
 import type { UUID } from 'mongodb';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import type { CollectionPage } from '../../sync-api/json.ts';
 
-/** How far a collection is, of which this process copies all or a part. */
-export interface CollectionTally {
-  readonly namespace: string;
-  /** Of the whole collection, when it was first seen: an estimate. */
-  readonly estimatedTotalBytes: number;
-  /** By this process; can be more, where something was copied again. */
-  readonly estimatedCopiedBytes: number;
-  /** All that this process copies of it is on the destination. */
-  readonly isCopied: boolean;
-}
-
-/** A page of collections: those under way first, then those that wait, then those that are done; the largest first. */
-export interface TallyPage {
-  readonly collections: readonly CollectionTally[];
-  readonly total: number;
-  readonly copied: number;
-}
+type CollectionRow = CollectionPage['collections'][number];
 
 interface Entry {
   readonly namespace: string;
@@ -69,12 +54,16 @@ export class CopyTally {
     if (entry) entry.pending--;
   }
 
-  page(limit: number): TallyPage {
-    const collections = Array.from(this.#entries.values(), ({ pending, ...entry }) => ({
-      ...entry,
-      isCopied: pending <= 0,
-    }));
-    const rank = (one: CollectionTally): number =>
+  /** Those under way first, then those that wait, then those that are done; the largest first. */
+  page(limit: number): CollectionPage {
+    const collections = Array.from(
+      this.#entries.values(),
+      ({ pending, namespace, estimatedTotalBytes, estimatedCopiedBytes }): CollectionRow => ({
+        ...{ namespace, estimatedTotalBytes, estimatedCopiedBytes },
+        isCopied: pending <= 0,
+      }),
+    );
+    const rank = (one: CollectionRow): number =>
       one.isCopied ? 2 : one.estimatedCopiedBytes > 0 ? 0 : 1;
     collections.sort(
       (left, right) =>

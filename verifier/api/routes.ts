@@ -1,5 +1,13 @@
 import { SyncError } from '../../service/errors.ts';
 import { genericErrorBody, progressErrorBody, type Route } from '../../service/http-server.ts';
+import { writesOffAlready } from '../../sync-api/command-answer.ts';
+import type {
+  MismatchPage,
+  NamespacePage,
+  Success,
+  VerifierProgressAnswer,
+  WritesOffAlready,
+} from '../../sync-api/json.ts';
 import type { Verifier } from '../verifier.ts';
 import { progressBody } from './progress.ts';
 
@@ -16,7 +24,7 @@ export function verifierRoutes(
       method: 'POST',
       path: '/api/v1/check',
       errorBody: genericErrorBody,
-      handle: async (body) => {
+      handle: async (body): Promise<Success> => {
         requireEmpty(body);
         await verifier.check();
         return { success: true };
@@ -26,23 +34,23 @@ export function verifierRoutes(
       method: 'POST',
       path: '/api/v1/writesOff',
       errorBody: genericErrorBody,
-      handle: async (body) => {
+      handle: async (body): Promise<Success | WritesOffAlready> => {
         requireEmpty(body);
         const isNew = await verifier.setWritesOff();
-        return isNew ? { success: true } : { error: 'writesOff already set' };
+        return isNew ? { success: true } : writesOffAlready;
       },
     },
     {
       method: 'GET',
       path: '/api/v1/progress',
       errorBody: progressErrorBody,
-      handle: async () => progressBody(await verifier.summary()),
+      handle: async (): Promise<VerifierProgressAnswer> => progressBody(await verifier.summary()),
     },
     {
       method: 'GET',
       path: '/api/v1/mismatches',
       errorBody: genericErrorBody,
-      handle: async (_body, query) => {
+      handle: async (_body, query): Promise<MismatchPage> => {
         const { limit, after } = pageOf(query);
         return await verifier.mismatches(limit, after);
       },
@@ -51,7 +59,7 @@ export function verifierRoutes(
       method: 'GET',
       path: '/api/v1/namespaces',
       errorBody: genericErrorBody,
-      handle: async (_body, query) => {
+      handle: async (_body, query): Promise<NamespacePage> => {
         const { limit, after = '' } = pageOf(query);
         const namespaces = await verifier.namespaces(limit + 1, after);
         const shown = namespaces.slice(0, limit);

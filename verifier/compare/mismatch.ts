@@ -1,3 +1,4 @@
+import type * as json from '../../sync-api/json.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { idText, type IdKey } from './id-key.ts';
 
@@ -43,22 +44,7 @@ export interface MetadataDifference {
 }
 
 /** A difference as the API shows it. Of a document's values it tells the `_id` alone, unless more was asked for. */
-export interface MismatchView {
-  readonly namespace: string;
-  readonly kind: DocumentDifference['kind'] | MetadataDifference['kind'];
-  /** The document's `_id` in canonical EJSON. */
-  readonly id?: string;
-  readonly index?: string;
-  /** Path of the first field that differs. */
-  readonly field?: string;
-  readonly detail?: string;
-  /** The types of the two values there, as `$type` names them. */
-  readonly sourceType?: string;
-  readonly destinationType?: string;
-  /** The two values there in canonical EJSON: with `reportValues` alone. */
-  readonly sourceValue?: string;
-  readonly destinationValue?: string;
-}
+export type MismatchView = json.Mismatch;
 
 /** A difference as it is kept. */
 export interface Mismatch {

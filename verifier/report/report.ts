@@ -1,6 +1,6 @@
 import { harmless, harmlessJson, harmlessXml } from '../../service/terminal.ts';
 import type { MismatchView } from '../compare/mismatch.ts';
-import type { KindCount } from '../store/mismatch-store.ts';
+import type { VerificationProgress } from '../../sync-api/json.ts';
 import type { Proof } from '../store/records.ts';
 import type { NamespaceReport } from '../store/summary.ts';
 
@@ -19,7 +19,7 @@ export interface ReportHead {
   readonly completedAt: string | null;
   readonly documentsCompared: number;
   readonly bytesCompared: number;
-  readonly mismatchKinds: readonly KindCount[];
+  readonly mismatchKinds: VerificationProgress['mismatchKinds'];
   /** True where there were more differences than are kept. */
   readonly isOverflowing: boolean;
 }

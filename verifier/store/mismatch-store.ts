@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AnyBulkWriteOperation, Collection, Document } from 'mongodb';
 import { inGroupsOf } from '../../service/groups.ts';
+import type { MismatchPage, VerificationProgress } from '../../sync-api/json.ts';
 import type { Mismatch, MismatchView } from '../compare/mismatch.ts';
 import { onStore, type MetadataStore } from './metadata-store.ts';
 import type { PassKey } from './records.ts';
@@ -12,30 +13,12 @@ interface StoredMismatch extends Document {
 /** Mismatches written by one command. */
 const batchLength = 500;
 
-/** Some differences, and where the next ones begin; `next` is null at the end. */
-export interface MismatchPage {
-  readonly mismatches: readonly MismatchView[];
-  readonly next: string | null;
-}
-
-/** Mismatches of one kind. */
-export interface KindCount {
-  readonly kind: string;
-  readonly count: number;
-}
-
-/** Mismatches in one namespace. */
-export interface NamespaceCount {
-  readonly namespace: string;
-  readonly count: number;
-}
-
 /** The mismatches of a pass, counted. */
 export interface MismatchCounts {
   /** By their names. */
-  readonly kinds: readonly KindCount[];
+  readonly kinds: VerificationProgress['mismatchKinds'];
   /** Those with the most, the most first. */
-  readonly namespaces: readonly NamespaceCount[];
+  readonly namespaces: VerificationProgress['mismatchNamespaces'];
 }
 
 /** How many namespaces are counted by name. */
@@ -116,7 +99,9 @@ export class MismatchStore {
     });
     const { kinds = [], namespaces = [] } = row ?? {};
     return {
-      kinds: kinds.map(({ _id, count }) => ({ kind: String(_id), count: Number(count) })),
+      kinds: kinds.map(({ _id, count }) => {
+        return { kind: _id as MismatchView['kind'], count: Number(count) };
+      }),
       namespaces: namespaces.map(({ _id, count }) => {
         return { namespace: String(_id), count: Number(count) };
       }),

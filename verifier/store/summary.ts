@@ -1,13 +1,9 @@
+import type { NamespacePage } from '../../sync-api/json.ts';
 import type { MismatchView } from '../compare/mismatch.ts';
-import type { Amount, OfSides } from '../compare/sides.ts';
+import type { Amount } from '../compare/sides.ts';
 import type { ProcessIdentity } from './metadata-store.ts';
 import type { MismatchCounts } from './mismatch-store.ts';
-import {
-  planKey,
-  type NamespaceCounts,
-  type TaskCounts,
-  type VerificationRecord,
-} from './records.ts';
+import { planKey, type TaskCounts, type VerificationRecord } from './records.ts';
 import type { Stores } from './stores.ts';
 
 /** How many differences progress shows. */
@@ -64,17 +60,7 @@ export async function readSummary(stores: Stores, identity: Summary['identity'])
 }
 
 /** What is on record of one namespace. */
-export interface NamespaceReport extends NamespaceCounts {
-  /** Null where no pass has read all documents yet, and of a view. */
-  readonly coverage: {
-    /** The latest pass that has read all documents. */
-    readonly generation: number;
-    readonly ranges: number;
-    readonly documentsCompared: OfSides<number>;
-    /** Null until they are counted, which is before the verdict `equal` is given. */
-    readonly documentsCounted: OfSides<number> | null;
-  } | null;
-}
+export type NamespaceReport = NamespacePage['namespaces'][number];
 
 /** The namespaces of the current pass, or the last one, in the order of their names. */
 export async function namespaceReports(

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
-import { combineProgress, type SyncProgress } from '../../api/combine.ts';
-import { readProgress } from '../../api/syncer-api.ts';
-import { readVerification } from '../../api/verifier-api.ts';
+import type { SyncProgress } from '../../api/combine.ts';
+import { syncOf, verificationFrom } from '../../api/testing/reported.ts';
 import type { View } from '../../render/frame.ts';
 import { RunSource } from './run-source.ts';
 import { runDetail, runSummary, type RunState } from './run-views.ts';
@@ -9,12 +8,6 @@ import { runDetail, runSummary, type RunState } from './run-views.ts';
 const copying = { state: 'RUNNING', info: 'collection copy', startedAt: '2026-01-01T00:00:05Z' };
 const applying = { ...copying, info: 'change event application', canCommit: true };
 const sizes = { collectionCopy: { estimatedTotalBytes: 1000, estimatedCopiedBytes: 999 } };
-
-function syncOf(...instances: readonly object[]): SyncProgress {
-  const sync = combineProgress(instances.map((progress) => readProgress({ progress })));
-  assert.ok(sync);
-  return sync;
-}
 
 function viewOf(sync: SyncProgress, more: Partial<View> = {}): View {
   const nothing = { collections: undefined, verification: undefined, trouble: undefined };
@@ -30,7 +23,7 @@ function stateOf(view: View | undefined, more: Partial<RunState> = {}): RunState
 }
 
 function verified(progress: object): Partial<View> {
-  return { verification: readVerification({ progress: { phase: 'recheck', ...progress } }) };
+  return { verification: verificationFrom({ phase: 'recheck', ...progress }) };
 }
 
 describe('what the page of a run shows', () => {

@@ -1,7 +1,6 @@
 import type {
   CollectionsView,
   InstanceView,
-  MismatchCount,
   MismatchView,
   Outlook,
   SyncDetail,
@@ -9,9 +8,9 @@ import type {
   VerificationSummary,
   VerificationView,
 } from '../../../dashboard/api/sync-view.ts';
-import { arrayOf, numberOf, objectOf, textOf, type JsonObject } from '../../api/json-fields.ts';
+import { copyInfo, type ReportedProgress } from '../../../sync-api/syncer-answers.ts';
+import type { ReportedMismatch } from '../../../sync-api/verifier-answers.ts';
 import type { SyncProgress } from '../../api/combine.ts';
-import { copyInfo, type InstanceProgress } from '../../api/syncer-api.ts';
 import type { VerificationProgress } from '../../api/verifier-api.ts';
 import type { View } from '../../render/frame.ts';
 import { verificationName } from '../programs.ts';
@@ -105,9 +104,6 @@ export function isCopied({ canCommit, info, state }: SyncProgress): boolean {
 function phaseOf({ view, end }: RunState): string {
   if (end?.kind === 'failed') return 'Stalled';
   switch (view?.sync.state) {
-    case undefined:
-    case 'IDLE':
-      return 'Starting';
     case 'PAUSED':
       return 'Paused';
     case 'RUNNING':
@@ -117,6 +113,9 @@ function phaseOf({ view, end }: RunState): string {
       return 'Committing';
     case 'COMMITTED':
       return 'Committed';
+    case undefined:
+    default:
+      return 'Starting';
   }
 }
 
@@ -181,17 +180,20 @@ function percentOf(sync: SyncProgress): number | null {
 }
 
 function instanceView(
-  instance: InstanceProgress,
+  instance: ReportedProgress,
   coordinatorId: string | null,
   isReady: boolean,
 ): InstanceView {
-  const { syncerId, state, info, copiedBytes, lagSeconds, eventsApplied } = instance;
+  const { syncerID, state, info = null } = instance;
   return {
-    id: syncerId ?? 'syncer',
+    id: syncerID ?? 'syncer',
     pod: null,
     isReady,
-    isCoordinator: coordinatorId !== null && coordinatorId === syncerId,
-    ...{ state, info, copiedBytes, lagSeconds, eventsApplied },
+    isCoordinator: coordinatorId !== null && coordinatorId === syncerID,
+    ...{ state, info },
+    copiedBytes: instance.estimatedCopiedBytes ?? null,
+    lagSeconds: instance.lagTimeSeconds ?? null,
+    eventsApplied: instance.totalEventsApplied ?? null,
     error: null,
   };
 }
@@ -215,33 +217,21 @@ function verificationPhase({ verdict, error, phase }: VerificationProgress): str
 }
 
 function verificationView(verification: VerificationProgress): VerificationView {
-  const { error, generation, documentsCompared, raw } = verification;
-  const stats = objectOf(raw['generationStats']);
+  const { error, generation, documentsCompared, reported } = verification;
   return {
     ...verificationSummary(verification),
     ...{ error, generation, documentsCompared },
-    documentsDone: numberOf(stats['documentsCompared']),
-    documentsTotal: numberOf(stats['documentsTotal']),
-    kinds: countsOf(raw, 'mismatchKinds', 'kind'),
-    namespaces: countsOf(raw, 'mismatchNamespaces', 'namespace'),
-    list: arrayOf(raw['mismatches']).map((one) => mismatchView(objectOf(one))),
+    documentsDone: reported.generationStats.documentsCompared ?? null,
+    documentsTotal: reported.generationStats.documentsTotal ?? null,
+    kinds: reported.mismatchKinds,
+    namespaces: reported.mismatchNamespaces,
+    list: reported.mismatches.map(mismatchView),
     reportCommand,
   };
 }
 
-function countsOf(raw: JsonObject, list: string, name: string): readonly MismatchCount[] {
-  return arrayOf(raw[list])
-    .map(objectOf)
-    .map((one) => ({ name: textOf(one[name]) ?? '', count: numberOf(one['count']) ?? 0 }));
-}
-
 /** Without what documents hold: `_id`s and values are left out. */
-function mismatchView(mismatch: JsonObject): MismatchView {
-  return {
-    namespace: textOf(mismatch['namespace']) ?? '',
-    kind: textOf(mismatch['kind']) ?? '',
-    index: textOf(mismatch['index']),
-    field: textOf(mismatch['field']),
-    detail: textOf(mismatch['detail']),
-  };
+function mismatchView(mismatch: ReportedMismatch): MismatchView {
+  const { namespace, kind, index = null, field = null, detail = null } = mismatch;
+  return { namespace, kind, index, field, detail };
 }

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { apiPrograms, openApiDocument, type ApiProgram } from '../../../docs/openapi/documents.ts';
 import { requireDocumented } from '../../ground/api-document.ts';
 import { VerifierProcess } from '../../ground/verifier-process.ts';
-import type { Answer, SyncerProcess } from '../../ground/syncer-process.ts';
+import type { Answer, SyncerProcess, SyncerProgress } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
+import type { VerificationProgress } from '../../../sync-api/json.ts';
 import { forward, useClusterPair } from '../syncer/cluster-pair.ts';
 
 type Method = 'GET' | 'POST';
@@ -62,10 +63,10 @@ describe('the OpenAPI documents, held against the servers', function () {
     return answer.body;
   }
 
-  async function untilSyncer(what: string, isReached: (progress: Progress) => boolean) {
+  async function untilSyncer(what: string, isReached: (progress: SyncerProgress) => boolean) {
     await until(what, async () => {
       const { progress } = await taken('syncer', 'GET', '/api/v1/progress');
-      return isReached(progress as Progress);
+      return isReached(progress as SyncerProgress);
     });
   }
 
@@ -113,7 +114,7 @@ describe('the OpenAPI documents, held against the servers', function () {
     });
     await until('there is a verdict', async () => {
       const { progress } = await taken('verifier', 'GET', '/api/v1/progress');
-      return (progress as { readonly verdict: string | null }).verdict === 'different';
+      return (progress as VerificationProgress).verdict === 'different';
     });
     const page = await taken('verifier', 'GET', '/api/v1/mismatches?limit=1');
     assert.equal((page['mismatches'] as readonly unknown[]).length, 1);
@@ -160,8 +161,3 @@ describe('the OpenAPI documents, held against the servers', function () {
     await assert.rejects(unknown, /302 is not documented/);
   });
 });
-
-interface Progress {
-  readonly state: string;
-  readonly canCommit: boolean;
-}

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { optionsDigestHeader } from '../../../service/options-digest.ts';
+import { optionsDigestHeader } from '../../../sync-api/headers.ts';
 
 /** What an operand was asked. */
 export interface ReceivedCommand {

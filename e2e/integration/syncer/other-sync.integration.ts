@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { destinationHeader } from '../../../service/destination-header.ts';
-import { optionsDigest, optionsDigestHeader } from '../../../service/options-digest.ts';
+import { optionsDigest } from '../../../service/options-digest.ts';
+import { destinationHeader, optionsDigestHeader } from '../../../sync-api/headers.ts';
 import type { Answer, SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward, restartAndCommit, useClusterPair } from './cluster-pair.ts';

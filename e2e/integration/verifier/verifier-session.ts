@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ProgressBody } from '../../../verifier/api/progress.ts';
+import type { VerificationProgress, VerifierProgressAnswer } from '../../../sync-api/json.ts';
 import { openVerifier } from '../../../verifier/main.ts';
 import type { VerifierOptions } from '../../../verifier/options.ts';
 import { createLogger } from '../../../service/logger.ts';
@@ -7,7 +7,7 @@ import { requireDocumented } from '../../ground/api-document.ts';
 import { assertProven } from '../../ground/assert-proven.ts';
 import { until } from '../../ground/until.ts';
 
-export type Progress = ProgressBody['progress'];
+export type Progress = VerificationProgress;
 
 /** An answer of the API. */
 export interface Answer {
@@ -99,7 +99,7 @@ export async function openSession(
     async progress() {
       const { status, body } = await session.get('/api/v1/progress');
       assert.equal(status, 200, JSON.stringify(body));
-      return (body as unknown as ProgressBody).progress;
+      return (body as unknown as VerifierProgressAnswer).progress;
     },
     async untilComplete() {
       let last = await session.progress();

@@ -1,10 +1,11 @@
+import { readProgress } from '../../../sync-api/syncer-answers.ts';
 import type { ClusterSync, ClusterSyncSpec, ClusterSyncStatus } from '../../api/clustersync.ts';
 import type { Pod, StatefulSet } from '../../kube/builtin-resources.ts';
 import { findCondition } from '../../kube/conditions.ts';
 import type { CommandState, Observation, ProgressAnswer } from '../../operand/observation.ts';
 import { nowMs, runningOperandPod, runningProcess } from '../../operand/testing/running-pod.ts';
 import { decide, type Decision, type World } from '../decide.ts';
-import { readProgress, type SyncerCommand, type SyncerProgress } from '../syncer-client.ts';
+import type { SyncerCommand, SyncerProgress } from '../syncer-client.ts';
 
 export const podName = 'orders-syncer-0';
 

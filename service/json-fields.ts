@@ -13,14 +13,14 @@ export function arrayOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : [];
 }
 
-/** The value where it is a number, otherwise null: what is not known is null in every answer. */
-export function numberOf(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+/** The value where it is a number, otherwise undefined. */
+export function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-/** The value where it is a text, otherwise null. */
-export function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
+/** The value where it is a text, otherwise undefined. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 /** The texts of an array. */

@@ -1,3 +1,6 @@
+/** The header by which a command says which sync it is for, and an answer which one it is about: the digest of its start options. */
+export const optionsDigestHeader = 'Clustersync-Options-Digest';
+
 /**
  * The header in which a syncer says, with each progress, at which of the hosts in the connection string of cluster1 it has logged in: a
  * connection string of these alone, without user or options, as `encodeURI` writes it; empty for none. It is not there before the process knows both clusters.

@@ -1,0 +1,205 @@
+import { numberOf, objectOf, textOf, textsOf } from '../service/json-fields.ts';
+import type { TopologyAnswer } from './json.ts';
+
+/*
+ * What can be read in the answers of a sync tool, ours or another one: mongosync leaves fields out, has others, and has states of its
+ * own. Undefined is what a tool does not tell, or does not know.
+ */
+
+/** How far an instance of a sync is, as it reports it. */
+export interface ReportedProgress {
+  /** One of the contract, or whatever another tool calls it. */
+  readonly state: string;
+  readonly info: string | undefined;
+  /** ISO time. */
+  readonly startedAt: string | undefined;
+  /** Identifies the options that the sync was started with. */
+  readonly optionsDigest: string | undefined;
+  /** How many times the sync was reversed. */
+  readonly reversals: number | undefined;
+  readonly canCommit: boolean;
+  /** True until a commit is refused or completed; false where it is proven that none is under way; null where the tool knows neither. */
+  readonly commitUnderWay: boolean | null | undefined;
+  /** What keeps a commit from being taken, where all is copied. */
+  readonly commitObstacle: string | undefined;
+  readonly canWrite: boolean | undefined;
+  readonly lagTimeSeconds: number | undefined;
+  readonly estimatedTotalBytes: number | undefined;
+  readonly estimatedCopiedBytes: number | undefined;
+  /** `<name>: <host>:<port>`. */
+  readonly source: string | undefined;
+  readonly destination: string | undefined;
+  /** From cluster0 to cluster1, or back. */
+  readonly direction: 'Forward' | 'Reverse' | undefined;
+  readonly syncerID: string | undefined;
+  readonly coordinatorID: string | undefined;
+  readonly totalEventsApplied: number | undefined;
+  readonly estimatedSecondsToCatchUp: number | undefined;
+  readonly estimatedOplogTimeRemainingSeconds: number | undefined;
+  /** Of the indexes that are built after the copy. */
+  readonly indexBuilding: IndexBuilding | undefined;
+  readonly warnings: readonly string[];
+  /** As it was received. */
+  readonly raw: Readonly<Record<string, unknown>>;
+}
+
+/** How many indexes there are to build, and how many are built. */
+export interface IndexBuilding {
+  readonly built: number;
+  readonly total: number;
+}
+
+/** What `info` says while documents are copied. */
+export const copyInfo = 'collection copy';
+
+/** How a warning begins that tells what is in the way of a commit. */
+export const commitObstaclePrefix = 'commit: not possible now: ';
+
+/** Reads `progress` of an answer of a syncer, as received just now or as it is kept. Undefined where it is none: it has no state. */
+export function readProgress(progress: unknown): ReportedProgress | undefined {
+  const raw = objectOf(progress);
+  const state = textOf(raw['state']);
+  if (state === undefined) return undefined;
+  const copy = objectOf(raw['collectionCopy']);
+  const mapping = objectOf(raw['directionMapping']);
+  const [source, destination] = [textOf(mapping['Source']), textOf(mapping['Destination'])];
+  const warnings = textsOf(raw['warnings']);
+  const commitUnderWay = raw['commitUnderWay'];
+  return {
+    state,
+    info: textOf(raw['info']),
+    startedAt: textOf(raw['startedAt']),
+    optionsDigest: textOf(raw['optionsDigest']),
+    reversals: countOf(raw['reversals']),
+    canCommit: raw['canCommit'] === true,
+    commitUnderWay: commitUnderWay === null ? null : booleanOf(commitUnderWay),
+    commitObstacle: obstacleIn(warnings),
+    canWrite: booleanOf(raw['canWrite']),
+    // Recent versions of mongosync have the lag by kinds of events.
+    lagTimeSeconds:
+      countOf(raw['lagTimeSeconds']) ?? countOf(objectOf(raw['lag'])['overallLagSeconds']),
+    estimatedTotalBytes: countOf(copy['estimatedTotalBytes']),
+    estimatedCopiedBytes: countOf(copy['estimatedCopiedBytes']),
+    source,
+    destination,
+    direction: directionOf(source),
+    syncerID: textOf(raw['syncerID']),
+    coordinatorID: textOf(raw['coordinatorID']),
+    totalEventsApplied: countOf(raw['totalEventsApplied']),
+    estimatedSecondsToCatchUp: countOf(raw['estimatedSecondsToCatchUp']),
+    estimatedOplogTimeRemainingSeconds: countOf(raw['estimatedOplogTimeRemainingSeconds']),
+    indexBuilding: indexBuildingIn(raw['indexBuilding']),
+    warnings,
+    raw,
+  };
+}
+
+/**
+ * Whether what an instance says proves that no commit is under way. Of a tool that does not tell: a commit request will succeed, or none
+ * does, so that none is.
+ */
+export function tellsNoCommit({
+  state,
+  canCommit,
+  commitUnderWay,
+}: Pick<ReportedProgress, 'state' | 'canCommit' | 'commitUnderWay'>): boolean {
+  return commitUnderWay === undefined ? canCommit || state === 'PAUSED' : commitUnderWay === false;
+}
+
+/** How far a collection is of which instances copy all or parts. */
+export interface ReportedCollection {
+  readonly namespace: string;
+  readonly totalBytes: number;
+  readonly copiedBytes: number;
+  readonly isCopied: boolean;
+}
+
+/** The collections that are copied: the first of them, and how many there are. */
+export interface ReportedCollections {
+  readonly collections: readonly ReportedCollection[];
+  readonly total: number;
+  readonly copied: number;
+}
+
+/** Reads an answer of GET /collections; undefined where it lists none. */
+export function readCollections(body: unknown): ReportedCollections | undefined {
+  const { collections: list, total, copied } = objectOf(body);
+  if (!Array.isArray(list)) return undefined;
+  const collections = list.map(objectOf).map((one) => ({
+    namespace: textOf(one['namespace']) ?? '',
+    totalBytes: countOf(one['estimatedTotalBytes']) ?? 0,
+    copiedBytes: countOf(one['estimatedCopiedBytes']) ?? 0,
+    isCopied: one['isCopied'] === true,
+  }));
+  return {
+    collections,
+    total: Math.max(collections.length, countOf(total) ?? 0),
+    copied: countOf(copied) ?? copiedAmong(collections),
+  };
+}
+
+/** Puts together the collections that several instances copy parts of. One is copied when each has done its part. */
+export function combineCollections(lists: readonly ReportedCollections[]): ReportedCollections {
+  const found = new Map<string, ReportedCollection>();
+  for (const one of lists.flatMap((list) => list.collections)) {
+    const other = found.get(one.namespace);
+    found.set(one.namespace, {
+      namespace: one.namespace,
+      totalBytes: Math.max(one.totalBytes, other?.totalBytes ?? 0),
+      copiedBytes: one.copiedBytes + (other?.copiedBytes ?? 0),
+      isCopied: one.isCopied && (other?.isCopied ?? true),
+    });
+  }
+  const collections = [...found.values()];
+  const [only] = lists;
+  return {
+    collections,
+    total: Math.max(collections.length, ...lists.map(({ total }) => total)),
+    copied: only && lists.length === 1 ? only.copied : copiedAmong(collections),
+  };
+}
+
+function copiedAmong(collections: readonly ReportedCollection[]): number {
+  return collections.filter(({ isCopied }) => isCopied).length;
+}
+
+/** Reads an answer of GET /topology; undefined where it does not say what the source is. */
+export function readTopology(body: unknown): TopologyAnswer['topology'] | undefined {
+  const { kind, shards } = objectOf(objectOf(body)['topology']);
+  if (kind !== 'replicaSet' && kind !== 'sharded') return undefined;
+  const ids = textsOf(shards);
+  const isWhole = Array.isArray(shards) && ids.length === shards.length;
+  return isWhole ? { kind, shards: ids } : undefined;
+}
+
+/** Whatever an instance says, more of it is no help. */
+const maxObstacleLength = 500;
+
+function obstacleIn(warnings: readonly string[]): string | undefined {
+  return warnings
+    .find((text) => text.startsWith(commitObstaclePrefix))
+    ?.slice(commitObstaclePrefix.length, commitObstaclePrefix.length + maxObstacleLength);
+}
+
+/** A sync is started from cluster0 to cluster1. */
+function directionOf(source: string | undefined): ReportedProgress['direction'] {
+  const [name] = source?.split(':') ?? [];
+  if (name === 'cluster0') return 'Forward';
+  return name === 'cluster1' ? 'Reverse' : undefined;
+}
+
+function indexBuildingIn(value: unknown): IndexBuilding | undefined {
+  const { indexesBuilt, totalIndexesToBuild } = objectOf(value);
+  const [built, total] = [countOf(indexesBuilt), countOf(totalIndexesToBuild)];
+  return built === undefined || total === undefined ? undefined : { built, total };
+}
+
+function booleanOf(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined;
+}
+
+/** A number that is less than 0 says nothing. */
+function countOf(value: unknown): number | undefined {
+  const count = numberOf(value);
+  return count === undefined || count < 0 ? undefined : Math.round(count);
+}

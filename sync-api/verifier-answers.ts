@@ -1,0 +1,151 @@
+import { arrayOf, numberOf, objectOf, textOf, type JsonObject } from '../service/json-fields.ts';
+
+/*
+ * What can be read in the answers of a verifier, ours or another one, which leaves fields out and has others. Undefined is what it does
+ * not tell, or does not know.
+ */
+
+/** How far a verification is, as a verifier reports it. */
+export interface ReportedVerification {
+  /** One of the contract, or whatever another tool calls it. */
+  readonly phase: string;
+  /** What keeps the verification from going on, as a text. */
+  readonly error: string | undefined;
+  /** Undefined where the tool has no such field, null where it does not know yet. */
+  readonly verdict: string | null | undefined;
+  /** What each side counts after all writes. */
+  readonly documentsCounted: { readonly source: number; readonly destination: number } | undefined;
+  /** Its counts of tasks, as they were received. */
+  readonly verificationStatus: JsonObject | undefined;
+  /** Number of the pass; 0 is the first. */
+  readonly generation: number | undefined;
+  readonly generationKind: string | undefined;
+  /** Of the current pass. */
+  readonly generationStats: {
+    readonly documentsCompared: number | undefined;
+    readonly documentsTotal: number | undefined;
+    readonly secondsLeft: number | undefined;
+  };
+  /** By all passes together. */
+  readonly documentsCompared: number | undefined;
+  readonly bytesCompared: number | undefined;
+  readonly mismatchCount: number | undefined;
+  readonly mismatchKinds: readonly MismatchCount[];
+  /** The namespaces with the most of them. */
+  readonly mismatchNamespaces: readonly MismatchCount[];
+  /** The first of them. */
+  readonly mismatches: readonly ReportedMismatch[];
+  /** ISO time at which all of this was so, where the verifier does not know the latest. */
+  readonly asOf: string | undefined;
+  /** As it was received. */
+  readonly raw: JsonObject;
+}
+
+/** How many mismatches there are of a kind, or in a namespace. */
+export interface MismatchCount {
+  readonly name: string;
+  readonly count: number;
+}
+
+/** A difference. */
+export interface ReportedMismatch {
+  readonly namespace: string;
+  readonly kind: string;
+  /** The `_id` of the document. */
+  readonly id: string | undefined;
+  readonly index: string | undefined;
+  readonly field: string | undefined;
+  readonly detail: string | undefined;
+  readonly sourceValue: string | undefined;
+  readonly destinationValue: string | undefined;
+}
+
+/** Reads `progress` of an answer of a verifier, as received just now or as it is kept. Undefined where it is none: it has no phase. */
+export function readVerification(progress: unknown): ReportedVerification | undefined {
+  const raw = objectOf(progress);
+  const phase = textOf(raw['phase']);
+  if (phase === undefined) return undefined;
+  const { verdict, verificationStatus: tasks } = raw;
+  const stats = objectOf(raw['generationStats']);
+  return {
+    phase,
+    error: errorTextOf(raw['error']),
+    verdict: verdict === null ? null : textOf(verdict),
+    documentsCounted: countedIn(raw['proof']),
+    verificationStatus: isObject(tasks) ? tasks : undefined,
+    generation: numberOf(raw['generation']),
+    generationKind: textOf(raw['generationKind']),
+    generationStats: {
+      documentsCompared: numberOf(stats['documentsCompared']),
+      documentsTotal: numberOf(stats['documentsTotal']),
+      secondsLeft: numberOf(stats['secondsLeft']),
+    },
+    documentsCompared: numberOf(raw['documentsCompared']),
+    bytesCompared: numberOf(raw['bytesCompared']),
+    mismatchCount: wholeNumberOf(raw['mismatchCount']),
+    mismatchKinds: countsIn(raw['mismatchKinds'], 'kind'),
+    mismatchNamespaces: countsIn(raw['mismatchNamespaces'], 'namespace'),
+    mismatches: arrayOf(raw['mismatches']).map(objectOf).map(readMismatch),
+    asOf: textOf(raw['asOf']),
+    raw,
+  };
+}
+
+/** Some differences, as they were received, and `after` of the next page; undefined at the end. */
+export interface ReportedMismatches {
+  readonly mismatches: readonly JsonObject[];
+  readonly next: string | undefined;
+}
+
+/** Reads an answer of GET /mismatches; undefined where it lists none. */
+export function readMismatches(body: unknown): ReportedMismatches | undefined {
+  const { mismatches, next } = objectOf(body);
+  return Array.isArray(mismatches)
+    ? { mismatches: mismatches.map(objectOf), next: textOf(next) }
+    : undefined;
+}
+
+/** Reads a difference. */
+export function readMismatch(mismatch: JsonObject): ReportedMismatch {
+  return {
+    namespace: textOf(mismatch['namespace']) ?? '',
+    kind: textOf(mismatch['kind']) ?? '',
+    id: textOf(mismatch['id']),
+    index: textOf(mismatch['index']),
+    field: textOf(mismatch['field']),
+    detail: textOf(mismatch['detail']),
+    sourceValue: textOf(mismatch['sourceValue']),
+    destinationValue: textOf(mismatch['destinationValue']),
+  };
+}
+
+/** `error` of a progress: null, a text, or whatever value a tool puts there. */
+function errorTextOf(value: unknown): string | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function countedIn(proof: unknown): ReportedVerification['documentsCounted'] {
+  const counted = objectOf(objectOf(proof)['documentsCounted']);
+  const [source, destination] = [numberOf(counted['source']), numberOf(counted['destination'])];
+  return source === undefined || destination === undefined ? undefined : { source, destination };
+}
+
+/** Rows of a name and a count; what is none is left out. */
+function countsIn(rows: unknown, nameField: 'kind' | 'namespace'): readonly MismatchCount[] {
+  return arrayOf(rows)
+    .map(objectOf)
+    .flatMap((row) => {
+      const name = textOf(row[nameField]);
+      const count = wholeNumberOf(row['count']);
+      return name === undefined || count === undefined ? [] : [{ name, count }];
+    });
+}
+
+function wholeNumberOf(value: unknown): number | undefined {
+  return Number.isSafeInteger(value) ? numberOf(value) : undefined;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
