@@ -31,7 +31,7 @@ function isExempt(path: string, text: string): boolean {
 }
 
 const codeFiles =
-  '{*,.githooks/*,.github/**/*,{bench,bin,charts,cli,crds,dashboard,docs,e2e,mongo,operator,service,syncer,verifier}/**/*}';
+  '{*,.githooks/*,.github/**/*,{bench,bin,charts,cli,crds,dashboard,docs,e2e,mongo,operator,service,sync-api,syncer,verifier}/**/*}';
 
 function readCheckout(): {
   readonly texts: readonly NamingText[];
