@@ -7,7 +7,7 @@ import { logOnce } from '../service/log-once.ts';
 import type { Logger } from '../service/logger.ts';
 import type { ClusterName, StartOptions } from './api/start-body.ts';
 import { readStoredState, recall, tellTopology, untilBooted } from './boot.ts';
-import { appNameOf, createClusters, type Clusters, type Topologies } from './clusters.ts';
+import { askerOf, createClusters, type Clusters, type Topologies } from './clusters.ts';
 import { SyncCommands } from './commands/sync-commands.ts';
 import { commitWord, type CommitWord } from './commit/commit-word.ts';
 import { blockedClusters, blockedText, withBlocked } from './commit/write-blocking.ts';
@@ -236,7 +236,7 @@ export class Syncer {
   }
 
   async #proveHosts({ cluster1: deployment }: Topologies): Promise<void> {
-    const question = { appName: appNameOf(this.#options), deployment };
+    const question = { ...askerOf(this.#options), deployment };
     this.#provenHosts = await provenHosts(this.#options.cluster1, question, this.#signal);
   }
 
