@@ -183,9 +183,9 @@ function serverErrorPage(): string {
 }
 
 function connectionStringPage(): string {
-  const rows = connectionOptionGroups.map(({ names, values, isOfMachine, reason }) => [
+  const rows = connectionOptionGroups.map(({ names, values, ofMachine, reason }) => [
     names.map((name) => `\`${name}\``).join(', '),
-    isOfMachine ? 'not in pods' : (values?.map((value) => `\`${value}\``).join(', ') ?? 'any'),
+    ofMachine !== undefined ? 'not in pods' : (values?.map((value) => `\`${value}\``).join(', ') ?? 'any'),
     reason,
   ]);
   return [

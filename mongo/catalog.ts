@@ -1,11 +1,12 @@
 import { type Document, type Timestamp, UUID } from 'mongodb';
 import { messageOf, SyncError } from '../service/errors.ts';
 import type { ClusterClient } from './cluster-client.ts';
+import { MalformedAnswer } from './malformed-answer.ts';
 import { runCommand } from './run-command.ts';
 import { isInternalDatabase, isSystemCollection, type Namespace } from './namespace.ts';
 import { elementsOf, isOddString, stringValue, valueBytes, type RawDocument } from './raw-bson.ts';
 import { decodeElement } from './raw-value.ts';
-import { RawCursor } from './raw-cursor.ts';
+import { hostsOf, RawCursor } from './raw-cursor.ts';
 import { codeOf, isCursorLost, serverCode } from './server-errors.ts';
 import { decodeIndexSpec, decodeSpec, type IndexSpec } from './specification.ts';
 
@@ -112,6 +113,7 @@ async function list<T>(
       }
     return found;
   } catch (error) {
+    if (error instanceof MalformedAnswer) throw error.of(hostsOf(cluster.raw));
     if (!isCursorLost(error)) throw error;
     throw new SyncError('ClusterUnreachable', messageOf(error), { cause: error });
   }

@@ -21,15 +21,15 @@ function refusalOf(options: string, refusesFiles = false): string | undefined {
 }
 
 describe('checkConnectionString', () => {
-  for (const { names, values = ['5'], isOfMachine } of connectionOptionGroups) {
-    it(`takes ${names.join(', ')}${isOfMachine ? ', but not where files are refused' : ''}`, () => {
+  for (const { names, values = ['5'], ofMachine } of connectionOptionGroups) {
+    it(`takes ${names.join(', ')}${ofMachine === undefined ? '' : ', but not in pods'}`, () => {
       for (const name of names)
         for (const value of values) {
           assert.equal(refusalOf(`tls=true&${name}=${value}`), undefined);
           assert.equal(refusalOf(`${name.toUpperCase()}=${value}`), undefined);
           const inPods = refusalOf(`${name}=${value}`, true);
-          if (isOfMachine)
-            assert.match(String(inPods), new RegExp(`^--cluster0: ${name} is refused here`));
+          if (ofMachine !== undefined)
+            assert.match(String(inPods), new RegExp(`^--cluster0: ${name} is refused in pods: `));
           else assert.equal(inPods, undefined);
         }
     });
@@ -55,17 +55,46 @@ describe('checkConnectionString', () => {
   const inPods: readonly (readonly [string, RegExp])[] = [
     // It would send the token of a ServiceAccount to any host.
     ['authMechanism=MONGODB-OIDC', /authMechanism must be/],
-    ['authMechanismProperties=ENVIRONMENT:k8s', /authMechanismProperties is refused here/],
-    ['AUTHMECHANISMPROPERTIES=ENVIRONMENT:azure', /is refused here/],
+    ['authMechanismProperties=ENVIRONMENT:k8s', /authMechanismProperties is refused in pods: /],
+    ['AUTHMECHANISMPROPERTIES=ENVIRONMENT:azure', /is refused in pods: /],
     ['authMechanism=MONGODB-AWS', /authMechanism must be/],
     ['authMechanism=GSSAPI', /authMechanism must be/],
-    ['proxyHost=10.0.0.1', /proxyHost is refused here/],
-    ['tls=true&proxyPassword=x', /proxyPassword is refused here/],
+    ['proxyHost=10.0.0.1', /proxyHost is refused in pods: /],
+    ['tls=true&proxyPassword=x', /proxyPassword is refused in pods: /],
   ];
   for (const [options, why] of inPods) {
     it(`refuses ${options} in pods, and takes it on a person's own machine`, () => {
       assert.match(String(refusalOf(options, true)), why);
       assert.equal(refusalOf(options), undefined);
+    });
+  }
+
+  const readers: readonly (readonly [option: string, inPods: string])[] = [
+    [
+      'tlsCAFile=/etc/ca.pem',
+      'tlsCAFile is refused in pods: it names a file there, not on your machine. Leave it out, and use an image that knows the authority of the certificates',
+    ],
+    [
+      'tlsCertificateKeyFile=/home/me/key.pem',
+      'tlsCertificateKeyFile is refused in pods: it names a file there, not on your machine. Leave it out, and use an image that knows the authority of the certificates',
+    ],
+    [
+      'authMechanismProperties=ENVIRONMENT:k8s',
+      'authMechanismProperties is refused in pods: it has a service or a program there asked for a token. Use a user with a password',
+    ],
+    [
+      'proxyHost=10.0.0.1',
+      'proxyHost is refused in pods: it has another host called from there. Let the pods reach the servers themselves',
+    ],
+    [
+      'authMechanism=GSSAPI',
+      'authMechanism must be DEFAULT or SCRAM-SHA-1 or SCRAM-SHA-256 or MONGODB-X509 or PLAIN in pods',
+    ],
+  ];
+  for (const [option, inPods] of readers) {
+    it(`tells the author of a Secret why pods refuse ${option}, and refuses nobody at the own machine`, () => {
+      assert.equal(refusalOf(option, true), `--cluster0: ${inPods}`);
+      assert.equal(refusalOf(option), undefined);
     });
   }
 

@@ -11,8 +11,8 @@ interface OptionGroup {
   readonly values?: readonly string[];
   /** Values that are taken besides, as an option that is of the machine is. */
   readonly machineValues?: readonly string[];
-  /** It has the machine that connects open a file, ask a service, or call another host. */
-  readonly isOfMachine?: true;
+  /** What it has the machine do that connects, which in a pod is another one than that of the person who wrote it. */
+  readonly ofMachine?: string;
 }
 
 /**
@@ -33,7 +33,8 @@ export const connectionOptionGroups: readonly OptionGroup[] = [
   {
     names: ['tlsCAFile', 'tlsCertificateKeyFile', 'tlsCRLFile'],
     reason: 'Certificates and keys of the machine.',
-    isOfMachine: true,
+    ofMachine:
+      'it names a file there, not on your machine. Leave it out, and use an image that knows the authority of the certificates',
   },
   { names: ['tlsCertificateKeyFilePassword'], reason: 'Of the key file.' },
   { names: ['authSource'], reason: 'The database that knows the user.' },
@@ -47,12 +48,12 @@ export const connectionOptionGroups: readonly OptionGroup[] = [
   {
     names: ['authMechanismProperties'],
     reason: 'Which service is asked for a token, or which program.',
-    isOfMachine: true,
+    ofMachine: 'it has a service or a program there asked for a token. Use a user with a password',
   },
   {
     names: ['proxyHost', 'proxyPort', 'proxyUsername', 'proxyPassword'],
     reason: 'The host by way of which all others are reached.',
-    isOfMachine: true,
+    ofMachine: 'it has another host called from there. Let the pods reach the servers themselves',
   },
   { names: ['loadBalanced'], reason: 'Whether a load balancer stands before the routers.' },
   {
@@ -107,7 +108,7 @@ export const connectionFileOptions = {
 export interface ConnectionStringUse {
   /** What holds it, for errors: `--cluster0`. */
   readonly option: string;
-  /** The machine is not that of the one who wrote it: it may name no files, services and proxies there. */
+  /** That is a pod, and not the machine of the one who wrote it: it may name no files, services and proxies there. */
   readonly refusesFiles: boolean;
 }
 
@@ -132,13 +133,13 @@ export function checkConnectionString(
       throw new SyncError('InvalidOption', `${option}: ${shown} ${why}`);
     };
     if (!group) refuse('is not taken in a connection string');
-    else if (group.isOfMachine === true && refusesFiles)
-      refuse(
-        'is refused here: it has files opened or others called, on another machine than yours',
-      );
+    else if (group.ofMachine !== undefined && refusesFiles)
+      refuse(`is refused in pods: ${group.ofMachine}`);
     else if (group.values) {
-      const taken = refusesFiles ? group.values : [...group.values, ...(group.machineValues ?? [])];
-      if (!taken.includes(value)) refuse(`must be ${taken.join(' or ')}`);
+      const { values, machineValues = [] } = group;
+      const taken = refusesFiles ? values : [...values, ...machineValues];
+      const where = refusesFiles && machineValues.length > 0 ? ' in pods' : '';
+      if (!taken.includes(value)) refuse(`must be ${taken.join(' or ')}${where}`);
     }
   }
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { BSON } from 'mongodb';
 import { DocumentList } from './document-list.ts';
+import { MalformedAnswer } from './malformed-answer.ts';
 import { RawWriter } from './raw-bson.ts';
 
 function arrayOf(documents: readonly Uint8Array[]): Buffer {
@@ -51,5 +52,18 @@ describe('DocumentList', () => {
     const bytes = arrayOf([BSON.serialize({ _id: 1 })]);
     bytes.writeInt32LE(bytes.readInt32LE(7) + 1, 7);
     assert.throws(() => DocumentList.ofArray(bytes).count, /does not end/);
+  });
+
+  it('ends where a document says that it ends before it begins, or a name has no end', () => {
+    for (const length of [-3, 0, 4]) {
+      const bytes = arrayOf([BSON.serialize({ _id: 1 })]);
+      bytes.writeInt32LE(length, 7);
+      assert.throws(() => DocumentList.ofArray(bytes).documents, MalformedAnswer);
+      assert.throws(() => {
+        DocumentList.ofArray(bytes).requireWhole();
+      }, MalformedAnswer);
+    }
+    const nameless = Buffer.from([9, 0, 0, 0, 3, 97, 97, 97, 97]);
+    assert.throws(() => DocumentList.ofArray(nameless).count, MalformedAnswer);
   });
 });

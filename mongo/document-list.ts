@@ -59,6 +59,11 @@ export class DocumentList {
     return this.#documents;
   }
 
+  /** @throws MalformedAnswer where a document, or their array, does not end where it should. */
+  requireWhole(): void {
+    this.#extent ??= this.#measured;
+  }
+
   /**
    * True where two servers have sent the same documents in the same order, each in one piece. False says nothing: the same
    * documents may have come in other pieces.
@@ -77,7 +82,7 @@ export class DocumentList {
 /** Length of the array, type and name ('0') of its first element. */
 const firstOffset = 4 + 1 + 2;
 
-/** @throws where the array has anything else than documents. */
+/** @throws MalformedAnswer where the array has anything else than documents. */
 function extentOfArray(array: RawArray): Extent {
   let count = 0;
   let bytes = 0;

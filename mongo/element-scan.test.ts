@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { BSON } from 'mongodb';
 import { ElementPicker } from './element-scan.ts';
+import { MalformedAnswer } from './malformed-answer.ts';
 import { elementsOf } from './raw-bson.ts';
 
 describe('ElementPicker', () => {
@@ -35,5 +36,21 @@ describe('ElementPicker', () => {
 
   it('refuses a type that there is none of', () => {
     assert.throws(() => picker.pick(Buffer.from([8, 0, 0, 0, 0x55, 0x61, 0, 0])), /BSON type 85/);
+  });
+
+  it('finds its way out of any bytes', () => {
+    const bytes = fc.uint8Array({ minLength: 5, maxLength: 40 });
+    const type = fc.constantFrom(2, 3, 5, 0x0b, 0x0c, 0x0f);
+    fc.assert(
+      fc.property(bytes, type, (random, begin) => {
+        random[4] = begin;
+        try {
+          picker.pick(random);
+        } catch (error) {
+          assert.ok(error instanceof MalformedAnswer, String(error));
+        }
+      }),
+      { numRuns: 5_000 },
+    );
   });
 });

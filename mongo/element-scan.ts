@@ -1,3 +1,4 @@
+import { MalformedAnswer } from './malformed-answer.ts';
 import { bsonType, type RawElement } from './raw-bson.ts';
 
 // Every copied document and every change event comes through here: nothing is allocated that is not asked for, and what
@@ -5,8 +6,8 @@ import { bsonType, type RawElement } from './raw-bson.ts';
 
 /** Bytes of a value by its type, besides the length that it begins with where it does; -1: not known by that. */
 const valueLengths = new Int8Array(256).fill(-1);
-/** 1 for the types whose values begin with an int32 that tells how many more bytes there are. */
-const hasLength = new Uint8Array(256);
+/** For the types whose values begin with an int32 that tells how many more bytes there are, the least that it can be; -1 for others. */
+const leastTold = new Int8Array(256).fill(-1);
 for (const [type, length] of [
   [bsonType.double, 8],
   [bsonType.undefined, 0],
@@ -22,28 +23,40 @@ for (const [type, length] of [
   [bsonType.minKey, 0],
 ] as const)
   valueLengths[type] = length;
-for (const [type, length] of [
-  [bsonType.string, 4],
-  [bsonType.document, 0],
-  [bsonType.array, 0],
-  [bsonType.binary, 5],
-  [bsonType.dbPointer, 16],
-  [bsonType.code, 4],
-  [bsonType.symbol, 4],
-  [bsonType.codeWithScope, 0],
+for (const [type, length, least] of [
+  [bsonType.string, 4, 1],
+  [bsonType.document, 0, 5],
+  [bsonType.array, 0, 5],
+  [bsonType.binary, 5, 0],
+  [bsonType.dbPointer, 16, 1],
+  [bsonType.code, 4, 1],
+  [bsonType.symbol, 4, 1],
+  [bsonType.codeWithScope, 0, 14],
 ] as const) {
   valueLengths[type] = length;
-  hasLength[type] = 1;
+  leastTold[type] = least;
 }
 
-/** Where a value that begins at `at` ends: the place of the next element's type. */
+/**
+ * Where a value that begins at `at` ends: the place of the next element's type. It may lie behind the end of the bytes.
+ * @throws MalformedAnswer where no value is so.
+ */
 export function valueEnd(bytes: Uint8Array, type: number, at: number): number {
-  if (type === bsonType.regex) return bytes.indexOf(0, bytes.indexOf(0, at) + 1) + 1;
+  if (type === bsonType.regex) return textEnd(bytes, textEnd(bytes, at));
   const length = valueLengths[type] ?? -1;
-  if (length < 0) throw new Error(`a value of BSON type ${type}`);
-  const end = at + length + (hasLength[type] === 1 ? int32At(bytes, at) : 0);
-  if (end < at) throw new Error('a value of negative length');
-  return end;
+  if (length < 0) throw new MalformedAnswer(`a value of BSON type ${type}`);
+  const least = leastTold[type] ?? -1;
+  if (least < 0) return at + length;
+  const told = int32At(bytes, at);
+  if (told < least) throw new MalformedAnswer(`a value of BSON type ${type} and length ${told}`);
+  return at + length + told;
+}
+
+/** Behind the zero byte that ends a text. */
+function textEnd(bytes: Uint8Array, at: number): number {
+  const end = bytes.indexOf(0, at);
+  if (end < 0) throw new MalformedAnswer('a text without its end');
+  return end + 1;
 }
 
 function int32At(bytes: Uint8Array, at: number): number {
@@ -63,7 +76,10 @@ export class ElementPicker<Name extends string> {
     this.#names = names.map((name) => ({ name, bytes: Buffer.from(name) }));
   }
 
-  /** The elements of the document that begins at `offset`, by name; of several of one name the last. */
+  /**
+   * The elements of the document that begins at `offset`, by name; of several of one name the last.
+   * @throws MalformedAnswer where it is none.
+   */
   pick(bytes: Uint8Array, offset = 0): Readonly<Partial<Record<Name, RawElement>>> {
     const picked: Partial<Record<Name, RawElement>> = {};
     let at = offset + 4;
@@ -74,6 +90,7 @@ export class ElementPicker<Name extends string> {
       const name = this.#nameAt(bytes, start, at - start);
       const value = at + 1;
       at = valueEnd(bytes, type, value);
+      if (at >= bytes.length) throw new MalformedAnswer('a value that is longer than its document');
       if (name !== undefined)
         picked[name] = { type, name, bytes, offset: value, length: at - value };
     }

@@ -2,7 +2,7 @@
 // lean-connection.test.ts guards the shape.
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { MongoNetworkError, type Document } from 'mongodb';
+import { BSON, type Document } from 'mongodb';
 import {
   Connection,
   type CommandOptions,
@@ -11,6 +11,8 @@ import {
   type WriteOptions,
 } from 'mongodb/lib/cmap/connection.js';
 import { asError } from '../service/errors.ts';
+import { checkAnswer } from './answer-check.ts';
+import { MalformedAnswer, notBson } from './malformed-answer.ts';
 import { isPacked, unpacked } from './packed-message.ts';
 import { readMessages } from './message-reader.ts';
 import { RawValue } from './raw-value.ts';
@@ -28,13 +30,18 @@ const maxUnreadAnswers = 8;
  * kept in.
  *
  * What a server sends has limits, which the driver (7.8) does not set: how long a message is, also when it is unpacked; how many
- * there are that nobody has asked for; and how much work a login is.
+ * there are that nobody has asked for; and how much work a login is. What is no answer, or no BSON, closes the connection
+ * (MalformedAnswer), before anything is made of it.
  */
 export class LeanConnection extends Connection {
   #isUnpacking = false;
+  readonly #server: string;
+  /** The field of the next answer whose value stays bytes. */
+  #unread: string | undefined;
 
   constructor(socket: Socket, options: ConnectionOptions) {
     super(socket, options);
+    this.#server = options.hostAddress.toString();
     readMessages(socket, this.messageStream, {
       take: (message) => {
         if (isPacked(message)) void this.#takePacked(message);
@@ -45,7 +52,7 @@ export class LeanConnection extends Connection {
         this.delayedTimeoutId = null;
       },
       fail: (error) => {
-        this.cleanup(error);
+        this.#fail(error);
       },
     });
   }
@@ -56,27 +63,43 @@ export class LeanConnection extends Connection {
     options?: CommandOptions,
     responseType?: unknown,
   ): Promise<unknown> {
-    const answer = await super.command(namespace, command, options, responseType);
-    checkLogin(command, answer as Document);
-    return answer;
+    this.#unread = options?.raw === true ? options.documentsReturnedIn : undefined;
+    const bytesBefore = this.socket.bytesRead;
+    try {
+      const answer = await super.command(namespace, command, options, responseType);
+      checkLogin(command, answer as Document);
+      return answer;
+    } catch (error) {
+      // Until something has come, it is what was to be sent that is no BSON.
+      const isAnswer = this.socket.bytesRead > bytesBefore;
+      if (!isAnswer || !BSON.BSONError.isBSONError(error)) throw error;
+      throw notBson(error).of(this.#server);
+    } finally {
+      this.#unread = undefined;
+    }
   }
 
   #take(message: Buffer): void {
     const { messageStream } = this;
     if (messageStream.readableLength >= maxUnreadAnswers)
-      throw new MongoNetworkError('the server sends answers that nobody has asked for');
+      throw new MalformedAnswer('answers that nobody has asked for');
+    checkAnswer(message, this.#unread);
     messageStream.push(message);
+  }
+
+  #fail(error: unknown): void {
+    this.cleanup(error instanceof MalformedAnswer ? error.of(this.#server) : asError(error));
   }
 
   /** Never rejects. */
   async #takePacked(message: Buffer): Promise<void> {
     try {
-      if (this.#isUnpacking) throw new MongoNetworkError('the server sends two answers at once');
+      if (this.#isUnpacking) throw new MalformedAnswer('two answers at once');
       this.#isUnpacking = true;
       this.#take(await unpacked(message));
       this.#isUnpacking = false;
     } catch (error) {
-      this.cleanup(asError(error));
+      this.#fail(error);
     }
   }
 

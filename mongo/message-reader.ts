@@ -1,8 +1,8 @@
 // Node's sockets read into memory of the caller's where they are made with `onread`; the driver makes them, without. What
 // that sets is internal to Node: message-reader.test.ts guards it.
 import type { Socket } from 'node:net';
-import { MongoNetworkError } from 'mongodb';
 import { asError } from '../service/errors.ts';
+import { MalformedAnswer } from './malformed-answer.ts';
 
 /** What a socket reads into while nothing larger is expected. */
 const scratchBytes = 16 * 1024;
@@ -77,7 +77,7 @@ export class MessageReader {
 
   /**
    * So many bytes have been put there.
-   * @throws MongoNetworkError when they are no message.
+   * @throws MalformedAnswer when they are no message.
    */
   read(count: number): void {
     this.#filled += count;
@@ -96,7 +96,7 @@ export class MessageReader {
     while (end - at >= headerBytes) {
       const length = this.#scratch.readInt32LE(at);
       if (length < headerBytes || length > maxMessageBytes)
-        throw new MongoNetworkError(`the server sent a message of ${length} bytes`);
+        throw new MalformedAnswer(`a message of ${length} bytes`);
       const message = Buffer.allocUnsafe(length);
       const here = Math.min(length, end - at);
       this.#scratch.copy(message, 0, at, at + here);

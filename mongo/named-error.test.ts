@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { MongoNetworkError, MongoServerError } from 'mongodb';
 import { SyncError } from '../service/errors.ts';
+import { MalformedAnswer } from './malformed-answer.ts';
 import { namedError, naming } from './named-error.ts';
 
 describe('namedError', () => {
   const server = (code: number): Error => new MongoServerError({ code, message: 'no' });
+  const fileError = (): Error =>
+    Object.assign(new Error("ENOENT: no such file or directory, open '/nowhere/ca.pem'"), {
+      ...{ code: 'ENOENT', syscall: 'open' },
+    });
   const cases: readonly (readonly [what: string, error: unknown, plain: string, given: string])[] =
     [
       [
@@ -13,6 +18,13 @@ describe('namedError', () => {
         'ClusterUnreachable',
         'ClusterUnreachable',
       ],
+      [
+        'of bytes that are no answer',
+        new MalformedAnswer('a message of 3 bytes', 'db.example.com:27017'),
+        'ServerAnswerMalformed',
+        'ServerAnswerMalformed',
+      ],
+      ['of a file that is not there', fileError(), 'InvalidOption', 'InvalidOption'],
       ['of missing rights', server(13), 'MissingPrivileges', 'MissingPrivileges'],
       ['of a server', server(2), 'InternalError', 'CheckFailed'],
       ['that passes', server(11_601), 'ClusterUnreachable', 'ClusterUnreachable'],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { deflateSync } from 'node:zlib';
-import { MongoNetworkError } from 'mongodb';
+import { MalformedAnswer } from './malformed-answer.ts';
 import { isPacked, unpacked } from './packed-message.ts';
 import { randomMessage } from './testing/random-message.ts';
 
@@ -29,14 +29,15 @@ describe('unpacked', () => {
   it('unpacks no more than a message says, and no message that is longer than any', async () => {
     const large = randomMessage(16);
     const zeros = Buffer.concat([large, Buffer.alloc(70 * 1024 * 1024)]);
-    const wrong: readonly (readonly [Buffer, object])[] = [
-      [packedOf(zeros), MongoNetworkError],
-      [packedOf(zeros, 1_000), { code: 'ERR_BUFFER_TOO_LARGE' }],
-      [packedOf(zeros, -1), MongoNetworkError],
-      [packedOf(randomMessage(1_000), 2_000), MongoNetworkError],
-      [packedOf(randomMessage(1_000), undefined, 1), MongoNetworkError],
-      [packedOf(randomMessage(1_000)).subarray(0, 20), MongoNetworkError],
+    const wrong: readonly Buffer[] = [
+      packedOf(zeros),
+      packedOf(zeros, 1_000),
+      packedOf(zeros, -1),
+      packedOf(randomMessage(1_000), 2_000),
+      packedOf(randomMessage(1_000), undefined, 1),
+      packedOf(randomMessage(1_000)).subarray(0, 20),
+      packedOf(randomMessage(1_000)).fill(0, 25),
     ];
-    for (const [message, error] of wrong) await assert.rejects(unpacked(message), error);
+    for (const message of wrong) await assert.rejects(unpacked(message), MalformedAnswer);
   });
 });

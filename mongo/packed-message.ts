@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { inflate } from 'node:zlib';
-import { MongoNetworkError } from 'mongodb';
+import { asError } from '../service/errors.ts';
+import { MalformedAnswer } from './malformed-answer.ts';
 import { maxMessageBytes } from './message-reader.ts';
 
 const inflated = promisify<Uint8Array, object, Buffer>(inflate);
@@ -19,21 +20,26 @@ export function isPacked(message: Buffer): boolean {
 
 /**
  * The message that is in another one, no longer than any message is: the driver (7.8) unpacks a thousand times what was sent.
- * @throws MongoNetworkError where it is longer than it says, or than a message is, or is packed by anything but zlib, the only
- * compressor that clustersync comes with; errors of zlib.
+ * @throws MalformedAnswer where it is longer than it says, or than a message is, or is packed by anything but zlib, the only
+ * compressor that clustersync comes with.
  */
 export async function unpacked(message: Buffer): Promise<Buffer> {
   if (message.length < packedHeaderBytes || message[packedHeaderBytes - 1] !== zlibId)
-    throw new MongoNetworkError('the server sent a message that cannot be unpacked');
+    throw new MalformedAnswer('a message that cannot be unpacked');
   const length = message.readInt32LE(headerBytes + 4);
   if (length < 0 || length > maxMessageBytes - headerBytes)
-    throw new MongoNetworkError(`the server sent a packed message of ${length} bytes`);
-  const body = await inflated(message.subarray(packedHeaderBytes), {
-    // At least 1, as zlib wants.
-    maxOutputLength: length + 1,
-  });
+    throw new MalformedAnswer(`a packed message of ${length} bytes`);
+  // At least 1, as zlib wants.
+  const limits = { maxOutputLength: length + 1 };
+  const body = await inflated(message.subarray(packedHeaderBytes), limits).catch(
+    (error: unknown) => {
+      const cause = asError(error);
+      const what = `a message that cannot be unpacked (${cause.message})`;
+      throw new MalformedAnswer(what, undefined, cause);
+    },
+  );
   if (body.length !== length)
-    throw new MongoNetworkError(`a packed message of ${length} bytes has ${body.length}`);
+    throw new MalformedAnswer(`a packed message of ${length} bytes that has ${body.length}`);
   const header = Buffer.from(message.subarray(0, headerBytes));
   header.writeInt32LE(headerBytes + length, 0);
   message.copy(header, 12, headerBytes, headerBytes + 4);

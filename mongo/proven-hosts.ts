@@ -1,10 +1,8 @@
 import { parseConnectionString } from './connection-options.ts';
-import { askTopology, type Topology } from './topology.ts';
+import { askTopology, type Asker, type Topology } from './topology.ts';
 
 /** Who asks, and for which deployment. */
-export interface HostQuestion {
-  /** How the servers know who asks. */
-  readonly appName: string;
+export interface HostQuestion extends Asker {
   /** What the connection string has led to. */
   readonly deployment: Pick<Topology, 'clusterId'>;
 }
@@ -18,7 +16,7 @@ export interface HostQuestion {
  */
 export async function provenHosts(
   uri: string,
-  { appName, deployment }: HostQuestion,
+  { deployment, ...asker }: HostQuestion,
   signal: AbortSignal,
 ): Promise<string> {
   const parsed = parseConnectionString(uri);
@@ -31,7 +29,7 @@ export async function provenHosts(
     const alone = parsed.clone();
     alone.hosts = [host];
     alone.searchParams.set('directConnection', 'true');
-    const found = await askTopology(alone.href, appName, signal).catch(() => undefined);
+    const found = await askTopology(alone.href, asker, signal).catch(() => undefined);
     return found?.clusterId === deployment.clusterId;
   };
   const answers = await Promise.all(hosts.map(isProven));

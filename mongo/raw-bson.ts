@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { BSON } from 'mongodb';
+import { MalformedAnswer, readingBson } from './malformed-answer.ts';
 
 /** BSON type bytes used here. Source: bsonspec.org. */
 export const bsonType = {
@@ -43,13 +44,13 @@ export interface RawElement {
   readonly length: number;
 }
 
-/** The elements of a raw document (or of one that starts at `offset` of the bytes), in order, without decoding values. */
+/**
+ * The elements of a raw document (or of one that starts at `offset` of the bytes), in order, without decoding values.
+ * @throws MalformedAnswer where it is none.
+ */
 export function elementsOf(bytes: RawDocument, offset = 0): RawElement[] {
   const elements: RawElement[] = [];
-  for (const [type, nameOffset, nameLength, valueOffset, length] of BSON.onDemand.parseToElements(
-    bytes,
-    offset,
-  )) {
+  for (const [type, nameOffset, nameLength, valueOffset, length] of parsed(bytes, offset)) {
     elements.push({
       type,
       name: utf8(bytes, nameOffset, nameLength),
@@ -78,26 +79,44 @@ export function arrayDocuments(element: Pick<RawElement, 'bytes' | 'offset'>): R
 /**
  * Visits the documents in an array value: where each begins in the bytes, and how long it is. The driver's parser makes a list
  * for each of them, which is most of what a large batch takes.
- * @throws where the array has anything else.
+ * @throws MalformedAnswer where the array has anything else.
  */
 export function forEachDocument(
   { bytes, offset }: Pick<RawElement, 'bytes' | 'offset'>,
   visit: (offset: number, length: number) => void,
 ): void {
   const buffer = asBuffer(bytes);
-  const end = offset + buffer.readInt32LE(offset) - 1;
+  const end = offset + int32In(buffer, offset) - 1;
   let at = offset + 4;
   while (at < end) {
-    if (bytes[at] !== bsonType.document) throw new Error('an array of other than documents');
+    if (bytes[at] !== bsonType.document)
+      throw new MalformedAnswer('an array of other than documents');
     // Names are decimal numbers of a few digits.
     do at += 1;
-    while (bytes[at] !== 0);
+    while (at < end && bytes[at] !== 0);
     at += 1;
-    const length = buffer.readInt32LE(at);
+    const length = int32In(buffer, at);
+    if (length < emptyDocumentBytes || at + length > end || bytes[at + length - 1] !== 0)
+      throw new MalformedAnswer('a document that does not end where it should');
     visit(at, length);
     at += length;
   }
-  if (at !== end || bytes[end] !== 0) throw new Error('an array that does not end where it should');
+  if (at !== end || bytes[end] !== 0)
+    throw new MalformedAnswer('an array that does not end where it should');
+}
+
+const emptyDocumentBytes = 5;
+
+function int32In(buffer: Buffer, offset: number): number {
+  if (offset + 4 > buffer.length) throw new MalformedAnswer('a value without its length');
+  return buffer.readInt32LE(offset);
+}
+
+function parsed(
+  bytes: RawDocument,
+  offset = 0,
+): ReturnType<(typeof BSON.onDemand)['parseToElements']> {
+  return readingBson(() => BSON.onDemand.parseToElements(bytes, offset));
 }
 
 /** The text of a string (or symbol) value. */
@@ -111,16 +130,17 @@ export function isOddString({ type, bytes, offset, length }: RawElement): boolea
   return type === bsonType.string && !isUtf8(bytes.subarray(offset + 4, offset + length - 1));
 }
 
-/** The `_id` element of a raw document. Every stored document has one, mostly as its first element. */
+/**
+ * The `_id` element of a raw document. Every stored document has one, mostly as its first element.
+ * @throws MalformedAnswer where it has none.
+ */
 export function idElement(document: RawDocument): RawElement {
-  for (const [type, nameOffset, nameLength, offset, length] of BSON.onDemand.parseToElements(
-    document,
-  )) {
+  for (const [type, nameOffset, nameLength, offset, length] of parsed(document)) {
     if (nameLength === 3 && utf8(document, nameOffset, 3) === '_id') {
       return { type, name: '_id', bytes: document, offset, length };
     }
   }
-  throw new Error('a document without _id');
+  throw new MalformedAnswer('a document without _id');
 }
 
 function utf8(bytes: Uint8Array, offset: number, length: number): string {

@@ -9,7 +9,8 @@ import {
 import { runOnRouter, type Answer } from './command-on-router.ts';
 import { connectionError } from './server-errors.ts';
 import { DocumentList } from './document-list.ts';
-import { elementsOf, valueBytes, type RawArray, type RawDocument } from './raw-bson.ts';
+import { MalformedAnswer } from './malformed-answer.ts';
+import { bsonType, elementsOf, valueBytes, type RawArray, type RawDocument } from './raw-bson.ts';
 
 const emptyArray: RawArray = Uint8Array.of(5, 0, 0, 0, 0);
 
@@ -165,8 +166,9 @@ export class RawCursor implements AsyncDisposable {
     const { signal } = this.#options;
     try {
       const answer = await this.#send(command, signal);
-      return this.#take(answer['cursor'] as RawDocument);
-    } catch (error) {
+      return this.#take(answer['cursor']);
+    } catch (thrown) {
+      const error = thrown instanceof MalformedAnswer ? thrown.of(hostsOf(this.#client)) : thrown;
       const { afterClusterTime } = (command['readConcern'] ?? {}) as Document;
       const isUnanswered = !(
         error instanceof MongoServerError || error instanceof MongoServerSelectionError
@@ -190,13 +192,16 @@ export class RawCursor implements AsyncDisposable {
     return answer;
   }
 
-  #take(cursor: RawDocument): RawBatch {
+  #take(cursor: unknown): RawBatch {
+    if (!(cursor instanceof Uint8Array)) throw new MalformedAnswer('an answer without a cursor');
+    let id = 0n;
     let array = emptyArray;
     let postBatchResumeToken: RawDocument | undefined;
     for (const element of elementsOf(cursor)) {
       switch (element.name) {
         case 'id':
-          this.#id = Buffer.from(cursor.buffer, cursor.byteOffset).readBigInt64LE(element.offset);
+          if (element.type !== bsonType.int64) throw new MalformedAnswer('a cursor without an id');
+          id = Buffer.from(cursor.buffer, cursor.byteOffset).readBigInt64LE(element.offset);
           break;
         case 'ns':
           this.#collection = collectionOf(element.bytes, element.offset, element.length);
@@ -211,8 +216,19 @@ export class RawCursor implements AsyncDisposable {
         default:
       }
     }
-    return new RawBatch(array, cursor.length, postBatchResumeToken);
+    if (this.#id !== 0n && id !== 0n && id !== this.#id)
+      throw new MalformedAnswer('the batch of another cursor than the one that was asked for');
+    this.#id = id;
+    const batch = new RawBatch(array, cursor.length, postBatchResumeToken);
+    // Where a document does not end where it should, that is told here, where the server is known.
+    batch.list.requireWhole();
+    return batch;
   }
+}
+
+/** Where a client has been told to find its servers. */
+export function hostsOf({ options: { hosts, srvHost } }: MongoClient): string {
+  return srvHost ?? hosts.join();
 }
 
 /** The collection's part of a namespace in a string value. */

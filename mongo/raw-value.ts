@@ -1,4 +1,5 @@
 import { BSON } from 'mongodb';
+import { readingBson } from './malformed-answer.ts';
 import { asBuffer, elementsOf, valueBytes, type RawElement } from './raw-bson.ts';
 
 /** Decoding that keeps the BSON type of every value. Fields whose names are whole numbers come first, whatever their order. */
@@ -66,7 +67,7 @@ export class RawValue extends BSON.BSONValue {
   }
 }
 
-/** One value, decoded with its BSON type kept. */
+/** One value, decoded with its BSON type kept. @throws MalformedAnswer where it is none. */
 export function decodeElement(element: RawElement): unknown {
   const bytes = valueBytes(element);
   const document = Buffer.allocUnsafe(bytes.length + 8);
@@ -77,5 +78,6 @@ export function decodeElement(element: RawElement): unknown {
   document[6] = 0;
   document.set(bytes, 7);
   document[document.length - 1] = 0;
-  return BSON.deserialize(document, keepTypes)['1'];
+  const read = (): unknown => BSON.deserialize(document, keepTypes)['1'];
+  return readingBson(read);
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { Int32, MongoDriverError, MongoNetworkError, MongoServerError } from 'mongodb';
 import { SyncError } from '../service/errors.ts';
+import { MalformedAnswer } from './malformed-answer.ts';
 import { codeOf, connectionError, isCursorLost, isTransient } from './server-errors.ts';
 
 const serverError = (code: unknown): MongoServerError =>
@@ -18,6 +19,11 @@ function waitQueueTimeout(): MongoDriverError {
 /** As node:dns gives it, which the driver passes on as it is. */
 function lookupError(syscall: string): Error {
   return Object.assign(new Error(`${syscall} ENOTFOUND db`), { code: 'ENOTFOUND', syscall });
+}
+
+/** As node:fs gives it, which the driver passes on as it is. */
+function fileError(code: string, syscall: string): Error {
+  return Object.assign(new Error(`${code}: ${syscall}`), { code, syscall });
 }
 
 /** What a server sends on that closes its side: by node:net itself, so that no call is named. */
@@ -50,6 +56,8 @@ describe('isTransient', () => {
     ['not the primary any more', serverError(10107), true],
     ['the same with BSON types kept', serverError(new Int32(10107)), true],
     ['a lost connection', new MongoNetworkError('lost'), true],
+    ['an answer that is none', new MalformedAnswer('a message of 3 bytes'), true],
+    ['a file that is a folder', fileError('EISDIR', 'read'), false],
     ['a deadline in the queue for a connection', waitQueueTimeout(), true],
     ['a name of mongodb+srv that is not found', lookupError('querySrv'), true],
     ['another error of the driver', new MongoDriverError('x'), false],

@@ -8,8 +8,10 @@ import {
   MongoOperationTimeoutError,
   MongoServerError,
   MongoServerSelectionError,
+  MongoUnexpectedServerResponseError,
 } from 'mongodb';
 import { messageOf, SyncError } from '../service/errors.ts';
+import { MalformedAnswer } from './malformed-answer.ts';
 import { serverCodeOf, type CodeClass, type CodeGroup } from './server-codes.ts';
 
 /** Codes of the server that are used by name: the table of codes has them all. */
@@ -60,7 +62,8 @@ export function codeOf(error: unknown): number | undefined {
 export function isTransient(error: unknown): boolean {
   if (error instanceof SyncError)
     return error.row.retryable || error.name === 'AuthenticationFailed';
-  if (isConnectionFailure(error) || isTimeNotHeardOf(error)) return true;
+  if (isConnectionFailure(error) || isMalformedAnswer(error) || isTimeNotHeardOf(error))
+    return true;
   if (!(error instanceof MongoError)) return false;
   if (
     error.hasErrorLabel('RetryableWriteError') ||
@@ -158,9 +161,19 @@ function isConnectionFailure(error: unknown): boolean {
   if (error instanceof DOMException) return error.name === 'TimeoutError';
   if (error instanceof MongoBulkWriteError)
     return codeOf(error) === undefined && [error.writeErrors].flat().length === 0;
-  if (!(error instanceof Error) || error instanceof MongoError) return false;
+  if (!(error instanceof Error) || error instanceof MongoError || isFileFailure(error))
+    return false;
   const { code, syscall } = error as NodeJS.ErrnoException;
   return networkCalls.has(syscall ?? '') || closedSocketCodes.has(code ?? '');
+}
+
+const fileCalls = new Set(['open', 'read']);
+const fileCodes = new Set(['ENOENT', 'EACCES', 'EISDIR', 'ENOTDIR']);
+
+/** True where the driver (7.8) could not read a file that a connection string names: it does when it connects. */
+function isFileFailure(error: Error): boolean {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  return fileCalls.has(syscall ?? '') && fileCodes.has(code ?? '');
 }
 
 /** True where the other side has closed a connection on which an answer was awaited, also where the error has been named. */
@@ -179,6 +192,22 @@ export function isCursorLost(error: unknown): boolean {
   );
 }
 
+/** Also where the driver (7.8) finds that an answer is not as it must be. */
+function isMalformedAnswer(error: unknown): boolean {
+  return error instanceof MalformedAnswer || error instanceof MongoUnexpectedServerResponseError;
+}
+
+/** Why a server is not chosen, where that is more than that it cannot be reached. */
+function errorOfServer(error: Error, cause: Error): SyncError | undefined {
+  if (codeOf(error) === serverCode.authenticationFailed)
+    return new SyncError('AuthenticationFailed', error.message, { cause });
+  // A pool that is closed says why by its cause.
+  const malformed = [error, error.cause].find(isMalformedAnswer);
+  return malformed === undefined
+    ? undefined
+    : new SyncError('ServerAnswerMalformed', messageOf(malformed), { cause });
+}
+
 /** An error of the connection itself under its name, undefined for any other. */
 export function connectionError(error: unknown): SyncError | undefined {
   if (error instanceof SyncError) return undefined;
@@ -186,12 +215,17 @@ export function connectionError(error: unknown): SyncError | undefined {
   if (codeOf(error) === serverCode.authenticationFailed) {
     return new SyncError('AuthenticationFailed', error.message, { cause: error });
   }
+  if (isFileFailure(error)) {
+    const description = `the connection string names a file that cannot be read: ${error.message}`;
+    return new SyncError('InvalidOption', description, { cause: error });
+  }
+  if (isMalformedAnswer(error))
+    return new SyncError('ServerAnswerMalformed', error.message, { cause: error });
   if (error instanceof MongoServerSelectionError) {
     const inner = error.reason?.servers.values() ?? [];
     for (const server of inner) {
-      if (server.error && codeOf(server.error) === serverCode.authenticationFailed) {
-        return new SyncError('AuthenticationFailed', server.error.message, { cause: error });
-      }
+      const named = server.error && errorOfServer(server.error, error);
+      if (named) return named;
     }
     return new SyncError('ClusterUnreachable', error.message, { cause: error });
   }

@@ -32,6 +32,14 @@ export interface Topology {
 /** What it takes to ask a cluster. */
 type Asked = Pick<ClusterClient, 'admin' | 'decoded'>;
 
+/** Who asks, over connections of its own. */
+export interface Asker {
+  /** How the servers know who asks. */
+  readonly appName: string;
+  /** The connection string may name no files, services and proxies: it is used in a pod. */
+  readonly refusesFiles: boolean;
+}
+
 /** How long servers that are not there are looked for. */
 const serverSelectionTimeoutMS = 5_000;
 
@@ -91,18 +99,17 @@ export function isRouter(hello: Document): boolean {
 
 /**
  * Asks the cluster that a connection string leads to what it is, over connections that are closed again.
- * @param appName - how the servers know who asks.
- * @throws SyncError InvalidOption for a connection string that cannot be read, or has an option that is not taken or names a
- * file; ClusterUnreachable, AuthenticationFailed, MissingPrivileges, TopologyNotSupported; InternalError for whatever else
- * the servers answer. None has the connection string in it.
+ * @throws SyncError InvalidOption for a connection string that cannot be read, or has an option that is not taken, or names a
+ * file that cannot be read; ClusterUnreachable, ServerAnswerMalformed, AuthenticationFailed, MissingPrivileges,
+ * TopologyNotSupported; InternalError for whatever else the servers answer. None has the connection string in it.
  */
 export async function askTopology(
   uri: string,
-  appName: string,
+  { appName, refusesFiles }: Asker,
   signal: AbortSignal,
 ): Promise<Topology> {
   signal.throwIfAborted();
-  checkConnectionString(uri, { option: 'the connection string', refusesFiles: true });
+  checkConnectionString(uri, { option: 'the connection string', refusesFiles });
   await using client = clientOf(uri, appName);
   try {
     await orAborted(client.connect(), signal);

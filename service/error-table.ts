@@ -193,6 +193,13 @@ export const errorTable = {
     reason: 'ClusterUnreachable',
     action: 'Check that the servers run and can be reached from here.',
   },
+  ServerAnswerMalformed: {
+    status: 503,
+    retryable: true,
+    reason: 'ServerAnswerMalformed',
+    action:
+      'Nothing, if it passes: it is tried again. Otherwise find out what changes data on its way to the server that the description names (a proxy, a load balancer, a network card), whether a MongoDB server answers there, and whether its disk is sound (validate).',
+  },
   CommitUnknown: {
     status: 503,
     retryable: false,

@@ -4,6 +4,9 @@ import { SyncError } from '../../service/errors.ts';
 /** A deployment that is there is found in much less; a person waits no longer than this. */
 const deadlineMs = 8_000;
 
+/** The connection strings are those of the person at this machine, who may name its files. */
+const asker = { appName: 'clustersync run', refusesFiles: false } as const;
+
 /** The two connection strings of a migration. */
 export interface Sides<T> {
   readonly source: T;
@@ -12,7 +15,7 @@ export interface Sides<T> {
 
 /**
  * Asks both deployments what they are, at the same time.
- * @throws SyncError InvalidOption, ClusterUnreachable, AuthenticationFailed, MissingPrivileges or TopologyNotSupported, in a
+ * @throws SyncError InvalidOption, ClusterUnreachable, ServerAnswerMalformed, AuthenticationFailed, MissingPrivileges or TopologyNotSupported, in a
  * sentence that says which of the two it is about.
  */
 export async function reachBoth(
@@ -45,7 +48,7 @@ async function reach(
 ): Promise<Topology> {
   const deadline = AbortSignal.timeout(deadlineMs);
   try {
-    return await askTopology(uri, 'clustersync run', AbortSignal.any([signal, deadline]));
+    return await askTopology(uri, asker, AbortSignal.any([signal, deadline]));
   } catch (error) {
     signal.throwIfAborted();
     if (deadline.aborted) {

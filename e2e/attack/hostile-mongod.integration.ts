@@ -37,8 +37,17 @@ function assertBounded(what: string, peakBytes: number, maxMebibytes: number): v
   assert.ok(mebibytes > 0 && mebibytes < maxMebibytes, `${what} has had ${mebibytes} MiB`);
 }
 
+/** How it is told that what a server has sent can be read by nobody, and which server. */
+const malformed = /\b127\.0\.0\.1:\d+ has sent /;
+
+/** What a program is expected to bear, and to say. */
+type Expected = Pick<Attack, 'isMalformed' | 'maxMebibytes'>;
+
 /** A person has two of them in a dry run. It ends by itself, in a sentence. */
-async function dryRun({ source, destination }: Uris, maxMebibytes: number): Promise<void> {
+async function dryRun(
+  { source, destination }: Uris,
+  { isMalformed = false, maxMebibytes = usualMebibytes }: Expected = {},
+): Promise<void> {
   const sides = ['--source-file', '{source}', '--destination-file', '{destination}'];
   await using cli = await CliProcess.start(['run', ...sides, '--dry-run'], {
     files: { source, destination },
@@ -52,6 +61,7 @@ async function dryRun({ source, destination }: Uris, maxMebibytes: number): Prom
     const said = `${await cli.errors()}${await cli.output()}`;
     assert.equal(exitCode, 2, said);
     assert.match(said, /^(?:clustersync|This migration cannot begin): \S.*$/m);
+    if (isMalformed) assert.match(said, malformed);
     assertTellsLittle(said);
   } finally {
     clearInterval(watch);
@@ -83,35 +93,48 @@ async function assertLives(
   assertBounded(what, await peakResidentBytes(program.pid), maxMebibytes);
 }
 
-async function syncer({ source, destination }: Uris, maxMebibytes: number): Promise<void> {
+async function syncer(
+  { source, destination }: Uris,
+  { isMalformed = false, maxMebibytes = usualMebibytes }: Expected,
+): Promise<void> {
   await using program = await startSyncerProcess({
     ...{ cluster0: source, cluster1: destination, until: 'listening' },
     options: { connectionFiles: 'refuse' },
   });
   const error = async (): Promise<unknown> => (await program.getProgress()).body['error'];
   await assertLives('the syncer', program, maxMebibytes, error);
+  if (!isMalformed) return;
+  const said = String(await error());
+  assert.match(said, /^ServerAnswerMalformed: /);
+  assert.match(said, malformed);
 }
 
-async function verifier({ source, destination }: Uris, maxMebibytes: number): Promise<void> {
+async function verifier(
+  { source, destination }: Uris,
+  { isMalformed = false, maxMebibytes = usualMebibytes }: Expected,
+): Promise<void> {
   await using program = await VerifierProcess.start({
     uris: { srcURI: source, destURI: destination },
     options: { connectionFiles: 'refuse' },
   });
   const error = async (): Promise<unknown> => (await program.get('/api/v1/progress'))['error'];
   await assertLives('the verifier', program, maxMebibytes, error);
+  // Its answers say no more than that it is not connected.
+  if (isMalformed)
+    await until('the log says what was sent', async () => malformed.test(await program.log()));
 }
 
 /** Runs the programs with connection strings that lead to servers that attack. */
 async function suffer(
   attack: Attack,
-  programs: readonly ((uris: Uris, maxMebibytes: number) => Promise<void>)[],
+  programs: readonly ((uris: Uris, expected: Expected) => Promise<void>)[],
 ): Promise<void> {
   await using one = await FakeMongod.start(attack.answer);
   await using other = await FakeMongod.start(attack.answer);
   const uris = { source: uriAt(one, attack), destination: uriAt(other, attack) };
   await Promise.all(
     programs.map(async (program) => {
-      await program(uris, attack.maxMebibytes ?? usualMebibytes);
+      await program(uris, attack);
     }),
   );
   for (const fake of [one, other]) {
@@ -168,7 +191,7 @@ describe('a server that names another as its primary', () => {
       else answer({ ...honest, hosts: [address], primary: address, me: address });
     });
     const uri = uriAt(fake, { uriOptions });
-    await dryRun({ source: uri, destination: uri }, usualMebibytes);
+    await dryRun({ source: uri, destination: uri });
     assert.ok(!stranger.received.includes(password));
     for (const mechanism of stranger.mechanisms) assert.match(mechanism, /^SCRAM-/);
     return stranger.names;

@@ -1,5 +1,8 @@
 import { deflateRawSync, constants } from 'node:zlib';
 import { Long, UUID, type Document } from 'mongodb';
+import { bsonType } from '../../mongo/raw-bson.ts';
+import { RawValue } from '../../mongo/raw-value.ts';
+import { encode } from '../ground/sharded/router/wire.ts';
 import { helloNames, type FakeAnswer, type FakeRequest } from './fake-mongod.ts';
 
 /** What a hostile server does to its clients. */
@@ -11,6 +14,8 @@ export interface Attack {
   readonly isUnseenWhenIdle?: boolean;
   /** How much memory a program may have, in MiB. Default: 400; one that has done nothing yet has 130. */
   readonly maxMebibytes?: number;
+  /** What it sends can be read by nobody, and counts as ServerAnswerMalformed. Default false. */
+  readonly isMalformed?: boolean;
   /** More of the connection string. */
   readonly uriOptions?: string;
 }
@@ -36,6 +41,68 @@ function header(length: number, opCode = 2013): Buffer {
   bytes.writeInt32LE(opCode, 12);
   return bytes;
 }
+
+/** Answers all that comes after the first command with bytes in place of a document. */
+function answering(bytes: Uint8Array): Attack {
+  return {
+    isLogin: false,
+    isMalformed: true,
+    answer: except((request) => {
+      if (isHello(request)) return false;
+      request.answerBytes(bytes);
+      return true;
+    }),
+  };
+}
+
+/** Answers all that comes after the first command with a whole message. */
+function sending(message: Uint8Array): Attack {
+  return {
+    isLogin: false,
+    isMalformed: true,
+    answer: except((request) => {
+      if (isHello(request)) return false;
+      request.socket.write(message);
+      return true;
+    }),
+  };
+}
+
+/** Lists one document, whose bytes are spoilt before they are sent. */
+function listing(row: Document, spoil: (bytes: Buffer, offset: number) => void): Attack {
+  const cursor = { id: Long.ZERO, ns: 'a.$cmd.listCollections', firstBatch: [row] };
+  const bytes = Buffer.from(encode({ ok: 1, cursor }));
+  spoil(bytes, bytes.indexOf(encode(row)));
+  return {
+    isLogin: false,
+    isMalformed: true,
+    isUnseenWhenIdle: true,
+    answer: except((request) => {
+      if (request.name !== 'listCollections') return false;
+      request.answerBytes(bytes);
+      return true;
+    }),
+  };
+}
+
+/** A document whose only value has this type and these bytes. */
+function documentOf(type: number, ...value: readonly number[]): Buffer {
+  const bytes = Buffer.from([0, 0, 0, 0, type, 97, 0, ...value, 0]);
+  bytes.writeInt32LE(bytes.length);
+  return bytes;
+}
+
+/** A document as it is, in another one. */
+function asValue(name: string, bytes: Buffer): RawValue {
+  const { length } = bytes;
+  return new RawValue(name, { type: bsonType.document, name, bytes, offset: 0, length });
+}
+
+/** What a server lists of a collection. */
+const collectionRow = {
+  ...{ _id: 1, name: 'items', type: 'collection', options: {} },
+  info: { uuid: new UUID(), readOnly: false },
+};
 
 /** Sends as much as the client takes, until it has closed the connection. */
 function flood({ socket }: FakeRequest): void {
@@ -108,16 +175,19 @@ export const attacks: Readonly<Record<string, Attack>> = {
     }),
   },
   'announces a message of 3 bytes': {
+    isMalformed: true,
     answer: ({ socket }) => {
       socket.write(header(3));
     },
   },
   'announces a negative length': {
+    isMalformed: true,
     answer: ({ socket }) => {
       socket.write(header(-1));
     },
   },
   'packs 4 GiB into some MB': {
+    isMalformed: true,
     answer: ({ socket }) => {
       socket.write(compressedBomb());
     },
@@ -168,24 +238,62 @@ export const attacks: Readonly<Record<string, Attack>> = {
       return true;
     }),
   },
-  'answers with documents that are none': {
-    isLogin: false,
-    answer: except((request) => {
-      if (isHello(request)) return false;
-      request.answerBytes(Buffer.from([0xff, 0xff, 0xff, 0x7f, 2, 97, 0, 255, 255, 255, 127]));
-      return true;
-    }),
-  },
+  'answers with a document that is cut off': answering(
+    encode({ ok: 1, text: 'abc' }).subarray(0, -2),
+  ),
+  'answers with a document that is longer than its message': answering(
+    Buffer.from([0xff, 0xff, 0xff, 0x7f, 2, 97, 0, 255, 255, 255, 127]),
+  ),
+  'answers with a value that is longer than its document': answering(
+    documentOf(2, 255, 255, 255, 127, 0),
+  ),
+  'answers with a value of a negative length': answering(documentOf(3, 253, 255, 255, 255, 0)),
+  'answers with a value of a type that there is none of': answering(documentOf(0x55, 1)),
+  'answers with a text without an end': answering(documentOf(0x0b, 97, 98, 99)),
+  'answers with a message of another kind': sending(header(16, 2004)),
+  'answers with a message that holds nothing': sending(header(16)),
+  'packs what cannot be unpacked': sending(
+    Buffer.concat([
+      header(33, 2012),
+      Buffer.from([221, 7, 0, 0, 8, 0, 0, 0, 2, 1, 2, 3, 4, 5, 6, 7, 8]),
+    ]),
+  ),
   'says hello with a document that is none': {
+    isMalformed: true,
     answer: ({ answerBytes }) => {
       answerBytes(Buffer.from([9, 0, 0, 0, 0x77, 97, 0, 1, 0]));
     },
   },
-  'answers with 100,000 levels': {
-    isLogin: false,
+  'answers with 300 levels': answering(deepDocument(300)),
+  'answers with 100,000 levels': answering(deepDocument(100_000)),
+  'lists a document that is cut off': listing(collectionRow, (bytes, offset) => {
+    bytes.writeInt32LE(bytes.readInt32LE(offset) - 2, offset);
+  }),
+  'lists a document that ends before it begins, and so again and again': listing(
+    collectionRow,
+    (bytes, offset) => {
+      bytes.writeInt32LE(-3, offset);
+    },
+  ),
+  'lists a document with a value that there is none of': listing(collectionRow, (bytes, offset) => {
+    bytes[offset + 4] = 0x55;
+  }),
+  'lists a document of 100,000 levels': listing(
+    { ...collectionRow, options: asValue('options', deepDocument(100_000)) },
+    () => undefined,
+  ),
+  'goes on with another cursor than the one that was opened': {
+    ...{ isLogin: false, isMalformed: true, isUnseenWhenIdle: true },
     answer: except((request) => {
-      if (isHello(request)) return false;
-      request.answerBytes(deepDocument(100_000));
+      const rest = { ns: 'a.b', nextBatch: [] };
+      if (request.name === 'getMore')
+        request.answer({ ok: 1, cursor: { id: Long.fromNumber(8), ...rest } });
+      else if (request.name === 'listCollections')
+        request.answer({
+          ok: 1,
+          cursor: { id: Long.fromNumber(7), ns: 'a.b', firstBatch: [collectionRow] },
+        });
+      else return false;
       return true;
     }),
   },

@@ -8,7 +8,7 @@ import { logOnce } from '../../service/log-once.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { ClusterName, StartOptions } from '../options/start-body.ts';
 import { readStoredState, recall, tellTopology, untilBooted } from './boot.ts';
-import { appNameOf, createClusters, type Clusters, type Topologies } from '../store/clusters.ts';
+import { askerOf, createClusters, type Clusters, type Topologies } from '../store/clusters.ts';
 import { SyncCommands } from './sync-commands.ts';
 import { commitWord, type CommitWord } from '../monitor/commit-word.ts';
 import { blockedClusters, blockedText, withBlocked } from '../destination/write-blocking.ts';
@@ -238,7 +238,7 @@ export class Syncer {
   }
 
   async #proveHosts({ cluster1: deployment }: Topologies): Promise<void> {
-    const question = { appName: appNameOf(this.#options), deployment };
+    const question = { ...askerOf(this.#options), deployment };
     this.#provenHosts = await provenHosts(this.#options.cluster1, question, this.#signal);
   }
 

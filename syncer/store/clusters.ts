@@ -1,5 +1,5 @@
 import { createClusterClient, type ClusterClient } from '../../mongo/cluster-client.ts';
-import type { Topology } from '../../mongo/topology.ts';
+import type { Asker, Topology } from '../../mongo/topology.ts';
 import type { ClusterName } from '../options/start-body.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
 
@@ -7,19 +7,14 @@ import type { SyncerOptions } from '../options/syncer-options.ts';
 export type Clusters = Readonly<Record<ClusterName, ClusterClient>>;
 export type Topologies = Readonly<Record<ClusterName, Topology>>;
 
-/** How the servers know a process: the name of its connections. */
-export function appNameOf({ id }: Pick<SyncerOptions, 'id'>): string {
-  return `clustersync syncer ${id}`;
+/** Who asks the servers, and whether by files of this machine. */
+export function askerOf({ id, connectionFiles }: SyncerOptions): Asker {
+  return { appName: `clustersync syncer ${id}`, refusesFiles: connectionFiles === 'refuse' };
 }
 
 /** Makes the clients of both clusters. Nothing is connected before the first command. */
 export function createClusters(options: SyncerOptions): Clusters {
   const client = (option: ClusterName): ClusterClient =>
-    createClusterClient({
-      uri: options[option],
-      option,
-      appName: appNameOf(options),
-      refusesFiles: options.connectionFiles === 'refuse',
-    });
+    createClusterClient({ uri: options[option], option, ...askerOf(options) });
   return { cluster0: client('cluster0'), cluster1: client('cluster1') };
 }

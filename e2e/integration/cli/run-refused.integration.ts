@@ -61,6 +61,12 @@ describe('clustersync run, where something is in the way', () => {
           /^clustersync: --source: the connection string cannot be read/m,
         ],
         [
+          'a file of this machine that is not there',
+          { source: `${source}&tls=true&tlsCAFile=/nowhere/ca.pem` },
+          [],
+          /^clustersync: --source: the connection string names a file that cannot be read: ENOENT.* '\/nowhere\/ca.pem'$/m,
+        ],
+        [
           'a wrong password',
           { source: source.replace(encodeURIComponent(testPassword), 'hunter2') },
           [],

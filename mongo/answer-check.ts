@@ -1,0 +1,103 @@
+import { valueEnd } from './element-scan.ts';
+import { MalformedAnswer } from './malformed-answer.ts';
+import { bsonType } from './raw-bson.ts';
+
+const opReply = 1;
+const opMsg = 2013;
+
+/** Where the document begins: behind header, flags and the kind of the section; or header, flags, cursor, place and count. */
+const documentOffset: ReadonlyMap<number, number> = new Map([
+  [opMsg, 21],
+  [opReply, 36],
+]);
+
+const emptyDocumentBytes = 5;
+
+/** Flags that a reader has to know are the lower 16; this one says that more answers follow. */
+const requiredFlags = 0xff_ff;
+const moreToCome = 2;
+
+/** Of a document 250 at most (`maxBSONDepth`, src/mongo/bson/bson_depth.h), and the levels of an answer around it. */
+const maxLevels = 256;
+
+/**
+ * Looks at an answer before the driver (7.8) does, which takes lengths at their word, and reads some values only when they are asked for.
+ * @param message - a message as it came, unpacked.
+ * @param unread - a field of the answer whose value stays bytes: who reads it looks into it.
+ * @throws MalformedAnswer where it is none, or holds what is no BSON.
+ */
+export function checkAnswer(message: Buffer, unread?: string): void {
+  const kind = message.readInt32LE(12);
+  const offset = documentOffset.get(kind);
+  if (offset === undefined) throw new MalformedAnswer(`a message of kind ${kind}`);
+  if (message.length < offset + emptyDocumentBytes)
+    throw new MalformedAnswer(`a message of ${message.length} bytes, which holds no document`);
+  const isOfForm =
+    kind === opMsg
+      ? (message.readInt32LE(16) & requiredFlags & ~moreToCome) === 0 && message[20] === 0
+      : message.readInt32LE(32) === 1;
+  if (!isOfForm) throw new MalformedAnswer('an answer of other than one document');
+  checkDocument(message, offset, message.length, 1, unread);
+}
+
+function checkDocument(
+  bytes: Buffer,
+  offset: number,
+  end: number,
+  level: number,
+  unread?: string,
+): void {
+  if (level > maxLevels) throw new MalformedAnswer(`a document of more than ${maxLevels} levels`);
+  const last = end - 1;
+  if (end - offset < emptyDocumentBytes || bytes.readInt32LE(offset) !== end - offset)
+    throw new MalformedAnswer('a document of another length than it says');
+  if (bytes[last] !== 0) throw new MalformedAnswer('a document without its end');
+  let at = offset + 4;
+  while (at < last) {
+    const type = bytes[at] ?? 0;
+    const nameEnd = bytes.indexOf(0, at + 1);
+    const value = nameEnd + 1;
+    // Of a name without an end, which would be that of the document, the value lies behind it.
+    const next = valueEnd(bytes, type, value);
+    if (next > last || value > last)
+      throw new MalformedAnswer('a value that is longer than its document');
+    if (unread === undefined || bytes.toString('latin1', at + 1, nameEnd) !== unread)
+      checkValue(bytes, type, value, next, level);
+    at = next;
+  }
+}
+
+/** What the length of a value does not say. */
+function checkValue(bytes: Buffer, type: number, at: number, end: number, level: number): void {
+  switch (type) {
+    case bsonType.document:
+    case bsonType.array:
+      checkDocument(bytes, at, end, level + 1);
+      break;
+    case bsonType.string:
+    case bsonType.symbol:
+    case bsonType.code:
+      requireEnd(bytes, end);
+      break;
+    case bsonType.codeWithScope: {
+      const scope = valueEnd(bytes, bsonType.code, at + 4);
+      if (scope > end) throw new MalformedAnswer('a value that is longer than its document');
+      requireEnd(bytes, scope);
+      checkDocument(bytes, scope, end, level + 1);
+      break;
+    }
+    case bsonType.dbPointer:
+      requireEnd(bytes, end - objectIdBytes);
+      break;
+    case bsonType.boolean:
+      if ((bytes[at] ?? 0) > 1) throw new MalformedAnswer('a boolean that is neither');
+      break;
+    default:
+  }
+}
+
+const objectIdBytes = 12;
+
+function requireEnd(bytes: Buffer, end: number): void {
+  if (bytes[end - 1] !== 0) throw new MalformedAnswer('a text without its end');
+}
