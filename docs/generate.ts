@@ -185,7 +185,9 @@ function serverErrorPage(): string {
 function connectionStringPage(): string {
   const rows = connectionOptionGroups.map(({ names, values, ofMachine, reason }) => [
     names.map((name) => `\`${name}\``).join(', '),
-    ofMachine !== undefined ? 'not in pods' : (values?.map((value) => `\`${value}\``).join(', ') ?? 'any'),
+    ofMachine !== undefined
+      ? 'not in pods'
+      : (values?.map((value) => `\`${value}\``).join(', ') ?? 'any'),
     reason,
   ]);
   return [

@@ -14,6 +14,8 @@ const foreignNames: Readonly<Record<string, readonly string[]>> = {
     'adminCommand',
     'commitQuorum',
     'getSiblingDB',
+    'maxBSONDepth',
+    'OP_REPLY',
     'printReplicationInfo',
     'showSystemEvents',
     'updateDescription',
