@@ -3,6 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ChildProcess } from 'node:child_process';
+import { freezeProcess } from './freeze-process.ts';
 import { optionsDigestHeader } from '../../sync-api/headers.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { SyncerProgressAnswer, SyncProgress } from '../../sync-api/json.ts';
@@ -160,7 +161,11 @@ class LocalSyncer implements SyncerProcess {
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const child = this.#child;
     if (child === undefined || !this.#isRunning()) return;
-    if (signal === 'SIGSTOP' || signal === 'SIGCONT') {
+    if (signal === 'SIGSTOP') {
+      freezeProcess(child.pid ?? NaN);
+      return;
+    }
+    if (signal === 'SIGCONT') {
       child.kill(signal);
       return;
     }

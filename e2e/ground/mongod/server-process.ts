@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { freezeProcess } from '../freeze-process.ts';
 import { isNewPort } from '../given-ports.ts';
 import { sleep } from '../../../service/sleep.ts';
 import type { GuardedFolder } from '../guarded-folder.ts';
@@ -78,7 +79,11 @@ export class ServerProcess {
   async kill(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child;
     if (child === undefined || !this.#isRunning()) return;
-    if (signal === 'SIGSTOP' || signal === 'SIGCONT') {
+    if (signal === 'SIGSTOP') {
+      freezeProcess(child.pid ?? NaN);
+      return;
+    }
+    if (signal === 'SIGCONT') {
       child.kill(signal);
       return;
     }

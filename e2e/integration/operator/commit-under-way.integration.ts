@@ -8,6 +8,7 @@ import {
   type ProxiedReplicaSet,
 } from '../../ground/mongod/proxied-replica-set.ts';
 import { startReplicaSet, type Member, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+import { freezeProcess } from '../../ground/freeze-process.ts';
 import { until } from '../../ground/until.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
 import { commandKind } from '../syncer/command-kind.ts';
@@ -70,7 +71,7 @@ describe('an automatic commit where the secondary of the destination is frozen (
         const isIt = commandKind(bytes) === 'update of the state' && bytes.includes(text);
         if (isIt && !isFrozen) {
           isFrozen = true;
-          process.kill(secondary.pid ?? 0, 'SIGSTOP');
+          freezeProcess(secondary.pid ?? NaN);
         }
         return false;
       });

@@ -12,6 +12,7 @@ import {
   type SyncerProcess,
   type SyncerProgress,
 } from '../../ground/syncer-process.ts';
+import { freezeProcess } from '../../ground/freeze-process.ts';
 import { until } from '../../ground/until.ts';
 import { commandKind } from './command-kind.ts';
 import { commitAndWait, startSyncing } from './cluster-pair.ts';
@@ -63,7 +64,7 @@ describe('a commit whose record waits for a majority', function () {
         const isCommand = commandKind(bytes) === 'update of the state' && bytes.includes(text);
         if (isCommand && !isFrozen) {
           isFrozen = true;
-          process.kill(secondary.pid ?? 0, 'SIGSTOP');
+          freezeProcess(secondary.pid ?? NaN);
         }
         return false;
       });
