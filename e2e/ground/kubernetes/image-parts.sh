@@ -28,7 +28,8 @@ image_key() {
 source_digests() {
   (
     cd "$checkout" || exit
-    find bin cli dashboard mongo operator service sync-api syncer verifier package.json package-lock.json tsconfig.json tsconfig.build.json \
+    # shellcheck disable=SC2046 # names without spaces
+    find $(sed -n 's/^!//p' .dockerignore) \
       -type f ! -name '*.test.ts' -print0 | sort -z | xargs -0 sha256sum
   )
 }

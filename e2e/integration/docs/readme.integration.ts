@@ -11,11 +11,12 @@ import { useClusterPair } from '../syncer/cluster-pair.ts';
 const checkout = new URL('../../../', import.meta.url);
 const terminalHelper = fileURLToPath(new URL('e2e/ground/terminal.py', checkout));
 
-/** What the programs are built from. */
-const sources = [
-  ...['bin', 'cli', 'dashboard', 'mongo', 'operator', 'service', 'syncer', 'verifier'],
-  ...['package.json', 'package-lock.json', '.npmrc', 'tsconfig.json', 'tsconfig.build.json'],
-];
+/** What the programs are built from: what the image is, and no more. */
+async function sources(): Promise<string[]> {
+  const lines = (await readFile(new URL('.dockerignore', checkout), 'utf8')).split('\n');
+  return lines.flatMap((line) => (line.startsWith('!') ? [line.slice(1)] : []));
+}
+
 const deadlineMs = 400_000;
 
 describe('the README without Kubernetes, each command as it stands there, in a fresh checkout', function () {
@@ -25,7 +26,7 @@ describe('the README without Kubernetes, each command as it stands there, in a f
 
   before(async () => {
     folder = await createGuardedFolder();
-    for (const name of sources) {
+    for (const name of await sources()) {
       const path = fileURLToPath(new URL(name, checkout));
       await cp(path, join(folder.path, name), { recursive: true });
     }
