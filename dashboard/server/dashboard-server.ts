@@ -8,6 +8,7 @@ import { closeServer, listen, requestLimits } from '../../service/listening.ts';
 import type { Logger } from '../../service/logger.ts';
 import { Dashboard, type DashboardSource } from './dashboard.ts';
 import { readPageFiles, type PageFiles } from './page-files.ts';
+import { findRoute } from './routes.ts';
 
 /** Where the dashboard listens, and who may see it. */
 export interface DashboardOptions {
@@ -26,8 +27,6 @@ export interface DashboardServer extends AsyncDisposable {
   /** Tells all open pages how things are now. Rejects with the signal's reason alone. */
   readonly tellAll: (signal: AbortSignal) => Promise<void>;
 }
-
-const apiPrefix = '/api/v1/syncs';
 
 /**
  * Serves the page, and what it shows. Nothing can be changed through it. The page itself has nothing to hide: the token is
@@ -138,29 +137,12 @@ async function answerData(ctx: Koa.Context, site: Site): Promise<void> {
   if (tokenHash === undefined) refuseOtherNames(ctx);
   requireToken(ctx.get('Authorization'), tokenHash);
   ctx.set('Cache-Control', 'no-store');
-  const isHere = ctx.path === apiPrefix || ctx.path.startsWith(`${apiPrefix}/`);
-  const parts = isHere ? partsOf(ctx.path.slice(apiPrefix.length + 1)) : undefined;
-  const [first, second, third] = parts ?? [];
-  if (parts?.length === 0) {
-    ctx.body = dashboard.snapshot();
-  } else if (parts?.length === 1 && first === 'stream') {
-    dashboard.followAll(ctx.req, ctx.res);
+  const found = findRoute(ctx.path);
+  if (!found) throw new SyncError('NotFound', 'there is nothing at this path');
+  const { route, key } = found;
+  if (route.isStream) {
+    if (route.of === 'all') dashboard.followAll(ctx.req, ctx.res);
+    else dashboard.followOne(key, ctx.req, ctx.res);
     ctx.respond = false;
-  } else if (parts?.length === 2) {
-    ctx.body = await dashboard.report(`${first ?? ''}/${second ?? ''}`, signal);
-  } else if (parts?.length === 3 && third === 'stream') {
-    dashboard.followOne(`${first ?? ''}/${second ?? ''}`, ctx.req, ctx.res);
-    ctx.respond = false;
-  } else {
-    throw new SyncError('NotFound', 'there is nothing at this path');
-  }
-}
-
-/** Undefined where it is no path. */
-function partsOf(path: string): readonly string[] | undefined {
-  try {
-    return path === '' ? [] : path.split('/').map((part) => decodeURIComponent(part));
-  } catch {
-    return undefined;
-  }
+  } else ctx.body = route.of === 'all' ? dashboard.snapshot() : await dashboard.report(key, signal);
 }

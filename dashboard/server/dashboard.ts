@@ -114,7 +114,7 @@ export class Dashboard {
   async report(key: string, signal: AbortSignal): Promise<SyncReport> {
     const detail = this.#feed.get(key) && (await this.#source.look(key).read(signal));
     const report = detail && this.#reportOf(key, detail);
-    if (!report) throw new SyncError('NotFound', `there is no sync ${key}`);
+    if (!report) throw new SyncError('NotFound', 'there is no such sync');
     return report;
   }
 
@@ -137,7 +137,7 @@ export class Dashboard {
   /** Sends everything about one sync, and from then on what changes. @throws SyncError TooManyStreams, NotFound. */
   followOne(key: string, request: IncomingMessage, response: ServerResponse): void {
     if (this.#feed.get(key) === undefined) {
-      throw new SyncError('NotFound', `there is no sync ${key}`);
+      throw new SyncError('NotFound', 'there is no such sync');
     }
     this.#requireRoom();
     const reader: SyncReader = {

@@ -91,6 +91,8 @@ const strangeHeaders: readonly (readonly [string, string])[] = [
   ['Range', 'bytes=0-0,1-1'],
   ['If-None-Match', '*'],
   ['Accept', 'application/xml'],
+  ['Accept-Encoding', 'gzip;q=,,br;;q=x'],
+  ['Last-Event-ID', '\u00ff'],
   ['Upgrade', 'h2c'],
   ['__proto__', 'x'],
 ];
@@ -109,6 +111,47 @@ export function fuzzedRequest(
   );
   const { path, method, operation } = random.pick(operations);
   const schema = schemaOf(document, operation.requestBody?.$ref);
+  const isBodyGiven = schema !== undefined || random.chance(0.2);
+  const value = valueFor(schema ?? {}, document.components.schemas, random);
+  const body = isBodyGiven ? bodyText(value, random) : Buffer.alloc(0);
+  return mangled({ method: method.toUpperCase(), path, body }, token, random);
+}
+
+/** What a place in a path is filled in with. */
+const strangeNames = [
+  ...['%00', '%', '%ff%fe', '%ED%A0%80', '%2e%2e', '..', '%2F', '%0d%0aX-Evil:%201', '__proto__'],
+  ...['%1b%5b2J', '%E2%80%AEevil', 'constructor', 'x'.repeat(3_000), '', 'stream', '%25%32%66'],
+];
+
+/**
+ * Requests for routes that have no document, each wrong in some way, or in none, the same for the same seed.
+ * @param paths - with places, as `/a/{b}`.
+ * @param names - what places are filled in with, besides strange names.
+ */
+export function fuzzedLook(
+  paths: readonly string[],
+  names: readonly string[],
+  token: string | undefined,
+  random: SeededRandom,
+): FuzzedRequest {
+  const path = random
+    .pick(paths)
+    .replaceAll(/\{\w+\}/g, () => random.pick(random.chance(0.5) ? names : strangeNames));
+  const body = random.chance(0.2) ? bodyText({}, random) : Buffer.alloc(0);
+  return mangled({ method: 'GET', path, body }, token, random);
+}
+
+interface Whole {
+  readonly method: string;
+  readonly path: string;
+  readonly body: Buffer;
+}
+
+function mangled(
+  { method, path, body }: Whole,
+  token: string | undefined,
+  random: SeededRandom,
+): FuzzedRequest {
   const headers: (readonly [string, string])[] = [
     ['Host', '127.0.0.1'],
     ['Content-Type', 'application/json'],
@@ -122,15 +165,13 @@ export function fuzzedRequest(
     if (same >= 0 && random.chance(0.7)) headers[same] = header;
     else headers.push(header);
   }
-  const isBodyGiven = schema !== undefined || random.chance(0.2);
-  const value = valueFor(schema ?? {}, document.components.schemas, random);
   return {
-    method: random.chance(0.08) ? random.pick(strangeMethods) : method.toUpperCase(),
+    method: random.chance(0.08) ? random.pick(strangeMethods) : method,
     target:
       (random.chance(0.08) ? random.pick(strangePaths) : path) +
       (random.chance(0.25) ? random.pick(strangeQueries) : ''),
     headers,
-    body: isBodyGiven ? bodyText(value, random) : Buffer.alloc(0),
+    body,
   };
 }
 

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
+import { startDashboard, type DashboardServer } from '../../dashboard/server/dashboard-server.ts';
+import { dataRoutes } from '../../dashboard/server/routes.ts';
 import { apiPrograms, openApiDocument, type ApiProgram } from '../../docs/openapi/documents.ts';
 import { probePaths } from '../../service/http-server.ts';
+import { createLogger } from '../../service/logger.ts';
 import { requireDocumented } from '../ground/api-document.ts';
 import { until } from '../ground/until.ts';
 import { VerifierProcess } from '../ground/verifier-process.ts';
 import { SeededRandom } from '../ground/workload/seeded-random.ts';
+import { MadeUpSyncs } from '../integration/dashboard/made-up-syncs.ts';
 import { useClusterPair } from '../integration/syncer/cluster-pair.ts';
 import { isLongAttack } from './attack-length.ts';
-import { bytesOf, fuzzedRequest, type FuzzedRequest } from './fuzzed-requests.ts';
+import { bytesOf, fuzzedLook, fuzzedRequest, type FuzzedRequest } from './fuzzed-requests.ts';
 import { sendBytes, type RawAnswer } from './raw-http.ts';
 
 const requests = Number(process.env['REQUESTS'] ?? (isLongAttack ? 3_000 : 150));
@@ -80,6 +84,89 @@ describe('a client that sends whatever it likes to', () => {
     }
   }
 });
+
+describe('a client that sends the dashboard whatever it likes to', () => {
+  const source = new MadeUpSyncs(3);
+  const logger = createLogger('test', 'fatal');
+  /** Would run if it ever came back as a page; stands in what is asked for. */
+  const mark = 'hostile-mark';
+  const markup = `%3Cscript%3E${mark}%3C%2Fscript%3E`;
+  const names = [...source.summaries().flatMap((sync) => [sync.namespace, sync.name]), markup];
+  const paths = [
+    ...dataRoutes.map(({ path }) => path),
+    ...['/', '/assets/{file}', '/assets/dashboard/page/{file}', '/api/v1/{what}', '/{what}'],
+  ];
+
+  for (const kind of ['without a token', 'with a token']) {
+    it(`${kind} gets an answer that holds nothing of what it sent, and a good request after it`, async () => {
+      const apiToken = kind === 'with a token' ? token : undefined;
+      await using dashboard = await startDashboard({
+        ...{ host: '127.0.0.1', port: 0, source, logger, token: apiToken },
+      });
+      const headers = apiToken === undefined ? {} : { Authorization: `Bearer ${apiToken}` };
+      const statuses = new Map<number, number>();
+      for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
+        const random = new SeededRandom(seed);
+        for (let count = 0; count < 2 * requests; count++) {
+          const request = withMark(fuzzedLook(paths, names, apiToken, random), mark);
+          try {
+            const status = await look(dashboard, request, mark);
+            statuses.set(status, (statuses.get(status) ?? 0) + 1);
+            const good = await fetch(`http://127.0.0.1:${dashboard.port}/api/v1/syncs`, {
+              headers,
+            });
+            const { syncs } = (await good.json()) as { readonly syncs: readonly object[] };
+            assert.equal(syncs.length, 3);
+          } catch (error) {
+            throw new Error(`request ${count} of SEED=${seed}: ${shown(request)}`, {
+              cause: error,
+            });
+          }
+        }
+      }
+      // So that it is seen that not all was refused at the door.
+      assert.ok((statuses.get(200) ?? 0) > requests / 10, JSON.stringify([...statuses]));
+      assert.ok((statuses.get(404) ?? 0) > requests / 10, JSON.stringify([...statuses]));
+    });
+  }
+});
+
+/** The same, with a mark in the query, a header and the body, too. */
+function withMark({ target, headers, body, ...rest }: FuzzedRequest, mark: string): FuzzedRequest {
+  const query = `${target.includes('?') ? '&' : '?'}<script>${mark}</script>`;
+  return {
+    ...rest,
+    target: `${target}${query}`,
+    headers: [...headers, ['Referer', `<script>${mark}</script>`]],
+    body: body.length === 0 ? body : Buffer.concat([body, Buffer.from(mark)]),
+  };
+}
+
+/** @returns the status of what is answered. */
+async function look(
+  { port }: DashboardServer,
+  request: FuzzedRequest,
+  mark: string,
+): Promise<number> {
+  const answer = await sendBytes(port, bytesOf(request));
+  assert.ok(answer, 'no answer');
+  const { status, headers, body } = answer;
+  const said = `${status} ${body.slice(0, 500)}`;
+  assert.ok(status < 500, said);
+  const { size } = new Set([...headers.values(), body].filter((text) => text.includes(mark)));
+  assert.equal(size, 0, said);
+  if (body === '' && protocolStatuses.has(status)) return status;
+  // Of whatever is answered, a browser makes nothing else than it is, and runs nothing in it.
+  assert.equal(headers.get('x-content-type-options'), 'nosniff', said);
+  assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/, said);
+  assert.ok(!headers.has('x-evil') && !headers.has('location') && !headers.has('set-cookie'), said);
+  if (status === 200 || status === 304) return status;
+  assert.match(headers.get('content-type') ?? '', /^application\/json/, said);
+  if (request.method === 'HEAD') return status;
+  const { error, errorDescription } = JSON.parse(body) as Readonly<Record<string, unknown>>;
+  assert.match(`${String(error)}: ${String(errorDescription)}`, /^[A-Z][A-Za-z]+: ./, said);
+  return status;
+}
 
 async function attack(target: Target, request: FuzzedRequest): Promise<void> {
   const port = Number(new URL(target.url).port);

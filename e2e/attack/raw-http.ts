@@ -12,14 +12,19 @@ export interface RawAnswer {
 
 /**
  * Sends bytes as they are, which a client library would refuse to send, or put right, and reads until the server closes the
- * connection, for which the bytes have to ask.
+ * connection, for which the bytes have to ask; of what has no end, server-sent events, the first that comes.
  * @returns the first answer; undefined where the connection was closed without any.
  */
 export async function sendBytes(port: number, bytes: Uint8Array): Promise<RawAnswer | undefined> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   const signal = AbortSignal.timeout(defaultDeadlineMs);
   const chunks: Buffer[] = [];
-  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  socket.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    const answer = parsed(Buffer.concat(chunks).toString('utf8'));
+    if (answer?.headers.get('content-type')?.startsWith('text/event-stream') === true)
+      socket.destroy();
+  });
   // What the server does not read any more, it resets.
   socket.on('error', () => undefined);
   const closed = once(socket, 'close', { signal });
