@@ -52,7 +52,7 @@ describe('HTTPS', () => {
         {
           method: 'GET',
           path: '/api/v1/progress',
-          handle: () => ({ progress: {} }),
+          handle: () => ({ progress: { state: 'IDLE' } }),
           errorBody: genericErrorBody,
         },
         {
