@@ -54,7 +54,7 @@ const floors: Record<string, readonly (readonly string[])[]> = {
     ['store'],
     ['instances', 'monitor'],
     ['source', 'destination'],
-    ['context', 'reset'],
+    ['reset'],
     ['copy'],
     ['ddl'],
     ['changes', 'commit', 'preflight'],
@@ -74,6 +74,9 @@ const floors: Record<string, readonly (readonly string[])[]> = {
     ['main'],
   ],
 };
+
+/** The rooms of syncer/ that ask the source and write to the destination: by the two objects alone, which retry and fence. */
+const throughObjects = ['copy', 'ddl', 'changes', 'commit', 'reverse'];
 
 interface ForbiddenImports {
   readonly regex: string;
@@ -97,6 +100,12 @@ function importRules(files: string, patterns: readonly ForbiddenImports[]): Lint
   return { files: [files], rules: { 'no-restricted-imports': ['error', { patterns }] } };
 }
 
+const commands = {
+  regex:
+    '^(\\.\\./)+mongo/(retrying|run-command|one-primary|earlier-connections|ask-server|config-database|oplog)\\.ts$',
+  message: 'clusters are asked by Source, and written to by Destination (see docs/architecture.md)',
+};
+
 function roomRules(folder: string, forbidden: readonly string[]): Linter.Config[] {
   const ordered = floors[folder] ?? [];
   return ordered.flatMap((rooms, floor) =>
@@ -107,6 +116,7 @@ function roomRules(folder: string, forbidden: readonly string[]): Linter.Config[
         .filter((each) => each !== room);
       const patterns = (up: string): ForbiddenImports[] => [
         ...forbiddenFolders(folder, forbidden),
+        ...(folder === 'syncer' && throughObjects.includes(room) ? [commands] : []),
         {
           regex: `^${up}/(${others.join('|')})(/|\\.ts$)`,
           message: `${folder}/${room} imports what is on lower floors alone (see eslint.config.ts)`,
@@ -125,9 +135,56 @@ const arrowRules = Object.entries(arrows).flatMap(([folder, forbidden]) => [
   ...roomRules(folder, forbidden),
 ]);
 
+/** Data from outside is unknown until it is checked: what servers answer is read by mongo/checked-value.ts. */
+const uncheckedAnswers = [
+  {
+    selector: `TSAsExpression > AwaitExpression > CallExpression[callee.property.name='command']`,
+    message: 'what a server answers is read by CheckedValue (runCommand)',
+  },
+  {
+    selector: `CallExpression[callee.computed=false][callee.property.name='command'][callee.object.type!='Super']`,
+    message: 'commands go by runCommand, whose answers are checked',
+  },
+  {
+    selector: 'TSAsExpression > TSAsExpression[typeAnnotation.type="TSUnknownKeyword"]',
+    message: 'what is stored is read by storedDocument, and what is answered by CheckedValue',
+  },
+  {
+    selector: `CallExpression[callee.property.name='toArray']`,
+    message: 'a cursor is read by readWhole, which ends where the server does not',
+  },
+];
+
 const restrictedSyntax = [
   { selector: 'TSEnumDeclaration', message: 'use a union of strings' },
   { selector: 'ExportDefaultDeclaration', message: 'use a named export' },
+];
+
+const terminal = 'what goes to a terminal goes by service/terminal.ts';
+const expression =
+  'an expression is a literal: what is made when the program runs, no rule can look at';
+
+/** The ways around service/terminal.ts, and around the rules of expressions; service/ways-around.test.ts goes them. */
+const ways = [
+  ...[
+    `MemberExpression[object.name='process'][property.name=/^(stdout|stderr|_rawDebug|emitWarning)$/]`,
+    `MemberExpression[object.name='process'][computed=true]:not([property.value='env'])`,
+    `MemberExpression[object.name=/^(globalThis|global)$/][property.name=/^(process|console)$/]`,
+    `VariableDeclarator[init.name=/^(process|console|globalThis)$/]`,
+    `ImportDeclaration[source.value=/^(node:)?(process|console|tty)$/][importKind!='type']`,
+    `ImportExpression[source.value=/^(node:)?(process|console|tty)$/]`,
+    `Literal[value=/^\\/(dev\\/(std(out|err)|tty|fd)|proc\\/self\\/fd)/]`,
+    `CallExpression[callee.name='writeSync'][arguments.0.type='Literal']`,
+    `Property[key.name='stdio'][value.value='inherit']`,
+    `Property[key.name='stdio'] > ArrayExpression > Literal[value='inherit']:not(:first-child)`,
+  ].map((selector) => ({ selector, message: terminal })),
+  ...[
+    `NewExpression[callee.name='RegExp']`,
+    `CallExpression[callee.name='RegExp']`,
+    `MemberExpression[property.name='RegExp']`,
+    `CallExpression[callee.property.name=/^(match|matchAll|search)$/][arguments.0.type='TemplateLiteral']`,
+    `CallExpression[callee.property.name=/^(match|matchAll|search)$/] > Literal[raw=/^['"]/]:first-child`,
+  ].map((selector) => ({ selector, message: expression })),
 ];
 
 export default defineConfig(
@@ -166,14 +223,14 @@ export default defineConfig(
     files: Object.keys(arrows).map((folder) => `${folder}/**/*.ts`),
     ignores: ['service/terminal.ts', '**/*.test.ts'],
     rules: {
-      'no-restricted-syntax': [
-        'error',
-        ...restrictedSyntax,
-        {
-          selector: `CallExpression[callee.property.name='write'][callee.object.object.name='process']`,
-          message: 'what goes to a terminal goes by service/terminal.ts',
-        },
-      ],
+      'no-restricted-syntax': ['error', ...restrictedSyntax, ...ways],
+    },
+  },
+  {
+    files: ['mongo/**/*.ts', 'syncer/**/*.ts', 'verifier/**/*.ts'],
+    ignores: ['**/*.test.ts', 'mongo/testing/**'],
+    rules: {
+      'no-restricted-syntax': ['error', ...restrictedSyntax, ...ways, ...uncheckedAnswers],
     },
   },
   {

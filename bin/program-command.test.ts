@@ -9,11 +9,15 @@ const executable = fileURLToPath(new URL('clustersync.ts', import.meta.url));
 const uri = 'mongodb://user:secret@127.0.0.1:1/';
 
 /** What a command that fails has written. */
-async function saidBy(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+async function saidBy(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  program: readonly string[] = [executable],
+): Promise<string> {
   const options = { env: { ...process.env, ...env } };
   const failure: unknown = await promisify(execFile)(
     process.execPath,
-    [executable, ...args],
+    [...program, ...args],
     options,
   ).then(
     () => undefined,
@@ -47,6 +51,33 @@ describe('the command line', function () {
     });
   }
 
+  const mistyped: readonly (readonly [string, readonly string[], RegExp])[] = [
+    ['a flag', ['run', `--sourse=${uri}`], /unknown option '--sourse'/],
+    ['a flag of a token', ['status', '--api-tokn=secret'], /unknown option '--api-tokn'/],
+    ['an argument', ['status', uri], /too many arguments/],
+    ['a command', [uri], /unknown command/],
+    ['a command of a program', ['verifier', 'report', `--metaUR=${uri}`], /'--metaUR'/],
+    ['a choice', ['run', '--output', uri], /is invalid/],
+  ];
+  for (const [what, args, told] of mistyped) {
+    it(`does not repeat a secret in what is wrong with ${what}`, async () => {
+      const said = await saidBy(args);
+      assert.match(said, told);
+      assert.doesNotMatch(said, /secret/);
+    });
+  }
+
+  it('does not repeat a secret in an error that nobody has thought of', async () => {
+    const module = fileURLToPath(new URL('program-command.ts', import.meta.url));
+    const error = `new Error('cannot reach ${uri}')`;
+    for (const thrown of [error, `Object.assign(${error}, { stack: undefined })`, `'no ${uri}'`]) {
+      const script = `import { reportError } from '${module}'; reportError(${thrown}); process.exit(2);`;
+      const said = await saidBy(['--input-type=module', '--eval', script], {}, []);
+      assert.match(said, /^clustersync: .*mongodb:\/\/<credentials>@127\.0\.0\.1:1\//);
+      assert.doesNotMatch(said, /secret/);
+    }
+  });
+
   it('does not warn of one in the environment', async () => {
     const said = await saidBy(['verifier', 'report', '--format', 'none'], {
       CLUSTERSYNC_META_URI: uri,
@@ -66,5 +97,8 @@ describe('the command line', function () {
     ]);
     assert.match(said, /format/);
     assert.match(said, /^[\n\u0020-\u007e\u00a0-\uffff]*$/);
+    const mistyped = await saidBy(['run', '--\u001b[2J\u009b31m']);
+    assert.match(mistyped, /unknown option/);
+    assert.match(mistyped, /^[\n\u0020-\u007e\u00a0-\uffff]*$/);
   });
 });

@@ -12,7 +12,8 @@ import {
 } from '../service/options.ts';
 import { runUntilSignal } from '../service/shutdown.ts';
 import { redact } from '../service/redact.ts';
-import { harmless, writeError } from '../service/terminal.ts';
+import { harmless } from '../service/harmless.ts';
+import { writeError } from '../service/terminal.ts';
 
 /** A long-running program: its name, its options, and what runs it until the signal is aborted. */
 export interface Program<T extends OptionTable> {
@@ -153,7 +154,14 @@ async function runOnce(
 
 /** Wrong arguments are told from other ends by the exit code: 1 is what some commands say of data that differs. */
 export function withExitCodes(command: Command): Command {
-  return command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
+  return command
+    .configureOutput({ writeErr: writeUsageError })
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
+}
+
+/** commander quotes wrong arguments: a connection string or a token behind a flag that is mistyped, for one. */
+function writeUsageError(text: string): void {
+  writeError(redact(text.replaceAll(/'(-[^\s'=]+)=[^']*'/g, "'$1'")));
 }
 
 /** How the options of a command are spelt as flags. */

@@ -60,16 +60,16 @@ ${exitCodes}`;
 export const commandHelp = {
   pause: helpOf(
     'pause',
-    'While it is paused, the oplog of the source must go on reaching back to it.',
+    'While it is paused, the oplog of the source must keep reaching back to where it stopped.',
   ),
-  resume: helpOf('resume', 'It goes on from where it was paused.'),
+  resume: helpOf('resume', 'It continues from where it was paused.'),
   commit: helpOf(
     'commit --wait',
     'Stop all writes of applications to the source before; what is written during the commit may be lost.',
   ),
   reverse: helpOf(
     'reverse --wait',
-    'Only for a sync that was started with reversible. Nothing is copied anew; commit ends it again.',
+    'Only for a sync that was started with reversible. Nothing is copied again; commit ends it again.',
   ),
   reset: helpOf(
     'reset --destination Clean --wait',

@@ -243,11 +243,7 @@ export interface Metric {
 /** What each program serves at /metrics, but for the metrics of its process. */
 export function metricsOfPrograms(): Readonly<Record<string, readonly Metric[]>> {
   const syncer = new SyncMonitor();
-  registerStateMetrics(syncer, {
-    record: () => undefined,
-    isWorking: () => false,
-    hasFailed: () => false,
-  });
+  registerStateMetrics(syncer, () => undefined);
   const operator = new Registry();
   const nothing = { get: () => undefined, list: () => [] };
   correctionCounter(operator);

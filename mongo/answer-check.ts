@@ -1,6 +1,6 @@
 import { valueEnd } from './element-scan.ts';
 import { MalformedAnswer } from './malformed-answer.ts';
-import { bsonType } from './raw-bson.ts';
+import { bsonType, emptyDocumentBytes } from './raw-bson.ts';
 
 const opReply = 1;
 const opMsg = 2013;
@@ -10,8 +10,6 @@ const documentOffset: ReadonlyMap<number, number> = new Map([
   [opMsg, 21],
   [opReply, 36],
 ]);
-
-const emptyDocumentBytes = 5;
 
 /** Flags that a reader has to know are the lower 16; this one says that more answers follow. */
 const requiredFlags = 0xff_ff;
@@ -40,6 +38,11 @@ export function checkAnswer(message: Buffer, unread?: string): void {
   checkDocument(message, offset, message.length, 1, unread);
 }
 
+/** The document of an answer that was looked at, shared with the message. */
+export function documentOf(message: Buffer): Buffer {
+  return message.subarray(documentOffset.get(message.readInt32LE(12)));
+}
+
 function checkDocument(
   bytes: Buffer,
   offset: number,
@@ -57,10 +60,9 @@ function checkDocument(
     const type = bytes[at] ?? 0;
     const nameEnd = bytes.indexOf(0, at + 1);
     const value = nameEnd + 1;
-    // Of a name without an end, which would be that of the document, the value lies behind it.
+    // A name without an end ends at the zero byte of its document: its value lies behind that.
     const next = valueEnd(bytes, type, value);
-    if (next > last || value > last)
-      throw new MalformedAnswer('a value that is longer than its document');
+    if (next > last) throw new MalformedAnswer('a value that is longer than its document');
     if (unread === undefined || bytes.toString('latin1', at + 1, nameEnd) !== unread)
       checkValue(bytes, type, value, next, level);
     at = next;

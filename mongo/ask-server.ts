@@ -1,9 +1,10 @@
 import type { Db, Document, MongoClient } from 'mongodb';
+import type { CheckedValue } from './checked-value.ts';
 import { runOnServer } from './command-on-router.ts';
 import { commandDeadlineMs, limited, limitError, runCommand } from './run-command.ts';
 
 /** Runs a command on the admin database of one server, with a deadline. @throws as {@link runCommand} does. */
-export type Ask = (command: Document, signal: AbortSignal) => Promise<Document>;
+export type Ask = (command: Document, signal: AbortSignal) => Promise<CheckedValue>;
 
 /** Asks the primary of a replica set, or any router. */
 export function askPrimary(admin: Db): Ask {

@@ -1,14 +1,21 @@
-import { type Document, type Timestamp, UUID } from 'mongodb';
+import type { Document, Timestamp, UUID } from 'mongodb';
 import { messageOf, SyncError } from '../service/errors.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import { MalformedAnswer } from './malformed-answer.ts';
 import { runCommand } from './run-command.ts';
 import { isInternalDatabase, isSystemCollection, type Namespace } from './namespace.ts';
-import { elementsOf, isOddString, stringValue, valueBytes, type RawDocument } from './raw-bson.ts';
-import { decodeElement } from './raw-value.ts';
+import {
+  documentValue,
+  elementsOf,
+  isOddString,
+  textValue,
+  uuidValue,
+  type RawDocument,
+} from './raw-bson.ts';
 import { hostsOf, RawCursor } from './raw-cursor.ts';
 import { codeOf, isCursorLost, serverCode } from './server-errors.ts';
 import { decodeIndexSpec, decodeSpec, type IndexSpec } from './specification.ts';
+import { WholeReading } from './whole-reading.ts';
 
 /** A collection as listCollections shows it. */
 export interface CollectionInfo {
@@ -39,9 +46,6 @@ export interface OddlyNamedInfo {
   readonly namespace: Namespace;
 }
 
-/** More than any server lists in a database: a million collections, or 100,000 of which each has its own validator. */
-const maxListedBytes = 256 * 1024 * 1024;
-
 /** Entries of a listing for each round trip: a longer one is taken apart piece by piece, with other work in between. */
 const listingBatch = 100;
 
@@ -58,7 +62,10 @@ export async function listUserDatabases(
 ): Promise<string[]> {
   const command = notBefore({ listDatabases: 1, nameOnly: true }, after);
   const answer = await runCommand(cluster.admin, command, { signal });
-  const names = (answer['databases'] as { name: string }[]).map(({ name }) => name);
+  const names = answer
+    .field('databases')
+    .list()
+    .map((database) => database.field('name').text());
   return names.filter((name) => !isInternalDatabase(name)).sort();
 }
 
@@ -95,65 +102,84 @@ async function list<T>(
   signal: AbortSignal,
   read: (entry: RawDocument) => readonly T[],
 ): Promise<T[]> {
+  let address: string | undefined;
   try {
     const found: T[] = [];
-    let listedBytes = 0;
+    const reading = new WholeReading(`its list of ${db}`);
     await using cursor = await RawCursor.open(
       cluster.raw,
       db,
       { ...command, cursor: { batchSize: listingBatch } },
       { signal, batchSize: listingBatch },
     );
+    ({ address } = cursor);
     for await (const { documents } of cursor.batches())
       for (const entry of documents) {
-        listedBytes += entry.length;
-        if (listedBytes > maxListedBytes)
-          throw new SyncError('ServerRefused', `the server's list of ${db} does not end`);
+        reading.add(entry.length);
         found.push(...read(entry));
       }
     return found;
   } catch (error) {
-    if (error instanceof MalformedAnswer) throw error.of(hostsOf(cluster.raw));
+    if (error instanceof MalformedAnswer) throw error.of(address ?? hostsOf(cluster.raw));
     if (!isCursorLost(error)) throw error;
     throw new SyncError('ClusterUnreachable', messageOf(error), { cause: error });
   }
 }
 
 function namespaceInfo(db: string, entry: RawDocument): NamespaceInfo {
-  let coll = '';
+  let coll: string | undefined;
   let isOddlyNamed = false;
-  let type = '';
-  let options: Document = {};
+  let type: string | undefined;
+  let options: Document | undefined;
   let uuid: UUID | undefined;
   for (const element of elementsOf(entry)) {
     switch (element.name) {
       case 'name':
-        coll = stringValue(element);
+        coll = textValue(element);
         isOddlyNamed = isOddString(element);
         break;
       case 'type':
-        type = stringValue(element);
+        type = textValue(element);
         break;
       case 'options':
-        options = decodeSpec(valueBytes(element));
+        options = decodeSpec(documentValue(element));
         break;
       case 'info':
-        uuid = uuidIn(valueBytes(element));
+        uuid = uuidIn(documentValue(element));
         break;
       default:
     }
   }
+  if (coll === undefined) throw lacking('a name');
   const namespace = { db, coll };
   if (isOddlyNamed) return { kind: 'oddlyNamed', namespace };
-  if (type === 'view') return { kind: 'view', namespace, options };
-  if (type === 'timeseries') return { kind: 'timeseries', namespace };
-  if (uuid === undefined) throw new Error(`listCollections shows ${coll} without a UUID`);
-  return { kind: 'collection', namespace, uuid, options };
+  switch (type) {
+    case 'view':
+      if (options === undefined) throw lacking('options', coll);
+      return { kind: 'view', namespace, options };
+    case 'timeseries':
+      return { kind: 'timeseries', namespace };
+    case 'collection':
+      if (options === undefined) throw lacking('options', coll);
+      if (uuid === undefined) throw lacking('info.uuid', coll);
+      return { kind: 'collection', namespace, uuid, options };
+    case undefined:
+      throw lacking('a type', coll);
+    default:
+      throw new MalformedAnswer(
+        `an answer to listCollections in which ${coll} is a ${JSON.stringify(type)}`,
+      );
+  }
+}
+
+function lacking(what: string, coll?: string): MalformedAnswer {
+  const entry = coll ?? 'an entry';
+  return new MalformedAnswer(`an answer to listCollections in which ${entry} is without ${what}`);
 }
 
 function uuidIn(info: RawDocument): UUID | undefined {
   const element = elementsOf(info).find(({ name }) => name === 'uuid');
-  return element && new UUID((decodeElement(element) as UUID).buffer);
+  return element && uuidValue(element);
 }
 
 /** The collections and views of these names, which the server looks up without going through the whole database. */
@@ -231,7 +257,7 @@ export async function listIndexBuilds(
     const command = { listIndexes: namespace.coll, includeBuildUUIDs: true };
     return await list(cluster, namespace.db, command, signal, (entry) => {
       const spec = elementsOf(entry).find(({ name }) => name === 'spec');
-      return spec === undefined ? [] : [decodeIndexSpec(valueBytes(spec), namespace).name];
+      return spec === undefined ? [] : [decodeIndexSpec(documentValue(spec), namespace).name];
     });
   } catch (error) {
     if (isNoCollection(error)) return [];
@@ -250,5 +276,5 @@ function finishedIndex(entry: RawDocument, namespace: Namespace): IndexSpec[] {
   const elements = elementsOf(entry);
   if (elements.some(({ name }) => name === 'buildUUID')) return [];
   const spec = elements.find(({ name }) => name === 'spec');
-  return [decodeIndexSpec(spec === undefined ? entry : valueBytes(spec), namespace)];
+  return [decodeIndexSpec(spec === undefined ? entry : documentValue(spec), namespace)];
 }

@@ -4,7 +4,7 @@ import { messageOf, SyncError } from '../service/errors.ts';
 import { checkConnectionString } from './connection-options.ts';
 import { FormerConnections } from './former-connections.ts';
 import { LostWrites } from './lost-writes.ts';
-import { mendedConnection } from './mended-connection.ts';
+import { guardedConnection } from './guarded-connection.ts';
 import { askServer } from './ask-server.ts';
 import { isWorkedOn } from './own-operations.ts';
 import { RouterAddresses } from './router-addresses.ts';
@@ -70,7 +70,7 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
     // More than are ever used side by side: one is needed to ask what is worked on.
     maxPoolSize: 256,
     // Not among the options that the driver declares.
-    connectionType: mendedConnection({
+    connectionType: guardedConnection({
       writeGuard,
       async isWorkedOn({ address, connectionId }, signal) {
         return await isWorkedOn(askServer(decoded, address), connectionId, signal);

@@ -1,7 +1,9 @@
-import { BSON, Timestamp, type Document } from 'mongodb';
+import { Timestamp } from 'mongodb';
+import type { CheckedValue } from './checked-value.ts';
 import type { ClusterClient } from './cluster-client.ts';
+import { MalformedAnswer } from './malformed-answer.ts';
 import { runCommand } from './run-command.ts';
-import { elementsOf, stringValue, type RawDocument } from './raw-bson.ts';
+import { elementsOf, textValue, type RawDocument } from './raw-bson.ts';
 import { isRouter } from './topology.ts';
 
 /** True when `left` is not later than `right`. */
@@ -29,7 +31,7 @@ export async function majorityTime(
   signal: AbortSignal,
 ): Promise<Timestamp> {
   const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
-  if (!isRouter(hello)) return timestampAt(hello, 'lastWrite', 'majorityOpTime', 'ts');
+  if (!isRouter(hello)) return lastWrite(hello, 'majorityOpTime');
   const time = await writeNoop(cluster, 'time', signal);
   // It may be that of one shard, whose clock is ahead. The second no-op brings the clocks of all beyond it.
   await writeNoop(cluster, 'time', signal);
@@ -46,7 +48,7 @@ export async function latestWriteTime(
 ): Promise<Timestamp> {
   const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
   if (isRouter(hello)) return await writeNoop(cluster, 'time', signal);
-  return timestampAt(hello, 'lastWrite', 'opTime', 'ts');
+  return lastWrite(hello, 'opTime');
 }
 
 /**
@@ -63,34 +65,38 @@ export async function writeNoop(
     { appendOplogNote: 1, data: { clustersync: note }, writeConcern: { w: 'majority' } },
     { signal },
   );
-  if (answer['operationTime'] !== undefined) return timestampAt(answer, 'operationTime');
+  const time = answer.optional('operationTime');
+  if (time !== undefined) return time.timestamp();
   // A primary that has just been started leaves it out for a while (seen on 6.0.5).
   const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
-  return timestampAt(hello, 'lastWrite', 'opTime', 'ts');
+  return lastWrite(hello, 'opTime');
 }
 
-function timestampAt(document: Document, ...path: string[]): Timestamp {
-  let value: unknown = document;
-  for (const name of path) value = (value as Record<string, unknown> | undefined)?.[name];
-  if (!(value instanceof Timestamp))
-    throw new Error(`the server's answer has no ${path.join('.')}`);
-  return value;
+function lastWrite(hello: CheckedValue, which: 'opTime' | 'majorityOpTime'): Timestamp {
+  return hello.field('lastWrite').field(which).field('ts').timestamp();
 }
 
-/** The key string in a resume token: as texts, those of a change stream are in the order of its events. */
+/**
+ * The key string in a resume token: as texts, those of a change stream are in the order of its events.
+ * @throws MalformedAnswer where it has none.
+ */
 export function resumeTokenText(token: RawDocument): string {
   const data = elementsOf(token).find(({ name }) => name === '_data');
-  return data === undefined ? '' : stringValue(data);
+  if (data === undefined) throw new MalformedAnswer('a resume token without _data');
+  return textValue(data);
 }
 
 /**
  * The cluster time in a resume token of a change stream. Its `_data` is a hexadecimal key string that begins with the
  * type byte of a timestamp (0x82) and its eight bytes, big-endian (server 4.2 to 8.0, resume_token.cpp).
+ * @throws MalformedAnswer where it does not.
  */
 export function resumeTokenTime(token: RawDocument): Timestamp {
   const hex = resumeTokenText(token);
   if (!/^82[0-9A-F]{16}/i.test(hex)) {
-    throw new Error(`not a resume token: ${JSON.stringify(BSON.deserialize(token))}`);
+    throw new MalformedAnswer(
+      `a resume token that begins with ${JSON.stringify(hex.slice(0, 18))}`,
+    );
   }
   return new Timestamp({ t: parseInt(hex.slice(2, 10), 16), i: parseInt(hex.slice(10, 18), 16) });
 }

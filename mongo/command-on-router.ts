@@ -1,14 +1,23 @@
 // Internal to the driver: its version is exact, and a test on two routers shows what this is for.
 import { ReadPreference } from 'mongodb';
-import type { ClientSession, Document, MongoClient, ReadPreferenceMode } from 'mongodb';
+import type {
+  BSONSerializeOptions,
+  ClientSession,
+  Db,
+  Document,
+  MongoClient,
+  ReadPreferenceMode,
+} from 'mongodb';
 import { executeOperation } from 'mongodb/lib/operations/execute_operation.js';
 import { Aspect } from 'mongodb/lib/operations/operation.js';
 import { RunCommandOperation, type Server } from 'mongodb/lib/operations/run_command.js';
 import { MongoDBNamespace } from 'mongodb/lib/utils.js';
+import { checkedAnswer, type CheckedValue } from './checked-value.ts';
 
 /** How a command is run. */
 export interface CommandOptions {
-  readonly session: ClientSession;
+  /** Default: one of its own. */
+  readonly session?: ClientSession;
   readonly signal: AbortSignal;
   /** The router, or member of a replica set, that it has to go to. */
   readonly router?: Server | undefined;
@@ -16,23 +25,27 @@ export interface CommandOptions {
   readonly readPreference?: ReadPreferenceMode;
 }
 
-interface OperationOptions extends CommandOptions {
+interface OperationOptions extends CommandOptions, BSONSerializeOptions {
   /** Whether embedded documents of the answer are bytes. */
   readonly isRaw: boolean;
 }
 
-/** What was answered to a command, and by which router: undefined for the primary of a replica set. */
+/** What was answered to a command. */
 export interface Answer {
   readonly answer: Document;
+  /** By which router: undefined for the primary of a replica set. */
   readonly router: Server | undefined;
+  /** `<host>:<port>` of the server that has answered. */
+  readonly address: string;
 }
 
 class CommandOnRouter extends RunCommandOperation {
   constructor(db: string, command: Document, { isRaw, ...options }: OperationOptions) {
-    const { session, signal, router, readPreference } = options;
+    const { session, signal, router, readPreference, ...bson } = options;
     super(new MongoDBNamespace(db), command, {
-      session,
+      ...(session && { session }),
       signal,
+      ...bson,
       ...(isRaw && { raw: true }),
       ...(readPreference && { readPreference: ReadPreference.fromString(readPreference) }),
     });
@@ -61,7 +74,27 @@ export async function runOnRouter(
   const { server } = operation;
   const isChosenAnew =
     server?.description.type === 'Mongos' || (options.readPreference ?? 'primary') !== 'primary';
-  return { answer, router: isChosenAnew ? server : undefined };
+  return { answer, router: isChosenAnew ? server : undefined, address: addressOf(operation) };
+}
+
+/** Runs a command on the primary, or any router, as `Db.command` does, and tells which server has answered. */
+export async function runOnPrimary(
+  db: Db,
+  command: Document,
+  signal: AbortSignal,
+  options: BSONSerializeOptions = {},
+): Promise<CheckedValue> {
+  const operation = new CommandOnRouter(db.databaseName, command, {
+    ...options,
+    signal,
+    isRaw: false,
+  });
+  const answer = await executeOperation(db.client, operation);
+  return checkedAnswer(answer, command, addressOf(operation));
+}
+
+function addressOf({ server }: CommandOnRouter): string {
+  return server?.description.address ?? 'a server';
 }
 
 /**
@@ -74,13 +107,14 @@ export async function runOnServer(
   address: string,
   command: Document,
   signal: AbortSignal,
-): Promise<Document> {
+): Promise<CheckedValue> {
   const session = client.startSession();
   try {
     const router = { description: { type: 'Unknown', address } };
     const readPreference = 'primaryPreferred';
     const options = { session, signal, router, readPreference, isRaw: false } as const;
-    return await executeOperation(client, new CommandOnRouter('admin', command, options));
+    const operation = new CommandOnRouter('admin', command, options);
+    return checkedAnswer(await executeOperation(client, operation), command, address);
   } finally {
     await session.endSession();
   }

@@ -1,23 +1,33 @@
 import type { Document } from 'mongodb';
+import { checkedRow, type CheckedValue } from './checked-value.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import { RawCursor } from './raw-cursor.ts';
 import { bsonType, type RawDocument } from './raw-bson.ts';
 import { RawValue } from './raw-value.ts';
 import { decodeSpec } from './specification.ts';
+import { WholeReading } from './whole-reading.ts';
 
 /**
  * What a command finds in the config database of a sharded cluster, where its router keeps how collections are placed.
  * Documents in it, as bounds and keys, stay bytes. Not for chunks: all is held at once.
+ * @throws SyncError ServerRefused where it does not end.
  */
 export async function readConfig(
   { raw }: ClusterClient,
   command: Document,
   signal: AbortSignal,
-): Promise<Document[]> {
+): Promise<CheckedValue[]> {
   const read = { ...command, readConcern: { level: 'majority' } };
   await using cursor = await RawCursor.open(raw, 'config', read, { signal });
-  const rows: Document[] = [];
-  for await (const { documents } of cursor.batches()) rows.push(...documents.map(readable));
+  const rows: CheckedValue[] = [];
+  const from = `config.${String(Object.values(command)[0])}`;
+  const reading = new WholeReading(from);
+  for await (const { documents } of cursor.batches()) {
+    for (const row of documents) {
+      reading.add(row.length);
+      rows.push(checkedRow(readable(row), `a document of ${from}`, cursor.address));
+    }
+  }
   return rows;
 }
 

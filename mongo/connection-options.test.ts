@@ -21,6 +21,24 @@ function refusalOf(options: string, refusesFiles = false): string | undefined {
 }
 
 describe('checkConnectionString', () => {
+  it('refuses the path of a socket in pods, where it would be one of the pod', () => {
+    for (const host of [
+      '%2Ftmp%2Fx.sock',
+      '%2ftmp%2fx.sock',
+      'x.sock',
+      'a.example,x.sock',
+      '%2Fx',
+    ]) {
+      const check = (refusesFiles: boolean): void => {
+        checkConnectionString(`mongodb://${host}/`, { option: '--cluster0', refusesFiles });
+      };
+      assert.throws(() => {
+        check(true);
+      }, /^InvalidOption: --cluster0: a host is the path of a socket, which is refused in pods/);
+      check(false);
+    }
+  });
+
   for (const { names, values = ['5'], ofMachine } of connectionOptionGroups) {
     it(`takes ${names.join(', ')}${ofMachine === undefined ? '' : ', but not in pods'}`, () => {
       for (const name of names)
@@ -119,6 +137,8 @@ describe('checkConnectionString', () => {
       `mongodb://user:x@${password}?${password}=${password}@host/`,
       `mongodb://user:x@host/?${password}=1@host`,
       `mongodb://user:x@${password}/${password}@host/`,
+      `mongodb://user:x@${password}?tls=a@host`,
+      `mongodb://user:x@${password}/?tls=true&appName=a@host/`,
       `mongodb://user:x@${password}#x/y@host/`,
       `mongodb+srv://user:x@${password}.example.com/x@host.example.com/`,
       `mongodb://user:${password}/`,
@@ -131,6 +151,18 @@ describe('checkConnectionString', () => {
         (error) => !messageOf(error).includes(password),
         uri,
       );
+  });
+
+  it('reads none where what looks like an option may belong to a password, and one that is escaped', () => {
+    for (const uri of [
+      'mongodb://u:x@ss?tls=a@host',
+      'mongodb://u:x@ss/?tls=a@host/?tls=true',
+      'mongodb://u:x@ss/?tls=true&appName=a@host',
+    ])
+      assert.equal(parseConnectionString(uri), undefined, uri);
+    const escaped = parseConnectionString('mongodb://u:x%40ss%3Ftls=a@host/?appName=a%40b');
+    assert.deepEqual(escaped?.hosts, ['host']);
+    assert.equal(escaped.searchParams.get('appName'), 'a@b');
   });
 
   it('finds no host in a password, wherever that has which characters', () => {

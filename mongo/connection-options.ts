@@ -122,7 +122,16 @@ export function checkConnectionString(
 ): void {
   const parsed = parseConnectionString(uri);
   if (!parsed) {
-    throw new SyncError('InvalidOption', `${option} cannot be read (mongodb://... is expected)`);
+    throw new SyncError(
+      'InvalidOption',
+      `${option} cannot be read (mongodb://... is expected, with %40 for each @ in a password or an option)`,
+    );
+  }
+  if (refusesFiles && parsed.hosts.some((host) => socketPath.test(host))) {
+    throw new SyncError(
+      'InvalidOption',
+      `${option}: a host is the path of a socket, which is refused in pods: name the server by its host name or address`,
+    );
   }
   for (const [name, value] of parsed.searchParams) {
     const group = groups.get(name.toLowerCase());
@@ -166,13 +175,14 @@ export function parseConnectionString(uri: string): ConnectionString | undefined
   }
 }
 
-/** An `@` that is behind the hosts stands in the value of an option, or what is before it belongs to a password. */
-function isAmbiguous({ hosts, pathname, searchParams, search, hash }: ConnectionString): boolean {
+/** What is before an `@` behind the hosts may belong to a password: in the value of an option it is written as %40. */
+function isAmbiguous({ hosts, pathname, search, hash }: ConnectionString): boolean {
   // Without an @, a password is taken for a port, which the driver would repeat.
   if (!hosts.every((host) => hostAndPort.test(host))) return true;
-  if (pathname.includes('@') || hash.includes('@')) return true;
-  const isOption = (name: string): boolean => groups.has(name.toLowerCase());
-  return search.includes('@') && ![...searchParams.keys()].every(isOption);
+  return [pathname, search, hash].some((part) => part.includes('@'));
 }
+
+/** What the driver takes for a path ends so (7.8.0); no host has a slash. */
+const socketPath = /%2f|\.sock$/i;
 
 const hostAndPort = /^(?:\[[^\]]+\]|[^:[\]#\s]+)(?::0{0,5}\d{1,5})?$/;

@@ -8,7 +8,7 @@ export interface Deployment extends ClusterClient {
   readonly shards: readonly string[];
 }
 
-/** What is known of a cluster beside its connections, which the client goes on to own. */
+/** The connections of a client, and what their cluster was seen to be. The client still owns the connections. */
 export function deploymentOf(
   client: ClusterClient,
   { kind, shards }: Pick<Topology, 'kind' | 'shards'>,

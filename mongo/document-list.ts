@@ -15,8 +15,8 @@ interface Extent {
 }
 
 /**
- * Documents in the order in which they came. They are counted, and cut out of what a server has sent, only where somebody asks
- * for that: most are never looked at one by one.
+ * Documents in the order in which they came. They are cut out of what a server has sent only where somebody asks for that: most are
+ * never looked at one by one.
  */
 export class DocumentList {
   readonly #array: RawArray | undefined;
@@ -38,20 +38,20 @@ export class DocumentList {
   }
 
   get count(): number {
-    return this.#measured.count;
+    return this.#measure().count;
   }
 
   /** Of all documents together. */
   get bytes(): number {
-    return this.#measured.bytes;
+    return this.#measure().bytes;
   }
 
   get first(): RawDocument | undefined {
-    return this.#measured.first;
+    return this.#measure().first;
   }
 
   get last(): RawDocument | undefined {
-    return this.#measured.last;
+    return this.#measure().last;
   }
 
   get documents(): readonly RawDocument[] {
@@ -61,7 +61,7 @@ export class DocumentList {
 
   /** @throws MalformedAnswer where a document, or their array, does not end where it should. */
   requireWhole(): void {
-    this.#extent ??= this.#measured;
+    this.#measure();
   }
 
   /**
@@ -73,7 +73,7 @@ export class DocumentList {
     return asBuffer(this.#array).equals(other.#array);
   }
 
-  get #measured(): Extent {
+  #measure(): Extent {
     this.#extent ??= this.#array ? extentOfArray(this.#array) : extentOf(this.documents);
     return this.#extent;
   }

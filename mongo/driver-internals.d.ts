@@ -2,6 +2,8 @@ declare module 'mongodb/lib/cmap/commands.js' {
   /** An OP_MSG section of kind 1. */
   export class DocumentSequence {
     constructor(field: string);
+    /** One for each that was added. */
+    readonly documents: readonly unknown[];
     /** Adds one document; only the bytes are sent. */
     push(document: object, buffer: Uint8Array): number;
   }
@@ -24,6 +26,8 @@ declare module 'mongodb/lib/cmap/connection.js' {
   export interface Message {
     /** An OP_MSG's command; other kinds of message have none. */
     command?: Record<string, unknown>;
+    /** The command of an OP_QUERY: the first of a connection. */
+    readonly query?: Record<string, unknown>;
     /** The bytes of the message, in parts. */
     toBin(): Uint8Array[] | Promise<Uint8Array[]>;
   }
@@ -87,7 +91,7 @@ declare module 'mongodb/lib/operations/operation.js' {
 }
 
 declare module 'mongodb/lib/operations/run_command.js' {
-  import type { ClientSession, Document } from 'mongodb';
+  import type { BSONSerializeOptions, ClientSession, Document } from 'mongodb';
   import type { MongoDBNamespace } from 'mongodb/lib/utils.js';
 
   /** A server that a client knows. */
@@ -96,10 +100,9 @@ declare module 'mongodb/lib/operations/run_command.js' {
     readonly description: { readonly type: string; readonly address: string };
   }
 
-  export interface RunCommandOptions {
-    readonly session: ClientSession;
+  export interface RunCommandOptions extends BSONSerializeOptions {
+    readonly session?: ClientSession;
     readonly signal: AbortSignal;
-    readonly raw?: boolean;
   }
 
   /** What `Db.command` carries out. */

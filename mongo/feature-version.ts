@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb';
+import type { CheckedValue } from './checked-value.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import { runCommand } from './run-command.ts';
 import type { Topology } from './topology.ts';
@@ -23,7 +23,7 @@ export const featureVersionRights: Readonly<Record<Topology['kind'], string>> = 
 /**
  * Reads the featureCompatibilityVersion. Of a sharded cluster it is that of the config server, which is the first to begin a
  * change of it and the last to end it; no router tells that of a single shard.
- * @throws Error where the answer holds none.
+ * @throws MalformedAnswer where the answer holds none.
  */
 export async function readFeatureVersion(
   { admin }: Pick<ClusterClient, 'admin'>,
@@ -33,21 +33,24 @@ export async function readFeatureVersion(
   if (kind === 'replicaSet') {
     const command = { getParameter: 1, featureCompatibilityVersion: 1 };
     const answer = await runCommand(admin, command, { signal });
-    return featureVersionIn(answer['featureCompatibilityVersion']);
+    return featureVersionIn(answer.field('featureCompatibilityVersion'));
   }
   const read = { find: 'system.version', filter: { _id: documentId }, singleBatch: true };
   const command = { ...read, readConcern: { level: 'majority' } };
   const answer = await runCommand(admin, command, { signal });
-  return featureVersionIn((answer['cursor'] as { firstBatch: unknown[] }).firstBatch[0]);
+  return featureVersionIn(firstRow(answer));
 }
 
-/** @throws Error where there is no version. */
-function featureVersionIn(value: unknown): FeatureVersion {
-  const { version, targetVersion } = (value ?? {}) as Document;
-  if (typeof version !== 'string')
-    throw new Error(`no featureCompatibilityVersion in ${JSON.stringify(value)}`);
+function firstRow(answer: CheckedValue): CheckedValue {
+  const batch = answer.field('cursor').field('firstBatch');
+  const [row] = batch.list();
+  if (row === undefined) throw batch.error('is empty');
+  return row;
+}
+
+function featureVersionIn(value: CheckedValue): FeatureVersion {
   return {
-    version,
-    targetVersion: targetVersion === undefined ? undefined : String(targetVersion),
+    version: value.field('version').text(),
+    targetVersion: value.optional('targetVersion')?.text(),
   };
 }

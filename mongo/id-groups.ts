@@ -1,4 +1,5 @@
 import type { Document } from 'mongodb';
+import { inGroupsWithin } from '../service/groups.ts';
 import { bsonType, RawWriter, type RawElement } from './raw-bson.ts';
 import { RawValue } from './raw-value.ts';
 
@@ -12,27 +13,23 @@ const maxIds = 500;
 const maxIdBytes = 8 * 1024 * 1024;
 
 /** Changes or documents in groups whose ids fit into one query. */
-export function* groupsOf<T extends Identified>(changes: readonly T[]): Generator<readonly T[]> {
-  let group: T[] = [];
-  let bytes = 0;
-  for (const change of changes) {
-    const { length } = change.key.id;
-    if (group.length >= maxIds || (group.length > 0 && bytes + length > maxIdBytes)) {
-      yield group;
-      group = [];
-      bytes = 0;
-    }
-    group.push(change);
-    bytes += length;
-  }
-  if (group.length > 0) yield group;
+export function groupsOf<T extends Identified>(changes: readonly T[]): Generator<readonly T[]> {
+  const bytesOf = ({ key }: T): number => key.id.length;
+  return inGroupsWithin(changes, { maxItems: maxIds, maxBytes: maxIdBytes, bytesOf });
 }
 
 /** A query for any of some ids. None is a pattern: the server refuses those. */
 export function anyOf(ids: readonly RawElement[]): Document {
+  return { _id: new RawValue('_id', anyOfElement(ids)) };
+}
+
+/**
+ * What an `_id` is to be for {@link anyOf}, with the ids as the bytes that they are: the driver would put numeric field names of an
+ * embedded document in another order.
+ */
+export function anyOfElement(ids: readonly RawElement[]): RawElement {
   const array = new RawWriter().beginArray('$in');
   ids.forEach((id, at) => array.value(String(at), id));
   const bytes = array.end().finish();
-  const element = { type: bsonType.document, name: '_id', bytes, offset: 0, length: bytes.length };
-  return { _id: new RawValue('_id', element) };
+  return { type: bsonType.document, name: '_id', bytes, offset: 0, length: bytes.length };
 }

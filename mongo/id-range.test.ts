@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { BSON, MaxKey, MinKey } from 'mongodb';
-import { idBound, idRangeQueries } from './id-range.ts';
+import { idBound, idRangeQueries, rangesBetween } from './id-range.ts';
 
 describe('idRangeQueries', () => {
   const hint = { _id: 1 };
@@ -20,6 +20,22 @@ describe('idRangeQueries', () => {
 
   it('reads everything without bounds, MaxKey with it', () => {
     assert.deepEqual(idRangeQueries({ min: null, max: null }), [{ hint }]);
+  });
+});
+
+describe('rangesBetween', () => {
+  const [one, two] = [{ _id: 1 }, { _id: 2 }];
+
+  it('is everything without bounds', () => {
+    assert.deepEqual(rangesBetween([]), [{ min: null, max: null }]);
+  });
+
+  it('begins each range where the one before ends, from an open end to an open end', () => {
+    assert.deepEqual(rangesBetween([one, two]), [
+      { min: null, max: one },
+      { min: one, max: two },
+      { min: two, max: null },
+    ]);
   });
 });
 

@@ -8,6 +8,11 @@ export interface IdRange {
   readonly max: Document | null;
 }
 
+/** The ranges that some bounds, in their order, split a collection in: the first is open below, the last one above. */
+export function rangesBetween(bounds: readonly Document[]): IdRange[] {
+  return [null, ...bounds].map((min, index) => ({ min, max: bounds[index] ?? null }));
+}
+
 /**
  * The parts of find commands that read a range, one after the other, in the order of the index on `_id`. A range that is
  * open above does not reach the greatest id that there is, MaxKey: the server ends it before (seen on 6.0.5), so it is

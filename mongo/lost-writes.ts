@@ -53,7 +53,7 @@ export class LostWrites {
     signal: AbortSignal,
   ): Promise<number> {
     const hello = await ask({ hello: 1 }, signal);
-    const { processId } = hello['topologyVersion'] as { processId: ObjectId };
+    const processId = hello.field('topologyVersion').field('processId').objectId();
     const asked = lost.filter((one) => processId.equals(one.processId));
     const ids = asked.map(({ connectionId }) => connectionId);
     const open = ids.length === 0 ? new Set() : await openConnections(ask, ids, signal);

@@ -7,18 +7,21 @@ import { asError } from '../service/errors.ts';
  */
 export class MalformedAnswer extends MongoNetworkError {
   readonly #what: string;
+  readonly #isOfServer: boolean;
 
   /**
    * @param what - it has sent, as `a message of 3 bytes`.
    * @param server - `<host>:<port>`, where that is known.
    */
-  constructor(what: string, server = 'a server', cause?: Error) {
-    super(`${server} has sent ${what}`, cause && { cause });
+  constructor(what: string, server?: string, cause?: Error) {
+    super(`${server ?? 'a server'} has sent ${what}`, cause && { cause });
     this.#what = what;
+    this.#isOfServer = server !== undefined;
   }
 
-  /** The same, told of a server. */
+  /** The same, told of a server, where it is not told of one already. */
   of(server: string): MalformedAnswer {
+    if (this.#isOfServer) return this;
     return new MalformedAnswer(this.#what, server, this);
   }
 }

@@ -1,5 +1,5 @@
-import type { Document } from 'mongodb';
 import { messageOf, SyncError } from '../service/errors.ts';
+import type { CheckedValue } from './checked-value.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import { runCommand } from './run-command.ts';
 import {
@@ -125,7 +125,7 @@ export function serverMatcher(cluster: ClusterClient, signal: AbortSignal): Patt
     const regex = { $literal: pattern };
     const decision = { $regexMatch: { input: '$name', regex, options: { $literal: options } } };
     const pipeline = [{ $documents: [{ name }] }, { $project: { _id: 0, matches: decision } }];
-    let answer: Document;
+    let answer: CheckedValue;
     try {
       answer = await runCommand(cluster.admin, { aggregate: 1, pipeline, cursor: {} }, { signal });
     } catch (error) {
@@ -136,8 +136,10 @@ export function serverMatcher(cluster: ClusterClient, signal: AbortSignal): Patt
         { cause: error },
       );
     }
-    const [decided] = (answer['cursor'] as { firstBatch: Document[] }).firstBatch;
-    const matches = decided?.['matches'] === true;
+    const batch = answer.field('cursor').field('firstBatch');
+    const [decided] = batch.list();
+    if (decided === undefined) throw batch.error('has no decision');
+    const matches = decided.field('matches').boolean();
     if (remembered.size >= maxRemembered) remembered.clear();
     remembered.set(key, matches);
     return matches;

@@ -1,8 +1,9 @@
-import { ObjectId, type WriteConcernSettings } from 'mongodb';
+import type { WriteConcernSettings } from 'mongodb';
 import { SyncError } from '../service/errors.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import { runCommand } from './run-command.ts';
 import { writeNoop } from './cluster-time.ts';
+import { isRouter } from './topology.ts';
 
 /**
  * Runs work on a cluster whose primary is the same before it and after it, and then still has a majority behind it. What
@@ -49,6 +50,5 @@ export async function acknowledgedTogether<T>(
 /** Another one after each election; none through a router. */
 async function electionId(cluster: ClusterClient, signal: AbortSignal): Promise<string> {
   const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
-  const id: unknown = hello['electionId'];
-  return id instanceof ObjectId ? id.toHexString() : '';
+  return isRouter(hello) ? '' : hello.field('electionId').objectId().toHexString();
 }

@@ -1,4 +1,5 @@
-import { BSON, Binary, Timestamp, type Document } from 'mongodb';
+import { BSON, type Timestamp } from 'mongodb';
+import { checkedRow } from './checked-value.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import { namespaceFrom, type Namespace } from './namespace.ts';
 import type { RawDocument } from './raw-bson.ts';
@@ -35,8 +36,8 @@ export async function hidesAppliedOps(
   { admin }: Pick<ClusterClient, 'admin'>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { version } = await runCommand(admin, { buildInfo: 1 }, { signal });
-  return String(version).startsWith(hidingVersions);
+  const answer = await runCommand(admin, { buildInfo: 1 }, { signal });
+  return answer.field('version').text().startsWith(hidingVersions);
 }
 
 /**
@@ -66,7 +67,8 @@ export async function* findAppliedOps(
     maxTimeMS: maxTimeMs,
   };
   await using cursor = await RawCursor.open(raw, 'local', command, { signal });
-  for await (const { documents } of cursor.batches()) yield* documents.map(appliedOpsIn);
+  for await (const { documents } of cursor.batches())
+    yield* documents.map((entry) => appliedOpsIn(entry, cursor.address));
 }
 
 /** The time of the oldest entry of a replica set's oplog. */
@@ -77,23 +79,28 @@ export async function oldestEntryTime(
   const read = { find: 'oplog.rs', sort: { $natural: 1 }, limit: 1, singleBatch: true } as const;
   const command = { ...read, projection: { ts: 1 }, readConcern: { level: 'local' } };
   const answer = await runCommand(decoded.db('local'), command, { signal });
-  const [oldest] = (answer['cursor'] as { readonly firstBatch: Document[] }).firstBatch;
-  const time: unknown = oldest?.['ts'];
-  if (!(time instanceof Timestamp)) throw new Error('the oplog has no oldest entry');
-  return time;
+  const batch = answer.field('cursor').field('firstBatch');
+  const [oldest] = batch.list();
+  if (oldest === undefined) throw batch.error('has no entry of the oplog');
+  return oldest.field('ts').timestamp();
 }
 
-function appliedOpsIn(entry: RawDocument): AppliedOps {
+function appliedOpsIn(entry: RawDocument, server: string): AppliedOps {
   // Names that are not UTF-8 are read as they are shown.
-  const { ts, o } = BSON.deserialize(entry, { validation: { utf8: false } }) as {
-    readonly ts: Timestamp;
-    readonly o: { readonly applyOps: readonly { readonly ns?: unknown; readonly ui?: unknown }[] };
-  };
+  const row = checkedRow(
+    BSON.deserialize(entry, { validation: { utf8: false } }),
+    'an entry of the oplog',
+    server,
+  );
   return {
-    time: ts,
-    targets: o.applyOps.map(({ ns, ui }) => ({
-      namespace: namespaceFrom(String(ns)),
-      uuidHex: ui instanceof Binary ? Buffer.from(ui.value()).toString('hex') : undefined,
-    })),
+    time: row.field('ts').timestamp(),
+    targets: row
+      .field('o')
+      .field('applyOps')
+      .list()
+      .map((operation) => ({
+        namespace: namespaceFrom(operation.field('ns').text()),
+        uuidHex: operation.optional('ui')?.uuid().toHexString(false),
+      })),
   };
 }

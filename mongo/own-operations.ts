@@ -1,4 +1,5 @@
 import type { Db, Document, UUID } from 'mongodb';
+import type { CheckedValue } from './checked-value.ts';
 import { askPrimary, type Ask } from './ask-server.ts';
 
 /** The comment of index builds that nothing waits for: they go on beside all other work. */
@@ -13,7 +14,7 @@ export async function ownOperations(
   admin: Db,
   match: Document,
   signal: AbortSignal,
-): Promise<Document[]> {
+): Promise<CheckedValue[]> {
   const ask = askPrimary(admin);
   return await currentOp(ask, { idleConnections: false }, { active: true, ...match }, signal);
 }
@@ -43,9 +44,15 @@ export async function writesOnShards(
     { $project: { opid: 1, shard: 1, desc: 1, ns: 1 } },
   ];
   const found = await firstBatch(askPrimary(admin), pipeline, signal);
-  return new Set(
-    found.map(({ opid, shard, desc, ns }) => String(opid ?? [shard, desc, ns].join(' '))),
-  );
+  return new Set(found.map(operationId));
+}
+
+/** Of a shard, or through it as `<shard>:<number>`; what goes on without a client has none. */
+export function operationId(row: CheckedValue): string {
+  const id = row.optional('opid');
+  if (id === undefined)
+    return ['shard', 'desc', 'ns'].map((name) => row.optional(name)?.text() ?? '').join(' ');
+  return id.textOrNumber();
 }
 
 /** An index that is built by a command with the comment {@link backgroundBuild}. */
@@ -105,7 +112,7 @@ export async function openConnections(
 ): Promise<Set<number>> {
   const match = { connectionId: { $in: connectionIds } };
   const open = await currentOp(ask, { idleConnections: true, localOps: true }, match, signal);
-  return new Set(open.map(({ connectionId }) => Number(connectionId)));
+  return new Set(open.map((row) => row.field('connectionId').count()));
 }
 
 /**
@@ -130,7 +137,7 @@ async function currentOp(
   },
   match: Document,
   signal: AbortSignal,
-): Promise<Document[]> {
+): Promise<CheckedValue[]> {
   const pipeline = [
     { $currentOp: { allUsers: false, ...options } },
     { $match: match },
@@ -143,7 +150,7 @@ async function firstBatch(
   ask: Ask,
   pipeline: readonly Document[],
   signal: AbortSignal,
-): Promise<Document[]> {
+): Promise<CheckedValue[]> {
   const answer = await ask({ aggregate: 1, pipeline, cursor: { batchSize: 10_000 } }, signal);
-  return (answer['cursor'] as { firstBatch: Document[] }).firstBatch;
+  return answer.field('cursor').field('firstBatch').list();
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { parseConnectionString } from './connection-options.ts';
 import { askTopology, type Asker, type Topology } from './topology.ts';
 
@@ -5,6 +6,11 @@ import { askTopology, type Asker, type Topology } from './topology.ts';
 export interface HostQuestion extends Asker {
   /** What the connection string has led to. */
   readonly deployment: Pick<Topology, 'clusterId'>;
+}
+
+/** What tells one deployment from another to those who may not know its id: 32 hexadecimal digits. */
+export function deploymentDigest({ clusterId }: Pick<Topology, 'clusterId'>): string {
+  return createHash('sha256').update(`destination ${clusterId}`).digest('hex').slice(0, 32);
 }
 
 /**

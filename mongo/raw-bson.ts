@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { BSON } from 'mongodb';
+import { BSON, UUID } from 'mongodb';
 import { MalformedAnswer, readingBson } from './malformed-answer.ts';
 
 /** BSON type bytes used here. Source: bsonspec.org. */
@@ -105,7 +105,8 @@ export function forEachDocument(
     throw new MalformedAnswer('an array that does not end where it should');
 }
 
-const emptyDocumentBytes = 5;
+/** Of a document without elements: its length, and its end. */
+export const emptyDocumentBytes = 5;
 
 function int32In(buffer: Buffer, offset: number): number {
   if (offset + 4 > buffer.length) throw new MalformedAnswer('a value without its length');
@@ -123,6 +124,56 @@ function parsed(
 export function stringValue(element: RawElement): string {
   // int32 length, the text, a zero byte
   return utf8(element.bytes, element.offset + 4, element.length - 5);
+}
+
+/**
+ * The text of a string value.
+ * @throws MalformedAnswer where it is of another type.
+ */
+export function textValue(element: RawElement): string {
+  requireType(element, bsonType.string);
+  return stringValue(element);
+}
+
+/**
+ * The bytes of an embedded document, shared with what it is in.
+ * @throws MalformedAnswer where it is of another type.
+ */
+export function documentValue(element: RawElement): RawDocument {
+  requireType(element, bsonType.document);
+  return valueBytes(element);
+}
+
+const uuidSubtype = 4;
+
+/** The length of a UUID. */
+export const uuidBytes = 16;
+
+/**
+ * A UUID as 32 hexadecimal digits.
+ * @throws MalformedAnswer where it is none.
+ */
+export function uuidHexValue(element: RawElement): string {
+  requireType(element, bsonType.binary);
+  const { name, bytes, offset, length } = element;
+  // int32 length, subtype byte, 16 bytes
+  if (length !== 5 + uuidBytes || bytes[offset + 4] !== uuidSubtype)
+    throw new MalformedAnswer(`a field ${name} that is no UUID`);
+  return asBuffer(bytes).toString('hex', offset + 5, offset + length);
+}
+
+/**
+ * A UUID.
+ * @throws MalformedAnswer where it is none.
+ */
+export function uuidValue(element: RawElement): UUID {
+  return UUID.createFromHexString(uuidHexValue(element));
+}
+
+/** @throws MalformedAnswer where a value has another BSON type. */
+export function requireType({ name, type }: RawElement, expected: number): void {
+  if (type !== expected)
+    throw new MalformedAnswer(`a field ${name} of BSON type ${type} in place of ${expected}`);
 }
 
 /** True for a string value that no JavaScript string can hold. The server takes any bytes (6.0.5). */

@@ -6,7 +6,7 @@ import {
   type MongoClient,
   type ReadPreferenceMode,
 } from 'mongodb';
-import { runOnRouter, type Answer } from './command-on-router.ts';
+import { runOnPrimary, runOnRouter, type Answer } from './command-on-router.ts';
 import { connectionError } from './server-errors.ts';
 import { DocumentList } from './document-list.ts';
 import { MalformedAnswer } from './malformed-answer.ts';
@@ -70,6 +70,7 @@ export class RawCursor implements AsyncDisposable {
   readonly #session: ClientSession;
   /** The server that has opened the cursor, where another one may be chosen for the next command. */
   #router: Answer['router'];
+  #address: string | undefined;
   #collection = '';
   #id = 0n;
   #first: RawBatch | undefined;
@@ -101,6 +102,11 @@ export class RawCursor implements AsyncDisposable {
       await cursor[Symbol.asyncDispose]();
       throw error;
     }
+  }
+
+  /** `<host>:<port>` of the server that it is on. */
+  get address(): string {
+    return this.#address ?? hostsOf(this.#client);
   }
 
   /**
@@ -156,10 +162,9 @@ export class RawCursor implements AsyncDisposable {
     const { serverSession } = this.#session;
     // The driver does not use its id again: the command may come late.
     serverSession.isDirty = true;
-    await this.#client
-      .db('admin')
-      .command({ killSessions: [serverSession.id] }, { signal: AbortSignal.timeout(endMs) })
-      .catch(() => undefined);
+    const kill = { killSessions: [serverSession.id] };
+    const ending = runOnPrimary(this.#client.db('admin'), kill, AbortSignal.timeout(endMs));
+    await ending.catch(() => undefined);
   }
 
   async #run(command: Document): Promise<RawBatch> {
@@ -168,12 +173,12 @@ export class RawCursor implements AsyncDisposable {
       const answer = await this.#send(command, signal);
       return this.#take(answer['cursor']);
     } catch (thrown) {
-      const error = thrown instanceof MalformedAnswer ? thrown.of(hostsOf(this.#client)) : thrown;
-      const { afterClusterTime } = (command['readConcern'] ?? {}) as Document;
+      const error = thrown instanceof MalformedAnswer ? thrown.of(this.address) : thrown;
+      const { readConcern } = command as { readonly readConcern?: { afterClusterTime?: unknown } };
       const isUnanswered = !(
         error instanceof MongoServerError || error instanceof MongoServerSelectionError
       );
-      this.#mayWait = afterClusterTime !== undefined && isUnanswered;
+      this.#mayWait = readConcern?.afterClusterTime !== undefined && isUnanswered;
       signal.throwIfAborted();
       throw connectionError(error) ?? error;
     }
@@ -187,8 +192,14 @@ export class RawCursor implements AsyncDisposable {
       router: this.#router,
       ...(readPreference && { readPreference }),
     };
-    const { answer, router } = await runOnRouter(this.#client, this.#database, command, options);
+    const { answer, router, address } = await runOnRouter(
+      this.#client,
+      this.#database,
+      command,
+      options,
+    );
     this.#router = router;
+    this.#address = address;
     return answer;
   }
 

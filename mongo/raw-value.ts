@@ -3,7 +3,7 @@ import { readingBson } from './malformed-answer.ts';
 import { asBuffer, elementsOf, valueBytes, type RawElement } from './raw-bson.ts';
 
 /** Decoding that keeps the BSON type of every value. Fields whose names are whole numbers come first, whatever their order. */
-const keepTypes = {
+export const keepTypes = {
   promoteValues: false,
   promoteLongs: false,
   promoteBuffers: false,

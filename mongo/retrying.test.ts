@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { MongoServerError } from 'mongodb';
 import { Patience } from './patience.ts';
 import { retrying, type RetryContext } from './retrying.ts';
-import { Troubles } from './troubles.ts';
+import { RetryWarnings } from './retry-warnings.ts';
 
 const unclear = (): MongoServerError => new MongoServerError({ message: 'odd', code: 77_777 });
 const passing = (): MongoServerError => new MongoServerError({ message: 'killed', code: 11_601 });
@@ -26,7 +26,7 @@ function ground(): Ground {
       told.push(reason);
     },
   } as unknown as RetryContext['logger'];
-  const monitor = { troubles: new Troubles(clock.now), addRetry: () => undefined };
+  const monitor = { retryWarnings: new RetryWarnings(clock.now), addRetry: () => undefined };
   return { context: { signal: new AbortController().signal, logger, monitor }, clock, told };
 }
 

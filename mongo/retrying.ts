@@ -3,14 +3,14 @@ import type { Logger } from '../service/logger.ts';
 import { backoffMs, sleep } from '../service/sleep.ts';
 import { Patience } from './patience.ts';
 import { isTransient } from './server-errors.ts';
-import type { Troubles } from './troubles.ts';
+import type { RetryWarnings } from './retry-warnings.ts';
 
 /** What repeating needs. */
 export interface RetryContext {
   readonly signal: AbortSignal;
   readonly logger: Logger;
   readonly monitor: {
-    readonly troubles: Troubles;
+    readonly retryWarnings: RetryWarnings;
     addRetry(work: string, error: unknown): void;
   };
 }
@@ -30,7 +30,7 @@ export async function retrying<T>(
   isPassing: (error: unknown) => boolean = isTransient,
   patience = new Patience(),
 ): Promise<T> {
-  using trouble = monitor.troubles.watch(work);
+  using warning = monitor.retryWarnings.watch(work);
   for (let attempt = 0; ; attempt++) {
     try {
       return await run(attempt);
@@ -41,7 +41,7 @@ export async function retrying<T>(
       else if (!patience.allows(error)) throw error;
       monitor.addRetry(work, error);
       const reason = isKnown ? messageOf(error) : `${messageOf(error)} (${patience.hint})`;
-      trouble.set(reason);
+      warning.set(reason);
       logger.warn({ work, attempt, reason }, 'trying again');
       await sleep(backoffMs(attempt), signal);
     }

@@ -1,4 +1,4 @@
-import { Timestamp } from 'mongodb';
+import type { Timestamp } from 'mongodb';
 import type { ClusterClient } from './cluster-client.ts';
 import { runCommand } from './run-command.ts';
 import { isRouter } from './topology.ts';
@@ -21,7 +21,5 @@ export async function timeOfAllShards(
   signal: AbortSignal,
 ): Promise<Timestamp> {
   const answer = await runCommand(cluster.admin, { listDatabases: 1, nameOnly: true }, { signal });
-  const { clusterTime } = (answer['$clusterTime'] ?? {}) as { clusterTime?: unknown };
-  if (clusterTime instanceof Timestamp) return clusterTime;
-  throw new Error("the router's answer has no $clusterTime");
+  return answer.field('$clusterTime').field('clusterTime').timestamp();
 }

@@ -1,5 +1,7 @@
 import type { Db, Document } from 'mongodb';
 import { messageOf, SyncError } from '../service/errors.ts';
+import type { CheckedValue } from './checked-value.ts';
+import { runOnPrimary } from './command-on-router.ts';
 import { codeOf, connectionError, serverCode } from './server-errors.ts';
 import { checkedWhenSent, checkOf } from './write-guard.ts';
 
@@ -14,7 +16,7 @@ export interface Deadline {
   readonly signal: AbortSignal;
   /**
    * Default: that of a short command. `none` for what takes as long as there are documents or others hold it up: it is
-   * given up when the server does not work on it any more, and has not answered (MendedConnection).
+   * given up when the server does not work on it any more, and has not answered (GuardedConnection).
    */
   readonly deadlineMs?: number | 'none';
 }
@@ -38,7 +40,8 @@ export function limitError(error: unknown): SyncError | undefined {
 }
 
 /**
- * Runs a command against a cluster, with a deadline.
+ * Runs a command against a cluster, with a deadline. What is read of the answer, and is not there, throws a MalformedAnswer that
+ * names the server.
  * @throws SyncError ClusterUnreachable or AuthenticationFailed where the cluster cannot be used at all; errors of the
  * command itself as the driver throws them.
  */
@@ -46,11 +49,11 @@ export async function runCommand(
   db: Db,
   command: Document,
   { signal, deadlineMs = commandDeadlineMs }: Deadline,
-): Promise<Document> {
+): Promise<CheckedValue> {
   try {
-    if (deadlineMs === 'none') return await db.command(command, { signal });
+    if (deadlineMs === 'none') return await runOnPrimary(db, command, signal);
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
-    return await db.command(limited(command, deadlineMs), { signal: deadline });
+    return await runOnPrimary(db, limited(command, deadlineMs), deadline);
   } catch (error) {
     signal.throwIfAborted();
     throw limitError(error) ?? error;

@@ -1,8 +1,10 @@
 import type { ClusterClient } from './cluster-client.ts';
-import type { Namespace } from './namespace.ts';
-import { elementsOf, stringValue, valueBytes, type RawDocument } from './raw-bson.ts';
+import { namespaceText, type Namespace } from './namespace.ts';
+import { MalformedAnswer } from './malformed-answer.ts';
+import { documentValue, elementsOf, textValue, type RawDocument } from './raw-bson.ts';
 import { RawCursor } from './raw-cursor.ts';
 import { decodeIndexSpec, isSameSpec, type IndexSpec } from './specification.ts';
+import { WholeReading } from './whole-reading.ts';
 
 /** The finished indexes of each shard that has a part of a sharded collection, by the ids of the shards. */
 export type ShardIndexes = ReadonlyMap<string, readonly IndexSpec[]>;
@@ -12,6 +14,7 @@ export type ShardIndexes = ReadonlyMap<string, readonly IndexSpec[]>;
  * collection's, also where another one lacks some of them or has others. The role `clusterMonitor` is enough to read them.
  * @param listed - those of the router. The index of a clustered collection, which is the collection itself, is among these
  * alone.
+ * @throws SyncError ServerRefused where their list does not end.
  */
 export async function readShardIndexes(
   cluster: ClusterClient,
@@ -27,22 +30,27 @@ export async function readShardIndexes(
   const aggregate = { aggregate: coll, pipeline, cursor: {} };
   const clustered = listed.filter((spec) => spec['clustered'] !== undefined);
   const found = new Map<string, readonly IndexSpec[]>();
+  const reading = new WholeReading(`the indexes of ${namespaceText({ db, coll })}`);
   await using cursor = await RawCursor.open(cluster.raw, db, aggregate, { signal });
   for await (const { documents } of cursor.batches()) {
     for (const document of documents) {
-      const { shard, spec } = rowOf(document);
+      reading.add(document.length);
+      const { shard, spec } = rowOf(document, cursor.address);
       found.set(shard, [...(found.get(shard) ?? clustered), spec]);
     }
   }
   return found;
 }
 
-function rowOf(row: RawDocument): { readonly shard: string; readonly spec: IndexSpec } {
+function rowOf(
+  row: RawDocument,
+  server: string,
+): { readonly shard: string; readonly spec: IndexSpec } {
   const fields = new Map(elementsOf(row).map((element) => [element.name, element]));
   const [shard, spec] = [fields.get('shard'), fields.get('spec')];
   if (!shard || !spec)
-    throw new Error('$indexStats of a sharded collection without shard and spec');
-  return { shard: stringValue(shard), spec: decodeIndexSpec(valueBytes(spec)) };
+    throw new MalformedAnswer('$indexStats of a sharded collection without shard and spec', server);
+  return { shard: textValue(shard), spec: decodeIndexSpec(documentValue(spec)) };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { BSON, type Document } from 'mongodb';
 import { SyncError } from '../service/errors.ts';
+import { MalformedAnswer } from './malformed-answer.ts';
 import { namespaceText, type Namespace } from './namespace.ts';
 import {
   bsonType,
@@ -41,17 +42,19 @@ function ownValue(element: RawElement): RawValue {
 /**
  * Reads the specification of an index.
  * @param namespace - of its collection, for the error.
- * @throws SyncError NameNotSupported for a name that is not UTF-8.
+ * @throws SyncError NameNotSupported for a name that is not UTF-8. MalformedAnswer where it has no name, or no key.
  */
 export function decodeIndexSpec(bytes: RawDocument, namespace?: Namespace): IndexSpec {
   const spec = decodeSpec(bytes);
   const { key, name } = spec as { key?: unknown; name?: unknown };
-  if (!(key instanceof RawValue)) throw new Error('the specification of an index without a key');
-  if (name instanceof RawValue) {
-    const of = namespace ? ` of ${namespaceText(namespace)}` : '';
+  const of = namespace ? ` of ${namespaceText(namespace)}` : '';
+  if (!(key instanceof RawValue) || key.type !== bsonType.document)
+    throw new MalformedAnswer(`the specification of an index${of} without its key`);
+  if (name instanceof RawValue && name.type === bsonType.string)
     throw oddNameError(`the index ${String(name.decode())}${of}`);
-  }
-  return { ...spec, name: String(spec['name']), key };
+  if (typeof name !== 'string')
+    throw new MalformedAnswer(`the specification of an index${of} without its name`);
+  return { ...spec, name, key };
 }
 
 /** The error for names that are not UTF-8. @param what - has them. */

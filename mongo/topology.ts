@@ -1,16 +1,10 @@
-import {
-  Binary,
-  MongoClient,
-  MongoServerError,
-  ObjectId,
-  ReadPreference,
-  type Document,
-} from 'mongodb';
+import { MongoClient, MongoServerError, ReadPreference } from 'mongodb';
 import { SyncError, toSyncError } from '../service/errors.ts';
 import { orAborted } from '../service/or-aborted.ts';
+import { checkedRow, type CheckedValue } from './checked-value.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import { checkConnectionString } from './connection-options.ts';
-import { LeanConnection } from './lean-connection.ts';
+import { ZeroCopyConnection } from './zero-copy-connection.ts';
 import { runCommand } from './run-command.ts';
 import { codeOf, connectionError, serverCode } from './server-errors.ts';
 
@@ -49,20 +43,28 @@ const serverSelectionTimeoutMS = 5_000;
  */
 export async function readTopology(cluster: Asked, signal: AbortSignal): Promise<Topology> {
   const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
-  const { version } = await runCommand(cluster.admin, { buildInfo: 1 }, { signal });
+  const buildInfo = await runCommand(cluster.admin, { buildInfo: 1 }, { signal });
+  const version = buildInfo.field('version').text();
   if (isRouter(hello)) {
-    const { shards } = await runCommand(cluster.admin, { listShards: 1 }, { signal });
+    const list = await runCommand(cluster.admin, { listShards: 1 }, { signal });
     const ids = await cluster.decoded.db('config').collection('version').findOne({}, { signal });
+    const host = firstHost(cluster);
     return {
       kind: 'sharded',
       setName: '',
-      host: firstHost(cluster),
-      shards: (shards as { _id: string }[]).map(({ _id }) => _id).sort(),
-      version: String(version),
-      clusterId: String(ids?.['clusterId']),
+      host,
+      shards: shardsIn(list)
+        .map((shard) => shard.field('_id').text())
+        .sort(),
+      version,
+      clusterId: checkedRow(ids ?? {}, 'a document of config.version', host)
+        .field('clusterId')
+        .objectId()
+        .toHexString(),
     };
   }
-  if (typeof hello['setName'] !== 'string') {
+  const setName = hello.optional('setName')?.text();
+  if (setName === undefined) {
     throw new SyncError(
       'TopologyNotSupported',
       `${firstHost(cluster)} is not a member of a replica set`,
@@ -70,10 +72,10 @@ export async function readTopology(cluster: Asked, signal: AbortSignal): Promise
   }
   return {
     kind: 'replicaSet',
-    setName: hello['setName'],
-    host: String(hello['primary'] ?? hello['me']),
-    shards: [hello['setName']],
-    version: String(version),
+    setName,
+    host: (hello.optional('primary') ?? hello.field('me')).text(),
+    shards: [setName],
+    version,
     clusterId: await replicaSetId(cluster, signal),
   };
 }
@@ -93,8 +95,16 @@ export async function readDeploymentId(cluster: Asked, signal: AbortSignal): Pro
 }
 
 /** True for what a router answers to `hello`. */
-export function isRouter(hello: Document): boolean {
-  return hello['msg'] === 'isdbgrid';
+export function isRouter(hello: CheckedValue): boolean {
+  return hello.optional('msg')?.text() === 'isdbgrid';
+}
+
+/** The shards in an answer to listShards. @throws MalformedAnswer where there is none: a sharded cluster has one. */
+export function shardsIn(answer: CheckedValue): readonly CheckedValue[] {
+  const shards = answer.field('shards');
+  const list = shards.list();
+  if (list.length === 0) throw shards.error('is empty');
+  return list;
 }
 
 /**
@@ -127,7 +137,7 @@ function clientOf(uri: string, appName: string): MongoClient {
       readPreference: ReadPreference.primary,
       serverSelectionTimeoutMS,
       // Not among the options that the driver declares.
-      connectionType: LeanConnection,
+      connectionType: ZeroCopyConnection,
     } as const;
     return new MongoClient(uri, settings);
   } catch {
@@ -144,20 +154,21 @@ function missingPrivileges(error: unknown): SyncError | undefined {
 
 async function replicaSetId(cluster: Asked, signal: AbortSignal): Promise<string> {
   const answer = await runCommand(cluster.admin, { replSetGetConfig: 1 }, { signal });
-  const settings = (answer['config'] as Document | undefined)?.['settings'] as Document | undefined;
-  const id: unknown = settings?.['replicaSetId'];
+  const id = answer.field('config').field('settings').optional('replicaSetId');
   // Sets that were initiated long ago have none. Their primary changes.
-  return id instanceof ObjectId ? id.toHexString() : await versionCollectionId(cluster, signal);
+  return id === undefined
+    ? await versionCollectionId(cluster, signal)
+    : id.objectId().toHexString();
 }
 
 /** By the collection that holds the featureCompatibilityVersion: each deployment has it, and nobody can drop it. */
 async function versionCollectionId({ admin }: Asked, signal: AbortSignal): Promise<string> {
   const list = { listCollections: 1, filter: { name: 'system.version' } };
-  const { cursor } = await runCommand(admin, list, { signal });
-  const [found] = (cursor as { readonly firstBatch: readonly Document[] }).firstBatch;
-  const uuid: unknown = (found?.['info'] as Document | undefined)?.['uuid'];
-  if (!(uuid instanceof Binary)) throw new Error('the collection admin.system.version has no UUID');
-  return `admin.system.version ${uuid.toString('hex')}`;
+  const answer = await runCommand(admin, list, { signal });
+  const batch = answer.field('cursor').field('firstBatch');
+  const [found] = batch.list();
+  if (found === undefined) throw batch.error('has no admin.system.version');
+  return `admin.system.version ${found.field('info').field('uuid').uuid().toHexString(false)}`;
 }
 
 function firstHost(cluster: Asked): string {

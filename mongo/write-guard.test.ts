@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { BSON, type Document } from 'mongodb';
-import { mendedConnection } from './mended-connection.ts';
+import { guardedConnection } from './guarded-connection.ts';
 import { elementsOf } from './raw-bson.ts';
 import { RawValue } from './raw-value.ts';
 import { openSocketPair, type SocketPair } from './testing/socket-pair.ts';
@@ -48,7 +48,7 @@ describe('WriteGuard', () => {
   });
 
   function open() {
-    const Guarded = mendedConnection({
+    const Guarded = guardedConnection({
       writeGuard: guard,
       isWorkedOn: async () => await Promise.resolve(true),
       lostWrite: () => undefined,

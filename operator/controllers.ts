@@ -4,7 +4,7 @@ import { SourceTopologies } from './clustersync/source-topologies.ts';
 import { syncerApi, type SyncerCommand, type SyncerProgress } from './clustersync/syncer-client.ts';
 import { HoldKeeper } from './commit/hold-keeper.ts';
 import { Workloads } from './commit/workloads.ts';
-import { operandStoreOf, watchedNamespaces, type Foundation } from './foundation.ts';
+import { operandStoreOf, watchedNamespaces, type OperatorRuntime } from './operator-runtime.ts';
 import { Controller, type Reconcile } from './kube/controller.ts';
 import { LeaseBook } from './leases/lease-book.ts';
 import { holderKey, type LeaseHolder } from './leases/lease-holder.ts';
@@ -25,8 +25,8 @@ const workers = 8;
 const workersPerNamespace = 4;
 
 /** Reconciles the resources of both kinds, from when the caches are filled until the signal is aborted. */
-export async function reconcileAll(foundation: Foundation, leading: AbortSignal): Promise<void> {
-  const { caches, logger, tokenKey } = foundation;
+export async function reconcileAll(runtime: OperatorRuntime, leading: AbortSignal): Promise<void> {
+  const { caches, logger, tokenKey } = runtime;
   await tokenKey.establish(leading);
   await Promise.all(
     Object.values(caches).map(async (cache) => {
@@ -34,10 +34,10 @@ export async function reconcileAll(foundation: Foundation, leading: AbortSignal)
     }),
   );
   logger.info('caches filled; reconciling');
-  const store = operandStoreOf(foundation);
+  const store = operandStoreOf(runtime);
   const turns = new QuestionTurns();
-  const syncs = runClusterSyncs(foundation, store, turns, leading);
-  const verifications = runVerifications(foundation, store, turns, leading);
+  const syncs = runClusterSyncs(runtime, store, turns, leading);
+  const verifications = runVerifications(runtime, store, turns, leading);
   const queues = { clusterSyncs: syncs.add, syncVerifications: verifications.add };
   caches.clusterSyncs.addHandler(onResource(syncs.add));
   caches.clusterSyncs.addHandler(onVerifiedSync(verifications.add, caches.syncVerifications));
@@ -58,12 +58,12 @@ interface Running {
 }
 
 function runClusterSyncs(
-  foundation: Foundation,
+  runtime: OperatorRuntime,
   store: OperandStore,
   turns: QuestionTurns,
   leading: AbortSignal,
 ): Running {
-  const { client, recorder, settings, caches, latest, logger, options } = foundation;
+  const { client, recorder, settings, caches, latest, logger, options } = runtime;
   const namespaces = watchedNamespaces(options);
   const book = new LeaseBook(client, options.leaseNamespace, caches.leases);
   // Of a namespace that another operator looks after, it is that one's to say who is gone.
@@ -77,7 +77,7 @@ function runClusterSyncs(
     isGone,
     isAtWork: (holder) => claims.isAtWork(holder),
   });
-  return runController<SyncerProgress, SyncerCommand>(foundation, leading, {
+  return runController<SyncerProgress, SyncerCommand>(runtime, leading, {
     name: 'clustersync',
     turns,
     api: syncerApi,
@@ -102,13 +102,13 @@ function runClusterSyncs(
 }
 
 function runVerifications(
-  foundation: Foundation,
+  runtime: OperatorRuntime,
   store: OperandStore,
   turns: QuestionTurns,
   leading: AbortSignal,
 ): Running {
-  const { client, recorder, settings, caches } = foundation;
-  return runController<VerifierProgress, VerifierCommand>(foundation, leading, {
+  const { client, recorder, settings, caches } = runtime;
+  return runController<VerifierProgress, VerifierCommand>(runtime, leading, {
     name: 'syncverification',
     turns,
     api: verifierApi,
@@ -144,7 +144,7 @@ interface ControlledKind<P, C extends string> {
 
 /** Runs a controller, and the monitor of the operands that it makes. */
 function runController<P, C extends string>(
-  { logger, metrics, mayAct }: Foundation,
+  { logger, metrics, mayAct }: OperatorRuntime,
   leading: AbortSignal,
   { name, turns, api, reconcilerOf }: ControlledKind<P, C>,
 ): Running {

@@ -8,7 +8,12 @@ import { jsonValue } from '../service/json-text.ts';
 import type { Logger } from '../service/logger.ts';
 import { reconcileAll } from './controllers.ts';
 import { OperatorSource } from './dashboard/operator-source.ts';
-import { openCaches, operandStoreOf, watchedNamespaces, type Foundation } from './foundation.ts';
+import {
+  openCaches,
+  operandStoreOf,
+  watchedNamespaces,
+  type OperatorRuntime,
+} from './operator-runtime.ts';
 import { KubeClient } from './kube/client.ts';
 import { EventRecorder } from './kube/event-recorder.ts';
 import { loadKubeConfig } from './kube/kubeconfig.ts';
@@ -52,7 +57,7 @@ export async function startOperator(
     instance: hostname(),
   });
   const caches = openCaches(client, options, logger);
-  const foundation: Foundation = {
+  const runtime: OperatorRuntime = {
     options,
     logger,
     client,
@@ -69,7 +74,7 @@ export async function startOperator(
       logger,
     ),
   };
-  registerResourceMetrics(registry, { ...caches, latest: foundation.latest, isActive: mayAct });
+  registerResourceMetrics(registry, { ...caches, latest: runtime.latest, isActive: mayAct });
   const all = Object.values(caches);
   await using server = await startHttpServer({
     host: options.host,
@@ -82,7 +87,7 @@ export async function startOperator(
       (elector?.isInTouch() ?? true),
     isAlive: () => elector?.isAlive() ?? true,
   });
-  await using dashboard = options.dashboard ? await openDashboard(foundation) : undefined;
+  await using dashboard = options.dashboard ? await openDashboard(runtime) : undefined;
   onListening?.(server.port, dashboard?.port);
   await together(signal, (stopping) => [
     ...all.map(async (cache) => {
@@ -91,14 +96,14 @@ export async function startOperator(
     recorder.run(stopping),
     elector
       ? elector.run(stopping, async (leading) => {
-          await reconcileAll(foundation, leading);
+          await reconcileAll(runtime, leading);
         })
-      : reconcileAll(foundation, stopping),
+      : reconcileAll(runtime, stopping),
   ]);
 }
 
-async function openDashboard(foundation: Foundation): Promise<DashboardServer> {
-  const { options, client, caches, latest, logger, mayAct } = foundation;
+async function openDashboard(runtime: OperatorRuntime): Promise<DashboardServer> {
+  const { options, client, caches, latest, logger, mayAct } = runtime;
   return await startDashboard({
     host: options.dashboardHost,
     port: options.dashboardPort,
@@ -108,7 +113,7 @@ async function openDashboard(foundation: Foundation): Promise<DashboardServer> {
       ...caches,
       client,
       latest,
-      store: operandStoreOf(foundation),
+      store: operandStoreOf(runtime),
       namespaces: watchedNamespaces(options),
       isActive: mayAct,
     }),

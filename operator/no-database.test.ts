@@ -2,28 +2,43 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const imported = /^(?:import|export)\b[^;]*?from '([^']+)'/gms;
+/** An import, or an export of what is imported, at the beginning of a line: with names, or for its effects alone. */
+const statement = /^(?:import|export)\b(?:[^;']*?\bfrom)?\s*'([^']+)'/gms;
+
+/** One that is carried out later, when it is needed. */
+const deferred = /\bimport\(\s*'([^']+)'\s*\)/g;
 
 /** All modules that a file loads, by relative imports and those behind them; packages by their names. */
-function loadedBy(file: URL, loaded = new Set<string>()): Set<string> {
+function loadedBy(
+  file: URL,
+  expressions: readonly RegExp[] = [statement, deferred],
+  loaded = new Set<string>(),
+): Set<string> {
   if (loaded.has(file.href)) return loaded;
   loaded.add(file.href);
-  for (const [statement, name = ''] of readFileSync(file, 'utf8').matchAll(imported)) {
-    if (statement.startsWith('import type')) continue;
-    if (name.startsWith('.')) loadedBy(new URL(name, file), loaded);
+  const text = readFileSync(file, 'utf8');
+  for (const [found, name = ''] of expressions.flatMap((each) => [...text.matchAll(each)])) {
+    if (/^(?:import|export) type\b/.test(found)) continue;
+    if (name.startsWith('.')) loadedBy(new URL(name, file), expressions, loaded);
     else loaded.add(name);
   }
   return loaded;
 }
 
+const at = (path: string): URL => new URL(`../${path}`, import.meta.url);
+
 describe('the operator', () => {
   it('loads no driver', () => {
-    const main = (folder: string): Set<string> =>
-      loadedBy(new URL(`../${folder}/main.ts`, import.meta.url));
-    const files = [...main('operator')].filter((name) => name.startsWith('file:'));
+    const loaded = loadedBy(at('operator/main.ts'));
+    const files = [...loaded].filter((name) => name.startsWith('file:'));
     assert.ok(files.map((name) => fileURLToPath(name)).some((path) => path.endsWith('decide.ts')));
-    assert.equal(main('operator').has('mongodb'), false);
-    // The same look finds it where it is.
-    assert.equal(main('syncer').has('mongodb'), true);
+    assert.equal(loaded.has('mongodb'), false);
+    // The executable loads each program when it is asked for: it loads none of them, nor the driver, before.
+    const executable = loadedBy(at('bin/clustersync.ts'), [statement]);
+    assert.equal(executable.has(at('operator/main.ts').href), false);
+    assert.equal(executable.has('mongodb'), false);
+    // The same look finds the driver where it is.
+    assert.equal(loadedBy(at('syncer/main.ts')).has('mongodb'), true);
+    assert.equal(loadedBy(at('bin/clustersync.ts')).has('mongodb'), true);
   });
 });

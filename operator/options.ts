@@ -1,5 +1,6 @@
-import { logLevels } from '../service/logger.ts';
-import type { Options, OptionTable } from '../service/options.ts';
+import { hostOption } from '../service/listening.ts';
+import { logOptions } from '../service/logger.ts';
+import { configOption, type Options, type OptionTable } from '../service/options.ts';
 
 /** The options of `clustersync operator`. */
 export const operatorOptionTable = {
@@ -68,7 +69,7 @@ export const operatorOptionTable = {
     range: [0, 65_535],
     description: 'port of /healthz, /readyz and /metrics; 0 for any free one',
   },
-  host: { type: 'string', default: '127.0.0.1', description: 'address to listen on' },
+  ...hostOption,
   dashboard: {
     type: 'boolean',
     default: false,
@@ -92,13 +93,8 @@ export const operatorOptionTable = {
     valueName: 'token',
     description: 'what people have to give to see anything in the dashboard',
   },
-  logLevel: {
-    type: 'string',
-    default: 'info',
-    choices: logLevels,
-    description: 'how much is logged',
-  },
-  config: { type: 'string', valueName: 'file', description: 'YAML file with options' },
+  ...logOptions,
+  ...configOption,
 } as const satisfies OptionTable;
 
 export type OperatorOptions = Options<typeof operatorOptionTable>;

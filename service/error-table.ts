@@ -185,7 +185,7 @@ export const errorTable = {
     retryable: true,
     reason: 'OrphanInTheWay',
     action:
-      'Nothing, if it passes: it is tried again until the shard has removed what a chunk that was moved away has left there. Where that was stopped, let it go on.',
+      'Nothing, if it passes: it is tried again until the shard has removed what a chunk that was moved away has left there. Where that was stopped, let it continue.',
   },
   ClusterUnreachable: {
     status: 503,
@@ -199,6 +199,13 @@ export const errorTable = {
     reason: 'ServerAnswerMalformed',
     action:
       'Nothing, if it passes: it is tried again. Otherwise find out what changes data on its way to the server that the description names (a proxy, a load balancer, a network card), whether a MongoDB server answers there, and whether its disk is sound (validate).',
+  },
+  StoredStateInvalid: {
+    status: 503,
+    retryable: true,
+    reason: 'StoredStateInvalid',
+    action:
+      'Put the document that the description names back as it was (something else than clustersync has changed it, or another version has written it): it is read again until it can be. Where nobody knows how it was, begin again: `clustersync reset` and an empty destination for a sync, --clean for a verification.',
   },
   CommitUnknown: {
     status: 503,
@@ -300,19 +307,19 @@ export const errorTable = {
     ...fatal,
     reason: 'UniqueIndexViolation',
     action:
-      'Remove the duplicates that the description names, then restart the program: the commit goes on.',
+      'Remove the duplicates that the description names, then restart the program: the commit continues.',
   },
   IndexBuildRefused: {
     ...fatal,
     reason: 'IndexBuildRefused',
     action:
-      'Correct on both sides what the description names, then restart the program: the commit goes on.',
+      'Correct on both sides what the description names, then restart the program: the commit continues.',
   },
   ViewRefused: {
     ...fatal,
     reason: 'ViewRefused',
     action:
-      'Correct on the destination what the description names, or drop the view from the source, then restart the program: the sync goes on.',
+      'Correct on the destination what the description names, or drop the view from the source, then restart the program: the sync continues.',
   },
   InvalidShardKeyValue: {
     ...fatal,
@@ -376,3 +383,8 @@ export const errorTable = {
 
 /** The name of an error: the value of `error` in an answer of the HTTP API. */
 export type ErrorName = keyof typeof errorTable;
+
+/** True for a name of the table. */
+export function isErrorName(name: string): name is ErrorName {
+  return Object.hasOwn(errorTable, name);
+}

@@ -7,6 +7,7 @@ import { hashOfToken } from './api-token.ts';
 import { SyncError } from './errors.ts';
 import {
   genericErrorBody,
+  probePaths,
   progressErrorBody,
   startHttpServer,
   type HttpServer,
@@ -176,6 +177,18 @@ describe('startHttpServer', () => {
       'CrossOriginRequest',
     ],
     [
+      'a page of another port',
+      async () => await post('/api/v1/echo', '{}', { origin: 'http://127.0.0.1:1' }),
+      403,
+      'CrossOriginRequest',
+    ],
+    [
+      'a page without an origin',
+      async () => await post('/api/v1/echo', '{}', { origin: 'null' }),
+      403,
+      'CrossOriginRequest',
+    ],
+    [
       'an error of the handler',
       async () => await post('/api/v1/fail', '{}'),
       409,
@@ -183,7 +196,7 @@ describe('startHttpServer', () => {
     ],
   ];
   for (const [what, send, status, name] of refused) {
-    it(`answers ${what} with ${status} ${name}, and goes on serving`, async () => {
+    it(`answers ${what} with ${status} ${name}, and keeps serving`, async () => {
       const answer = await send();
       assert.deepEqual([answer.status, nameOf(answer)], [status, name]);
       assert.equal((answer.body as { success?: unknown }).success, false);
@@ -230,6 +243,11 @@ describe('startHttpServer', () => {
       host: 'localhost.rebind.example:1',
       answered: [421, 'UnknownHost'],
     },
+    {
+      what: 'a name that ends as one of this machine',
+      host: 'rebind-localhost',
+      answered: [421, 'UnknownHost'],
+    },
     { what: 'a host that is none', host: '[', answered: [421, 'UnknownHost'] },
   ];
   for (const {
@@ -259,6 +277,12 @@ describe('startHttpServer', () => {
     }
     const { status } = await sendRaw('/api/v1/echo', 'syncer.example', '{}', protectedServer);
     assert.equal(status, 200);
+  });
+
+  it('takes what a page of its own sends', async () => {
+    const { port } = server;
+    const headers = { origin: `http://127.0.0.1:${port}` };
+    assert.equal((await post('/api/v1/echo', '{}', headers)).status, 200);
   });
 
   it('reads the query where the host is none, and the token right', async () => {
@@ -300,6 +324,26 @@ describe('startHttpServer', () => {
   it('names the methods that a path takes', async () => {
     assert.equal((await call('/api/v1/echo')).headers.get('allow'), 'POST');
   });
+
+  for (const path of probePaths) {
+    it(`takes GET and HEAD alone at ${path}, and says so, with a token and without`, async () => {
+      const methods = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'];
+      for (const { port } of [server, protectedServer]) {
+        for (const method of methods) {
+          const sent = request({ port, host: '127.0.0.1', method, path }).end();
+          const [response] = (await once(sent, 'response')) as [IncomingMessage];
+          const { error } = JSON.parse(await textOf(response)) as { readonly error: string };
+          assert.deepEqual(
+            [response.statusCode, response.headers.allow, error],
+            [405, 'GET, HEAD', 'MethodNotAllowed'],
+            method,
+          );
+        }
+        const { status } = await call(path, { method: 'HEAD' }, server);
+        assert.equal(status, 200);
+      }
+    });
+  }
 
   it('shows an error of progress as one text, redacted', async () => {
     const answer = await call('/api/v1/progress');
@@ -346,9 +390,20 @@ describe('startHttpServer', () => {
     const path = '/api/v1/echo';
     const init = { method: 'POST', body: '{}' };
     const json = { 'content-type': 'application/json' };
+    const progress = '/api/v1/progress';
     assert.equal((await call(path, { ...init, headers: json }, protectedServer)).status, 401);
-    const wrong = { ...init, headers: { ...json, authorization: 'Bearer nekot' } };
-    assert.equal((await call(path, wrong, protectedServer)).status, 401);
+    assert.equal((await call(progress, {}, protectedServer)).status, 401);
+    for (const authorization of [
+      'Bearer nekot',
+      'Bearer',
+      'Basic token',
+      'Digest token',
+      'token',
+    ]) {
+      const headers = { ...json, authorization };
+      assert.equal((await call(path, { ...init, headers }, protectedServer)).status, 401);
+      assert.equal((await call(progress, { headers }, protectedServer)).status, 401);
+    }
     const right = { ...init, headers: { ...json, authorization: 'Bearer token' } };
     assert.equal((await call(path, right, protectedServer)).status, 200);
     assert.equal((await call('/healthz', {}, protectedServer)).status, 200);

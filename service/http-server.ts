@@ -15,6 +15,7 @@ import { readJson } from './json-body.ts';
 import { closeServer, listen, requestLimits } from './listening.ts';
 import { logOnce } from './log-once.ts';
 import type { Logger } from './logger.ts';
+import { requestsInTurn } from './requests-in-turn.ts';
 import { followCertificate, readCertificate, type CertificateFiles } from './served-certificate.ts';
 
 /** When a client should try again what was answered with 503: `Retry-After`. */
@@ -118,13 +119,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   app.use(serveRoutes(options));
   const handle = app.callback();
   const stop = new AbortController();
-  const { server, following } = await createServerFor(
-    options,
-    (request, response) => {
-      void handle(request, response);
-    },
-    stop.signal,
-  );
+  const listener = requestsInTurn((request, response) => {
+    void handle(request, response);
+  });
+  const { server, following } = createServerFor(options, listener, stop.signal);
   let port: number;
   try {
     port = await listen(server, options);
@@ -147,25 +145,26 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   };
 }
 
-async function createServerFor(
+function createServerFor(
   { certificate: files, logger }: HttpServerOptions,
   listener: RequestListener,
   signal: AbortSignal,
-): Promise<{ readonly server: Server; readonly following: Promise<void> }> {
+): { readonly server: Server; readonly following: Promise<void> } {
   if (!files)
     return { server: createServer(requestLimits, listener), following: Promise.resolve() };
-  const served = await readCertificate(files);
-  const server = createSecureServer({ ...requestLimits, ...served }, listener);
+  const served = readCertificate(files);
+  const handshakeTimeout = requestLimits.headersTimeout;
+  const server = createSecureServer({ ...requestLimits, handshakeTimeout, ...served }, listener);
   return { server, following: followCertificate({ server, files, served }, logger, signal) };
 }
 
 function serveHealth(options: HttpServerOptions): Koa.Middleware {
   return async (ctx, next) => {
-    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
-      await next();
+    const path = probePaths.find((each) => each === ctx.path);
+    if (path !== undefined && ctx.method !== 'GET' && ctx.method !== 'HEAD') {
+      answerError(ctx, methodNotAllowed(ctx, 'GET, HEAD'), genericErrorBody);
       return;
     }
-    const path = probePaths.find((each) => each === ctx.path);
     switch (path) {
       case '/healthz':
         answerProbe(ctx, options.isAlive?.() ?? true, 'not alive');
@@ -195,11 +194,7 @@ function serveRoutes({ routes, apiTokenHash, logger }: HttpServerOptions): Koa.M
     const errorBody = (route ?? here[0])?.errorBody ?? genericErrorBody;
     try {
       if (here.length === 0) throw new SyncError('NotFound', 'there is nothing at this path');
-      if (!route) {
-        const allowed = here.map(({ method }) => method).join(', ');
-        ctx.set('Allow', allowed);
-        throw new SyncError('MethodNotAllowed', `this path takes ${allowed}`);
-      }
+      if (!route) throw methodNotAllowed(ctx, here.map(({ method }) => method).join(', '));
       if (apiTokenHash === undefined) refuseOtherNames(ctx);
       requireToken(ctx.get('Authorization'), apiTokenHash);
       refuseOtherOrigins(ctx);
@@ -214,11 +209,20 @@ function serveRoutes({ routes, apiTokenHash, logger }: HttpServerOptions): Koa.M
       if (error.name === 'InternalError')
         logOnce(logger, error, { err: thrown, path: ctx.path }, 'request failed');
       if (error.name === 'Unauthorized') ctx.set('WWW-Authenticate', 'Bearer');
-      ctx.status = error.row.status;
-      if (ctx.status === 503) ctx.set('Retry-After', String(retryAfterSeconds));
-      ctx.body = errorBody(error);
+      answerError(ctx, error, errorBody);
     }
   };
+}
+
+function methodNotAllowed(ctx: Koa.Context, allowed: string): SyncError {
+  ctx.set('Allow', allowed);
+  return new SyncError('MethodNotAllowed', `this path takes ${allowed}`);
+}
+
+function answerError(ctx: Koa.Context, error: SyncError, bodyOf: Route['errorBody']): void {
+  ctx.status = error.row.status;
+  if (ctx.status === 503) ctx.set('Retry-After', String(retryAfterSeconds));
+  ctx.body = bodyOf(error);
 }
 
 function goneOf({ res }: Koa.Context): AbortSignal {

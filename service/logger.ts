@@ -2,6 +2,7 @@ import { pino, type Logger } from 'pino';
 import { shortened } from './errors.ts';
 import { redact } from './redact.ts';
 import { harmlessJson, writeLog } from './terminal.ts';
+import type { OptionTable } from './options.ts';
 
 export type { Logger };
 
@@ -14,6 +15,16 @@ const maxFieldLength = 8 * 1024;
 /** Levels of the log, from the most to the least talkative. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 export type LogLevel = (typeof logLevels)[number];
+
+/** How much a program logs. */
+export const logOptions = {
+  logLevel: {
+    type: 'string',
+    default: 'info',
+    choices: logLevels,
+    description: 'how much is logged',
+  },
+} as const satisfies OptionTable;
 
 /**
  * A logger that writes one JSON object a line. Every line is redacted as a whole before it is written, so that no

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { compileOptions, environmentName, type OptionTable } from './options.ts';
 
 const table = {
@@ -95,11 +96,58 @@ describe('compileOptions', () => {
     });
   }
 
+  const unreadable: readonly (readonly [string, string, RegExp])[] = [
+    [
+      'a line that is no YAML',
+      'port: 1\ncluster0: mongo: 4711secret',
+      /no YAML: \w+ in line 2, column \d+$/,
+    ],
+    ['a word that YAML takes for an alias', 'cluster0: *4711secret', /no YAML that can be used$/],
+    ['a number', 'cluster0: 4711', /--cluster0: a text is expected$/],
+  ];
+  for (const [what, text, message] of unreadable) {
+    it(`does not repeat a secret that is ${what} in the file`, () => {
+      const config = write('config.yaml', text);
+      assert.throws(
+        () => compileOptions(table, { flags: { config }, env: {} }),
+        (error: Error) => {
+          assert.match(error.message, message);
+          assert.equal(error.cause, undefined);
+          assert.doesNotMatch(error.message, /4711|secret/);
+          return true;
+        },
+      );
+    });
+  }
+
+  it('has YAML warn of nothing in the file, since it would quote the line', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', note);
+    const config = write('config.yaml', 'cluster0: !secret x\n');
+    assert.throws(
+      () => compileOptions(table, { flags: { config }, env: {} }),
+      /no YAML: TAG_RESOLVE_FAILED in line 1/,
+    );
+    await setImmediate();
+    process.off('warning', note);
+    assert.deepEqual(warnings, []);
+  });
+
   it('refuses an unknown name in the file', () => {
     const config = write('config.yaml', 'prot: 1\n');
     assert.throws(
       () => compileOptions(table, { flags: { config, cluster0: 'x' }, env: {} }),
       /there is no option prot/,
+    );
+  });
+
+  it('does not repeat a secret beside an unknown name in the file', () => {
+    const config = write('config.yaml', 'prot: 1\ncluster0: 4711secret\n');
+    assert.throws(
+      () => compileOptions(table, { flags: { config }, env: {} }),
+      ({ message }: Error) =>
+        message.endsWith('there is no option prot') && !/4711|secret/.test(message),
     );
   });
 });

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
 import { SyncError } from './errors.ts';
+import { readTextFile, readYamlFile } from './text-file.ts';
 
 /** One option of a program: the same name as a flag (`--name`), in the configuration file and, in capitals, in the environment. */
 export interface OptionRow {
@@ -21,6 +20,11 @@ export interface OptionRow {
 
 /** All options of a program. */
 export type OptionTable = Readonly<Record<string, OptionRow>>;
+
+/** Names the file of {@link OptionSources}. */
+export const configOption = {
+  config: { type: 'string', valueName: 'file', description: 'YAML file with options' },
+} as const satisfies OptionTable;
 
 interface ValueTypes {
   string: string;
@@ -116,7 +120,7 @@ function readConfigFile(
 ): Readonly<Record<string, unknown>> {
   const path = sources.flags['config'] ?? sources.env[environmentName('config')];
   if (typeof path !== 'string') return {};
-  const parsed: unknown = parse(readText('config', path));
+  const parsed = readYamlFile({ path, option: '--config' });
   if (parsed === null || parsed === undefined) return {};
   if (typeof parsed !== 'object' || Array.isArray(parsed)) {
     throw new SyncError(
@@ -132,17 +136,7 @@ function readConfigFile(
 }
 
 function secretFromFile(flag: string, path: unknown): string | undefined {
-  return typeof path === 'string' ? readText(flag, path).trim() : undefined;
-}
-
-function readText(option: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new SyncError('InvalidOption', `--${option}: the file ${path} cannot be read`, {
-      cause: error,
-    });
-  }
+  return typeof path === 'string' ? readTextFile({ path, option: `--${flag}` }).trim() : undefined;
 }
 
 function typed(flag: string, row: OptionRow, value: unknown): string | number | boolean {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
-import {
+import { execFileSync } from 'node:child_process';
+import { constants } from 'node:fs';
+import promises, {
   chmod,
+  chown,
   lstat,
   mkdtemp,
   open,
@@ -10,8 +13,10 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SyncError } from './errors.ts';
 import { writePrivateFile } from './private-file.ts';
 
 describe('writePrivateFile', () => {
@@ -69,6 +74,71 @@ describe('writePrivateFile', () => {
       await rm(path);
     }
   });
+
+  it('writes to a pipe of the user who runs it, and to none of another user, who would read what is written', async () => {
+    execFileSync('mkfifo', [path]);
+    // Opened for reading and writing, so that nobody waits for the other end.
+    await using reader = await open(path, 'r+');
+    await write(text('to oneself'));
+    const { buffer, bytesRead } = await reader.read(Buffer.alloc(100), 0, 100);
+    assert.equal(buffer.toString('utf8', 0, bytesRead), 'to oneself');
+    const { getuid } = process;
+    // Root alone can give a pipe away; for anybody else this process becomes the other user.
+    if (getuid?.() === 0) await chown(path, 65_534, 65_534);
+    else process.getuid = () => 65_534;
+    try {
+      await assert.rejects(write(), { name: 'InvalidOption', message: /of another user/ });
+    } finally {
+      if (getuid) process.getuid = getuid;
+    }
+    await using waiting = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    await assert.rejects(waiting.read(Buffer.alloc(1), 0, 1), { code: 'EAGAIN' });
+  });
+
+  /** Has another user put a symbolic link at a path right before it is opened. */
+  async function writeBeside(target: string): Promise<unknown> {
+    const { open: openReal } = promises;
+    let planted = 0;
+    promises.open = async (at, ...how) => {
+      planted += 1;
+      await rm(String(at), { force: true });
+      await symlink(target, String(at));
+      return await openReal(at, ...how);
+    };
+    syncBuiltinESMExports();
+    try {
+      return await write().then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+    } finally {
+      promises.open = openReal;
+      syncBuiltinESMExports();
+      assert.equal(planted, 1);
+    }
+  }
+
+  for (const what of ['nothing', 'a file', 'a pipe'] as const)
+    it(`does not follow a symbolic link that comes where there was ${what} a moment before`, async () => {
+      const target = join(folder, 'elsewhere');
+      if (what === 'a file') await writeFile(path, 'a former one');
+      if (what === 'a pipe') execFileSync('mkfifo', [path]);
+      for (const isThere of [false, true]) {
+        if (isThere) await writeFile(target, 'of somebody else');
+        const error = await writeBeside(target);
+        assert.ok(error instanceof SyncError, String(error));
+        assert.equal(error.name, 'InvalidOption');
+        const code = what === 'a pipe' ? 'ELOOP' : 'EEXIST';
+        assert.equal((error.cause as NodeJS.ErrnoException).code, code);
+        assert.equal(
+          await readFile(target, 'utf8').catch(() => undefined),
+          isThere ? 'of somebody else' : undefined,
+        );
+        if (what !== 'a pipe') continue;
+        await rm(path);
+        execFileSync('mkfifo', [path]);
+      }
+    });
 
   it('leaves what was there, and nothing else, where what is to be written fails', async () => {
     await writeFile(path, 'a former one');

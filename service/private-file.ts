@@ -12,9 +12,10 @@ export interface PrivateFile {
 
 /**
  * Writes a file that nobody but its owner may read. It is a new one, which takes the name when it is complete: whoever may read a
- * file that had the name before, or holds it open, reads nothing of it. A pipe or a device is written to as it is.
- * @throws SyncError InvalidOption where it cannot be written, or is a symbolic link, which may be somebody else's; what `pieces`
- * throws: then what had the name before is left as it was.
+ * file that had the name before, or holds it open, reads nothing of it. A pipe or a device of this user or of root is written to as
+ * it is.
+ * @throws SyncError InvalidOption where it cannot be written, is a symbolic link, which may lead to another user's file, or is a pipe of
+ * another user, who would read it; what `pieces` throws: then what had the name before is left as it was.
  */
 export async function writePrivateFile(
   file: PrivateFile,
@@ -23,7 +24,10 @@ export async function writePrivateFile(
   const { path } = file;
   if (await isSpecial(file)) {
     const flags = constants.O_WRONLY | constants.O_NOFOLLOW;
-    await writeAll(await naming(file, async () => await open(path, flags)), pieces);
+    const special = await naming(file, async () => await open(path, flags));
+    await writeAll(special, pieces, async () => {
+      await requireOwn(file, special);
+    });
     return;
   }
   const temporary = `${path}.${randomBytes(8).toString('hex')}`;
@@ -47,8 +51,20 @@ async function isSpecial({ path, option }: PrivateFile): Promise<boolean> {
   return found !== undefined && !found.isFile();
 }
 
-async function writeAll(file: FileHandle, pieces: AsyncIterable<string>): Promise<void> {
+async function requireOwn({ path, option }: PrivateFile, opened: FileHandle): Promise<void> {
+  // Of what is open, since its name may be that of another one by now.
+  const { uid } = await opened.stat();
+  if (uid === 0 || uid === process.getuid?.()) return;
+  throw new SyncError('InvalidOption', `${option}: ${path} is a pipe or device of another user`);
+}
+
+async function writeAll(
+  file: FileHandle,
+  pieces: AsyncIterable<string>,
+  check?: () => Promise<void>,
+): Promise<void> {
   await using held = file;
+  await check?.();
   for await (const piece of pieces) await held.write(piece);
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { redact } from './redact.ts';
+import { redact, redactValue } from './redact.ts';
 
 describe('redact', () => {
   const cases: readonly (readonly [string, string, string])[] = [
@@ -52,12 +52,53 @@ describe('redact', () => {
   }
 
   it('never lets a password through, whatever stands around it', () => {
-    const word = fc.stringMatching(/^[A-Za-z0-9%._~/?#&:@'`-]{1,20}$/);
-    fc.assert(
-      fc.property(fc.string(), word, fc.string(), (before, password, after) => {
-        const secret = `Secret-${password}`;
-        return !redact(`${before} mongodb://user:${secret}@host/ ${after}`).includes(secret);
-      }),
+    const piece = fc.stringMatching(/^[a-z0-9]{0,4}$/).map((text) => `secret${text}`);
+    const separator = fc.constantFrom(
+      ...Array.from("@/?#&:;,.%~_=-'`\\"),
+      ...['://', 'mongodb://', '%40'],
     );
+    const password = fc
+      .array(fc.tuple(piece, separator), { minLength: 1, maxLength: 4 })
+      .map((pieces) => pieces.flat().join(''));
+    const scheme = fc.constantFrom('mongodb', 'MongoDB', 'mongodb+srv');
+    const option = fc.constantFrom('', '?tls=true', '?tls=true&proxyPassword=secret');
+    const around = fc.oneof(
+      fc.string().filter((text) => !/secret/i.test(text)),
+      fc.constantFrom('', '(', "'", '`', '<', 'uri=', '[{"uri":"'),
+    );
+    fc.assert(
+      fc.property(fc.tuple(around, scheme, password, option, around), (parts) => {
+        const [before, protocol, text, options, after] = parts;
+        const uri = `${protocol}://user:${text}@host/${options}`;
+        assert.doesNotMatch(redact(`${before} ${uri} ${after}`), /secret/);
+        const other = `http://user:${encodeURIComponent(text)}@proxy:1/`;
+        assert.doesNotMatch(redact(`${before} ${other} ${after}`), /secret/);
+        assert.doesNotMatch(redact(JSON.stringify({ [uri]: `${before}"${uri}"` })), /secret/);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('keeps JSON what it is, so that a line of a log can be read', () => {
+    const piece = fc.constantFrom(
+      ...['"', '\\', '\n', ' ', '@', '/', '&', '?', '#', ':', 'a', 'é'],
+      ...['mongodb://', 'http://', 'mongodb://u:p@h/?proxyPassword=x', ';proxyPassword='],
+    );
+    const text = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''));
+    fc.assert(
+      fc.property(fc.dictionary(text, fc.oneof(text, fc.array(text), fc.jsonValue())), (value) => {
+        JSON.parse(redact(JSON.stringify(value)));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('redactValue', () => {
+  it('hides what is secret in texts and names, at any depth, and leaves the rest alone', () => {
+    const uri = 'mongodb://user:secret@host/';
+    const value = { n: 1, none: null, yes: true, list: [{ [uri]: [uri, 'text'] }] };
+    const hidden = 'mongodb://<credentials>@host/';
+    assert.deepEqual(redactValue(value), { ...value, list: [{ [hidden]: [hidden, 'text'] }] });
   });
 });

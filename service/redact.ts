@@ -5,14 +5,24 @@ const userInfo = /:\/\/[^/?#]*@/g;
 
 /** Options of a connection string whose values are secret. */
 const secretOption =
-  /([?&;](?:tlsCertificateKeyFilePassword|proxyPassword|authMechanismProperties)=)[^&]*/gi;
+  /([?&;](?:tlsCertificateKeyFilePassword|proxyPassword|authMechanismProperties)=)([^&]*)/gi;
 
 /**
  * Replaces user names, passwords and secret options of every connection string in a text. The time that it takes grows with
- * the length of the text, whatever the text is.
+ * the length of the text, whatever the text is. JSON stays JSON.
  */
 export function redact(text: string): string {
   return text.replace(/[^\s"]+/g, redactWord);
+}
+
+/** A JSON value whose texts, and names of fields, are redacted. */
+export function redactValue(value: unknown): unknown {
+  if (typeof value === 'string') return redact(value);
+  if (Array.isArray(value)) return value.map(redactValue);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [redact(name), redactValue(each)]),
+  );
 }
 
 /**
@@ -22,7 +32,14 @@ export function redact(text: string): string {
 function redactWord(word: string): string {
   return redactConnectionString(word)
     .replace(userInfo, '://<credentials>@')
-    .replace(secretOption, '$1<redacted>');
+    .replace(secretOption, (_, name: string, value: string) => `${name}<redacted>${endOf(value)}`);
+}
+
+/** The backslashes at the end of a value: in JSON, the last one escapes the quotation mark that follows. */
+function endOf(value: string): string {
+  let start = value.length;
+  while (value[start - 1] === '\\') start -= 1;
+  return value.slice(start);
 }
 
 /**

@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import type { Server } from 'node:https';
 import { createSecureContext } from 'node:tls';
 import { SyncError, messageOf } from './errors.ts';
 import type { Logger } from './logger.ts';
 import type { OptionTable } from './options.ts';
 import { sleep } from './sleep.ts';
+import { readRegularFile } from './text-file.ts';
 
 /** The options of a program that serves HTTPS by choice. */
 export const certificateOptions = {
@@ -55,10 +55,11 @@ export function certificateFiles(options: {
  * Reads a certificate and its key.
  * @throws SyncError InvalidOption where they cannot be read or do not belong together.
  */
-export async function readCertificate(files: CertificateFiles): Promise<CertificatePair> {
+export function readCertificate(files: CertificateFiles): CertificatePair {
   try {
-    return await readPair(files);
+    return readPair(files);
   } catch (error) {
+    if (error instanceof SyncError) throw error;
     const description = `--tlsCertificateFile, --tlsKeyFile: ${messageOf(error)}`;
     throw new SyncError('InvalidOption', description, { cause: error });
   }
@@ -74,7 +75,7 @@ export async function followCertificate(
   signal: AbortSignal,
 ): Promise<void> {
   let known = served;
-  let trouble: string | undefined;
+  let lastReason: string | undefined;
   for (;;) {
     try {
       await sleep(lookAgainMs, signal);
@@ -82,8 +83,8 @@ export async function followCertificate(
       return;
     }
     try {
-      const next = await readPair(files);
-      trouble = undefined;
+      const next = readPair(files);
+      lastReason = undefined;
       if (next.cert === known.cert && next.key === known.key) continue;
       server.setSecureContext(next);
       known = next;
@@ -91,10 +92,10 @@ export async function followCertificate(
     } catch (error) {
       // Of the two files one may be the new one already.
       const description = messageOf(error);
-      if (description !== trouble) {
+      if (description !== lastReason) {
         logger.warn({ err: error }, 'the replaced certificate cannot be used yet');
       }
-      trouble = description;
+      lastReason = description;
     }
   }
 }
@@ -106,9 +107,9 @@ export interface FollowedCertificate {
   readonly served: CertificatePair;
 }
 
-async function readPair({ certificateFile, keyFile }: CertificateFiles): Promise<CertificatePair> {
-  const cert = await readFile(certificateFile, 'utf8');
-  const key = await readFile(keyFile, 'utf8');
+function readPair({ certificateFile, keyFile }: CertificateFiles): CertificatePair {
+  const cert = readRegularFile({ path: certificateFile, option: '--tlsCertificateFile' });
+  const key = readRegularFile({ path: keyFile, option: '--tlsKeyFile' });
   createSecureContext({ cert, key });
   return { cert, key };
 }

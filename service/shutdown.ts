@@ -1,5 +1,6 @@
 import { messageOf } from './errors.ts';
 import type { Logger } from './logger.ts';
+import { ignoreLostOutput } from './terminal.ts';
 
 /** How long an orderly shutdown may take: under the 30 s that Kubernetes gives a pod by default. */
 const shutdownDeadlineMs = 25_000;
@@ -31,7 +32,7 @@ export async function runUntilSignal(
   process.on('SIGTERM', stop).on('SIGINT', stop);
   const orphaned = (): void => {
     // Its output may be gone with the program that read it.
-    process.stdout.on('error', () => undefined);
+    ignoreLostOutput();
     if (!controller.signal.aborted) stop('disconnect');
   };
   process.on('disconnect', orphaned);

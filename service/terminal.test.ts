@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { harmless, harmlessJson, harmlessXml } from './terminal.ts';
+import { harmless, harmlessLines } from './harmless.ts';
+import { harmlessJson, harmlessXml } from './terminal.ts';
 
+const invisible = '\u200b\u200c\u200d\u2060\ufeff\u00ad\ufe0f\u034f\u115f\u3164\u{e0041}\u{e0100}';
 const hostile = '\u001b[2J\u009b31m\u202etxt\u2066\u200f\u2028\u0085\u007f';
 
 /** Whether a terminal shows each character, and does nothing else. */
@@ -11,7 +13,8 @@ function isShown(text: string): boolean {
     const isControl =
       (code < 0x20 && code !== 0x0a && code !== 0x09) || (code > 0x7e && code < 0xa0);
     const isBidi = [0x61c, 0x200e, 0x200f].includes(code) || (code >= 0x2028 && code <= 0x202e);
-    return !isControl && !isBidi && !(code >= 0x2066 && code <= 0x2069);
+    const isInvisible = invisible.includes(character);
+    return !isControl && !isBidi && !isInvisible && !(code >= 0x2066 && code <= 0x2069);
   });
 }
 
@@ -31,10 +34,22 @@ describe('text for a terminal', () => {
     );
   });
 
+  it('shows what nobody would see, in lines, JSON and XML', () => {
+    for (const character of invisible) {
+      assert.equal(harmless(`a${character}b`), 'a\ufffdb');
+      assert.equal(harmlessLines(`a${character}\nb`), 'a\ufffd\nb');
+      const json = harmlessJson(JSON.stringify([character]));
+      assert.match(json, /^\["(?:\\u[0-9a-f]{4})+"\]$/);
+      assert.deepEqual(JSON.parse(json), [character]);
+      const code = character.codePointAt(0) ?? 0;
+      assert.equal(harmlessXml(character), `&#x${code.toString(16)};`);
+    }
+  });
+
   it('is JSON of the same value', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
-        const value = { [hostile]: [text, hostile] };
+        const value = { [hostile]: [text, hostile, invisible] };
         const json = harmlessJson(JSON.stringify(value, undefined, 2));
         assert.deepEqual(JSON.parse(json), value);
         return isShown(json);

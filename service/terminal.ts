@@ -1,41 +1,39 @@
+import { directingInLines, harmlessLines } from './harmless.ts';
+
 /**
  * The one way to a terminal. What a database, a pod or another program says is shown, and never directs the terminal: it could
  * hide lines, forge others, or have the terminal answer as if somebody typed.
  */
 
-/** Of a regular expression: C0, DEL and C1 controls, ends of lines and paragraphs, and what changes the direction of text. */
-const directing = '\\p{Cc}\\p{Zl}\\p{Zp}\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069';
-
-const inLine = new RegExp(`[${directing}]`, 'gu');
-const inLines = new RegExp(`(?![\\n\\t])[${directing}]`, 'gu');
-
-/** A text of one line in which nothing directs a terminal. */
-export function harmless(text: string): string {
-  return text.replaceAll(inLine, '\ufffd');
-}
-
 /** JSON of the same value in which nothing directs a terminal. @param json - with ends of lines between its parts at most. */
 export function harmlessJson(json: string): string {
-  return json.replaceAll(inLines, escaped);
+  return json.replaceAll(directingInLines, escaped);
 }
 
+/** One escape for each half of a character that has two. */
 function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return character
+    .split('')
+    .map((half) => `\\u${half.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
 }
 
 /** XML of the same text in which nothing directs a terminal. */
 export function harmlessXml(xml: string): string {
-  return xml.replaceAll(inLines, (character) => `&#x${character.charCodeAt(0).toString(16)};`);
+  return xml.replaceAll(
+    directingInLines,
+    (character) => `&#x${character.codePointAt(0)?.toString(16)};`,
+  );
 }
 
 /** Writes lines to standard output; resolves when they are written. */
 export async function writeOut(lines: string): Promise<void> {
-  await writeDrawn(lines.replaceAll(inLines, '\ufffd'));
+  await writeDrawn(harmlessLines(lines));
 }
 
 /** Writes lines to standard error. */
 export function writeError(lines: string): void {
-  process.stderr.write(lines.replaceAll(inLines, '\ufffd'));
+  process.stderr.write(harmlessLines(lines));
 }
 
 /** Writes a line of a log, which is {@link harmlessJson}, to standard output. */
@@ -51,4 +49,37 @@ export async function writeDrawn(text: string): Promise<void> {
       else resolve();
     });
   });
+}
+
+/** Where {@link writeError} writes, as far as somebody draws there. */
+export const errorTerminal = {
+  get isTerminal(): boolean {
+    return process.stderr.isTTY;
+  },
+  /** Undefined where it does not say. */
+  get columns(): number | undefined {
+    return positive(process.stderr.columns);
+  },
+  get rows(): number | undefined {
+    return positive(process.stderr.rows);
+  },
+  /** Writes what directs the terminal on purpose. Nothing from outside may be in it. */
+  draw: (text: string): void => {
+    process.stderr.write(text);
+  },
+};
+
+/** Some terminals say 0. */
+function positive(size: number | undefined): number | undefined {
+  return size === 0 ? undefined : size;
+}
+
+/** Whether standard output is a terminal. */
+export function isOutTerminal(): boolean {
+  return process.stdout.isTTY;
+}
+
+/** Has standard output lose what nobody reads any more. */
+export function ignoreLostOutput(): void {
+  process.stdout.on('error', () => undefined);
 }

@@ -20,6 +20,12 @@ describe('answeredError', () => {
     ['words alone', { error: 'so it is: no' }, undefined, 'so it is: no'],
     ['words and more words', { error: 'no', errorDescription: 'x' }, undefined, 'no: x'],
     ['a connection string', { error: 'X1: mongodb://a:b@c/' }, 'X1', 'mongodb://<credentials>@c/'],
+    [
+      'a connection string without a name',
+      { error: 'no', errorDescription: 'mongodb://a:b@c/' },
+      undefined,
+      'no: mongodb://<credentials>@c/',
+    ],
   ];
   for (const [what, body, name, description] of cases) {
     it(`reads ${what}`, () => {

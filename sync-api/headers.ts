@@ -6,3 +6,6 @@ export const optionsDigestHeader = 'Clustersync-Options-Digest';
  * connection string of these alone, without user or options, as `encodeURI` writes it; empty for none. It is not there before the process knows both clusters.
  */
 export const destinationHeader = 'Clustersync-Destination';
+
+/** The header beside it that identifies the deployment that cluster1 is, by a hash: 32 hexadecimal digits. */
+export const deploymentHeader = 'Clustersync-Destination-Deployment';

@@ -5,7 +5,7 @@ import {
   type ServerTrust,
 } from '../service/http-request.ts';
 import { jsonValue } from '../service/json-text.ts';
-import { destinationHeader, optionsDigestHeader } from './headers.ts';
+import { deploymentHeader, destinationHeader, optionsDigestHeader } from './headers.ts';
 
 /** Where the HTTP API of a syncer or a verifier is. */
 export interface ApiTarget {
@@ -42,6 +42,8 @@ export interface ApiAnswer {
   readonly optionsDigest: string | undefined;
   /** As of {@link destinationHeader}; undefined where it does not say. */
   readonly destination: string | undefined;
+  /** As of {@link deploymentHeader}; undefined where it does not say. */
+  readonly deployment: string | undefined;
 }
 
 /** Why there is no answer: of a command, it may have been taken all the same, but for `untrusted`, where nothing was sent. */
@@ -87,5 +89,6 @@ export async function callApi(
     body: jsonValue(answer.text),
     optionsDigest: textOf(optionsDigestHeader),
     destination: textOf(destinationHeader),
+    deployment: textOf(deploymentHeader),
   };
 }

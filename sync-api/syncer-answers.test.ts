@@ -32,6 +32,20 @@ describe('readProgress', () => {
     assert.equal(read({ lagTimeSeconds: null, lag: null }).lagTimeSeconds, undefined);
   });
 
+  it('does not know a number that nobody counts to, nor an instance with a name that none has', () => {
+    const odd = read({
+      lagTimeSeconds: 2 ** 53,
+      collectionCopy: { estimatedTotalBytes: 1e300, estimatedCopiedBytes: 2 ** 53 - 1 },
+      coordinatorID: 'x'.repeat(1_025),
+      syncerID: 'x'.repeat(1_024),
+    });
+    assert.equal(odd.lagTimeSeconds, undefined);
+    assert.equal(odd.estimatedTotalBytes, undefined);
+    assert.equal(odd.estimatedCopiedBytes, 2 ** 53 - 1);
+    assert.equal(odd.coordinatorID, undefined);
+    assert.equal(odd.syncerID?.length, 1_024);
+  });
+
   it('does not know what is of another type, or less than nothing', () => {
     const odd = read({
       startedAt: 1,

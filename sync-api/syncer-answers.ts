@@ -1,4 +1,5 @@
 import { numberOf, objectOf, textOf, textsOf } from '../service/json-fields.ts';
+import { redactValue } from '../service/redact.ts';
 import type { TopologyAnswer } from './json.ts';
 
 /*
@@ -39,7 +40,7 @@ export interface ReportedProgress {
   /** Of the indexes that are built after the copy. */
   readonly indexBuilding: IndexBuilding | undefined;
   readonly warnings: readonly string[];
-  /** As it was received. */
+  /** As it was received, but for what connection strings have of users and passwords. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
@@ -57,7 +58,8 @@ export const commitObstaclePrefix = 'commit: not possible now: ';
 
 /** Reads `progress` of an answer of a syncer, as received just now or as it is kept. Undefined where it is none: it has no state. */
 export function readProgress(progress: unknown): ReportedProgress | undefined {
-  const raw = objectOf(progress);
+  // Another tool may tell what ours does not.
+  const raw = objectOf(redactValue(progress));
   const state = textOf(raw['state']);
   if (state === undefined) return undefined;
   const copy = objectOf(raw['collectionCopy']);
@@ -83,8 +85,8 @@ export function readProgress(progress: unknown): ReportedProgress | undefined {
     source,
     destination,
     direction: directionOf(source),
-    syncerID: textOf(raw['syncerID']),
-    coordinatorID: textOf(raw['coordinatorID']),
+    syncerID: instanceIdOf(raw['syncerID']),
+    coordinatorID: instanceIdOf(raw['coordinatorID']),
     totalEventsApplied: countOf(raw['totalEventsApplied']),
     estimatedSecondsToCatchUp: countOf(raw['estimatedSecondsToCatchUp']),
     estimatedOplogTimeRemainingSeconds: countOf(raw['estimatedOplogTimeRemainingSeconds']),
@@ -198,8 +200,18 @@ function booleanOf(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
 }
 
-/** A number that is less than 0 says nothing. */
+/** No instance has a longer one: such a text says nothing. */
+const maxIdLength = 1024;
+
+function instanceIdOf(value: unknown): string | undefined {
+  const id = textOf(value);
+  return id === undefined || id.length > maxIdLength ? undefined : id;
+}
+
+/** A number that is less than 0, or more than is counted exactly, says nothing. */
 function countOf(value: unknown): number | undefined {
   const count = numberOf(value);
-  return count === undefined || count < 0 ? undefined : Math.round(count);
+  return count === undefined || count < 0 || count > Number.MAX_SAFE_INTEGER
+    ? undefined
+    : Math.round(count);
 }

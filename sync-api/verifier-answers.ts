@@ -1,4 +1,5 @@
 import { arrayOf, numberOf, objectOf, textOf, type JsonObject } from '../service/json-fields.ts';
+import { redactValue } from '../service/redact.ts';
 
 /*
  * What can be read in the answers of a verifier, ours or another one, which leaves fields out and has others. Undefined is what it does
@@ -37,7 +38,7 @@ export interface ReportedVerification {
   readonly mismatches: readonly ReportedMismatch[];
   /** ISO time at which all of this was so, where the verifier does not know the latest. */
   readonly asOf: string | undefined;
-  /** As it was received. */
+  /** As it was received, but for what connection strings have of users and passwords. */
   readonly raw: JsonObject;
 }
 
@@ -62,7 +63,8 @@ export interface ReportedMismatch {
 
 /** Reads `progress` of an answer of a verifier, as received just now or as it is kept. Undefined where it is none: it has no phase. */
 export function readVerification(progress: unknown): ReportedVerification | undefined {
-  const raw = objectOf(progress);
+  // Another tool may tell what ours does not.
+  const raw = objectOf(redactValue(progress));
   const phase = textOf(raw['phase']);
   if (phase === undefined) return undefined;
   const { verdict, verificationStatus: tasks } = raw;

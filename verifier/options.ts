@@ -1,7 +1,8 @@
 import { connectionFileOptions } from '../mongo/connection-options.ts';
 import { apiTokenOptions } from '../service/api-token.ts';
-import { logLevels } from '../service/logger.ts';
-import type { Options, OptionTable } from '../service/options.ts';
+import { hostOption } from '../service/listening.ts';
+import { logOptions } from '../service/logger.ts';
+import { configOption, type Options, type OptionTable } from '../service/options.ts';
 import { certificateOptions } from '../service/served-certificate.ts';
 
 /** The options of `clustersync verifier`. */
@@ -51,7 +52,7 @@ export const verifierOptionTable = {
     default: 0,
     range: [0, Number.MAX_SAFE_INTEGER],
     description:
-      'number of the attempt at the verification: a higher one than that on record begins anew, once, whatever was found; a lower one is refused',
+      'number of the attempt at the verification: a higher one than that on record starts over, once, whatever was found; a lower one is refused',
   },
   id: {
     type: 'string',
@@ -61,7 +62,7 @@ export const verifierOptionTable = {
   clean: {
     type: 'boolean',
     default: false,
-    description: 'forget what the metadata store holds of the verification, and begin anew',
+    description: 'forget what the metadata store holds of the verification, and start over',
   },
   reportValues: {
     type: 'boolean',
@@ -74,7 +75,7 @@ export const verifierOptionTable = {
     range: [0, 65_535],
     description: 'HTTP port; 0 for any free one',
   },
-  host: { type: 'string', default: '127.0.0.1', description: 'address to listen on' },
+  ...hostOption,
   ...apiTokenOptions,
   ...connectionFileOptions,
   ...certificateOptions,
@@ -102,13 +103,8 @@ export const verifierOptionTable = {
     choices: ['primary', 'primaryPreferred', 'secondary', 'secondaryPreferred', 'nearest'],
     description: 'members that documents are read from',
   },
-  logLevel: {
-    type: 'string',
-    default: 'info',
-    choices: logLevels,
-    description: 'how much is logged',
-  },
-  config: { type: 'string', valueName: 'file', description: 'YAML file with options' },
+  ...logOptions,
+  ...configOption,
 } as const satisfies OptionTable;
 
 export type VerifierOptions = Options<typeof verifierOptionTable>;

@@ -9,12 +9,12 @@ import { sidesOf, type OfSides } from './compare/sides.ts';
 import type { VerifierMonitor } from './monitor.ts';
 import { ChangesLost } from './passes/change-follower.ts';
 import type { Begun } from './passes/following.ts';
-import { lead } from './passes/lead.ts';
+import { coordinate } from './passes/coordinate.ts';
 import { scopeOf, type ScopeOptions } from './passes/scope.ts';
 import type { ProcessIdentity } from './store/metadata-store.ts';
 import { planKey, type PassRecord, type VerificationRecord } from './store/records.ts';
 import type { Stores } from './store/stores.ts';
-import { LeadLost } from './store/verification-store.ts';
+import { CoordinatorLeaseLost } from './store/verification-store.ts';
 import { runTasks, type WorkerContext, type WorkSettings } from './tasks/worker.ts';
 import type { Wakeup } from './wakeup.ts';
 
@@ -39,8 +39,8 @@ export interface ParticipantContext extends RetryContext, OfSides<ClusterClient>
 class Ended extends Error {}
 
 /**
- * Takes part in a verification that runs: works off tasks, and leads it where no other process does. Resolves when the
- * verification is complete, was begun anew, or cannot go on, which is on record then.
+ * Takes part in a verification that runs: works off tasks, and coordinates it where no other process does. Resolves when the
+ * verification is complete, was started over, or cannot continue, which is on record then.
  * @throws SyncError SupersededByOtherInstance
  */
 export async function participate(
@@ -53,7 +53,7 @@ export async function participate(
   const works = [
     participant.heartbeat(),
     participant.watch(),
-    participant.lead(),
+    participant.coordinate(),
     participant.work(),
   ].map(async (work) => {
     try {
@@ -68,7 +68,7 @@ export async function participate(
   if (reason instanceof Ended) return;
   if (reason instanceof SyncError && reason.name === 'SupersededByOtherInstance') throw reason;
   const error = namedError(reason, 'CheckFailed');
-  context.logger.error({ err: reason }, 'the verification cannot go on');
+  context.logger.error({ err: reason }, 'the verification cannot continue');
   const { name, message } = error;
   const isFinal = reason instanceof ChangesLost;
   await context.stores.verifications.fail(record.run, { name, message, isFinal });
@@ -107,21 +107,21 @@ class Participant {
     }
   }
 
-  async lead(): Promise<never> {
+  async coordinate(): Promise<never> {
     const { signal, logger, monitor, source, destination } = this.#context;
     const { scope, stores, wakeup, identity } = this.#context;
     const { incarnation } = identity;
     for (;;) {
-      const epoch = await stores.verifications.takeLead(this.#run);
+      const epoch = await stores.verifications.takeLease(this.#run);
       if (epoch === undefined) {
         await sleep(pollMs, signal);
         continue;
       }
-      logger.info({ epoch }, 'leads the verification');
+      logger.info({ epoch }, 'coordinates the verification');
       try {
         const record = await this.#read();
         const latest = (): VerificationRecord => this.#latest;
-        await lead(
+        await coordinate(
           {
             signal,
             logger,
@@ -139,8 +139,8 @@ class Participant {
         );
         await this.#read();
       } catch (error) {
-        if (!(error instanceof LeadLost)) throw error;
-        logger.warn('another process leads the verification');
+        if (!(error instanceof CoordinatorLeaseLost)) throw error;
+        logger.warn('another process coordinates the verification');
       }
     }
   }

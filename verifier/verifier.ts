@@ -45,7 +45,7 @@ export class Verifier {
   /** Why this process cannot work at all. */
   #error: SyncError | undefined;
   #summary: Summary | undefined;
-  /** The store goes on with what was given up here: nothing of the same kind is asked of it before it has answered. */
+  /** The store may still be working on what was given up here: nothing of the same kind is asked of it before it has answered. */
   readonly #oneByOne: Readonly<Record<RequestKind, Mutex>> = {
     check: new Mutex(),
     writesOff: new Mutex(),
@@ -65,7 +65,7 @@ export class Verifier {
   }
 
   /**
-   * Begins the verification. Does nothing while it runs and when it is complete; one that failed goes on.
+   * Begins the verification. Does nothing while it runs and when it is complete; one that failed continues.
    * @throws SyncError NothingToCompare; CheckFailed where it is complete, and the destination has another sync by now: its verdict
    *   says nothing of that. Nothing has been stored then.
    */
@@ -186,7 +186,7 @@ export class Verifier {
       const recorded = await stores.verifications.claimSubject(subject);
       if (recorded !== subject) throw this.#otherSubject();
       const former = await stores.processes.register();
-      if (former !== undefined) await stores.verifications.endLead(former);
+      if (former !== undefined) await stores.verifications.endLease(former);
       await this.#forgetOtherRuns();
     } catch (error) {
       if (codeOf(error) !== serverCode.unauthorized) throw error;
@@ -273,10 +273,10 @@ export class Verifier {
     if (!this.#isConnected) return;
     const { verifications, processes } = this.#context.stores;
     try {
-      await verifications.releaseLead();
+      await verifications.releaseLease();
       await processes.unregister();
     } catch (error) {
-      this.#context.logger.warn({ reason: messageOf(error) }, 'the lead ends by itself');
+      this.#context.logger.warn({ reason: messageOf(error) }, 'the coordinator ends by itself');
     }
   }
 }

@@ -1,7 +1,11 @@
 import { ObjectId, UUID, type Document } from 'mongodb';
 import { chunkCount, planMoves } from '../../syncer/ddl/chunk-plan.ts';
-import { isCopiedBy } from '../../syncer/instances/share.ts';
-import { partitionCount, rangesBetween, splitPoints } from '../../syncer/source/split-points.ts';
+import { isCopiedBy } from '../../syncer/instances/coordination.ts';
+import {
+  partitionCount,
+  partitionsBetween,
+  splitPoints,
+} from '../../syncer/source/split-points.ts';
 
 const chunkBytes = 128 * 1024 * 1024;
 
@@ -35,7 +39,7 @@ export function measurePlanning(shards: number, chunks: number): PlanningResult 
     return { _id: new ObjectId() };
   });
   const collection = { uuid: new UUID() };
-  const partitions = rangesBetween(collection, splitPoints(samples, count));
+  const partitions = partitionsBetween(collection, splitPoints(samples, count));
   const dealt = new Set<number>();
   for (let index = 0; index < shards; index++)
     for (const partition of partitions)

@@ -14,7 +14,7 @@ import type { KubeObject, Resource } from '../../operator/kube/resource.ts';
 import { until } from '../../e2e/ground/until.ts';
 import type { SyncTools } from '../../e2e/ground/sync-tool/sync-tools.ts';
 import {
-  outlook,
+  readiness,
   type OperatorGround,
   type Place,
 } from '../../e2e/integration/operator/operator-ground.ts';
@@ -34,7 +34,7 @@ export async function liveThrough(
   const name = `orders-${life}`;
   tools.forget(address);
   const reach = async (expected: string): Promise<void> => {
-    await ground.untilSync(namespace, expected, (status) => outlook(status) === expected, {
+    await ground.untilSync(namespace, expected, (status) => readiness(status) === expected, {
       name,
     });
   };

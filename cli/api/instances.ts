@@ -19,7 +19,7 @@ const pollMs = 100;
 export interface Reading {
   readonly progress: SyncProgress | undefined;
   /** Of an instance that does not answer now, but will. */
-  readonly trouble: SyncError | undefined;
+  readonly error: SyncError | undefined;
 }
 
 /** The syncers that work on one sync. */
@@ -38,23 +38,23 @@ export class Instances {
     );
     signal.throwIfAborted();
     const instances: ReportedProgress[] = [];
-    let trouble: SyncError | undefined;
+    let error: SyncError | undefined;
     for (const result of results) {
       if (result.status === 'fulfilled') instances.push(result.value);
       else if (result.reason instanceof SyncError && result.reason.row.retryable)
-        trouble ??= result.reason;
+        error ??= result.reason;
       else throw result.reason;
     }
-    return { progress: trouble ? undefined : combineProgress(instances), trouble };
+    return { progress: error ? undefined : combineProgress(instances), error };
   }
 
-  /** How far the sync is, as soon as all instances say it. @throws SyncError the trouble that stays. */
+  /** How far the sync is, as soon as all instances say it. @throws SyncError the error that stays. */
   async ready(signal: AbortSignal): Promise<SyncProgress> {
     const deadline = AbortSignal.timeout(readyDeadlineMs);
     for (;;) {
-      const { progress, trouble } = await this.read(signal);
+      const { progress, error } = await this.read(signal);
       if (progress) return progress;
-      if (deadline.aborted && trouble) throw trouble;
+      if (deadline.aborted && error) throw error;
       await sleep(pollMs, signal);
     }
   }

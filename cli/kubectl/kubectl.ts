@@ -5,7 +5,7 @@ import { objectOf, type JsonObject } from '../../service/json-fields.ts';
 import type { ClusterOptions } from './options.ts';
 import { writeError, writeOut } from '../../service/terminal.ts';
 
-/** More than this kubectl does not have to say: 10,000 resources are less. */
+/** 10,000 resources need less. Longer output is refused, not cut. */
 const maxOutputBytes = 256 * 1024 * 1024;
 
 /** Runs the kubectl that this is a plugin of: it knows the cluster and who asks. */
@@ -69,5 +69,9 @@ function collect(stream: NodeJS.ReadableStream): () => string {
     bytes += chunk.length;
     if (bytes <= maxOutputBytes) chunks.push(chunk);
   });
-  return () => Buffer.concat(chunks).toString('utf8');
+  return () => {
+    if (bytes > maxOutputBytes)
+      throw new SyncError('KubectlFailed', `kubectl has printed more than ${maxOutputBytes} bytes`);
+    return Buffer.concat(chunks).toString('utf8');
+  };
 }

@@ -16,8 +16,9 @@ import {
   type SyncResource,
   type VerificationResource,
 } from './resources.ts';
-import { syncTree, tableLines, treeLines } from './tree.ts';
-import { harmless, writeDrawn, writeError, writeOut } from '../../service/terminal.ts';
+import { lastRows, syncTree, tableLines, treeLines } from './tree.ts';
+import { harmless } from '../../service/harmless.ts';
+import { isOutTerminal, writeDrawn, writeError, writeOut } from '../../service/terminal.ts';
 
 const verifications = 'syncverifications.clustersync.dev';
 
@@ -30,6 +31,12 @@ const clearScreen = '\u001b[H\u001b[2J';
 
 /** Lines of each log that are collected. */
 const collectedLines = 2_000;
+
+/** Of the events, the latest: nothing limits how many a namespace has. */
+const collectedEvents = 500;
+
+/** Those that the operator makes have no `lastTimestamp`. */
+const eventsByTime = ['get', 'events', '--sort-by=.metadata.creationTimestamp'] as const;
 
 /** Runs one command of the plugin; `args` are the words that are no flags. */
 type Run<T> = (
@@ -79,7 +86,7 @@ export const showSync: Run<SyncStatusOptions> = async (options, _logger, signal,
 /** The same again and again, until the sync is committed and what verifies it has ended. */
 export const watchSync: Run<ClusterOptions> = async (options, _logger, signal, [name = '']) => {
   const kubectl = new Kubectl(options);
-  const isTerminal = process.stdout.isTTY;
+  const isTerminal = isOutTerminal();
   let last = '';
   for (;;) {
     const { sync, verifications: own } = await readOne(kubectl, name, signal);
@@ -125,7 +132,7 @@ export const showLogs: Run<LogsOptions> = async (options, _logger, signal, [name
   return Math.max(0, ...codes);
 };
 
-/** Collects what a maintainer needs to understand a trouble. Connection strings are redacted, and no Secret is read. */
+/** Collects what a maintainer needs to understand a problem. Connection strings are redacted, and no Secret is read. */
 export const diagnoseSync: Run<ClusterOptions> = async (options, _logger, signal, [name = '']) => {
   const kubectl = new Kubectl(options);
   const found = await readOne(kubectl, name, signal);
@@ -136,7 +143,7 @@ export const diagnoseSync: Run<ClusterOptions> = async (options, _logger, signal
     ...found.verifications.map((one) => ['get', verifications, one.name, '--output=yaml']),
     ['get', 'statefulsets,services,pods', `--selector=${podSelector}`, '--output=wide'],
     ...pods.map((pod) => ['describe', 'pod', pod]),
-    ['get', 'events', '--sort-by=.lastTimestamp'],
+    eventsByTime,
     ...pods.map((pod) => ['logs', pod, `--tail=${collectedLines}`]),
     ...pods.map((pod) => ['logs', pod, '--previous', `--tail=${collectedLines}`]),
   ];
@@ -145,7 +152,8 @@ export const diagnoseSync: Run<ClusterOptions> = async (options, _logger, signal
       signal.throwIfAborted();
       return `(${messageOf(error)})\n`;
     });
-    await writeOut(redact(`==== kubectl ${args.join(' ')}\n${text}\n`));
+    const shown = args === eventsByTime ? lastRows(text, collectedEvents) : text;
+    await writeOut(redact(`==== kubectl ${args.join(' ')}\n${shown}\n`));
   }
   return 0;
 };

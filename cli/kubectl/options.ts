@@ -28,7 +28,11 @@ export const syncStatusOptionTable = { ...cluster, output } as const satisfies O
 
 export const logsOptionTable = {
   ...cluster,
-  follow: { type: 'boolean', default: false, description: 'go on with what is logged from now on' },
+  follow: {
+    type: 'boolean',
+    default: false,
+    description: 'keep showing what is logged from now on',
+  },
 } as const satisfies OptionTable;
 
 export type ClusterOptions = Options<typeof clusterOptionTable>;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readSync, readVerification } from './resources.ts';
-import { syncTree, tableLines, treeLines } from './tree.ts';
+import { lastRows, syncTree, tableLines, treeLines } from './tree.ts';
 
 describe('the tree of a ClusterSync', () => {
   it('shows instances, coordinator, conditions and verifications', () => {
@@ -66,6 +66,24 @@ describe('tableLines', () => {
         ],
       ),
       ['NAME   PHASE', '注文   Running', 'a      Paused'],
+    );
+  });
+
+  it('has more rows than a call takes arguments', () => {
+    const rows = Array.from({ length: 200_000 }, (_, index) => [String(index), 'Running']);
+    const lines = tableLines(['NAME', 'PHASE'], rows);
+    assert.equal(lines.length, rows.length + 1);
+    assert.equal(lines.at(-1), '199999   Running');
+  });
+});
+
+describe('lastRows', () => {
+  it('leaves out the earlier rows, and says how many', () => {
+    const table = 'LAST SEEN   REASON\n3m   Started\n2m   Paused\n1m   Resumed\n';
+    assert.equal(lastRows(table, 3), table);
+    assert.equal(
+      lastRows(table, 2),
+      'LAST SEEN   REASON\n(1 earlier rows are left out)\n2m   Paused\n1m   Resumed\n',
     );
   });
 });

@@ -6,7 +6,7 @@ import type {
   SyncResource,
   VerificationResource,
 } from './resources.ts';
-import { harmless } from '../../service/terminal.ts';
+import { harmless } from '../../service/harmless.ts';
 
 /** Something with parts. */
 export interface Tree {
@@ -102,7 +102,7 @@ export function tableLines(
 ): string[] {
   const all = [heads, ...rows.map((row) => row.map(harmless))];
   const widths = heads.map((_, column) =>
-    Math.max(...all.map((row) => widthOf(row[column] ?? ''))),
+    all.reduce((width, row) => Math.max(width, widthOf(row[column] ?? '')), 0),
   );
   return all.map((row) =>
     row
@@ -110,4 +110,12 @@ export function tableLines(
       .join('   ')
       .trimEnd(),
   );
+}
+
+/** A table that kubectl prints, with its last rows alone, and how many were left out. */
+export function lastRows(table: string, count: number): string {
+  const [heads = '', ...rows] = table.trimEnd().split('\n');
+  if (rows.length <= count) return table;
+  const leftOut = `(${rows.length - count} earlier rows are left out)`;
+  return `${[heads, leftOut, ...rows.slice(-count)].join('\n')}\n`;
 }

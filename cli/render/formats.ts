@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
-import { harmless, harmlessJson } from '../../service/terminal.ts';
+import { harmless } from '../../service/harmless.ts';
+import { harmlessJson } from '../../service/terminal.ts';
 
 /** The forms in which commands tell what they have found. */
 export const outputFormats = ['text', 'json', 'yaml'] as const;
@@ -28,6 +29,6 @@ function yamlText(value: object): string {
 /** Lines of names and values, the values under each other; those that are undefined are left out. */
 export function fieldLines(fields: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
-  const width = Math.max(0, ...given.map(([name]) => name.length)) + 2;
+  const width = given.reduce((longest, [name]) => Math.max(longest, name.length), 0) + 2;
   return given.map(([name, value]) => `${name.padEnd(width)}${harmless(value ?? '')}\n`).join('');
 }

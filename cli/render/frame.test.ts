@@ -45,7 +45,7 @@ const nothingMore = {
   verification: undefined,
   copyBytesPerSecond: null,
   eventsPerSecond: null,
-  trouble: undefined,
+  warning: undefined,
 };
 
 function drawn(view: View, columns: number, rows: number): string[] {
@@ -81,7 +81,7 @@ describe('the picture of a sync', () => {
       generationStats: { documentsCompared: 1, documentsTotal: 2 },
     });
     const after = { ...nothingMore, sync: following, verification, eventsPerSecond: 3.14 };
-    assert.deepEqual(drawn({ ...after, trouble: 'no answer' }, 80, 20), [
+    assert.deepEqual(drawn({ ...after, warning: 'no answer' }, 80, 20), [
       'copy       done: 1.0 GB',
       'changes    lag 1 min 5 s  12,345 applied  3.1/s  caught up in 30 s  oplog lasts…',
       'indexes    1 of 3 built',

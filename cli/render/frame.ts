@@ -16,7 +16,7 @@ import {
 } from '../../service/quantities.ts';
 import { barText, type Line, type Segment, type Style } from './style.ts';
 import { cutTo, fitTo } from './width.ts';
-import { harmless } from '../../service/terminal.ts';
+import { harmless } from '../../service/harmless.ts';
 
 /** What is known of a sync at a moment. */
 export interface View {
@@ -27,7 +27,7 @@ export interface View {
   readonly copyBytesPerSecond: number | null;
   readonly eventsPerSecond: number | null;
   /** What has gone wrong just now, and is being tried again. */
-  readonly trouble: string | undefined;
+  readonly warning: string | undefined;
 }
 
 /** The room that there is. */
@@ -43,10 +43,10 @@ const maxWarnings = 4;
 /** An oplog that lasts longer than this is nothing to think of. */
 const oplogToldSeconds = 7 * 86_400;
 
-/** What goes on, in lines that fit into the room. */
+/** What is happening, in lines that fit into the room. */
 export function frameOf(view: View, room: Room, style: Style): Line[] {
-  const { sync, verification, trouble } = view;
-  const warnings = [...(trouble === undefined ? [] : [trouble]), ...sync.warnings];
+  const { sync, verification, warning } = view;
+  const warnings = [...(warning === undefined ? [] : [warning]), ...sync.warnings];
   const below: Line[] = [
     ...(isCopying(sync) ? [] : [changesLine(view)]),
     ...(sync.indexes === null ? [] : [indexesLine(sync.indexes)]),
@@ -194,7 +194,7 @@ function shareOf(done: number, total: number): number {
   return total <= 0 ? 1 : Math.min(1, done / total);
 }
 
-/** What goes on in one line, for where no line can be drawn anew. */
+/** What is happening, in one line, for where no line can be redrawn. */
 export function plainLine(view: View, style: Style): string {
   const { sync, verification, collections } = view;
   const isBefore = isCopying(sync);
@@ -207,6 +207,6 @@ export function plainLine(view: View, style: Style): string {
       : []),
     ...(sync.indexes === null ? [] : [`indexes ${sync.indexes.built} of ${sync.indexes.total}`]),
     ...(verification ? [`verification: ${verificationText(verification)}`] : []),
-    ...(view.trouble === undefined ? [] : [`warning: ${cutTo(harmless(view.trouble), 200)}`]),
+    ...(view.warning === undefined ? [] : [`warning: ${cutTo(harmless(view.warning), 200)}`]),
   ].join('; ');
 }

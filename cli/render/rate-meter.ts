@@ -5,7 +5,7 @@ const windowMs = 10_000;
 export class RateMeter {
   #samples: { readonly atMs: number; readonly value: number }[] = [];
 
-  /** @param atMs - by a clock that does not go back. What has become less begins anew: a process has been restarted. */
+  /** @param atMs - by a clock that does not go back. A count that has become less starts over: a process has been restarted. */
   add(value: number, atMs: number): void {
     const last = this.#samples.at(-1);
     if (last && value < last.value) this.#samples = [];

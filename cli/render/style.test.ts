@@ -30,6 +30,12 @@ describe('barText', () => {
 describe('renderLine', () => {
   const line = [{ text: 'copy ', tone: 'strong' }, { text: '45 %' }] as const;
 
+  it('takes out what would direct the terminal, but for its own colours', () => {
+    const hostile = [{ text: 'a\u001b[2J\u009b8m\u202e\r\nb\u2028', tone: 'bad' }] as const;
+    assert.equal(renderLine(hostile, 80, plain), 'a\ufffd[2J\ufffd8m\ufffd\ufffd\ufffdb\ufffd');
+    assert.match(renderLine(hostile, 80, rich), /^\u001b\[31ma\ufffd\[2J[^\u001b]*\u001b\[0m$/);
+  });
+
   it('paints parts only where there are colours', () => {
     assert.equal(renderLine(line, 80, plain), 'copy 45 %');
     assert.equal(renderLine(line, 80, rich), '\u001b[1mcopy \u001b[0m45 %');

@@ -1,4 +1,4 @@
-import { harmless } from '../../service/terminal.ts';
+import { harmless } from '../../service/harmless.ts';
 import { cutTo, widthOf } from './width.ts';
 
 /** What a part of a line is, which says how it looks. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { harmless } from '../../service/terminal.ts';
+import { harmless } from '../../service/harmless.ts';
 import { cutTo, fitTo, widthOf } from './width.ts';
 
 describe('widths', () => {

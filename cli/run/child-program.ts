@@ -31,7 +31,7 @@ export interface ProgramSpec {
   /** Takes every line that it logs. */
   readonly onLine: (line: string) => void;
   /** Says what a person should know. */
-  readonly onTrouble: (text: string) => void;
+  readonly onWarning: (text: string) => void;
 }
 
 /**
@@ -103,7 +103,7 @@ export class ChildProgram implements AsyncDisposable {
         this.#listening.reject(this.#failure);
         return;
       }
-      this.#spec.onTrouble(`${this.#spec.name} has ended with ${end}; it is started again`);
+      this.#spec.onWarning(`${this.#spec.name} has ended with ${end}; it is started again`);
       await sleep(restartDelayMs, signal).catch(() => undefined);
     }
   }

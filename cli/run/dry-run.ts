@@ -4,7 +4,7 @@ import { bytesText, countOf } from '../../service/quantities.ts';
 import { selectionText } from '../../mongo/filter-selection.ts';
 import type { Plan } from './plan.ts';
 import type { StartBody } from '../../sync-api/json.ts';
-import { harmless } from '../../service/terminal.ts';
+import { harmless } from '../../service/harmless.ts';
 
 /** Collections that the text names. */
 const maxNamed = 10;

@@ -40,7 +40,7 @@ interface Run {
 }
 
 /**
- * Carries out a whole migration, or goes on with one that is under way.
+ * Carries out a whole migration, or continues one that is under way.
  * @returns the exit code.
  * @throws SyncError for what a person has to do something about.
  */
@@ -51,7 +51,7 @@ export async function runMigration(
 ): Promise<number> {
   using screen = new Screen();
   try {
-    const body = await startBodyOf(options);
+    const body = startBodyOf(options);
     screen.step('looking at both deployments');
     const topologies = await reachBoth(options, signal);
     await using programs = await Programs.open({
@@ -59,7 +59,7 @@ export async function runMigration(
       digest: optionsDigest(body),
       isTried: options.dryRun,
       logFile: options.logFile,
-      onTrouble: (text) => {
+      onWarning: (text) => {
         screen.step(text, 'warning');
       },
     });
@@ -159,7 +159,7 @@ async function carryOut(run: Run): Promise<number> {
   }
 }
 
-/** Begins the sync, or goes on with it where it was. */
+/** Begins the sync, or continues it where it was. */
 async function begin(run: Run): Promise<SyncProgress> {
   const { body, topologies, instances, screen, signal } = run;
   const found = await lookAtSync(run);
@@ -170,7 +170,7 @@ async function begin(run: Run): Promise<SyncProgress> {
     await instances.start(body, found, signal);
     screen.step(`moving ${what}`);
   } else {
-    screen.step(`going on with moving ${what}, which is ${found.state}`);
+    screen.step(`continuing to move ${what}, which is ${found.state}`);
   }
   await instances.command('resume', 'PAUSED', found, signal);
   return await instances.ready(signal);
@@ -198,7 +198,7 @@ async function leave(run: Run): Promise<number> {
     'warning',
   );
   screen.step(
-    'Stop the writes of applications to the source; then the same command with --commit-when-caught-up goes on and commits.',
+    'Stop the writes of applications to the source; then the same command with --commit-when-caught-up continues and commits.',
   );
   return runExitCode.notCommitted;
 }

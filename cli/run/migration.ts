@@ -54,7 +54,7 @@ export class Migration {
 
   /**
    * Shows how it goes until something is so.
-   * @throws SyncError for what does not pass by itself: the sync has stopped, or the verification cannot go on.
+   * @throws SyncError for what does not pass by itself: the sync has stopped, or the verification cannot continue.
    */
   async follow(isReached: (view: View) => boolean): Promise<void> {
     const { screen, page, signal } = this.#settings;
@@ -62,7 +62,7 @@ export class Migration {
       const view = await this.#look();
       screen.show(view);
       page?.show(view);
-      if (view.trouble === undefined && isReached(view)) return;
+      if (view.warning === undefined && isReached(view)) return;
       await sleep(pollMs, signal);
     }
   }
@@ -79,7 +79,7 @@ export class Migration {
     );
   }
 
-  /** Asks again and again, while it goes on, until the word is typed. */
+  /** Asks again and again, while it runs, until the word is typed. */
   async askFor(word: string, question: string): Promise<void> {
     const { screen, signal } = this.#settings;
     const over = new AbortController();
@@ -144,7 +144,7 @@ export class Migration {
 
   async #look(): Promise<View> {
     const { instances, signal, options } = this.#settings;
-    const { progress, trouble } = await instances.read(signal);
+    const { progress, error: unanswered } = await instances.read(signal);
     const atMs = performance.now();
     if (progress) {
       this.#sync = progress;
@@ -153,14 +153,14 @@ export class Migration {
     }
     const { info } = this.#sync;
     const isCopying = info === copyInfo;
-    let told = trouble;
+    let warning = unanswered;
     try {
       this.#collections =
         isCopying && progress ? await instances.collections(signal) : this.#collections;
       if (options.verify && !isCopying && info !== null) await this.#verify(atMs);
     } catch (error) {
       if (!(error instanceof SyncError && error.row.retryable)) throw error;
-      told ??= error;
+      warning ??= error;
     }
     return {
       sync: this.#sync,
@@ -168,7 +168,7 @@ export class Migration {
       verification: this.#verification,
       copyBytesPerSecond: this.#copied.perSecond,
       eventsPerSecond: this.#events.perSecond,
-      trouble: told?.message,
+      warning: warning?.message,
     };
   }
 

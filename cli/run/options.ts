@@ -1,5 +1,5 @@
 import { outputFormats } from '../render/formats.ts';
-import type { Options, OptionTable } from '../../service/options.ts';
+import { configOption, type Options, type OptionTable } from '../../service/options.ts';
 
 /** The options of `clustersync run`. */
 export const runOptionTable = {
@@ -93,7 +93,7 @@ export const runOptionTable = {
     valueName: 'file',
     description: 'append what the syncer and the verifier log to this file',
   },
-  config: { type: 'string', valueName: 'file', description: 'YAML file with options' },
+  ...configOption,
 } as const satisfies OptionTable;
 
 export type RunOptions = Options<typeof runOptionTable>;

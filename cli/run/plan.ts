@@ -76,12 +76,12 @@ async function sizeOf(
   signal: AbortSignal,
 ): Promise<PlannedCollection> {
   const { db, coll } = namespace;
-  const { size, count } = await runCommand(source.decoded.db(db), { collStats: coll }, { signal });
+  const stats = await runCommand(source.decoded.db(db), { collStats: coll }, { signal });
   const indexes = (await listIndexes(source, namespace, signal)) ?? [];
   return {
     namespace: namespaceText(namespace),
-    bytes: Number(size),
-    documents: Number(count),
+    bytes: stats.field('size').count(),
+    documents: stats.field('count').count(),
     indexes: indexes.length,
   };
 }

@@ -18,7 +18,7 @@ export interface ProgramSettings {
   /** Whether the syncers are to change nothing: they tell of the sync that there is. */
   readonly isTried: boolean;
   readonly logFile: string | undefined;
-  readonly onTrouble: (text: string) => void;
+  readonly onWarning: (text: string) => void;
 }
 
 /** The name of the verification of a migration in its metadata store. */
@@ -76,7 +76,7 @@ export class Programs implements AsyncDisposable {
     return new Instances(addresses, digest);
   }
 
-  /** Starts the verifier. @param attempt - a higher one than before begins anew. */
+  /** Starts the verifier. @param attempt - a higher one than before starts over. */
   async startVerifier(attempt: number, signal: AbortSignal): Promise<VerifierApi> {
     const { source, destination } = this.#settings.uris;
     const options = {
@@ -105,7 +105,7 @@ export class Programs implements AsyncDisposable {
       env: Object.fromEntries(env) as Record<string, string>,
       apiToken,
       onLine: this.#writeLog,
-      onTrouble: this.#settings.onTrouble,
+      onWarning: this.#settings.onWarning,
     };
     return this.#resources.use(await ChildProgram.start(spec, signal));
   }

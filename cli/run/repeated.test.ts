@@ -66,13 +66,13 @@ describe('clustersync run, repeated with another', () => {
     await rm(folder, { recursive: true });
   });
 
-  async function bodyOf(given: Flags): Promise<StartBody> {
+  function bodyOf(given: Flags): StartBody {
     const named = Object.entries({ source, destination, ...given }).map(([name, value]) => [
       name,
       typeof value === 'string' ? value.replace('{folder}', folder) : value,
     ]);
     const sources = { flags: Object.fromEntries(named) as Flags, env: {} };
-    return await startBodyOf(compileOptions(runOptionTable, sources));
+    return startBodyOf(compileOptions(runOptionTable, sources));
   }
 
   it('flag: each of the command has its place below', () => {
@@ -81,8 +81,8 @@ describe('clustersync run, repeated with another', () => {
 
   for (const [flag, [outcome, to, from = {}]] of Object.entries(flags)) {
     const what = typeof outcome === 'string' ? outcome : `another sync by ${outcome.refusedFor}`;
-    it(`${flag} is ${what}`, async () => {
-      const [former, given] = [await bodyOf(from), await bodyOf(to)];
+    it(`${flag} is ${what}`, () => {
+      const [former, given] = [bodyOf(from), bodyOf(to)];
       const differing = differencesOf(given, former).map((text) => text.split(' was ')[0]);
       assert.deepEqual(differing, typeof outcome === 'string' ? [] : [outcome.refusedFor]);
       const isSame = optionsDigest(given) === optionsDigest(former);
@@ -90,7 +90,7 @@ describe('clustersync run, repeated with another', () => {
     });
   }
 
-  it('way to say the same is the same sync', async () => {
+  it('way to say the same is the same sync', () => {
     const same: readonly (readonly [Flags, Flags])[] = [
       [{ includeNamespaces: 'shop' }, { includeNamespaces: '[{"database": "shop"}]' }],
       [{ includeNamespaces: 'shop' }, { config: '{folder}/filter.yaml' }],
@@ -98,7 +98,7 @@ describe('clustersync run, repeated with another', () => {
       [{}, { buildIndexes: 'beforeDataCopy', reversible: false }],
     ];
     for (const [one, other] of same)
-      assert.equal(optionsDigest(await bodyOf(one)), optionsDigest(await bodyOf(other)));
+      assert.equal(optionsDigest(bodyOf(one)), optionsDigest(bodyOf(other)));
   });
 });
 

@@ -1,19 +1,18 @@
-import { readFile } from 'node:fs/promises';
-import { parse } from 'yaml';
 import type { NamespaceFilterEntry } from '../../mongo/namespace-filter.ts';
 import { namespaceFrom } from '../../mongo/namespace.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
+import { readYamlFile } from '../../service/text-file.ts';
 import type { StartBody } from '../../sync-api/json.ts';
 import type { RunOptions } from './options.ts';
 
 /** The start that the options ask for: the syncer checks what is in it. @throws SyncError InvalidOption, naming the option. */
-export async function startBodyOf(options: RunOptions): Promise<StartBody> {
+export function startBodyOf(options: RunOptions): StartBody {
   const { includeNamespaces, excludeNamespaces, shardingFile } = options;
   return {
     source: 'cluster0',
     destination: 'cluster1',
     // One of the choices of the option.
-    buildIndexes: options.buildIndexes as NonNullable<StartBody['buildIndexes']>,
+    buildIndexes: options.buildIndexes,
     enableUserWriteBlocking: options.enableUserWriteBlocking,
     reversible: options.reversible,
     ...(includeNamespaces === undefined
@@ -22,7 +21,7 @@ export async function startBodyOf(options: RunOptions): Promise<StartBody> {
     ...(excludeNamespaces === undefined
       ? {}
       : { excludeNamespaces: parseNamespaces('exclude-namespaces', excludeNamespaces) }),
-    ...(shardingFile === undefined ? {} : { sharding: await readSharding(shardingFile) }),
+    ...(shardingFile === undefined ? {} : { sharding: readSharding(shardingFile) }),
   };
 }
 
@@ -47,27 +46,21 @@ export function parseNamespaces(option: string, text: string): NamespaceFilterEn
         'InvalidOption',
         `--${option}: databases and collections separated by commas are expected, as in shop,depot.orders`,
       );
-    const isKnown = entries.has(db);
     const known = entries.get(db);
-    const isWhole = coll === undefined || (isKnown && known === undefined);
-    entries.set(db, isWhole ? undefined : [...(known ?? []), coll]);
+    if (coll === undefined) entries.set(db, undefined);
+    else if (known) known.push(coll);
+    else if (!entries.has(db)) entries.set(db, [coll]);
   }
   return Array.from(entries, ([database, collections]) =>
     collections ? { database, collections } : { database },
   );
 }
 
-async function readSharding(path: string): Promise<NonNullable<StartBody['sharding']>> {
-  try {
-    const parsed: unknown = parse(await readFile(path, 'utf8'));
-    if (typeof parsed !== 'object' || parsed === null) throw new Error('it holds no mapping');
-    // The file may be that of a ClusterSync's spec.
-    return ('sharding' in parsed ? parsed.sharding : parsed) as NonNullable<StartBody['sharding']>;
-  } catch (error) {
-    throw new SyncError(
-      'InvalidOption',
-      `--sharding-file: ${path} cannot be read: ${messageOf(error)}`,
-      { cause: error },
-    );
-  }
+function readSharding(path: string): NonNullable<StartBody['sharding']> {
+  const option = '--sharding-file';
+  const parsed = readYamlFile({ path, option });
+  if (typeof parsed !== 'object' || parsed === null)
+    throw new SyncError('InvalidOption', `${option}: ${path} cannot be read: it holds no mapping`);
+  // The file may be that of a ClusterSync's spec.
+  return ('sharding' in parsed ? parsed.sharding : parsed) as NonNullable<StartBody['sharding']>;
 }

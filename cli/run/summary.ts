@@ -2,7 +2,7 @@ import type { SyncProgress } from '../api/combine.ts';
 import type { VerificationProgress } from '../api/verifier-api.ts';
 import { fieldLines, formatted, type OutputFormat } from '../render/formats.ts';
 import { bytesText, countOf, countText } from '../../service/quantities.ts';
-import { harmless } from '../../service/terminal.ts';
+import { harmless } from '../../service/harmless.ts';
 
 /** Differences that the text names. */
 const maxNamed = 10;

@@ -1,7 +1,8 @@
-import type { ReadStream, WriteStream } from 'node:tty';
+import type { ReadStream } from 'node:tty';
 import { durationText } from '../../service/quantities.ts';
 import { frameOf, plainLine, type Room, type View } from '../render/frame.ts';
 import { renderLine, type Line, type Style, type Tone } from '../render/style.ts';
+import { errorTerminal } from '../../service/terminal.ts';
 import { typeInto } from './line-editor.ts';
 import { terminalStyle } from './terminal-style.ts';
 
@@ -15,12 +16,11 @@ const clearLineAbove = '\u001b[1A\u001b[2K';
 const defaultRoom: Room = { columns: 80, rows: 24 };
 
 /**
- * What a command shows of something that takes long: steps that stay, and below them a picture of how things are, drawn anew
+ * What a command shows on standard error of something that takes long, so that what is piped on stays clean: steps that stay, and below them a picture of how things are, drawn again
  * with every change. Without a terminal the picture is a line now and then.
  */
 export class Screen implements Disposable {
-  readonly #out: NodeJS.WriteStream;
-  readonly #in: NodeJS.ReadStream;
+  readonly #in = process.stdin;
   readonly #style: Style;
   readonly #startedAtMs = performance.now();
   #view: View | undefined;
@@ -29,15 +29,7 @@ export class Screen implements Disposable {
   #plainKey = '';
   #prompt: { readonly text: string; typed: string } | undefined;
 
-  /** @param streams - where a person is: by default standard error, so that what is piped on stays clean. */
-  constructor(
-    streams: { readonly out: NodeJS.WriteStream; readonly in: NodeJS.ReadStream } = {
-      out: process.stderr,
-      in: process.stdin,
-    },
-  ) {
-    this.#out = streams.out;
-    this.#in = streams.in;
+  constructor() {
     this.#style = terminalStyle(this.#isTerminal, process.env);
   }
 
@@ -47,7 +39,7 @@ export class Screen implements Disposable {
   }
 
   get #isTerminal(): boolean {
-    return (this.#out as Partial<WriteStream>).isTTY === true && process.env['TERM'] !== 'dumb';
+    return errorTerminal.isTerminal && process.env['TERM'] !== 'dumb';
   }
 
   /** Says what was done, or begins. It stays. */
@@ -76,7 +68,7 @@ export class Screen implements Disposable {
   }
 
   /**
-   * Asks, and waits for a line, while the picture goes on. Ctrl-C is passed on to this process as SIGINT.
+   * Asks, and waits for a line, while the picture keeps changing. Ctrl-C is passed on to this process as SIGINT.
    * @throws the signal's reason when it is aborted.
    */
   async ask(text: string, signal: AbortSignal): Promise<string> {
@@ -115,20 +107,19 @@ export class Screen implements Disposable {
     this.#redraw();
   }
 
-  /** Draws anew what is below the steps, in one piece, so that it does not flicker. @param above - text that stays. */
+  /** Redraws what is below the steps, in one piece, so that it does not flicker. @param above - text that stays. */
   #redraw(above = ''): void {
     const clear = this.#clear();
     const picture = this.#picture();
     const text = `${clear}${above}${picture.join('\n')}`;
-    if (text !== '') this.#out.write(text);
+    if (text !== '') errorTerminal.draw(text);
     this.#drawnLines = picture.length;
   }
 
   #picture(): string[] {
     if (!this.#isTerminal) return [];
-    // Some say that they have no size.
-    const columns = this.#out.columns > 0 ? this.#out.columns : defaultRoom.columns;
-    const rows = this.#out.rows > 0 ? this.#out.rows : defaultRoom.rows;
+    const columns = errorTerminal.columns ?? defaultRoom.columns;
+    const rows = errorTerminal.rows ?? defaultRoom.rows;
     const prompt = this.#prompt;
     const room = { columns: columns - 1, rows: rows - 2 - (prompt ? 1 : 0) };
     const lines: Line[] = this.#view ? frameOf(this.#view, room, this.#style) : [];

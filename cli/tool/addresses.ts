@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { SyncError } from '../../service/errors.ts';
+import { readTextFile } from '../../service/text-file.ts';
 import type { ServerTrust } from '../../service/http-request.ts';
 import type { ApiAddress } from '../api/api-client.ts';
 import type { ApiOptions } from './options.ts';
@@ -33,15 +33,9 @@ function trustOf({
   tlsServerName: serverName,
 }: Pick<ApiOptions, 'caFile' | 'tlsServerName'>): ServerTrust | undefined {
   if (caFile === undefined && serverName === undefined) return undefined;
-  return { authority: caFile === undefined ? undefined : readAuthority(caFile), serverName };
-}
-
-function readAuthority(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new SyncError('InvalidOption', `--ca-file: the file ${path} cannot be read`, {
-      cause: error,
-    });
-  }
+  return {
+    authority:
+      caFile === undefined ? undefined : readTextFile({ path: caFile, option: '--ca-file' }),
+    serverName,
+  };
 }

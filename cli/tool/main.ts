@@ -26,7 +26,8 @@ import type {
   StatusOptions,
 } from './options.ts';
 import { statusText, statusValue } from './status-text.ts';
-import { harmless, harmlessJson, writeOut } from '../../service/terminal.ts';
+import { harmless } from '../../service/harmless.ts';
+import { harmlessJson, writeOut } from '../../service/terminal.ts';
 
 const pollMs = 1_000;
 
@@ -86,7 +87,7 @@ export function sendCommand(
   };
 }
 
-/** Whoever ends the command while it is not answered takes nothing back. */
+/** Ending the command before it is answered takes nothing back. */
 function warnOfCommit(): void {
   using screen = new Screen();
   screen.step(mayStillCome, 'warning');
@@ -177,8 +178,8 @@ function instancesOf(options: ApiOptions): Instances {
 
 /** @throws SyncError where an instance does not answer, or answers that the sync has stopped. */
 async function readSync(instances: Instances, signal: AbortSignal): Promise<SyncProgress> {
-  const { progress, trouble } = await instances.read(signal);
-  if (trouble) throw trouble;
+  const { progress, error } = await instances.read(signal);
+  if (error) throw error;
   if (!progress) throw new SyncError('InvalidOption', '--url: no instance was named');
   return progress;
 }
@@ -203,7 +204,7 @@ async function viewOf(
     verification: undefined,
     copyBytesPerSecond: meters?.copied.perSecond ?? null,
     eventsPerSecond: meters?.events.perSecond ?? null,
-    trouble: undefined,
+    warning: undefined,
   };
 }
 

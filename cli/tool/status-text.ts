@@ -1,7 +1,7 @@
 import type { SyncProgress } from '../api/combine.ts';
 import { fieldLines } from '../render/formats.ts';
 import { bytesText, countText, durationText, percentText } from '../../service/quantities.ts';
-import { harmless } from '../../service/terminal.ts';
+import { harmless } from '../../service/harmless.ts';
 
 /** How a sync is, for people. */
 export function statusText(sync: SyncProgress): string {

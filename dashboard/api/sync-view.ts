@@ -1,5 +1,7 @@
+import type { DetailFigures, SummaryFigures } from '../../sync-api/sync-figures.ts';
+
 /** A sync at a glance: what a row of the page shows. Null is what is not known. */
-export interface SyncSummary {
+export interface SyncSummary extends SummaryFigures {
   /** `namespace/name`. */
   readonly key: string;
   readonly namespace: string;
@@ -12,12 +14,8 @@ export interface SyncSummary {
   readonly source: string;
   readonly destination: string;
   readonly isReversed: boolean;
-  readonly outlook: Outlook;
+  readonly readiness: Readiness;
   readonly percent: number | null;
-  readonly totalBytes: number | null;
-  readonly copiedBytes: number | null;
-  readonly lagSeconds: number | null;
-  readonly eventsApplied: number | null;
   readonly canCommit: boolean;
   /** `2/3`: instances that have a pod that is ready, of how many. */
   readonly readyInstances: string | null;
@@ -30,7 +28,7 @@ export interface SyncSummary {
 }
 
 /** Whether a sync is what it is to be, on its way there, or needs somebody. */
-export interface Outlook {
+export interface Readiness {
   readonly kind: 'ready' | 'working' | 'stalled';
   readonly reason: string;
   readonly message: string;
@@ -51,20 +49,21 @@ export interface SyncRow extends SyncSummary {
 }
 
 /** Everything the page shows of one sync, but for its summary and its history. */
-export interface SyncDetail {
+export interface SyncDetail extends DetailFigures {
   readonly instances: readonly InstanceView[];
   readonly collections: CollectionsView | null;
-  /** Indexes that are being built after the copy. */
-  readonly indexes: { readonly built: number; readonly total: number } | null;
   readonly verifications: readonly VerificationView[];
   readonly conditions: readonly ConditionView[];
-  /** What the syncers warn of, each once. */
-  readonly warnings: readonly string[];
-  /** Newest first; null where nobody keeps them. */
-  readonly events: readonly EventView[] | null;
-  /** Time until the oplog of the source no longer holds what the sync needs. */
-  readonly oplogSeconds: number | null;
-  readonly catchUpSeconds: number | null;
+  /** Null where nobody keeps them. */
+  readonly events: EventsView | null;
+}
+
+/** Events of Kubernetes about a sync. */
+export interface EventsView {
+  /** Newest first. */
+  readonly shown: readonly EventView[];
+  /** True where there are others. */
+  readonly hasMore: boolean;
 }
 
 /** One process of a sync. */

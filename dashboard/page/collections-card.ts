@@ -2,6 +2,7 @@ import { h, type ComponentChild } from 'preact';
 import { useState } from 'preact/hooks';
 import { countText } from '../../service/quantities.ts';
 import type { CollectionsView, CollectionView, SyncDetail } from '../api/sync-view.ts';
+import { foreignText } from './foreign-text.ts';
 import { icon } from './icons.ts';
 import { bar, bytes, card, empty } from './small-parts.ts';
 
@@ -12,12 +13,14 @@ interface CollectionsCardProps {
 
 /** So many are shown until more are asked for. */
 const shownFirst = 12;
+/** So many are added then, and again. */
+const shownMore = 500;
 
 /** What is copied of each collection, and the indexes that are being built. */
 export function CollectionsCard({ collections, indexes }: CollectionsCardProps): ComponentChild {
-  const [isWhole, setWhole] = useState(false);
+  const [limit, setLimit] = useState(shownFirst);
   const all = collections?.collections ?? [];
-  const shown = isWhole ? all : all.slice(0, shownFirst);
+  const shown = all.slice(0, limit);
   return card(
     'Collections',
     collections && `${countText(collections.copied)} of ${countText(collections.total)} copied`,
@@ -31,14 +34,15 @@ export function CollectionsCard({ collections, indexes }: CollectionsCardProps):
         {
           ...{ type: 'button', class: 'more' },
           onClick: () => {
-            setWhole(true);
+            setLimit(limit + shownMore);
           },
         },
-        `Show ${all.length - shown.length} more`,
+        `Show ${Math.min(shownMore, all.length - shown.length)} more`,
       ),
-    isWhole &&
+    limit > shownFirst &&
       collections !== null &&
       collections.total > all.length &&
+      shown.length === all.length &&
       h(
         'p',
         { class: 'muted' },
@@ -64,7 +68,7 @@ function collectionLine({
   return h(
     'li',
     { key: namespace },
-    h('span', { class: 'namespace cut', title: namespace }, namespace),
+    h('span', { class: 'namespace cut', title: namespace }, foreignText(namespace)),
     h('span', { class: `plain tone-${look[state]}` }, icon(icons[state]), state),
     bar(percent, `Copied of ${namespace}`, look[state]),
     h(

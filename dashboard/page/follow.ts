@@ -60,6 +60,9 @@ async function readOnce(
   { path, token, onEvent, onConnection }: Following,
   signal: AbortSignal,
 ): Promise<Outcome> {
+  const headers = headersFor(token);
+  // Nobody has such a token: it cannot be sent.
+  if (!headers) return 'unauthorized';
   const silence = new AbortController();
   const giveUp = (): void => {
     silence.abort();
@@ -68,7 +71,7 @@ async function readOnce(
   let hasBegun = false;
   try {
     const response = await fetch(path, {
-      headers: token === undefined ? {} : { Authorization: `Bearer ${token}` },
+      headers,
       cache: 'no-store',
       signal: AbortSignal.any([signal, silence.signal]),
     });
@@ -90,6 +93,12 @@ async function readOnce(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Undefined where the token has characters that no server takes in a header. */
+function headersFor(token: string | undefined): Record<string, string> | undefined {
+  if (token === undefined) return {};
+  return /^[\x20-\x7e\xa0-\xff]*$/.test(token) ? { Authorization: `Bearer ${token}` } : undefined;
 }
 
 function refusalOf(status: number): Outcome | undefined {

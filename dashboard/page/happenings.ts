@@ -1,8 +1,12 @@
 import { h, type ComponentChild } from 'preact';
 import { countOf } from '../../service/quantities.ts';
-import type { ConditionView, EventView } from '../api/sync-view.ts';
+import type { ConditionView, EventsView } from '../api/sync-view.ts';
+import { foreignText } from './foreign-text.ts';
 import { icon } from './icons.ts';
 import { ago, card, empty } from './small-parts.ts';
+
+/** So many warnings are shown: more than anybody reads. */
+const shownWarnings = 100;
 
 /** What the syncers warn of; nothing where they do not. */
 export function warningsCard(warnings: readonly string[]): ComponentChild | false {
@@ -14,28 +18,27 @@ export function warningsCard(warnings: readonly string[]): ComponentChild | fals
       h(
         'ul',
         { class: 'warnings' },
-        warnings.map((text) => h('li', { key: text }, icon('alert'), h('span', null, text))),
+        warnings
+          .slice(0, shownWarnings)
+          .map((text) => h('li', { key: text }, icon('alert'), h('span', null, foreignText(text)))),
       ),
     )
   );
 }
 
 /** The events of Kubernetes about a sync. */
-export function eventsCard(
-  events: readonly EventView[] | null,
-  nowMs: number,
-): ComponentChild | false {
+export function eventsCard(events: EventsView | null, nowMs: number): ComponentChild | false {
   return (
     events !== null &&
     card(
       'Events',
-      null,
-      events.length === 0
+      events.hasMore && 'some of them: kubectl events has all',
+      events.shown.length === 0
         ? empty('None: Kubernetes keeps events for an hour, unless told otherwise.')
         : h(
             'ul',
             { class: 'events' },
-            events.map(({ type, reason, note, about, count, at }) =>
+            events.shown.map(({ type, reason, note, about, count, at }) =>
               h(
                 'li',
                 null,
@@ -43,10 +46,15 @@ export function eventsCard(
                   'span',
                   { class: `plain tone-${type === 'Warning' ? 'warning' : 'quiet'}` },
                   icon(type === 'Warning' ? 'alert' : 'check'),
-                  reason,
+                  foreignText(reason),
                 ),
-                h('span', { class: 'event-note' }, note),
-                h('span', { class: 'muted event-about' }, about, count > 1 && ` · ${count} times`),
+                h('span', { class: 'event-note' }, foreignText(note)),
+                h(
+                  'span',
+                  { class: 'muted event-about' },
+                  foreignText(about),
+                  count > 1 && ` · ${count} times`,
+                ),
                 h('span', { class: 'muted event-time' }, ago(at, nowMs)),
               ),
             ),
@@ -76,10 +84,10 @@ export function conditionsCard(
               'span',
               { class: `plain tone-${status === 'True' ? 'good' : 'quiet'}` },
               icon(status === 'True' ? 'check' : status === 'False' ? 'cross' : 'clock'),
-              `${type} ${status}`,
+              h('span', null, foreignText(type), ` ${status}`),
             ),
-            h('span', { class: 'event-note' }, message),
-            h('span', { class: 'muted event-about' }, reason),
+            h('span', { class: 'event-note' }, foreignText(message)),
+            h('span', { class: 'muted event-about' }, foreignText(reason)),
             h('span', { class: 'muted event-time' }, ago(since, nowMs)),
           ),
         ),

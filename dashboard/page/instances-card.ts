@@ -1,5 +1,6 @@
 import { h, type ComponentChild } from 'preact';
 import type { InstanceView } from '../api/sync-view.ts';
+import { foreignText } from './foreign-text.ts';
 import { icon } from './icons.ts';
 import { bytes, card, count, empty, seconds, unknown } from './small-parts.ts';
 
@@ -54,7 +55,7 @@ function instanceRows(
       h(
         'th',
         { scope: 'row' },
-        h('span', { class: 'name' }, id),
+        h('span', { class: 'name' }, foreignText(id)),
         isCoordinator && [' ', h('span', { class: 'badge' }, 'coordinator')],
       ),
       hasPods &&
@@ -67,12 +68,17 @@ function instanceRows(
             icon(isReady ? 'check' : 'clock'),
             isReady ? 'ready' : 'not ready',
           ),
-          h('span', { class: 'muted pod' }, pod ?? ''),
+          h('span', { class: 'muted pod' }, foreignText(pod ?? '')),
         ),
       h(
         'td',
         { 'data-label': 'State' },
-        h('span', null, state ?? unknown(), h('span', { class: 'muted' }, ` ${info ?? ''}`)),
+        h(
+          'span',
+          null,
+          state === null ? unknown() : foreignText(state),
+          h('span', { class: 'muted' }, ' ', foreignText(info ?? '')),
+        ),
       ),
       h('td', { 'data-label': 'Copied', class: 'number' }, bytes(instance.copiedBytes)),
       h('td', { 'data-label': 'Lag', class: 'number' }, seconds(instance.lagSeconds)),
@@ -82,7 +88,7 @@ function instanceRows(
       h(
         'tr',
         { key: `${id} error`, class: 'error-row' },
-        h('td', { colSpan: hasPods ? 6 : 5, class: 'error' }, error),
+        h('td', { colSpan: hasPods ? 6 : 5, class: 'error' }, foreignText(error)),
       ),
   ];
 }

@@ -1,8 +1,9 @@
 import { h, type ComponentChild } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { countOf } from '../../service/quantities.ts';
+import { countOf, countText } from '../../service/quantities.ts';
 import type { Changes, Snapshot } from '../api/messages.ts';
 import type { ServerEvent } from '../view/event-lines.ts';
+import { readMessage } from '../view/message.ts';
 import {
   chosen,
   countGroups,
@@ -50,6 +51,9 @@ const orderLabels: Readonly<Record<Order, string>> = {
   size: 'Size',
 };
 
+/** So many are drawn until more are asked for: somebody who makes thousands of syncs keeps nobody from those of others. */
+const shownAtOnce = 500;
+
 /** What was chosen stays while one sync is looked at. */
 let remembered: Choice = { group: 'all', search: '', order: 'state' };
 
@@ -57,6 +61,7 @@ let remembered: Choice = { group: 'all', search: '', order: 'state' };
 export function Overview({ token, onUnauthorized }: AccessProps): ComponentChild {
   const { value, connection } = useStream<Snapshot>('api/v1/syncs/stream', token, reduce);
   const [choice, setChoice] = useState(remembered);
+  const [limit, setLimit] = useState(shownAtOnce);
   const choose = (part: Partial<Choice>): void => {
     remembered = { ...choice, ...part };
     setChoice(remembered);
@@ -167,9 +172,20 @@ export function Overview({ token, onUnauthorized }: AccessProps): ComponentChild
             h(
               'ul',
               { id: 'list', 'aria-label': 'Syncs' },
-              shown.map((row) => h(SyncLine, { row, key: row.key })),
+              shown.slice(0, limit).map((row) => h(SyncLine, { row, key: row.key })),
             ),
           ),
+    shown.length > limit &&
+      h(
+        'button',
+        {
+          ...{ type: 'button', class: 'more' },
+          onClick: () => {
+            setLimit(limit + shownAtOnce);
+          },
+        },
+        `Show more: ${countText(limit)} of ${countText(shown.length)} are shown`,
+      ),
   );
 }
 
@@ -182,9 +198,11 @@ function emptyText(all: number): string {
 function reduce(former: Snapshot | undefined, { name, data }: ServerEvent): Snapshot | undefined {
   switch (name) {
     case 'snapshot':
-      return JSON.parse(data) as Snapshot;
+      return readMessage(data) as Snapshot;
     case 'changes':
-      return former && { ...former, syncs: withChanges(former.syncs, JSON.parse(data) as Changes) };
+      return (
+        former && { ...former, syncs: withChanges(former.syncs, readMessage(data) as Changes) }
+      );
     default:
       return former;
   }

@@ -27,16 +27,14 @@ export function useRoute(): Route {
   return routeOf(hash);
 }
 
+/**
+ * What Kubernetes takes for a name. Somebody else may have made the address: it puts no words of theirs on the page, and `..` would have
+ * the page ask for something else.
+ */
+const kubernetesName = /^[a-z0-9][-a-z0-9.]{0,252}$/;
+
 function routeOf(hash: string): Route {
-  const [, namespace, name] = /^#\/syncs\/([^/]+)\/([^/]+)$/.exec(hash) ?? [];
-  if (namespace === undefined || name === undefined) return { kind: 'all' };
-  try {
-    return {
-      kind: 'sync',
-      namespace: decodeURIComponent(namespace),
-      name: decodeURIComponent(name),
-    };
-  } catch {
-    return { kind: 'all' };
-  }
+  const [, namespace = '', name = ''] = /^#\/syncs\/([^/]+)\/([^/]+)$/.exec(hash) ?? [];
+  const isOfSync = kubernetesName.test(namespace) && kubernetesName.test(name);
+  return isOfSync ? { kind: 'sync', namespace, name } : { kind: 'all' };
 }

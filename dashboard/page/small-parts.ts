@@ -2,11 +2,12 @@ import { h, type ComponentChildren, type ComponentChild } from 'preact';
 import { bytesText, countText, durationText } from '../../service/quantities.ts';
 import type { Look } from '../view/phase.ts';
 import { agoText } from '../view/times.ts';
+import { foreignText } from './foreign-text.ts';
 import { icon } from './icons.ts';
 
 /** How something is, in a word. */
 export function pill({ tone, icon: name, label }: Look): ComponentChild {
-  return h('span', { class: `pill tone-${tone}` }, icon(name), label);
+  return h('span', { class: `pill tone-${tone}` }, icon(name), foreignText(label));
 }
 
 /** Bytes for people; exactly, when one points at them. */

@@ -2,6 +2,7 @@ import { Component, h, type ComponentChild } from 'preact';
 import type { SyncRow } from '../api/sync-view.ts';
 import { phaseLook, verificationLook } from '../view/phase.ts';
 import { copySecondsLeft } from '../view/times.ts';
+import { foreignText } from './foreign-text.ts';
 import { icon } from './icons.ts';
 import { noteOpened } from './list-keys.ts';
 import { syncAddress } from './route.ts';
@@ -18,11 +19,11 @@ export class SyncLine extends Component<SyncLineProps> {
   }
 
   override render({ row }: SyncLineProps): ComponentChild {
-    const { namespace, name, source, destination, outlook } = row;
+    const { namespace, name, source, destination, readiness } = row;
     const address = syncAddress(namespace, name);
     return h(
       'li',
-      { class: `line outlook-${outlook.kind}` },
+      { class: `line readiness-${readiness.kind}` },
       h(
         'a',
         {
@@ -41,13 +42,14 @@ export class SyncLine extends Component<SyncLineProps> {
         h(
           'div',
           { class: 'line-route muted' },
-          h('span', { class: 'cut', title: source }, source),
+          h('span', { class: 'cut', title: source }, foreignText(source)),
           h(
             'span',
             { class: 'cut', title: destination },
             icon('arrow'),
             h('span', { class: 'hidden' }, 'to'),
-            ` ${destination}`,
+            ' ',
+            foreignText(destination),
           ),
         ),
         h('div', { class: 'line-copy' }, copyOf(row)),
@@ -68,17 +70,18 @@ export class SyncLine extends Component<SyncLineProps> {
               'span',
               { class: `plain tone-${look.tone}`, title: `Verification ${verification.name}` },
               icon(look.icon),
-              look.label,
+              foreignText(look.label),
             );
           }),
         ),
         h('div', { class: 'line-phase' }, pill(phaseLook(row))),
-        outlook.kind === 'stalled' &&
+        readiness.kind === 'stalled' &&
           h(
             'div',
-            { class: 'line-trouble' },
-            h('strong', null, outlook.reason),
-            ` ${outlook.message}`,
+            { class: 'line-cause' },
+            h('strong', null, foreignText(readiness.reason)),
+            ' ',
+            foreignText(readiness.message),
           ),
       ),
     );

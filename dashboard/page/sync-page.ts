@@ -3,11 +3,13 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { SyncReport, SyncReportChanges } from '../api/messages.ts';
 import type { SyncRow } from '../api/sync-view.ts';
 import type { ServerEvent } from '../view/event-lines.ts';
+import { readMessage } from '../view/message.ts';
 import { phaseLook } from '../view/phase.ts';
 import { CollectionsCard } from './collections-card.ts';
 import { connectionNote } from './connection-note.ts';
 import { figuresOf } from './figures.ts';
 import { eventsCard, warningsCard, conditionsCard } from './happenings.ts';
+import { foreignText } from './foreign-text.ts';
 import { icon } from './icons.ts';
 import { instancesCard } from './instances-card.ts';
 import { LineChart } from './line-chart.ts';
@@ -88,7 +90,7 @@ function body(report: SyncReport): (ComponentChild | false | null)[] {
   return [
     route(row),
     ...differenceNotes(row),
-    outlookNote(row),
+    readinessNote(row),
     h('dl', { class: 'figures' }, figuresOf(report)),
     timelineCard(row, nowMs),
     h(
@@ -122,10 +124,10 @@ function route({ source, destination, isReversed }: SyncRow): ComponentChild {
   return h(
     'p',
     { class: 'route' },
-    h('span', null, source),
+    h('span', null, foreignText(source)),
     icon('arrow'),
     h('span', { class: 'hidden' }, 'to'),
-    h('span', null, destination),
+    h('span', null, foreignText(destination)),
     isReversed && h('span', { class: 'muted' }, '(reversed)'),
   );
 }
@@ -137,21 +139,23 @@ function differenceNotes({ verifications }: SyncRow): ComponentChild[] {
     .map(({ name, mismatches }) =>
       h(
         'div',
-        { class: 'outlook outlook-stalled', key: name },
+        { class: 'readiness readiness-stalled', key: name },
         icon('alert'),
         h(
           'p',
           null,
           h('strong', null, 'Different'),
-          ` ${name} has found ${mismatches === null ? 'differences' : countOf(mismatches, 'difference')}. `,
+          ' ',
+          foreignText(name),
+          ` has found ${mismatches === null ? 'differences' : countOf(mismatches, 'difference')}. `,
           'Do not use the destination before you know why: look at its verification below.',
         ),
       ),
     );
 }
 
-function outlookNote({
-  outlook,
+function readinessNote({
+  readiness,
   canCommit,
   carriedOutBy,
   name,
@@ -159,13 +163,14 @@ function outlookNote({
 }: SyncRow): ComponentChild {
   return h(
     'div',
-    { class: `outlook outlook-${outlook.kind}` },
-    icon(outlook.kind === 'stalled' ? 'alert' : outlook.kind === 'ready' ? 'check' : 'clock'),
+    { class: `readiness readiness-${readiness.kind}` },
+    icon(readiness.kind === 'stalled' ? 'alert' : readiness.kind === 'ready' ? 'check' : 'clock'),
     h(
       'p',
       null,
-      h('strong', null, outlook.reason),
-      ` ${outlook.message}`,
+      h('strong', null, foreignText(readiness.reason)),
+      ' ',
+      foreignText(readiness.message),
       canCommit &&
         carriedOutBy === 'operator' && [
           ' Stop the writes of applications to the source, then commit: ',
@@ -182,7 +187,7 @@ function reduce(
   switch (name) {
     case 'sync': {
       // The first event has all parts.
-      return { ...former, ...(JSON.parse(data) as SyncReportChanges) } as SyncReport;
+      return { ...former, ...(readMessage(data) as SyncReportChanges) } as SyncReport;
     }
     case 'gone':
       return undefined;

@@ -3,6 +3,7 @@ import { countOf, countText } from '../../service/quantities.ts';
 import type { MismatchCount, MismatchView, SyncRow, VerificationView } from '../api/sync-view.ts';
 import { alikeMismatches } from '../view/alike-mismatches.ts';
 import { verificationLook } from '../view/phase.ts';
+import { foreignText } from './foreign-text.ts';
 import { bar, card, empty, pill } from './small-parts.ts';
 
 /** The verifications of a sync, each with what it has found. */
@@ -18,7 +19,7 @@ export function verificationCards(
       verifications.length === 1 ? 'Verification' : `Verification ${verification.name}`,
       pill(verificationLook(verification)),
       progress(verification),
-      verification.error !== null && h('p', { class: 'error' }, verification.error),
+      verification.error !== null && h('p', { class: 'error' }, foreignText(verification.error)),
       findings(verification),
     ),
   );
@@ -45,7 +46,7 @@ function progress({
     h(
       'p',
       { class: 'muted' },
-      h('span', { class: 'name' }, name),
+      h('span', { class: 'name' }, foreignText(name)),
       documentsCompared !== null && ` · ${countOf(documentsCompared, 'document')} compared`,
       generation !== null && ` · pass ${generation + 1}`,
     ),
@@ -78,7 +79,7 @@ function findings(verification: VerificationView): ComponentChild {
         'p',
         { class: 'muted' },
         'The report names each document: ',
-        h('code', null, reportCommand),
+        h('code', null, foreignText(reportCommand)),
       ),
   );
 }
@@ -96,7 +97,7 @@ function counts(title: string, rows: readonly MismatchCount[]): ComponentChild {
         h(
           'li',
           { key: name },
-          h('span', { class: 'cut', title: name }, name),
+          h('span', { class: 'cut', title: name }, foreignText(name)),
           h('span', { class: 'figure' }, countText(count)),
           h(
             'span',
@@ -134,10 +135,16 @@ function mismatchTable(list: readonly MismatchView[]): ComponentChild {
           return h(
             'tr',
             null,
-            h('td', { 'data-label': 'Namespace' }, namespace),
-            h('td', { 'data-label': 'Kind' }, kind),
-            h('td', { 'data-label': 'Where' }, index === null ? (field ?? '') : `index ${index}`),
-            h('td', { 'data-label': 'Detail' }, detail ?? ''),
+            h('td', { 'data-label': 'Namespace' }, foreignText(namespace)),
+            h('td', { 'data-label': 'Kind' }, foreignText(kind)),
+            h(
+              'td',
+              { 'data-label': 'Where' },
+              index === null
+                ? foreignText(field ?? '')
+                : h('span', null, 'index ', foreignText(index)),
+            ),
+            h('td', { 'data-label': 'Detail' }, foreignText(detail ?? '')),
             h('td', { 'data-label': 'Differences', class: 'number' }, countText(count)),
           );
         }),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import { createGunzip } from 'node:zlib';
 import { createLogger } from '../../service/logger.ts';
 import { SyncError } from '../../service/errors.ts';
@@ -198,6 +199,21 @@ describe('the server of the dashboard', () => {
     assert.deepEqual(statuses, [...Array<number>(64).fill(200), 503]);
   });
 
+  it('forgets a page that is gone, behind a body that nobody reads too', async () => {
+    const head = `GET /api/v1/syncs/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000\r\n\r\n`;
+    for (let page = 0; page < 64; page++) {
+      const socket = connect({ port: server.port, host: '127.0.0.1' });
+      socket.write(head);
+      socket.write(Buffer.alloc(500_000));
+      const [answer] = (await once(socket, 'data')) as [Buffer];
+      assert.match(answer.toString(), /^HTTP\/1\.1 200 /);
+      socket.resetAndDestroy();
+    }
+    // The resets have come before what this asks. What is sent to the pages every second would find out, too.
+    assert.equal(await statusFor({}, '/'), 200);
+    assert.equal(await statusFor({}, '/api/v1/syncs/stream'), 200);
+  });
+
   it('serves the page, allows it nothing but itself, and serves no other file', async () => {
     const page = await fetch(`${address}/`);
     assert.match(page.headers.get('Content-Security-Policy') ?? '', /default-src 'none'/);
@@ -218,10 +234,26 @@ describe('the server of the dashboard', () => {
     }
   });
 
+  it('has no page of another site read an answer, frame it, or take it for what it is not', async () => {
+    for (const path of ['/', '/api/v1/syncs', '/api/v1/syncs/stream', '/nothing']) {
+      const stop = new AbortController();
+      const { headers } = await fetch(`${address}${path}`, { signal: stop.signal });
+      stop.abort();
+      assert.equal(headers.get('Access-Control-Allow-Origin'), null);
+      assert.equal(headers.get('Cross-Origin-Resource-Policy'), 'same-origin', path);
+      assert.equal(headers.get('Cross-Origin-Opener-Policy'), 'same-origin', path);
+      assert.equal(headers.get('X-Content-Type-Options'), 'nosniff', path);
+      assert.match(headers.get('Content-Security-Policy') ?? '', /frame-ancestors 'none'/, path);
+    }
+  });
+
   it('takes nothing but GET', async () => {
-    const answer = await fetch(`${address}/api/v1/syncs`, { method: 'POST', body: '{}' });
-    assert.equal(answer.status, 405);
-    assert.equal(answer.headers.get('Allow'), 'GET');
+    for (const path of ['/api/v1/syncs', '/api/v1/syncs/shop/orders', '/'])
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD']) {
+        const answer = await fetch(`${address}${path}`, { method });
+        assert.equal(answer.status, 405, method);
+        assert.equal(answer.headers.get('Allow'), 'GET');
+      }
   });
 
   it('without a token answers to names of this machine alone', async () => {

@@ -6,6 +6,7 @@ import { SyncError, toSyncError } from '../../service/errors.ts';
 import { genericErrorBody, requirePath } from '../../service/http-server.ts';
 import { closeServer, listen, requestLimits } from '../../service/listening.ts';
 import type { Logger } from '../../service/logger.ts';
+import { requestsInTurn } from '../../service/requests-in-turn.ts';
 import { Dashboard, type DashboardSource } from './dashboard.ts';
 import { readPageFiles, type PageFiles } from './page-files.ts';
 import { findRoute } from './routes.ts';
@@ -52,9 +53,10 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   const tokenHash = token === undefined ? undefined : hashOfToken(token);
   app.use(answer({ dashboard, page, tokenHash, logger, signal: stop.signal }));
   const handle = app.callback();
-  const server = createServer(requestLimits, (request, response) => {
+  const listener = requestsInTurn((request, response) => {
     void handle(request, response);
   });
+  const server = createServer(requestLimits, listener);
   const port = await listen(server, options);
   const running = dashboard.run(stop.signal);
   logger.info({ host, port }, 'dashboard listening');
@@ -90,6 +92,9 @@ function answer(site: Site): Koa.Middleware {
     `base-uri 'none'`,
     `form-action 'none'`,
     `frame-ancestors 'none'`,
+    // No text becomes a script, also where the page would make one: it knows no way to.
+    `require-trusted-types-for 'script'`,
+    `trusted-types 'none'`,
   ].join('; ');
   return async (ctx) => {
     ctx.set({

@@ -24,6 +24,8 @@ export class EventStream {
   constructor(request: IncomingMessage, response: ServerResponse, nowMs: number) {
     this.#response = response;
     this.#sentAtMs = nowMs;
+    // Behind a body that nobody reads, the end of the connection would not be seen.
+    request.resume();
     this.#gzip = takesGzip(request) ? gzipInto(response) : undefined;
     response.writeHead(200, {
       ...(this.#gzip && { 'Content-Encoding': 'gzip' }),

@@ -21,7 +21,7 @@ const root = new URL('../../', import.meta.url);
 /** Modules run as they are written, or as they were compiled: the page gets the same. */
 const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 const folders = ['dashboard/page/', 'dashboard/view/'];
-const otherModules = ['service/quantities'];
+const otherModules = ['service/harmless', 'service/quantities'];
 /** The library of the page, under the names by which modules import it. */
 const libraries = { preact: 'preact.js', 'preact/hooks': 'preact-hooks.js' } as const;
 const types: Readonly<Record<string, string>> = {

@@ -35,7 +35,7 @@ describe('needsAttention', () => {
   it('is so for what is stalled, different, or could not be verified', () => {
     const stalled = { kind: 'stalled', reason: 'OplogRolledOver', message: '' } as const;
     assert.equal(needsAttention(rowOf('a')), false);
-    assert.equal(needsAttention(rowOf('a', { outlook: stalled })), true);
+    assert.equal(needsAttention(rowOf('a', { readiness: stalled })), true);
     for (const different of [{ verdict: 'different' }, { phase: 'Failed' }] as const) {
       const verifications = [verification, { ...verification, ...different }];
       assert.equal(needsAttention(rowOf('a', { verifications })), true);

@@ -11,24 +11,26 @@ export type Tone = 'quiet' | 'busy' | 'good' | 'warning' | 'bad';
 export type Icon =
   'clock' | 'copy' | 'flow' | 'pause' | 'check' | 'seal' | 'cross' | 'alert' | 'back';
 
-const phases: Readonly<Record<string, Look>> = {
-  Pending: { tone: 'quiet', icon: 'clock', label: 'Pending' },
-  Starting: { tone: 'busy', icon: 'clock', label: 'Starting' },
-  InitialCopy: { tone: 'busy', icon: 'copy', label: 'Initial copy' },
-  ChangeApplication: { tone: 'busy', icon: 'flow', label: 'Applying changes' },
-  Reversing: { tone: 'busy', icon: 'back', label: 'Reversing' },
-  Paused: { tone: 'warning', icon: 'pause', label: 'Paused' },
-  Committing: { tone: 'busy', icon: 'seal', label: 'Committing' },
-  Committed: { tone: 'good', icon: 'seal', label: 'Committed' },
-  Stalled: { tone: 'bad', icon: 'alert', label: 'Stalled' },
-};
+const phases = new Map<string, Look>(
+  Object.entries({
+    Pending: { tone: 'quiet', icon: 'clock', label: 'Pending' },
+    Starting: { tone: 'busy', icon: 'clock', label: 'Starting' },
+    InitialCopy: { tone: 'busy', icon: 'copy', label: 'Initial copy' },
+    ChangeApplication: { tone: 'busy', icon: 'flow', label: 'Applying changes' },
+    Reversing: { tone: 'busy', icon: 'back', label: 'Reversing' },
+    Paused: { tone: 'warning', icon: 'pause', label: 'Paused' },
+    Committing: { tone: 'busy', icon: 'seal', label: 'Committing' },
+    Committed: { tone: 'good', icon: 'seal', label: 'Committed' },
+    Stalled: { tone: 'bad', icon: 'alert', label: 'Stalled' },
+  }),
+);
 
 /** How the phase of a sync is shown. */
 export function phaseLook({ phase, canCommit }: Pick<SyncRow, 'phase' | 'canCommit'>): Look {
   if (phase === 'ChangeApplication' && canCommit) {
     return { tone: 'good', icon: 'flow', label: 'Ready to commit' };
   }
-  return phases[phase] ?? { tone: 'quiet', icon: 'clock', label: phase };
+  return phases.get(phase) ?? { tone: 'quiet', icon: 'clock', label: phase };
 }
 
 /** How a verification is shown. */
@@ -44,9 +46,9 @@ export function verificationLook({ phase, verdict, mismatches }: VerificationSum
 }
 
 /** Whether somebody has to do something: it is stalled, or a verification has found what is not going to pass. */
-export function needsAttention({ outlook, verifications }: SyncRow): boolean {
+export function needsAttention({ readiness, verifications }: SyncRow): boolean {
   return (
-    outlook.kind === 'stalled' ||
+    readiness.kind === 'stalled' ||
     verifications.some(({ phase, verdict }) => verdict === 'different' || phase === 'Failed')
   );
 }

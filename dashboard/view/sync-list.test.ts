@@ -7,7 +7,7 @@ const rows = [
   rowOf('committed', { phase: 'Committed', totalBytes: 5 }),
   rowOf('ready', { canCommit: true, lagSeconds: 0 }),
   rowOf('copying', { phase: 'InitialCopy', lagSeconds: null, source: 'archive' }),
-  rowOf('stalled', { phase: 'Stalled', outlook: stalled, lagSeconds: 50 }),
+  rowOf('stalled', { phase: 'Stalled', readiness: stalled, lagSeconds: 50 }),
   rowOf('behind', { lagSeconds: 9 }),
 ];
 

@@ -84,18 +84,20 @@ function compare(one: SyncRow, other: SyncRow, order: Order): number {
   }
 }
 
-const ranks: Readonly<Record<string, number>> = {
-  Paused: 1,
-  Committing: 2,
-  Reversing: 3,
-  InitialCopy: 4,
-  ChangeApplication: 5,
-  Starting: 6,
-  Pending: 7,
-  Committed: 8,
-};
+const ranks = new Map<string, number>(
+  Object.entries({
+    Paused: 1,
+    Committing: 2,
+    Reversing: 3,
+    InitialCopy: 4,
+    ChangeApplication: 5,
+    Starting: 6,
+    Pending: 7,
+    Committed: 8,
+  }),
+);
 
 /** What somebody has to look at comes first, what is over last. */
 function rank(row: SyncRow): number {
-  return needsAttention(row) ? 0 : (ranks[row.phase] ?? 7);
+  return needsAttention(row) ? 0 : (ranks.get(row.phase) ?? 7);
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { Long, ObjectId, Timestamp, type Document } from 'mongodb';
+import { Binary, Long, ObjectId, Timestamp, type Document } from 'mongodb';
 import {
   answerMessage,
   decode,
@@ -116,7 +116,8 @@ export const helloNames: readonly string[] = ['hello', 'ismaster', 'isMaster'];
 const clusterTime = Timestamp.fromBits(1, 1_700_000_000);
 
 function honestAnswer(name: string, address: string): Document {
-  const time = { operationTime: clusterTime, $clusterTime: { clusterTime } };
+  const signature = { hash: new Binary(new Uint8Array(20)), keyId: Long.ZERO };
+  const time = { operationTime: clusterTime, $clusterTime: { clusterTime, signature } };
   const replicaSetId = ObjectId.createFromHexString(
     Buffer.from(address.padEnd(12).slice(-12)).toString('hex'),
   );

@@ -282,7 +282,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
     { ...collectionRow, options: asValue('options', deepDocument(100_000)) },
     () => undefined,
   ),
-  'goes on with another cursor than the one that was opened': {
+  'continues with another cursor than the one that was opened': {
     ...{ isLogin: false, isMalformed: true, isUnseenWhenIdle: true },
     answer: except((request) => {
       const rest = { ns: 'a.b', nextBatch: [] };

@@ -9,7 +9,7 @@ import {
   type SyncerCommand,
   type SyncerProgress,
 } from '../../operator/clustersync/syncer-client.ts';
-import { apiTargetAt } from '../../operator/operand/http-api.ts';
+import { apiTargetAt, callOperand } from '../../operator/operand/http-api.ts';
 import { OperandMonitor } from '../../operator/operand/monitor.ts';
 import { createLogger } from '../../service/logger.ts';
 import { until } from '../ground/until.ts';
@@ -25,6 +25,40 @@ const answers = {
   'a progress without a state': '{"progress": {"canCommit": false}}',
   'nothing at all': '{}',
 } as const;
+
+/** A server that answers for as long as somebody listens. @param onSent - told how much was sent so far. */
+async function answeringWithoutEnd(onSent: (bytes: number) => void) {
+  const hungUp = Promise.withResolvers<undefined>();
+  const chunk = Buffer.alloc(64 * 1024, 'x');
+  const server = createServer((_request, response) => {
+    let bytes = 0;
+    const send = (): void => {
+      while (!response.destroyed) {
+        bytes += chunk.length;
+        onSent(bytes);
+        if (!response.write(chunk)) break;
+      }
+    };
+    response.on('drain', send).on('close', () => {
+      hungUp.resolve(undefined);
+    });
+    response.write('{"progress":{"state":"IDLE","info":"');
+    send();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    hungUp: hungUp.promise,
+    [Symbol.asyncDispose]: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
 
 describe('a hostile pod', () => {
   let server: Server;
@@ -67,6 +101,65 @@ describe('a hostile pod', () => {
       assert.match(observation?.unreachable?.description ?? '', /neither progress nor error/);
     });
   }
+
+  it('is hung up on after 256 KiB of an answer without end', async () => {
+    let sentBytes = 0;
+    await using endless = await answeringWithoutEnd((bytes) => {
+      sentBytes = bytes;
+    });
+    const target = apiTargetAt({ ip: '127.0.0.1', port: endless.port }, 'token', undefined);
+    const { signal } = new AbortController();
+    const answer = await syncerApi.askProgress(target, signal);
+    assert.equal(answer.kind, 'unreachable');
+    assert.match(answer.description, /larger than 262144 bytes/);
+    await endless.hungUp;
+    // What was under way then is in the buffers of both sockets.
+    assert.ok(sentBytes < 16 * 1024 * 1024, String(sentBytes));
+  });
+
+  for (const [what, piece] of [
+    ['says nothing', ''],
+    ['says a little from time to time', '{'],
+  ] as const) {
+    it(`is given up when its time is over: one that ${what}`, async () => {
+      const hungUp = Promise.withResolvers<undefined>();
+      const slow = createServer((_request, response) => {
+        const timer = setInterval(() => {
+          if (piece !== '') response.write(piece);
+        }, 20);
+        response.on('close', () => {
+          clearInterval(timer);
+          hungUp.resolve(undefined);
+        });
+      });
+      slow.listen(0, '127.0.0.1');
+      await once(slow, 'listening');
+      try {
+        const { port: slowPort } = slow.address() as AddressInfo;
+        const target = apiTargetAt({ ip: '127.0.0.1', port: slowPort }, 'token', undefined);
+        const request = { method: 'GET', path: '/api/v1/progress', deadlineMs: 200 } as const;
+        const answer = await callOperand(target, request, new AbortController().signal);
+        assert.deepEqual(answer, { kind: 'unreachable', description: 'no answer within 200 ms' });
+        await hungUp.promise;
+      } finally {
+        slow.closeAllConnections();
+        slow.close();
+        await once(slow, 'close');
+      }
+    });
+  }
+
+  it('is hung up on after 16 KiB of an answer to a command', async () => {
+    await using endless = await answeringWithoutEnd(() => undefined);
+    const target = apiTargetAt({ ip: '127.0.0.1', port: endless.port }, 'token', undefined);
+    const { signal } = new AbortController();
+    const command = { name: 'pause', body: {} } as const;
+    const how = { assertMaySend: () => undefined, signal };
+    const outcome = await syncerApi.sendCommand(target, command, how);
+    assert.ok(outcome.kind === 'refused' && outcome.error.isUnanswered === true);
+    assert.match(outcome.error.description, /larger than 16384 bytes/);
+    await endless.hungUp;
+  });
 
   for (const [what, answer] of Object.entries(answers)) {
     it(`is no clustersync for the command line: ${what}`, async () => {

@@ -44,6 +44,10 @@ export const hostileSpecs: Readonly<Record<string, object>> = {
       affinity: Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at}`, at])),
     },
   },
+  'limits-below-requests': {
+    syncer: { resources: { requests: { cpu: '2' }, limits: { cpu: '1' } } },
+  },
+  tolerations: { syncer: { tolerations: [{ operator: 'Exists', value: 'x' }] } },
   selector: { syncer: { nodeSelector: { ['x'.repeat(5_000)]: 'y'.repeat(100_000) } } },
   'pull-secrets': { syncer: { imagePullSecrets: [{ name: '../../kube-system/token' }] } },
   'foreign-secret': { source: { name: 'old', uriSecretRef: { name: 'victim/uri' } } },

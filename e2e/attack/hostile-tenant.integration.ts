@@ -16,7 +16,7 @@ import { OperatorProcess } from '../ground/operator-process.ts';
 import { peakResidentBytes } from '../ground/peak-memory.ts';
 import { until } from '../ground/until.ts';
 import { smallestSpec } from '../integration/operator/custom-resources.ts';
-import { OperatorGround, outlook } from '../integration/operator/operator-ground.ts';
+import { OperatorGround, readiness } from '../integration/operator/operator-ground.ts';
 import {
   hostileMetadata,
   hostileNames,
@@ -91,7 +91,7 @@ describe('a hostile tenant, on a real API server', () => {
     const set = await ground.untilMade(namespace, 'orders-syncer');
     assert.equal(set.spec?.template.spec?.automountServiceAccountToken, false);
     await ground.untilSync(namespace, 'its pod is missed', (status) => {
-      return outlook(status) === 'False PodPending';
+      return readiness(status) === 'False PodPending';
     });
     await until('all are looked at', async () => {
       const syncs = (await all(clusterSyncs)).filter(
@@ -154,10 +154,41 @@ describe('a hostile tenant, on a real API server', () => {
     }
   });
 
+  it('has no Secret of another namespace read, however it writes its name', async () => {
+    const victim = (await ground.newPlace()).namespace;
+    const names = [
+      `${victim}/new-uri`,
+      `${victim}:new-uri`,
+      `../${victim}/new-uri`,
+      `../../${victim}/secrets/new-uri`,
+      `..%2f..%2f${victim}%2fsecrets%2fnew-uri`,
+      `x?fieldSelector=metadata.name=new-uri`,
+      '..',
+    ];
+    for (const [index, name] of names.entries()) {
+      const destination = { name: 'new', uriSecretRef: { name } };
+      assert.ok(await make(`foreign-secret-${index}`, { destination }), name);
+    }
+    await assertOthersAreServed();
+    for (const index of names.keys()) {
+      const name = `foreign-secret-${index}`;
+      const { status } = await ground.client.get(
+        clusterSyncs,
+        { namespace: tenant, name },
+        { signal },
+      );
+      assert.equal(readiness(status), 'False SecretNotFound', names[index]);
+      assert.equal(await ground.get(statefulSets, tenant, `${name}-syncer`), undefined);
+    }
+    const told = JSON.stringify([await all(clusterSyncs), await all(leases)]);
+    assert.ok(!told.includes(`${victim}.new-uri`), 'a host of the victim is told');
+  });
+
   it('has objects of the names that the operator would take left alone', async () => {
     const victim = (await ground.newPlace()).namespace;
-    const other = await ground.createSync(victim);
-    await ground.untilMade(victim, 'orders-syncer');
+    // Of the same name as one below, which tells them apart by nothing but their uids.
+    const other = await ground.createSync(victim, {}, 'taken-1');
+    await ground.untilMade(victim, 'taken-1-syncer');
     const spec = { ports: [{ port: 80 }] };
     const foreign: [Resource<KubeObject>, KubeObject][] = [];
     // Nobody's, and those that say that they belong to a ClusterSync of another namespace.
@@ -200,7 +231,7 @@ describe('a hostile tenant, on a real API server', () => {
       const now = await ground.get(resource, tenant, metadata.name);
       assert.equal(now?.metadata.resourceVersion, metadata.resourceVersion, metadata.name);
     }
-    const own = await ground.get(statefulSets, victim, 'orders-syncer');
+    const own = await ground.get(statefulSets, victim, 'taken-1-syncer');
     assert.ok(own && isControlledBy(own, other));
   });
 
@@ -213,11 +244,23 @@ describe('a hostile tenant, on a real API server', () => {
       );
     }
     await assertOthersAreServed();
-    for (const { metadata, spec } of await all(statefulSets)) {
+    const made = (await all(statefulSets)).filter(({ metadata }) =>
+      metadata.name.startsWith('status-'),
+    );
+    assert.ok(made.length > 1);
+    for (const { metadata, spec } of made) {
       assert.ok((spec?.replicas ?? 1) <= 256, `${metadata.name}: ${spec?.replicas}`);
       const [container] = spec?.template.spec?.containers ?? [];
-      for (const arg of container?.args ?? [])
-        if (arg.startsWith('--cluster')) assert.match(arg, /^--cluster[01]File=\//);
+      const args = container?.args ?? [];
+      assert.deepEqual(
+        args.map((arg) => arg.replace(/^--ids?=.*/s, '--id').replace(/Hash=.*/, 'Hash')),
+        [
+          ...['syncer', '--id', '--cluster0File=/etc/clustersync/source/uri'],
+          ...['--cluster1File=/etc/clustersync/destination/uri', '--port=27182', '--host=0.0.0.0'],
+          ...['--apiTokenHash', '--logLevel=info'],
+        ],
+        metadata.name,
+      );
     }
   });
 

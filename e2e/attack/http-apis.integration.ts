@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { startDashboard, type DashboardServer } from '../../dashboard/server/dashboard-server.ts';
 import { dataRoutes } from '../../dashboard/server/routes.ts';
-import { apiPrograms, openApiDocument, type ApiProgram } from '../../docs/openapi/documents.ts';
+import {
+  apiPrograms,
+  openApiDocument,
+  type ApiProgram,
+  type OpenApiDocument,
+} from '../../docs/openapi/documents.ts';
 import { probePaths } from '../../service/http-server.ts';
 import { createLogger } from '../../service/logger.ts';
 import { requireDocumented } from '../ground/api-document.ts';
@@ -67,12 +72,13 @@ describe('a client that sends whatever it likes to', () => {
         );
         assert.ok(target);
         const document = await openApiDocument(program);
+        const reached = new Reached(document);
         for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
           const random = new SeededRandom(seed);
           for (let count = 0; count < requests; count++) {
             const request = fuzzedRequest(document, target.token, random);
             try {
-              await attack(target, request);
+              reached.count(request, await attack(target, request));
             } catch (error) {
               throw new Error(`request ${count} of SEED=${seed}: ${shown(request)}`, {
                 cause: error,
@@ -80,10 +86,44 @@ describe('a client that sends whatever it likes to', () => {
             }
           }
         }
+        reached.requireAll(target.token === undefined ? [200, 400, 421] : [200, 400, 401]);
       });
     }
   }
 });
+
+/** Which operations of a document were answered, and with what: what was refused at the door tells nothing of them. */
+class Reached {
+  readonly #answers = new Map<string, Map<number, number>>();
+
+  constructor({ paths }: OpenApiDocument) {
+    for (const [path, methods] of Object.entries(paths))
+      for (const method of Object.keys(methods))
+        this.#answers.set(`${method.toUpperCase()} ${path}`, new Map());
+  }
+
+  count({ method, target }: FuzzedRequest, status: number): void {
+    const answers = this.#answers.get(`${method} ${target.replace(/\?.*/s, '')}`);
+    answers?.set(status, (answers.get(status) ?? 0) + 1);
+  }
+
+  /** @param statuses - that have to be among all answers. */
+  requireAll(statuses: readonly number[]): void {
+    const lines = Array.from(this.#answers, ([operation, answers]) => {
+      const counts = [...answers].sort(([left], [right]) => left - right);
+      return `${operation}: ${counts.map(([status, count]) => `${status} x ${count}`).join(', ')}`;
+    });
+    if (isLongAttack) console.log(lines.join('\n'));
+    const known = new Set([...this.#answers.values()].flatMap((answers) => [...answers.keys()]));
+    for (const status of statuses) assert.ok(known.has(status), `${status}\n${lines.join('\n')}`);
+    for (const answers of this.#answers.values())
+      // Refused for what it asks, or taken; not only for a token, a name or a page that is wrong.
+      assert.ok(
+        [...answers.keys()].some((status) => ![401, 403, 413, 415, 421].includes(status)),
+        lines.join('\n'),
+      );
+  }
+}
 
 describe('a client that sends the dashboard whatever it likes to', () => {
   const source = new MadeUpSyncs(3);
@@ -142,14 +182,25 @@ function withMark({ target, headers, body, ...rest }: FuzzedRequest, mark: strin
   };
 }
 
+/** What is answered to a request. */
+async function answerTo(port: number, request: FuzzedRequest): Promise<RawAnswer> {
+  const answer = await sendBytes(port, bytesOf(request));
+  if (answer) return answer;
+  // Node itself refuses what is no HTTP, and what expects anything, and closes: where a body still comes, the reset may overtake the answer.
+  assert.ok(request.body.length > 0, 'no answer');
+  if (request.headers.some(([name]) => name === 'Expect'))
+    return { status: 417, headers: new Map(), body: '' };
+  assert.match(request.target, /[^!-~]/, 'no answer');
+  return { status: 400, headers: new Map(), body: '' };
+}
+
 /** @returns the status of what is answered. */
 async function look(
   { port }: DashboardServer,
   request: FuzzedRequest,
   mark: string,
 ): Promise<number> {
-  const answer = await sendBytes(port, bytesOf(request));
-  assert.ok(answer, 'no answer');
+  const answer = await answerTo(port, request);
   const { status, headers, body } = answer;
   const said = `${status} ${body.slice(0, 500)}`;
   assert.ok(status < 500, said);
@@ -168,10 +219,10 @@ async function look(
   return status;
 }
 
-async function attack(target: Target, request: FuzzedRequest): Promise<void> {
+/** @returns the status of what is answered. */
+async function attack(target: Target, request: FuzzedRequest): Promise<number> {
   const port = Number(new URL(target.url).port);
-  const answer = await sendBytes(port, bytesOf(request));
-  assert.ok(answer, 'no answer');
+  const answer = await answerTo(port, request);
   await requireAnswer(target, request, answer);
   const headers = target.token === undefined ? {} : { Authorization: `Bearer ${target.token}` };
   const good = await fetch(`${target.url}/api/v1/progress`, { headers });
@@ -179,6 +230,7 @@ async function attack(target: Target, request: FuzzedRequest): Promise<void> {
   const exchange = { method: 'GET', path: '/api/v1/progress' } as const;
   await requireDocumented(target.program, { ...exchange, status: good.status, body });
   assert.equal(good.status, 200, JSON.stringify(body));
+  return answer.status;
 }
 
 async function requireAnswer(

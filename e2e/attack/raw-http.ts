@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { connect } from 'node:net';
+import { orAborted } from '../../service/or-aborted.ts';
 import { defaultDeadlineMs } from '../ground/default-deadline.ts';
 
 /** An answer, read without leniency. */
@@ -25,11 +25,14 @@ export async function sendBytes(port: number, bytes: Uint8Array): Promise<RawAns
     if (answer?.headers.get('content-type')?.startsWith('text/event-stream') === true)
       socket.destroy();
   });
+  const closed = Promise.withResolvers<undefined>();
   // What the server does not read any more, it resets.
   socket.on('error', () => undefined);
-  const closed = once(socket, 'close', { signal });
+  socket.on('close', () => {
+    closed.resolve(undefined);
+  });
   socket.write(bytes);
-  await closed;
+  await orAborted(closed.promise, signal);
   return parsed(Buffer.concat(chunks).toString('utf8'));
 }
 

@@ -20,7 +20,7 @@ import { assertNoTokens, assertToldNowhere } from './secrecy.ts';
 const restartCounts = '--output=jsonpath={.items[*].status.containerStatuses[*].restartCount}';
 
 describe('a ClusterSync in trouble', () => {
-  it('says that a password is wrong, disturbs nobody, goes on when it is corrected, and tells nobody any password', async () => {
+  it('says that a password is wrong, disturbs nobody, continues when it is corrected, and tells nobody any password', async () => {
     await withMigration('wrong-password', { scale: 0.001 }, async (migration) => {
       const { cluster, namespace, destination } = migration;
       const operatorRestarts = async (): Promise<string> => {

@@ -1,13 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
+/** Threads were seen to stop after 120 ms at the latest. */
+const deadlineMs = 10_000;
+
 /**
  * Stops a process, and returns when none of its threads runs any more: they learn of SIGSTOP one after the other, which took
- * 20 to 120 ms on a loaded machine, and what still runs may answer meanwhile. It waits without letting go, so that nothing that
- * the caller holds back is sent before.
+ * 20 to 120 ms on a loaded machine, and what still runs may answer meanwhile. It blocks until then, so that nothing that the
+ * caller holds back is sent before.
+ * @throws Error where it has ended, or does not stop.
  */
 export function freezeProcess(pid: number): void {
   process.kill(pid, 'SIGSTOP');
-  while (!isStopped(pid));
+  const endMs = performance.now() + deadlineMs;
+  while (!isStopped(pid))
+    if (performance.now() > endMs) throw new Error(`the process ${pid} does not stop`);
 }
 
 function isStopped(pid: number): boolean {

@@ -186,7 +186,8 @@ class LocalSyncer implements SyncerProcess {
     }
     this.#port = port;
     if (this.#options.until === 'listening') return;
-    while (!(await fetch(`${this.url}/readyz`)).ok) await this.#pause(deadline);
+    while (!(await fetch(`${this.url}/readyz`, { signal: deadline })).ok)
+      await this.#pause(deadline);
   }
 
   async log(): Promise<string> {
@@ -241,7 +242,9 @@ class LocalSyncer implements SyncerProcess {
     let response: Response;
     let body: Answer['body'];
     try {
-      response = await fetch(`${this.url}${path}`, { method, ...(method === 'POST' ? sent : {}) });
+      const signal = AbortSignal.timeout(defaultDeadlineMs);
+      const request = { method, signal, ...(method === 'POST' ? sent : {}) };
+      response = await fetch(`${this.url}${path}`, request);
       body = (await response.json()) as Answer['body'];
     } catch (cause) {
       throw await this.#error(`${path} is not answered, ${this.#outcome()}`, cause);

@@ -52,6 +52,14 @@ export class TcpProxy implements AsyncDisposable {
     }
   }
 
+  /** The same for a port of an address that the caller knows to be free, in front of a port of 127.0.0.1. */
+  static async startAt(host: string, port: number, targetPort: number): Promise<TcpProxy> {
+    const proxy = new TcpProxy(targetPort);
+    proxy.#server.listen(port, host);
+    await once(proxy.#server, 'listening');
+    return proxy;
+  }
+
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
   }

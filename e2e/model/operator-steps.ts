@@ -155,7 +155,7 @@ function factsOf(model: Model): CommitFacts {
     isAskedFor,
     direction: 'Forward',
     commit: progressOf(model, held?.commitSentMs ?? -Infinity),
-    obstacle: isPossible ? undefined : { trouble: undefined },
+    obstacle: isPossible ? undefined : { cause: undefined },
     hold: held,
     missedHash: isMissed ? 'hash' : undefined,
     workloads: [view],

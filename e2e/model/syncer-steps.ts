@@ -52,7 +52,7 @@ export function wordOf({ record, isWorking, onPrimary, isProven, request }: Proc
     sentAgeMs: request?.stage === 'sent' ? 0 : null,
     isCommitInHand: request !== null,
     otherCommand: null,
-    troubles: [],
+    retryWarnings: [],
     leftIndexes: [],
     isWorking,
     isShared: false,

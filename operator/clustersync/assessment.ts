@@ -1,9 +1,10 @@
+import { summaryFigures } from '../../sync-api/sync-figures.ts';
 import { readProgress } from '../../sync-api/syncer-answers.ts';
 import type { ClusterSync, ClusterSyncStatus, Direction } from '../api/clustersync.ts';
 import { isCurrent } from '../operand/observation.ts';
-import { gravest, type Trouble } from '../operand/trouble.ts';
+import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
 import { isFailureOfOtherSync, wantedDigest } from './identity.ts';
-import { troubleOfInstances, troubleOfOtherSync, type InstanceView } from './instance-trouble.ts';
+import { gravestInstanceCause, otherSyncCause, type InstanceView } from './instance-causes.ts';
 import { isCommittedIn, mayBegin } from './on-record.ts';
 import type { SourceFinding } from './source.ts';
 import { isAtLeast, isAtWorkTheOtherWay, slowest, stageOf, type Stage } from './stage.ts';
@@ -16,7 +17,7 @@ export interface StatusInput {
   readonly finding: SourceFinding;
   readonly instances: readonly InstanceView[];
   /** What keeps the operator from running the instances at all. */
-  readonly blocker: Trouble | undefined;
+  readonly blocker: ConditionCause | undefined;
 }
 
 /** What each instance reported last. */
@@ -30,7 +31,7 @@ export interface Assessment {
   readonly reported: Progresses;
   readonly stages: readonly Stage[];
   readonly stage: Stage;
-  readonly trouble: Trouble | undefined;
+  readonly cause: ConditionCause | undefined;
   /** Whether every instance has just reported its progress. */
   readonly isFresh: boolean;
   readonly canCommit: boolean;
@@ -67,21 +68,21 @@ export function assess(input: StatusInput): Assessment {
   );
   const isAtWorkElsewhere =
     isFresh && progresses.some((progress) => isAtWorkTheOtherWay(progress, direction));
-  const trouble =
+  const cause =
     stage === 'committed'
       ? undefined
-      : gravest([
+      : gravestCause([
           input.blocker,
-          different.length > 0 ? troubleOfOtherSync(different) : undefined,
-          finding.trouble,
-          troubleOfInstances(instances, stages, nowMs),
+          different.length > 0 ? otherSyncCause(different) : undefined,
+          finding.cause,
+          gravestInstanceCause(instances, stages, nowMs),
           stages.includes('idle') && !mayBegin(clusterSync) ? cannotBegin : undefined,
           isAtWorkElsewhere && state !== 'Paused' ? notCommitted(direction) : undefined,
         ]);
   const canCommit =
     stage === 'changes' &&
     isFresh &&
-    !finding.trouble &&
+    !finding.cause &&
     progresses.every((progress) => progress?.canCommit);
   const commitObstacles = obstaclesOf(instances, progresses);
   const isCommitUnderWay = progresses.some((progress) => progress?.commitUnderWay === true);
@@ -89,7 +90,7 @@ export function assess(input: StatusInput): Assessment {
   const lagTimeSeconds = isFresh || stage === 'committed' ? reportedLagSeconds : undefined;
   const paused = pausedOf(progresses);
   return {
-    ...{ progresses, reported, stages, stage, trouble },
+    ...{ progresses, reported, stages, stage, cause },
     ...{
       isFresh,
       canCommit,
@@ -129,7 +130,7 @@ export function withObstacles(message: string, obstacles: readonly string[]): st
 }
 
 /** Where a ClusterSync was made with this direction, or the syncer has lost its state. */
-const cannotBegin: Trouble = {
+const cannotBegin: ConditionCause = {
   reason: 'NothingToReverse',
   message:
     'the syncer knows of no sync to be reversed, and none is begun over data that may be in use: a new one, Forward, needs a ClusterSync of its own',
@@ -137,7 +138,7 @@ const cannotBegin: Trouble = {
 };
 
 /** Where the direction was changed before the commit, or a ClusterSync was made with another one than the sync has. */
-function notCommitted(direction: Direction): Trouble {
+function notCommitted(direction: Direction): ConditionCause {
   const other: Direction = direction === 'Forward' ? 'Reverse' : 'Forward';
   return {
     reason: 'NotCommitted',
@@ -170,7 +171,5 @@ function lagOf(progresses: Progresses, stage: Stage): number | undefined {
   if (stage === 'committed') return 0;
   // During the copy there is nothing yet that could lag, and 0 would be taken for consistent.
   if (!isAtLeast(stage, 'changes')) return undefined;
-  const lags = progresses.map((progress) => progress?.lagTimeSeconds);
-  const known = lags.filter((lag) => lag !== undefined);
-  return known.length === 0 || known.length < lags.length ? undefined : Math.max(...known);
+  return summaryFigures(progresses).lagSeconds ?? undefined;
 }

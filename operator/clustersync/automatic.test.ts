@@ -16,7 +16,7 @@ import {
   answers,
   changed,
   failure,
-  outlook,
+  phaseAndReadiness,
   readyMessage,
   reversed,
   runningWorld,
@@ -33,7 +33,7 @@ describe('a ClusterSync that is committed automatically', () => {
     world: World,
     spec: Partial<ClusterSyncSpec>,
     commands: readonly string[],
-    outlook: string,
+    readiness: string,
   ])[] = [
     ['starts', runningWorld(idle), {}, ['start old'], 'Starting: False Starting'],
     ['waits for the copy', runningWorld(copy), {}, [], 'InitialCopy: False InitialCopy'],
@@ -111,7 +111,7 @@ describe('a ClusterSync that is committed automatically', () => {
     it(what, () => {
       const decision = decideIn(world, { commit: automatic, ...spec });
       assert.deepEqual(commandsIn(decision), commands);
-      assert.equal(outlook(decision.status), expected);
+      assert.equal(phaseAndReadiness(decision.status), expected);
     });
   }
 
@@ -163,7 +163,7 @@ describe('a ClusterSync that is committed automatically', () => {
       ['StoppingWorkloads'],
     );
     const waiting = decideIn(world, spec, { hold, workloads: views(0, 2) });
-    assert.equal(outlook(waiting.status), 'ChangeApplication: False StoppingWorkloads');
+    assert.equal(phaseAndReadiness(waiting.status), 'ChangeApplication: False StoppingWorkloads');
     assert.match(readyMessage(waiting.status), /pods of the Deployment web left/);
     assert.ok(waiting.requeueAfterMs <= 1_000);
     const ready = decideIn(world, spec, { hold, workloads: views(0) });
@@ -183,7 +183,7 @@ describe('a ClusterSync that is committed automatically', () => {
     assert.deepEqual(over.commit, { kind: 'drop' });
     const end = decideIn(runningWorld(committed), spec, {}, over.status);
     assert.equal(end.status.commit, undefined);
-    assert.equal(outlook(end.status), 'Committed: True Committed');
+    assert.equal(phaseAndReadiness(end.status), 'Committed: True Committed');
   });
 
   it('gives them back at the deadline, is stalled, and remembers it', () => {
@@ -195,7 +195,7 @@ describe('a ClusterSync that is committed automatically', () => {
     const { hold } = given.commit;
     const back = decideIn(world, spec, { hold, workloads: views(0) });
     assert.equal(back.commit.kind, 'scale');
-    assert.equal(outlook(back.status), 'Stalled: False CommitDeadlineMissed');
+    assert.equal(phaseAndReadiness(back.status), 'Stalled: False CommitDeadlineMissed');
     assert.deepEqual(
       back.events.map(({ reason }) => reason).includes('CommitDeadlineMissed'),
       true,
@@ -205,7 +205,7 @@ describe('a ClusterSync that is committed automatically', () => {
     const later = decideIn(runningWorld(changes), spec, { workloads: views(3) }, dropped.status);
     assert.deepEqual(later.commit, { kind: 'none' });
     assert.deepEqual(later.status.commit, { missedOptions: hashOfOptions(withWeb) });
-    assert.equal(outlook(later.status), 'Stalled: False CommitDeadlineMissed');
+    assert.equal(phaseAndReadiness(later.status), 'Stalled: False CommitDeadlineMissed');
     const again = { commit: { ...withWeb, attempt: '2' } };
     const anew = decideIn(runningWorld(changes), again, { workloads: views(3) }, later.status);
     assert.equal(anew.commit.kind, 'record');

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { StatefulSet } from '../kube/builtin-resources.ts';
 import { findCondition } from '../kube/conditions.ts';
 import { decide, type World } from './decide.ts';
 import type { Claim } from './destination-claims.ts';
@@ -7,7 +8,7 @@ import {
   clusterSync,
   emptyWorld,
   failure,
-  outlook,
+  phaseAndReadiness,
   readyMessage,
   runningWorld,
 } from './testing/worlds.ts';
@@ -53,7 +54,7 @@ describe('a ClusterSync whose destination is not its own', () => {
   it('is not told the name or the namespace of a holder elsewhere', () => {
     const claim = { ...taken, holder: { ...taken.holder, namespace: 'other' } };
     const { status, events } = decide(clusterSync(), { ...emptyWorld(), claim });
-    assert.equal(outlook(status), 'Pending: False DestinationInUse');
+    assert.equal(phaseAndReadiness(status), 'Pending: False DestinationInUse');
     assert.match(
       readyMessage(status),
       /db\.example\.com:27017.* a ClusterSync of another namespace:/,
@@ -66,7 +67,7 @@ describe('a ClusterSync whose destination is not its own', () => {
       ...emptyWorld(),
       claim: taken,
     });
-    assert.equal(outlook(status), 'Pending: False DestinationInUse');
+    assert.equal(phaseAndReadiness(status), 'Pending: False DestinationInUse');
     assert.match(readyMessage(status), /db\.example\.com:27017.* ClusterSync shop\/first:/);
     assert.ok(findCondition(status.conditions, 'Reconciling'));
     assert.equal(findCondition(status.conditions, 'Stalled'), undefined);
@@ -82,7 +83,7 @@ describe('a ClusterSync whose destination is not its own', () => {
       ...emptyWorld(),
       claim: { kind: 'unreadable', isHeld: true },
     });
-    assert.equal(outlook(status), 'Stalled: False InvalidConfiguration');
+    assert.equal(phaseAndReadiness(status), 'Stalled: False InvalidConfiguration');
   });
 
   it('is committed, if it is', () => {
@@ -90,7 +91,7 @@ describe('a ClusterSync whose destination is not its own', () => {
       ...runningWorld(answers.committed),
       claim: taken,
     });
-    assert.equal(outlook(status), 'Committed: True Committed');
+    assert.equal(phaseAndReadiness(status), 'Committed: True Committed');
   });
 
   it('has its pods ended, whatever else is wrong or asked for', () => {
@@ -105,14 +106,16 @@ describe('a ClusterSync whose destination is not its own', () => {
         assert.equal(decide(sync, { ...world, statefulSet }).toStop, undefined);
       }
     }
-    const suspended = { ...runningWorld(answers.changes), claim: broken };
-    assert.ok(decide(clusterSync({ suspend: true }), suspended).toStop);
+    for (const each of [taken, broken]) {
+      const suspended = { ...runningWorld(answers.changes), claim: each };
+      assert.ok(decide(clusterSync({ suspend: true }), suspended).toStop);
+    }
     assert.equal(decide(clusterSync(), emptyWorld({ claim: taken })).toStop, undefined);
   });
 
   it('is told that an administrator has broken its claim, and what to do', () => {
     const { status, events } = decide(clusterSync(), emptyWorld({ claim: broken }));
-    assert.equal(outlook(status), 'Stalled: False DestinationClaimBroken');
+    assert.equal(phaseAndReadiness(status), 'Stalled: False DestinationClaimBroken');
     assert.match(readyMessage(status), /clustersync-destination-1/);
     assert.deepEqual(
       events.map(({ type, reason }) => [type, reason]),
@@ -135,7 +138,7 @@ describe('a ClusterSync whose destination is not its own', () => {
 });
 
 describe('a ClusterSync whose syncer has not proven that the destination is its own', () => {
-  const claim = { kind: 'open' } as const;
+  const claim = { kind: 'open', isContested: false } as const;
 
   it('has pods, and is sent nothing', () => {
     assert.ok(decide(clusterSync(), emptyWorld({ claim })).objects);
@@ -145,6 +148,39 @@ describe('a ClusterSync whose syncer has not proven that the destination is its 
         assert.deepEqual([decision.commands, decision.toStop], [[], undefined], name);
         assert.ok(decision.objects);
       }
+    }
+  });
+
+  it('continues no sync that may be that of another one', () => {
+    const argsOf = (isContested: boolean): readonly string[] => {
+      const { objects } = decide(
+        clusterSync(),
+        emptyWorld({ claim: { kind: 'open', isContested } }),
+      );
+      return objects?.statefulSet.spec?.template?.spec?.containers?.[0]?.args ?? [];
+    };
+    assert.ok(argsOf(true).includes('--continues=none'));
+    assert.equal(argsOf(true).length, argsOf(false).length + 1);
+    const { objects } = decide(clusterSync(), emptyWorld());
+    const held = objects?.statefulSet.spec?.template?.spec?.containers?.[0]?.args;
+    assert.deepEqual(held, argsOf(false));
+  });
+
+  it('continues no more and no less where its Secret, and so its hosts, are not known now', () => {
+    const made = (isContested: boolean | undefined, parts: Partial<World> = {}) => {
+      const world = emptyWorld({ claim: { kind: 'open', isContested }, ...parts });
+      return decide(clusterSync(), world).objects?.statefulSet;
+    };
+    const argsOf = (statefulSet: ReturnType<typeof made>): readonly string[] =>
+      statefulSet?.spec?.template?.spec?.containers?.[0]?.args ?? [];
+    for (const isContested of [true, false]) {
+      const first = made(isContested);
+      assert.equal(argsOf(first).includes('--continues=none'), isContested);
+      const second = made(undefined, {
+        destination: { kind: 'missing', description: 'Secret new-uri is missing' },
+        statefulSet: first as StatefulSet,
+      });
+      assert.deepEqual(argsOf(second), argsOf(first));
     }
   });
 
@@ -168,11 +204,11 @@ describe('a ClusterSync whose syncer has not proven that the destination is its 
 
   it('says what it waits for, once a syncer answers', () => {
     const { status } = decide(clusterSync(), { ...runningWorld(answers.idle), claim });
-    assert.equal(outlook(status), 'Starting: False DestinationNotProven');
+    assert.equal(phaseAndReadiness(status), 'Starting: False DestinationNotProven');
     const failed = decide(clusterSync(), {
       ...runningWorld(failure('AuthenticationFailed')),
       claim,
     });
-    assert.equal(outlook(failed.status), 'Stalled: False AuthenticationFailed');
+    assert.equal(phaseAndReadiness(failed.status), 'Stalled: False AuthenticationFailed');
   });
 });

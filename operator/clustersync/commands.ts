@@ -3,7 +3,7 @@ import type { ClusterSync } from '../api/clustersync.ts';
 import type { Command } from '../operand/monitor.ts';
 import { isCurrent, maySend, type Observation } from '../operand/observation.ts';
 import { isFailureOfOtherSync, isOfOtherSync, wantedDigest } from './identity.ts';
-import type { InstanceView } from './instance-trouble.ts';
+import type { InstanceView } from './instance-causes.ts';
 import { isCommittedIn, mayBegin } from './on-record.ts';
 import type { ResetDestination } from './reset.ts';
 import { startBody } from './resources.ts';
@@ -54,7 +54,7 @@ export function commandsOf(
   );
   // A commit that some instances have taken is not taken back: the others would never get there.
   if (state === 'Paused' && !isCommitting) return calls('pause');
-  if (source.trouble) return [];
+  if (source.cause) return [];
   const canCommit = progresses.every(
     (progress) => progress?.canCommit && !isTheOtherWay(progress, direction),
   );

@@ -38,7 +38,7 @@ describe('provesNoCommit', () => {
 
 describe('the facts of an automatic commit', () => {
   const sync = clusterSync({ commit: automatic });
-  const finding = { source: undefined, trouble: undefined, isConfirmed: true };
+  const finding = { source: undefined, cause: undefined, isConfirmed: true };
   const instance = { id: 'old', podName: 'orders-syncer-0' };
   const pod = podState(runningPod(), 'syncer');
   const observation = observationOf(saysNone);
@@ -69,13 +69,13 @@ describe('the facts of an automatic commit', () => {
 
   it('are that it waits for the source to be confirmed, and for a lag that is known', () => {
     const { obstacle } = factsOf({ finding: { ...finding, isConfirmed: false } });
-    assert.equal(obstacle?.trouble?.reason, 'WaitingForCanCommit');
+    assert.equal(obstacle?.cause?.reason, 'WaitingForCanCommit');
     const input = { clusterSync: sync, nowMs, finding, blocker: undefined };
     const instances = [{ instance, pod, observation }];
     const assessment = { ...assess({ ...input, instances }), lagTimeSeconds: undefined };
     const unknown = factsOf({ assessment }).obstacle;
-    assert.equal(unknown?.trouble?.reason, 'WaitingForLag');
-    assert.match(unknown.trouble.message, /the lag is not known/);
+    assert.equal(unknown?.cause?.reason, 'WaitingForLag');
+    assert.match(unknown.cause.message, /the lag is not known/);
   });
 
   it('are that none is asked for while the sync is being ended', () => {

@@ -15,8 +15,8 @@ import { holderOf } from '../leases/lease-holder.ts';
 import { secondTime } from '../kube/micro-time.ts';
 import { isCurrent, type Observation } from '../operand/observation.ts';
 import { syncStartOf } from '../operand/sync-start.ts';
-import type { Trouble } from '../operand/trouble.ts';
-import type { InstanceView } from './instance-trouble.ts';
+import type { ConditionCause } from '../operand/condition-cause.ts';
+import type { InstanceView } from './instance-causes.ts';
 import type { SourceFinding } from './source.ts';
 import { isAtLeast } from './stage.ts';
 import { textUntilCanCommit, type Assessment } from './assessment.ts';
@@ -126,11 +126,11 @@ function obstacleOf(
   options: CommitOptions,
   { hold, verification }: CommitWorld,
 ): Obstacle | undefined {
-  const { stage, trouble, paused, canCommit, isCommitUnderWay, lagTimeSeconds } = assessment;
+  const { stage, cause, paused, canCommit, isCommitUnderWay, lagTimeSeconds } = assessment;
   // The conditions say all that by themselves.
   const isElsewhere = stage !== 'changes' || paused !== 'none';
   const isSent = isCommitUnderWay && !canCommit;
-  if (trouble || isElsewhere || isSent) return { trouble: undefined };
+  if (cause || isElsewhere || isSent) return { cause: undefined };
   if (!canCommit || !finding.isConfirmed) {
     return waiting('WaitingForCanCommit', textUntilCanCommit(assessment));
   }
@@ -147,9 +147,9 @@ function obstacleOf(
       clusterSync.status?.startedAt,
     ),
   });
-  return ofVerification && { trouble: ofVerification };
+  return ofVerification && { cause: ofVerification };
 }
 
-function waiting(reason: Trouble['reason'], message: string): Obstacle {
-  return { trouble: { reason, message, level: 'waiting' } };
+function waiting(reason: ConditionCause['reason'], message: string): Obstacle {
+  return { cause: { reason, message, level: 'waiting' } };
 }

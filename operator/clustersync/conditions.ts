@@ -1,6 +1,6 @@
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { ConditionDraft } from '../kube/conditions.ts';
-import type { Trouble } from '../operand/trouble.ts';
+import type { ConditionCause } from '../operand/condition-cause.ts';
 import { textUntilCanCommit, withObstacles } from './assessment.ts';
 import { listed } from './resources.ts';
 import type { SourceFinding } from './source.ts';
@@ -12,7 +12,7 @@ export interface Situation {
   readonly stage: Stage;
   /** The ids of the instances that are no further than this stage, where others are. */
   readonly behind: readonly string[];
-  readonly trouble: Trouble | undefined;
+  readonly cause: ConditionCause | undefined;
   readonly finding: SourceFinding;
   readonly canCommit: boolean;
   readonly commitObstacles: readonly string[];
@@ -32,30 +32,30 @@ export interface Situation {
 
 /** The conditions of a ClusterSync: those of kstatus, and its milestones. */
 export function conditionsOf(situation: Situation): ConditionDraft[] {
-  const { clusterSync, stage, trouble, finding, canCommit, isFresh } = situation;
+  const { clusterSync, stage, cause, finding, canCommit, isFresh } = situation;
   const here = summaryOf(situation);
   const { commitObstacles } = situation;
   const uncommitted = { ...here, message: withObstacles(here.message, commitObstacles) };
-  const outlook = outlookOf(situation);
-  const { reason, message } = outlook;
+  const readiness = readinessOf(situation);
+  const { reason, message } = readiness;
   const kstatus: ConditionDraft[] = [
-    { type: 'Ready', status: outlook.kind === 'ready' ? 'True' : 'False', reason, message },
+    { type: 'Ready', status: readiness.kind === 'ready' ? 'True' : 'False', reason, message },
   ];
-  if (outlook.kind === 'reconciling') {
+  if (readiness.kind === 'reconciling') {
     kstatus.push({ type: 'Reconciling', status: 'True', reason, message });
   }
-  if (outlook.kind === 'stalled') {
+  if (readiness.kind === 'stalled') {
     kstatus.push({ type: 'Stalled', status: 'True', reason, message });
   }
   return [
     ...kstatus,
     milestone('InitialCopyDone', isCopied(stage), here),
     stage === 'changes' && !isFresh
-      ? { type: 'CanCommit', status: 'Unknown', reason, message: trouble?.message ?? message }
+      ? { type: 'CanCommit', status: 'Unknown', reason, message: cause?.message ?? message }
       : milestone(
           'CanCommit',
           canCommit,
-          situation.paused === 'none' ? (finding.trouble ?? uncommitted) : isPaused,
+          situation.paused === 'none' ? (finding.cause ?? uncommitted) : isPaused,
         ),
     milestone('Committed', stage === 'committed', here),
     ...(clusterSync.spec.suspend ? [suspended] : []),
@@ -66,7 +66,7 @@ const suspended: ConditionDraft = {
   type: 'Suspended',
   status: 'True',
   reason: 'SuspendedByUser',
-  message: 'spec.suspend is true: the operator changes nothing; the sync goes on',
+  message: 'spec.suspend is true: the operator changes nothing; the sync keeps running',
 };
 
 const progressReasons: Record<Stage, { readonly reason: string; readonly message: string }> = {
@@ -77,7 +77,7 @@ const progressReasons: Record<Stage, { readonly reason: string; readonly message
   },
   idle: { reason: 'Starting', message: 'the sync has not been started yet' },
   reversing: { reason: 'Reversing', message: 'the sync is being turned round' },
-  copy: { reason: 'InitialCopy', message: 'the initial copy goes on' },
+  copy: { reason: 'InitialCopy', message: 'the initial copy is running' },
   changes: { reason: 'ChangeApplication', message: 'changes of the source are being applied' },
   committing: { reason: 'Committing', message: 'the commit is being carried out' },
   committed: { reason: 'Committed', message: 'the sync is committed' },
@@ -87,7 +87,7 @@ const progressReasons: Record<Stage, { readonly reason: string; readonly message
 function summaryOf(
   { stage, behind }: Pick<Situation, 'stage' | 'behind'>,
   { reason, message } = progressReasons[stage],
-): Pick<Trouble, 'reason' | 'message'> {
+): Pick<ConditionCause, 'reason' | 'message'> {
   if (behind.length === 0) return { reason, message };
   return { reason, message: `${message}; behind the others: ${listed(behind)}` };
 }
@@ -105,23 +105,23 @@ function milestone(
 /** What to say of a commit that may still come. */
 const commitUnderWayText = 'a commit was sent, and it is not known yet whether it is taken';
 
-type Outlook = Pick<Trouble, 'reason' | 'message'> & {
+type ReadyCause = Pick<ConditionCause, 'reason' | 'message'> & {
   readonly kind: 'ready' | 'reconciling' | 'stalled';
 };
 
-function outlookOf(situation: Situation): Outlook {
-  const { clusterSync, stage, trouble, paused } = situation;
+function readinessOf(situation: Situation): ReadyCause {
+  const { clusterSync, stage, cause, paused } = situation;
   const { state, suspend } = clusterSync.spec;
   const here = summaryOf(situation);
   if (stage === 'committed') return { kind: 'ready', ...here };
-  if (trouble?.level === 'stalled') return { ...trouble, kind: 'stalled' };
-  if (trouble) return { ...trouble, kind: 'reconciling' };
+  if (cause?.level === 'stalled') return { ...cause, kind: 'stalled' };
+  if (cause) return { ...cause, kind: 'reconciling' };
   if (situation.isCommitting) {
     return { kind: 'reconciling', ...summaryOf(situation, progressReasons.committing) };
   }
   if (situation.isCommitUnderWay)
     return { kind: 'reconciling', reason: 'Committing', message: commitUnderWayText };
-  if (state === 'Paused') return outlookOfPause(situation);
+  if (state === 'Paused') return readinessOfPause(situation);
   if (paused !== 'none') {
     return { kind: 'reconciling', reason: 'Resuming', message: 'the sync is about to go on' };
   }
@@ -133,14 +133,14 @@ function outlookOf(situation: Situation): Outlook {
   if (suspend && stage === 'idle') {
     return { kind: 'reconciling', reason: 'Suspended', message: suspended.message };
   }
-  if (state === 'Committed' && stage === 'changes') return outlookBeforeCommit(situation);
+  if (state === 'Committed' && stage === 'changes') return readinessBeforeCommit(situation);
   return { kind: 'reconciling', ...here };
 }
 
 /** Beyond this the destination is said to be catching up: an idle source makes a no-op every 10 s at the latest. */
 const inSyncLagSeconds = 60;
 
-/** That nothing is wrong does not prove it: the instances have said how far they are. Those that stop answering are in trouble. */
+/** That nothing is wrong does not prove it: the instances have said how far they are. Those that stop answering are a cause. */
 function isInSync({ reportedLagSeconds }: Situation): boolean {
   return reportedLagSeconds !== undefined && reportedLagSeconds <= inSyncLagSeconds;
 }
@@ -151,7 +151,7 @@ function catchingUpText({ reportedLagSeconds }: Situation, text: string): string
     : `${text}, ${reportedLagSeconds} s behind the source`;
 }
 
-function outlookBeforeCommit({ canCommit, commitObstacles, finding }: Situation): Outlook {
+function readinessBeforeCommit({ canCommit, commitObstacles, finding }: Situation): ReadyCause {
   const kind = 'reconciling';
   if (canCommit && finding.isConfirmed) {
     return { kind, reason: 'Committing', message: 'the commit is being sent' };
@@ -162,10 +162,10 @@ function outlookBeforeCommit({ canCommit, commitObstacles, finding }: Situation)
   return { kind, reason: 'WaitingForCanCommit', message };
 }
 
-function outlookOfPause(situation: Situation): Outlook {
+function readinessOfPause(situation: Situation): ReadyCause {
   const { stage, paused, behind, isWorking } = situation;
   if (paused === 'all') {
-    const message = 'the sync is paused; the oplog of the source has to last until it goes on';
+    const message = 'the sync is paused; the oplog of the source has to last until it is resumed';
     return { kind: 'ready', reason: 'Paused', message };
   }
   if (stage === 'idle' && behind.length === 0) {

@@ -12,7 +12,7 @@ import {
   clusterSync,
   emptyWorld,
   failure,
-  outlook,
+  phaseAndReadiness,
   refused,
   runningPod,
   runningWorld,
@@ -26,6 +26,17 @@ function commandsIn(world: World, spec: Partial<ClusterSyncSpec> = {}): string[]
 
 const committed = { state: 'Committed' } as const;
 const paused = { state: 'Paused' } as const;
+
+describe('a ClusterSync that names an image', () => {
+  it('runs none that nobody has allowed', () => {
+    const of = (image: string) =>
+      decide(clusterSync({ syncer: { resources: {}, logLevel: 'info', image } }), emptyWorld());
+    const { objects, status } = of('evil.dev/syncer:1');
+    assert.equal(objects, undefined);
+    assert.equal(phaseAndReadiness(status), 'Stalled: False ImageNotAllowed');
+    assert.ok(of('example.dev/syncer:1').objects);
+  });
+});
 
 describe('a ClusterSync whose syncers serve HTTPS', () => {
   const [certificate = ''] = rootCertificates;
@@ -217,7 +228,7 @@ describe('the objects of a ClusterSync', () => {
     const former = decide(clusterSync(), runningWorld(answers.changes, { token: 'another' }));
     assert.equal(former.targets.size, 0);
     assert.deepEqual(former.commands, []);
-    assert.equal(outlook(former.status), 'Pending: False PodPending');
+    assert.equal(phaseAndReadiness(former.status), 'Pending: False PodPending');
     const args = former.objects?.statefulSet.spec?.template?.spec?.containers?.[0]?.args;
     assert.ok(args?.includes(tokenArgument('another')), args?.join(' '));
     assert.equal(decide(clusterSync(), runningWorld(answers.changes)).targets.size, 1);

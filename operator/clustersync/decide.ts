@@ -7,9 +7,9 @@ import { apiTrust, serverNameOf, targetOf, type ApiTrust } from '../operand/api-
 import { reasonFor } from '../operand/http-api.ts';
 import type { MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, type Observation } from '../operand/observation.ts';
-import { troubleOfImage } from '../operand/image-rule.ts';
+import { imageCause } from '../operand/image-rule.ts';
 import { missingSecret, secretsHashOf, type OperandSecrets } from '../operand/operand-secrets.ts';
-import type { Trouble } from '../operand/trouble.ts';
+import type { ConditionCause } from '../operand/condition-cause.ts';
 import type { OperandObjects, OperandSettings } from '../operand/workload.ts';
 import { planCommit, type CommitStep } from '../commit/plan.ts';
 import { commitFacts, commitStatus, type CommitWorld } from './commit-facts.ts';
@@ -19,8 +19,15 @@ import { wantedDigest } from './identity.ts';
 import { commandsOf, resetCommands, type CommandInput, type InstanceCommand } from './commands.ts';
 import { eventsOf } from './events.ts';
 import type { Claim } from './destination-claims.ts';
-import { instancesOf, syncerName, syncerPodState, syncerObjects, syncerPort } from './resources.ts';
-import type { InstanceView } from './instance-trouble.ts';
+import {
+  instancesOf,
+  isMadeContested,
+  syncerName,
+  syncerPodState,
+  syncerObjects,
+  syncerPort,
+} from './resources.ts';
+import type { InstanceView } from './instance-causes.ts';
 import {
   assessedForReset,
   finalizersWanted,
@@ -48,7 +55,7 @@ export interface World extends OperandSecrets {
   /** By the id of the instance. */
   readonly observations: ReadonlyMap<string, Observation<SyncerProgress, SyncerCommand>>;
   /** Why the API server did not take the objects. */
-  readonly rejection?: Trouble | undefined;
+  readonly rejection?: ConditionCause | undefined;
 }
 
 /** What is to be done. */
@@ -96,7 +103,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const isSourceKnown = clusterSync.status?.source !== undefined;
   const missing = missingSecret(world);
   const finding = findingOf(clusterSync.status?.source, world.sourceView);
-  // What decides how many pods there are is stored before they are made: another operator goes on from there.
+  // What decides how many pods there are is stored before they are made: another operator continues from there.
   const isSourceNew = finding.source !== undefined && !isSourceKnown;
   const views = instances.map((instance): InstanceView => {
     const pod = pods.get(instance.podName);
@@ -109,15 +116,17 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
       observation: observation?.process === state?.process ? observation : undefined,
     };
   });
-  // Pods that run have read their Secrets: that one is gone is no reason to say that the sync does not go on.
-  const unclaimed = troubleOfClaim(clusterSync, world.claim);
-  const unproven = troubleOfProof(world.claim, views);
+  // Pods that run have read their Secrets: that one is gone is no reason to say that the sync does not continue.
+  const unclaimed = claimCause(clusterSync, world.claim);
+  const unproven = missingProofCause(world.claim, views);
   const isUnclaimed = unclaimed !== undefined || world.claim.kind === 'open';
+  const isContested =
+    world.claim.kind === 'open' && (world.claim.isContested ?? isMadeContested(world.statefulSet));
   const isLost = world.claim.kind === 'taken' || world.claim.kind === 'broken';
   const isResting = isAtRest(clusterSync);
   const trust = isResting ? ({ kind: 'plain' } as const) : trustOf(clusterSync, world);
-  const untrusted = trust.kind === 'unknown' ? trust.trouble : undefined;
-  const unlisted = troubleOfImage(clusterSync.spec.syncer, settings, 'spec.syncer');
+  const untrusted = trust.kind === 'unknown' ? trust.cause : undefined;
+  const unlisted = imageCause(clusterSync.spec.syncer, settings, 'spec.syncer');
   const blocker =
     rejection ??
     unclaimed ??
@@ -141,7 +150,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     world.commit,
   );
   const plan = clusterSync.spec.suspend ? undefined : planCommit(facts);
-  const report = { status: commitStatus(facts, plan), trouble: plan?.trouble };
+  const report = { status: commitStatus(facts, plan), cause: plan?.cause };
   const status = withReset(clusterSync, statusOf(input, assessment, report), reset);
   const isHandsOff =
     clusterSync.spec.suspend ||
@@ -169,7 +178,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
         ? undefined
         : syncerObjects(
             clusterSync,
-            { instances, isResting, secretsHash, token: world.token },
+            { instances, isResting, isContested, secretsHash, token: world.token },
             settings,
           ),
     // Its pods would continue a sync that they find there, whatever they are told.
@@ -201,7 +210,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
           : isCommittedIn(clusterSync)
             ? committedResyncMs
             : resyncMs,
-      ...((facts.hold ?? plan?.trouble?.level === 'waiting') ? [commitMs] : []),
+      ...((facts.hold ?? plan?.cause?.level === 'waiting') ? [commitMs] : []),
       ...(isSourceNew || reset.kind === 'done' ? [0] : []),
       ...views.flatMap(({ observation }) => (observation ? dueMs(observation, nowMs) : [])),
     ),
@@ -253,7 +262,7 @@ function trustOf(clusterSync: ClusterSync, { authority }: World): ApiTrust {
   return apiTrust(clusterSync.spec.syncer, authority, serverName);
 }
 
-function troubleOfClaim({ metadata }: ClusterSync, claim: Claim): Trouble | undefined {
+function claimCause({ metadata }: ClusterSync, claim: Claim): ConditionCause | undefined {
   switch (claim.kind) {
     case 'held':
     case 'open':
@@ -279,15 +288,18 @@ function troubleOfClaim({ metadata }: ClusterSync, claim: Claim): Trouble | unde
       const holder = isNeighbour ? `the ClusterSync ${key}` : 'a ClusterSync of another namespace';
       const message =
         key === objectKey(metadata)
-          ? `the destination (${claim.host}) is that of a former ClusterSync ${key}: this one goes on when the pods of that are gone`
-          : `the destination (${claim.host}) is that of ${holder}: this one goes on when that is deleted, and its pods are gone`;
+          ? `the destination (${claim.host}) is that of a former ClusterSync ${key}: this one starts when the pods of that one are gone`
+          : `the destination (${claim.host}) is that of ${holder}: this one starts when that one is deleted and its pods are gone`;
       return { reason: 'DestinationInUse', message, level: 'warning' };
     }
   }
 }
 
 /** Where a syncer answers, and has nowhere been let in that its Secret names. */
-function troubleOfProof(claim: Claim, views: readonly InstanceView[]): Trouble | undefined {
+function missingProofCause(
+  claim: Claim,
+  views: readonly InstanceView[],
+): ConditionCause | undefined {
   const isAnswered = views.some(({ observation }) => observation?.answer?.kind === 'progress');
   if (claim.kind !== 'open' || !isAnswered) return undefined;
   const message =

@@ -1,205 +1,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { ClusterSync } from '../api/clustersync.ts';
-import type { Lease, Pod, StatefulSet } from '../kube/builtin-resources.ts';
-import { controllerReference } from '../kube/owner.ts';
-import { objectKey } from '../kube/resource.ts';
-import type { LeaseDraft } from '../leases/lease-book.ts';
-import { readHolder, type LeaseHolder } from '../leases/lease-holder.ts';
-import { breakAnnotation, DestinationClaims, type Claim } from './destination-claims.ts';
-import { clusterSync } from './testing/worlds.ts';
+import { holderOf } from '../leases/lease-holder.ts';
+import { breakAnnotation, type Claim } from './destination-claims.ts';
+import { hostLease, wantedKeys } from './destination-keys.ts';
+import { keyOf, noWish, Scene, wishOf, type Tenant } from './testing/claim-scene.ts';
 
 const { signal } = new AbortController();
-const hostAnnotation = 'clustersync.dev/destination-host';
-
-/** Leases as the API server keeps them: a write is done on what was seen, or not at all. It takes as long as the schedule lets it. */
-class Leases {
-  readonly #leases = new Map<string, Lease>();
-  /** Called before a Lease becomes that of another one. */
-  onHandover: (former: Lease) => void = () => undefined;
-  readonly #passing: () => Promise<unknown>;
-
-  constructor(passing: () => Promise<unknown>) {
-    this.#passing = passing;
-  }
-
-  get(name: string): Lease | undefined {
-    return this.#leases.get(name);
-  }
-
-  list(): Lease[] {
-    return [...this.#leases.values()];
-  }
-
-  async put(name: string, { spec, annotations }: LeaseDraft): Promise<boolean> {
-    return await this.#change(name, (former) => {
-      if (former) this.onHandover(former);
-      const metadata = { name, namespace: 'operator', annotations: { ...annotations } };
-      this.#leases.set(name, {
-        ...{ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata },
-        ...(spec && { spec }),
-      });
-    });
-  }
-
-  async remove(name: string): Promise<boolean> {
-    return await this.#change(name, () => {
-      this.#leases.delete(name);
-    });
-  }
-
-  /** What an administrator does by kubectl. */
-  annotate(name: string, annotations: Readonly<Record<string, string>>): void {
-    const lease = this.#leases.get(name);
-    assert.ok(lease);
-    const metadata = { ...lease.metadata };
-    metadata.annotations = { ...metadata.annotations, ...annotations };
-    this.#leases.set(name, { ...lease, metadata });
-  }
-
-  /** Hosts by who has them. */
-  hostsOf(uid: string): string[] {
-    const own = this.list().filter((lease) => readHolder(lease)?.uid === uid);
-    return own.flatMap(({ metadata }) => metadata.annotations?.[hostAnnotation] ?? []).sort();
-  }
-
-  async #change(name: string, change: (former: Lease | undefined) => void): Promise<boolean> {
-    const seen = this.#leases.get(name);
-    await this.#passing();
-    if (this.#leases.get(name) !== seen) return false;
-    change(seen);
-    return true;
-  }
-}
-
-/** A ClusterSync of a namespace of its own, and what is there of it. */
-interface Tenant {
-  readonly sync: ClusterSync;
-  readonly names: readonly string[];
-  readonly proven: Set<string>;
-  /** Where it has ever logged in. */
-  readonly everProven: Set<string>;
-  isThere: boolean;
-  /** Of its StatefulSet. */
-  replicas: 0 | 1;
-  hasPods: boolean;
-}
-
-/** Claims of ClusterSyncs, with the objects that tell who is still there. */
-class Scene {
-  readonly leases: Leases;
-  readonly tenants: Tenant[] = [];
-  claims: DestinationClaims;
-
-  constructor(
-    passing: () => Promise<unknown> = async () => {
-      await Promise.resolve();
-    },
-  ) {
-    this.leases = new Leases(passing);
-    this.leases.onHandover = (former) => {
-      const uid = readHolder(former)?.uid;
-      const holder = this.tenants.find(({ sync }) => sync.metadata.uid === uid);
-      assert.ok(holder && !holder.hasPods, 'the pods of the former holder are there');
-    };
-    this.claims = this.#newClaims();
-  }
-
-  add(...names: readonly string[]): Tenant {
-    const n = this.tenants.length;
-    const sync = clusterSync();
-    const metadata = { ...sync.metadata, namespace: `tenant-${n}`, uid: `uid-${n}` };
-    const tenant: Tenant = {
-      ...{ sync: { ...sync, metadata }, names: [...names].sort() },
-      ...{ proven: new Set(), everProven: new Set() },
-      ...{ isThere: true, replicas: 1, hasPods: true },
-    };
-    this.tenants.push(tenant);
-    return tenant;
-  }
-
-  logIn(tenant: Tenant, ...hosts: readonly string[]): void {
-    for (const host of hosts) {
-      tenant.proven.add(host);
-      tenant.everProven.add(host);
-    }
-  }
-
-  async pass(tenant: Tenant): Promise<Claim> {
-    const claim = await this.claims.claim(tenant.sync, tenant.names, tenant.proven, signal);
-    // As the reconciler does.
-    tenant.replicas = claim.kind === 'open' || claim.kind === 'held' ? 1 : 0;
-    return claim;
-  }
-
-  /** The pods end; they are there again when they are to be. */
-  endPods(tenant: Tenant): void {
-    tenant.hasPods = false;
-    tenant.proven.clear();
-  }
-
-  runPods(tenant: Tenant): void {
-    tenant.hasPods ||= tenant.isThere && tenant.replicas === 1;
-  }
-
-  break(tenant: Tenant): void {
-    for (const { metadata, spec } of this.leases.list()) {
-      if (spec?.holderIdentity !== keyOf(tenant)) continue;
-      this.leases.annotate(metadata.name, { [breakAnnotation]: spec.holderIdentity });
-    }
-  }
-
-  hostsOf({ sync }: Tenant): string[] {
-    return this.leases.hostsOf(sync.metadata.uid ?? '');
-  }
-
-  /** One whose claim is broken keeps the Lease until another one proves that host. Without pods it has nothing of it. */
-  keptHostsOf(tenant: Tenant): string[] {
-    if (tenant.hasPods) return this.hostsOf(tenant);
-    const broken = this.leases
-      .list()
-      .filter(({ metadata }) => metadata.annotations?.[breakAnnotation] === keyOf(tenant))
-      .map(({ metadata }) => metadata.annotations?.[hostAnnotation]);
-    return this.hostsOf(tenant).filter((host) => !broken.includes(host));
-  }
-
-  restartOperator(): void {
-    this.claims = this.#newClaims();
-  }
-
-  #newClaims(): DestinationClaims {
-    const isOf = ({ sync }: Tenant, { uid }: LeaseHolder): boolean => sync.metadata.uid === uid;
-    return new DestinationClaims(this.leases, {
-      isGone: (holder) => !this.tenants.some((each) => each.isThere && isOf(each, holder)),
-      statefulSets: {
-        get: (key) => setOf(this.tenants.find((each) => `${keyOf(each)}-syncer` === key)),
-        list: (): StatefulSet[] => [],
-      },
-      pods: {
-        get: () => undefined,
-        list: () => this.tenants.filter(({ hasPods }) => hasPods).map((each) => podOf(each)),
-      },
-    });
-  }
-}
-
-function keyOf({ sync }: Tenant): string {
-  return objectKey(sync.metadata);
-}
-
-/** Where it is gone, the garbage collector has deleted the StatefulSet with its pods. */
-function setOf(tenant: Tenant | undefined): StatefulSet | undefined {
-  if (!tenant || !(tenant.isThere || tenant.hasPods)) return undefined;
-  const metadata = { name: 'orders-syncer', ownerReferences: [controllerReference(tenant.sync)] };
-  const spec = { replicas: tenant.replicas, selector: {}, template: {}, serviceName: '' };
-  return { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata, spec };
-}
-
-function podOf({ sync: { metadata } }: Tenant): Pod {
-  const annotations = { 'clustersync.dev/owner': `ClusterSync/${metadata.name}` };
-  const { namespace = '' } = metadata;
-  return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'pod', namespace, annotations } };
-}
 
 describe('the claim to a destination', () => {
   it('is open to all that only name it, whoever comes first', async () => {
@@ -235,6 +41,17 @@ describe('the claim to a destination', () => {
     assert.equal((await scene.pass(attacker)).kind, 'taken');
   });
 
+  it('is to 100 hosts at most, those that are named first, however many others its pods say', async () => {
+    const scene = new Scene();
+    const liar = scene.add('z-named');
+    for (let answer = 0; answer < 5; answer++) {
+      scene.logIn(liar, 'z-named', ...Array.from({ length: 100 }, (_, n) => `a-${answer}-${n}`));
+      assert.equal((await scene.pass(liar)).kind, 'held');
+    }
+    assert.equal(scene.hostsOf(liar).length, 100);
+    assert.ok(scene.hostsOf(liar).includes('z-named'));
+  });
+
   it('is asked for where a syncer has logged in, too, whatever its Secret names by then', async () => {
     const scene = new Scene();
     const [owner, attacker] = [scene.add('b'), scene.add('a')];
@@ -244,7 +61,8 @@ describe('the claim to a destination', () => {
     assert.equal((await scene.pass(attacker)).kind, 'held');
     scene.logIn(attacker, 'b');
     assert.equal((await scene.pass(attacker)).kind, 'taken');
-    const withoutSecret = await scene.claims.claim(attacker.sync, [], new Set(['b']), signal);
+    attacker.names = [];
+    const withoutSecret = await scene.pass(attacker);
     assert.equal(withoutSecret.kind, 'taken');
   });
 
@@ -259,8 +77,8 @@ describe('the claim to a destination', () => {
     assert.equal((await scene.pass(second)).kind, 'taken');
     assert.equal((await scene.pass(first)).kind, 'held');
     // Its Secret is away: what it has is known.
-    assert.equal(scene.claims.standing(first.sync, []).kind, 'held');
-    assert.equal(scene.claims.standing(second.sync, []).kind, 'open');
+    assert.equal(scene.claims.standing(first.sync, noWish).kind, 'held');
+    assert.equal(scene.claims.standing(second.sync, noWish).kind, 'open');
   });
 
   it('leaves nothing claimed of a list of which another one has a part', async () => {
@@ -272,6 +90,14 @@ describe('the claim to a destination', () => {
     assert.equal((await scene.pass(second)).kind, 'taken');
     scene.logIn(third, 'a');
     assert.equal((await scene.pass(third)).kind, 'held');
+  });
+
+  it('is that of one of two who prove one host at the same time', async () => {
+    const scene = new Scene();
+    const both = [scene.add('a'), scene.add('a')] as const;
+    for (const each of both) scene.logIn(each, 'a');
+    const claims = await Promise.all(both.map(async (each) => await scene.pass(each)));
+    assert.deepEqual(claims.map(({ kind }) => kind).sort(), ['held', 'taken']);
   });
 
   it('is that of one of two who prove different hosts of one list at the same time', async () => {
@@ -296,7 +122,7 @@ describe('the claim to a destination', () => {
     scene.leases.annotate(name, { [breakAnnotation]: keyOf(second) });
     assert.equal((await scene.pass(first)).kind, 'held');
     scene.leases.annotate(name, { [breakAnnotation]: keyOf(first) });
-    assert.deepEqual(scene.claims.standing(first.sync, []), { kind: 'broken', lease: name });
+    assert.deepEqual(scene.claims.standing(first.sync, noWish), { kind: 'broken', lease: name });
     scene.logIn(second, 'a');
     assert.equal((await scene.pass(second)).kind, 'taken', 'the pods of the first are there');
     assert.equal((await scene.pass(first)).kind, 'broken');
@@ -308,6 +134,134 @@ describe('the claim to a destination', () => {
     });
     assert.deepEqual(await scene.pass(second), { kind: 'held' });
     assert.equal((await scene.pass(first)).kind, 'taken');
+  });
+
+  describe('by a name of two labels', () => {
+    const other = 'another deployment';
+
+    it('keeps nobody from what the same name leads others to', async () => {
+      const scene = new Scene();
+      const [attacker, owner] = [scene.add('db.shop?'), scene.add('db.shop?')];
+      attacker.deployment = other;
+      scene.logIn(attacker, 'db.shop?');
+      assert.equal((await scene.pass(attacker)).kind, 'held');
+      const inFull = scene.add('db.shop!');
+      // What they find where the name leads them may be the sync of the one that has it.
+      const contested = { kind: 'open', isContested: true };
+      for (const each of [owner, inFull]) assert.deepEqual(await scene.pass(each), contested);
+      const otherPort = scene.add('db.shop:27018?');
+      const open = { kind: 'open', isContested: false };
+      assert.deepEqual(await scene.pass(otherPort), open);
+      // Nothing is known of where one without a Secret wants to go: neither that it is another one's, nor that it is nobody's.
+      const nowhere = { kind: 'open', isContested: undefined };
+      assert.deepEqual(await scene.pass(scene.add()), nowhere);
+      scene.logIn(owner, 'db.shop?');
+      assert.equal((await scene.pass(owner)).kind, 'held');
+      assert.equal((await scene.pass(attacker)).kind, 'held');
+    });
+
+    it('is that of one at a time for one deployment, also beside the name in full', async () => {
+      for (const names of [
+        ['db.shop?', 'db.shop?'],
+        ['db.shop?', 'db.shop!'],
+        ['db.shop!', 'db.shop?'],
+      ] as const) {
+        const scene = new Scene();
+        const [first, second] = [scene.add(names[0]), scene.add(names[1])];
+        scene.logIn(first, names[0]);
+        assert.equal((await scene.pass(first)).kind, 'held');
+        assert.deepEqual(await scene.pass(second), { kind: 'open', isContested: true });
+        scene.logIn(second, names[1]);
+        assert.equal((await scene.pass(second)).kind, 'taken');
+        // What it had led to is remembered: its pods do not begin again.
+        scene.endPods(second);
+        assert.equal((await scene.pass(second)).kind, 'taken');
+        assert.deepEqual(scene.hostsOf(second), []);
+        // After a restart of the operator it is found out once more; who holds it holds it, though its syncer is silent.
+        scene.endPods(first);
+        scene.restartOperator();
+        assert.equal((await scene.pass(first)).kind, 'held');
+        const kinds = { '?': 'open', '!': names[0] === 'db.shop!' ? 'taken' : 'open' };
+        assert.equal((await scene.pass(second)).kind, kinds[names[1] === 'db.shop?' ? '?' : '!']);
+      }
+    });
+
+    it('is to 100 Leases at most', async () => {
+      const scene = new Scene();
+      const names = Array.from({ length: 70 }, (_, n) => `db-${n}.shop!`);
+      const greedy = scene.add(...names);
+      scene.logIn(greedy, ...names);
+      for (let pass = 0; pass < 2; pass++) assert.equal((await scene.pass(greedy)).kind, 'held');
+      assert.equal(scene.leases.list().length, 100);
+    });
+
+    it('is broken by the annotation on all of its Leases, and by that on one for its holder alone', async () => {
+      const scene = new Scene();
+      const [first, second] = [scene.add('db.shop!'), scene.add('db.shop!')];
+      scene.logIn(first, 'db.shop!');
+      await scene.pass(first);
+      const names = scene.leases.list().map(({ metadata }) => metadata.name);
+      assert.equal(names.length, 2);
+      scene.leases.annotate(names[0] ?? '', { [breakAnnotation]: keyOf(first) });
+      assert.equal((await scene.pass(first)).kind, 'broken');
+      scene.endPods(first);
+      scene.logIn(second, 'db.shop!');
+      assert.equal((await scene.pass(second)).kind, 'taken');
+      assert.equal((await scene.pass(first)).kind, 'broken');
+      scene.leases.annotate(names[1] ?? '', { [breakAnnotation]: keyOf(first) });
+      const { uid } = holderOf(first.sync);
+      const claim = await scene.pass(second);
+      assert.deepEqual([claim.kind, claim.kind === 'held' && claim.takenFrom?.uid], ['held', uid]);
+      assert.equal(scene.hostsOf(second).length, 2);
+      assert.equal((await scene.pass(first)).kind, 'taken');
+    });
+
+    it('counts by a Lease of a former version for every deployment, until its holder has told its own', async () => {
+      const scene = new Scene();
+      const [owner, elsewhere, rival] = [1, 2, 3].map(() => scene.add('db.shop?'));
+      assert.ok(owner && elsewhere && rival);
+      elsewhere.deployment = other;
+      await scene.holdOld(owner, 'db.shop');
+      assert.equal((await scene.pass(owner)).kind, 'held');
+      for (const each of [elsewhere, rival]) {
+        scene.logIn(each, 'db.shop?');
+        assert.equal((await scene.pass(each)).kind, 'taken');
+      }
+      scene.logIn(owner, 'db.shop?');
+      assert.equal((await scene.pass(owner)).kind, 'held');
+      assert.equal(scene.leases.get(hostLease('db.shop')), undefined);
+      assert.equal((await scene.pass(elsewhere)).kind, 'held');
+      assert.equal((await scene.pass(rival)).kind, 'taken');
+      assert.deepEqual(scene.hostsOf(owner), ['db.shop']);
+    });
+
+    it('is not kept from one by the Lease of a former version, once its holder has told the name in full', async () => {
+      const scene = new Scene();
+      const [owner, elsewhere] = [scene.add('db.shop!'), scene.add('db.shop?')];
+      elsewhere.deployment = other;
+      await scene.holdOld(owner, 'db.shop');
+      scene.logIn(elsewhere, 'db.shop?');
+      assert.equal((await scene.pass(elsewhere)).kind, 'taken');
+      scene.logIn(owner, 'db.shop!');
+      assert.equal((await scene.pass(owner)).kind, 'held');
+      assert.deepEqual(scene.hostsOf(owner), ['db.shop', 'db.shop']);
+      assert.equal((await scene.pass(elsewhere)).kind, 'held');
+    });
+
+    it('is broken by the annotation on a Lease of a former version', async () => {
+      const scene = new Scene();
+      const [owner, next] = [scene.add('db.shop?'), scene.add('db.shop?')];
+      await scene.holdOld(owner, 'db.shop');
+      scene.break(owner);
+      assert.equal((await scene.pass(owner)).kind, 'broken');
+      scene.endPods(owner);
+      scene.logIn(next, 'db.shop?');
+      const claim = await scene.pass(next);
+      assert.deepEqual(claim, { kind: 'held', takenFrom: holderOf(owner.sync) });
+      assert.equal((await scene.pass(next)).kind, 'held');
+      assert.equal((await scene.pass(owner)).kind, 'open');
+      assert.equal(scene.leases.list().length, 1);
+    });
   });
 
   it('is given back when the holder is gone, and its pods', async () => {
@@ -323,7 +277,7 @@ describe('the claim to a destination', () => {
     assert.deepEqual(scene.leases.list(), []);
   });
 
-  const hosts = ['a', 'b', 'c'] as const;
+  const hosts = ['a', 'b', 'db.shop?', 'db.shop!'] as const;
   const who = fc.nat({ max: 2 });
   const action = fc.oneof(
     fc.record({ do: fc.constant('pass' as const), who }),
@@ -343,12 +297,14 @@ describe('the claim to a destination', () => {
       fc.asyncProperty(
         fc.scheduler(),
         lists,
+        fc.array(fc.constantFrom('one', 'another'), { minLength: 3, maxLength: 3 }),
         fc.array(action, { maxLength: 30 }),
-        async (scheduler, named, actions) => {
+        async (scheduler, named, deployments, actions) => {
           const scene = new Scene(async () => {
             await scheduler.schedule(Promise.resolve());
           });
-          for (const names of named) scene.add(...names);
+          for (const [index, names] of named.entries())
+            scene.add(...names).deployment = deployments[index] ?? '';
           const turns = scene.tenants.map(() => Promise.resolve());
           /** A ClusterSync has one pass at a time, beside those of others. */
           const inTurn = (index: number, work: (tenant: Tenant) => Promise<void>): void => {
@@ -434,13 +390,13 @@ async function settle(scene: Scene, scheduler: fc.Scheduler): Promise<void> {
     const claim = claims.get(tenant);
     assert.ok(claim);
     check(scene, tenant, claim);
-    const hosts = [...tenant.names, ...tenant.proven];
+    const wanted = wantedKeys(wishOf(tenant)).map(({ lease }) => lease);
     const others = there.filter((each) => each !== tenant);
     const rivals = others.filter((other) =>
-      scene.keptHostsOf(other).some((host) => hosts.includes(host)),
+      scene.keptLeasesOf(other).some((lease) => wanted.includes(lease)),
     );
     if (isHeld(tenant)) assert.deepEqual(rivals, [], 'two have it');
-    const own = scene.hostsOf(tenant).filter((host) => hosts.includes(host));
+    const own = scene.leasesOf(tenant).filter(({ metadata }) => wanted.includes(metadata.name));
     if (claim.kind === 'open') assert.deepEqual(own, []);
     if (rivals.length === 0) assert.notEqual(claim.kind, 'taken', 'it waits for nobody');
   }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { Lease, Pod, StatefulSet } from '../kube/builtin-resources.ts';
 import { controllerOf } from '../kube/owner.ts';
@@ -11,16 +10,28 @@ import {
   readHolder,
   type LeaseHolder,
 } from '../leases/lease-holder.ts';
-import { ownerAnnotation } from '../operand/names.ts';
 import type { ObjectLookup } from '../operand/object-cache.ts';
-import { syncerName } from './resources.ts';
+import { hasEnded } from '../operand/pod-state.ts';
+import {
+  ambiguousHosts,
+  hostLease,
+  leasePrefix,
+  provenKeys,
+  wantedKeys,
+  type ClaimKey,
+  type DestinationWish,
+} from './destination-keys.ts';
+import { isSyncerPodName, syncerName } from './resources.ts';
 
 /** Whether a ClusterSync may have to do with its destination. */
 export type Claim =
   /** `takenFrom`: just now, of one whose claim was broken. */
   | { readonly kind: 'held'; readonly takenFrom?: LeaseHolder }
-  /** Nobody else has it, and no syncer of this one has proven yet that it may. */
-  | { readonly kind: 'open' }
+  /**
+   * No syncer of this one has proven yet that it may. `isContested`: another one has a host of this name, of some deployment, and where the
+   * name leads this one is not known. Its pods may find that one's sync there. Undefined where no host is known now.
+   */
+  | { readonly kind: 'open'; readonly isContested: boolean | undefined }
   /** It is not looked at: nothing is to be begun. */
   | { readonly kind: 'none' }
   /** Nothing can be claimed by the connection string. `isHeld`: what was claimed before is. */
@@ -40,15 +51,20 @@ export interface ClaimWitnesses {
 /** Where the Leases are. */
 type Claims = Pick<LeaseBook, 'get' | 'list' | 'put' | 'remove'>;
 
-const prefix = 'clustersync-destination-';
 const hostAnnotation = 'clustersync.dev/destination-host';
+/** On the Leases of one host for one deployment. */
+const deploymentAnnotation = 'clustersync.dev/destination-deployment';
+/** On the Lease of a host alone where others may write it with two labels: former versions did not tell these apart. */
+const fullAnnotation = 'clustersync.dev/destination-is-full';
 /** On the Lease of a host, with its holder, breaks that one's claim: another holder's is not meant, who may have it by then. */
 export const breakAnnotation = 'clustersync.dev/break-claim-of';
+/** Of one ClusterSync, over all its time: as many as a connection string may name. Its pods may say what they like. */
+const maxLeasesEach = 100;
 /** Others that claim hosts at the same time: all of them are operators, and few. */
 const maxAttempts = 5;
 
 /**
- * Lets one ClusterSync at a time have a destination: a Lease for each of its hosts says which. Who names a host has nothing of it before a
+ * Lets one ClusterSync at a time have a destination: Leases for each of its hosts say which, as of {@link wantedKeys}. Who names a host has nothing of it before a
  * syncer has logged in there. It is given back when the ClusterSync is deleted and nothing of it runs any more.
  */
 export class DestinationClaims {
@@ -62,57 +78,72 @@ export class DestinationClaims {
 
   /**
    * Claims the hosts of a destination that are proven. Those that were claimed before stay so, by whatever proof: a sync may have begun
-   * there. Nothing is claimed beside another holder of any of them.
-   * @param named - by the connection string; none where it is not known now.
-   * @param proven - at which a syncer of the owner has logged in: it may have read another connection string than there is now.
+   * there. Nothing is claimed beside another holder of any of them, and of more than 100 Leases those of hosts that are named come first.
    */
-  async claim(
-    owner: ClusterSync,
-    named: readonly string[],
-    proven: ReadonlySet<string>,
-    signal: AbortSignal,
-  ): Promise<Claim> {
+  async claim(owner: ClusterSync, wish: DestinationWish, signal: AbortSignal): Promise<Claim> {
     const claimant = holderOf(owner);
-    const hosts = [...new Set([...named, ...proven])].sort();
-    const before = this.standing(owner, hosts);
+    const before = this.standing(owner, wish);
     if (before.kind !== 'held' && before.kind !== 'open') return before;
     const won = new Map<string, LeaseHolder | undefined>();
-    for (const host of hosts) {
-      const former = this.#holderOfHost(host);
-      if (!proven.has(host) || former?.uid === claimant.uid) continue;
-      if (!(await this.#claimHost(claimant, host, signal))) break;
-      won.set(host, former);
+    for (const key of this.#claimable(claimant, wish)) {
+      const former = this.#holderOf(key.lease);
+      if (!(await this.#claimKey(claimant, key, signal))) break;
+      if (former?.uid !== claimant.uid) won.set(key.lease, former);
     }
     // Two that have begun with different hosts see each other now.
-    const after = this.standing(owner, hosts);
+    const after = this.standing(owner, wish);
     if (after.kind === 'taken') {
-      for (const host of won.keys()) await this.#book.remove(leaseName(host), signal);
+      for (const lease of won.keys()) await this.#book.remove(lease, signal);
     }
-    const takenFrom = [...won.values()].find((former) => former && !this.#witnesses.isGone(former));
-    return after.kind === 'held' && takenFrom ? { ...after, takenFrom } : after;
+    if (after.kind !== 'held') return after;
+    const replaced = await this.#replaceOld(claimant, wish, signal);
+    const takenFrom = [...won.values(), ...replaced].find(
+      (former) => former && !this.#witnesses.isGone(former),
+    );
+    return takenFrom ? { ...after, takenFrom } : after;
   }
 
-  /** What has become of the claim of a ClusterSync to these hosts; to any where there are none. Changes nothing. */
+  /** What has become of the claim of a ClusterSync to what it wants; to anything where it wants nothing. Changes nothing. */
   standing(
     owner: ClusterSync,
-    hosts: readonly string[],
+    wish: DestinationWish,
   ): Exclude<Claim, { readonly kind: 'none' | 'unreadable' }> {
     const { uid } = holderOf(owner);
-    const isOwn = (lease: Lease): boolean => readHolder(lease)?.uid === uid;
-    const all = this.#claims().filter(isOwn);
+    const own = this.#claims().filter((lease) => readHolder(lease)?.uid === uid);
     // Also of a host that the Secret does not name any more: its pods would keep others waiting for that one.
-    const broken = all.find(isBroken);
-    const claims =
-      hosts.length === 0 ? all : hosts.flatMap((host) => this.#book.get(leaseName(host)) ?? []);
-    const own = claims.filter(isOwn);
+    const broken = own.find(isBroken);
     if (broken) return { kind: 'broken', lease: broken.metadata.name };
-    for (const lease of claims) {
-      const holder = readHolder(lease);
+    const { named, proof } = wish;
+    const wanted = [...wantedKeys(wish), ...this.#oldKeys(wish)];
+    for (const { lease: name, host } of wanted) {
+      const lease = this.#book.get(name);
+      const holder = lease && readHolder(lease);
       if (!holder || holder.uid === uid || this.#isFree(lease, holder)) continue;
-      const host = hosts.find((each) => leaseName(each) === lease.metadata.name) ?? '';
       return { kind: 'taken', host, holder };
     }
-    return { kind: own.length > 0 ? 'held' : 'open' };
+    const isOfNamed = ({ metadata }: Lease): boolean =>
+      named.some(({ host }) => host === metadata.annotations?.[hostAnnotation]);
+    const isAny = named.length === 0 && proof.hosts.length === 0;
+    // Where a name leads is not known before a syncer has said so: what it has led to before counts.
+    const isLedNowhere = proof.deployments.length === 0;
+    const isHeld = own.some(
+      (lease) =>
+        isAny ||
+        wanted.some(({ lease: name }) => name === lease.metadata.name) ||
+        (isLedNowhere && isOfNamed(lease)),
+    );
+    return isHeld ? { kind: 'held' } : { kind: 'open', isContested: this.#isContested(uid, wish) };
+  }
+
+  /** Whether another one has a host that a wish names, wherever that leads; undefined where it names none. */
+  #isContested(uid: string, { named }: DestinationWish): boolean | undefined {
+    if (named.length === 0) return undefined;
+    const hosts = new Set(named.map(({ host }) => host));
+    return this.#claims().some((lease) => {
+      const holder = readHolder(lease);
+      if (!holder || holder.uid === uid || this.#isFree(lease, holder)) return false;
+      return hosts.has(lease.metadata.annotations?.[hostAnnotation] ?? '');
+    });
   }
 
   /**
@@ -131,26 +162,79 @@ export class DestinationClaims {
   }
 
   /** Whether something is left of a ClusterSync that is gone: its pods work on for up to their grace period. */
-  isAtWork({ namespace, name, uid }: LeaseHolder): boolean {
-    const { statefulSets, pods } = this.#witnesses;
-    const set = statefulSets.get(
-      objectKey({ namespace, name: syncerName({ metadata: { namespace, name } }) }),
+  isAtWork(holder: LeaseHolder): boolean {
+    const set = this.#statefulSetOf(holder);
+    // One that is being deleted makes no more pods, however long somebody keeps it.
+    const isToBe = set?.metadata.deletionTimestamp === undefined;
+    if (set && isToBe && controllerOf(set)?.uid === holder.uid) return true;
+    // A namesake that was made since then has pods, too.
+    const isNamesakes = (pod: Pod): boolean =>
+      set !== undefined &&
+      controllerOf(set)?.uid !== holder.uid &&
+      controllerOf(pod)?.uid === set.metadata.uid;
+    return this.#podsOf(holder).some((pod) => !isNamesakes(pod));
+  }
+
+  /** The Leases of what is proven that a claimant does not have yet, as many as it may have. */
+  #claimable({ uid }: LeaseHolder, wish: DestinationWish): readonly ClaimKey[] {
+    const wanted = provenKeys(wish).filter((key) => {
+      const lease = this.#book.get(key.lease);
+      return !lease || readHolder(lease)?.uid !== uid || isOldOf(key, lease);
+    });
+    if (wanted.length === 0) return wanted;
+    const owned = new Set(
+      this.#claims()
+        .filter((lease) => readHolder(lease)?.uid === uid)
+        .map(({ metadata }) => metadata.name),
     );
-    if (set && controllerOf(set)?.uid === uid) return true;
-    const isItsOwn = (pod: Pod): boolean =>
-      pod.metadata.namespace === namespace &&
-      pod.metadata.annotations?.[ownerAnnotation] === `ClusterSync/${name}` &&
-      // A namesake that was made since then has pods, too.
-      (!set || controllerOf(pod)?.uid !== set.metadata.uid);
-    return pods.list().some(isItsOwn);
+    const isNamed = ({ host }: ClaimKey): boolean => wish.named.some((each) => each.host === host);
+    const missing = wanted.filter(({ lease }) => !owned.has(lease));
+    const ranked = [...missing.filter(isNamed), ...missing.filter((key) => !isNamed(key))];
+    const allowed = new Set(ranked.slice(0, Math.max(0, maxLeasesEach - owned.size)));
+    return wanted.filter((key) => owned.has(key.lease) || allowed.has(key));
+  }
+
+  /**
+   * The Leases of former versions, of a host alone, for names that are written with two labels. Nobody knows which deployment they are for:
+   * they count for each, until their holder's syncer has said so.
+   */
+  #oldKeys(wish: DestinationWish): readonly ClaimKey[] {
+    return ambiguousHosts(wish).flatMap((host) => {
+      const key = { lease: hostLease(host), host, isFull: true };
+      const lease = this.#book.get(key.lease);
+      return lease && isOldOf(key, lease) ? [key] : [];
+    });
+  }
+
+  /**
+   * Gives those back in whose place a claimant has another Lease now: its own, and those of holders that have lost them.
+   * @returns who had them that were not its own.
+   */
+  async #replaceOld(
+    { uid }: LeaseHolder,
+    wish: DestinationWish,
+    signal: AbortSignal,
+  ): Promise<readonly LeaseHolder[]> {
+    const replaced: LeaseHolder[] = [];
+    const held = new Set(
+      provenKeys(wish)
+        .filter(({ lease }) => this.#holderOf(lease)?.uid === uid)
+        .map(({ host }) => host),
+    );
+    for (const { lease: name, host } of this.#oldKeys(wish)) {
+      const holder = this.#holderOf(name);
+      if (!held.has(host) || !(await this.#book.remove(name, signal))) continue;
+      if (holder && holder.uid !== uid) replaced.push(holder);
+    }
+    return replaced;
   }
 
   #claims(): Lease[] {
-    return this.#book.list().filter(({ metadata }) => metadata.name.startsWith(prefix));
+    return this.#book.list().filter(({ metadata }) => metadata.name.startsWith(leasePrefix));
   }
 
-  #holderOfHost(host: string): LeaseHolder | undefined {
-    const lease = this.#book.get(leaseName(host));
+  #holderOf(name: string): LeaseHolder | undefined {
+    const lease = this.#book.get(name);
     return lease && readHolder(lease);
   }
 
@@ -161,39 +245,54 @@ export class DestinationClaims {
   }
 
   /** Whether a ClusterSync that is there has pods, or is to have some: they may write. */
-  #isRunning({ namespace, name, uid }: LeaseHolder): boolean {
-    const { statefulSets, pods } = this.#witnesses;
-    const set = statefulSets.get(
-      objectKey({ namespace, name: syncerName({ metadata: { namespace, name } }) }),
-    );
-    if (set && controllerOf(set)?.uid === uid && set.spec?.replicas !== 0) return true;
-    return pods
+  #isRunning(holder: LeaseHolder): boolean {
+    const set = this.#statefulSetOf(holder);
+    if (set && controllerOf(set)?.uid === holder.uid && set.spec?.replicas !== 0) return true;
+    return this.#podsOf(holder).length > 0;
+  }
+
+  #statefulSetOf({ namespace, name }: LeaseHolder): StatefulSet | undefined {
+    const key = objectKey({ namespace, name: syncerName({ metadata: { name } }) });
+    return this.#witnesses.statefulSets.get(key);
+  }
+
+  /** Those that may write. They are known by their names, which nobody can change. */
+  #podsOf({ namespace, name }: LeaseHolder): readonly Pod[] {
+    const isOwn = isSyncerPodName({ metadata: { name } });
+    return this.#witnesses.pods
       .list()
-      .some(
-        ({ metadata }) =>
-          metadata.namespace === namespace &&
-          metadata.annotations?.[ownerAnnotation] === `ClusterSync/${name}`,
+      .filter(
+        (pod) => pod.metadata.namespace === namespace && isOwn(pod.metadata.name) && !hasEnded(pod),
       );
   }
 
   /** @returns false where another one has it. */
-  async #claimHost(claimant: LeaseHolder, host: string, signal: AbortSignal): Promise<boolean> {
-    const name = leaseName(host);
+  async #claimKey(claimant: LeaseHolder, key: ClaimKey, signal: AbortSignal): Promise<boolean> {
+    const { lease: name, host, deployment, isFull } = key;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const lease = this.#book.get(name);
       const holder = lease && readHolder(lease);
-      if (holder?.uid === claimant.uid) return true;
-      if (lease && holder && !this.#isFree(lease, holder)) return false;
+      const isOwn = holder?.uid === claimant.uid;
+      if (lease && isOwn && (!isOldOf(key, lease) || isBroken(lease))) return true;
+      if (lease && holder && !isOwn && !this.#isFree(lease, holder)) return false;
       const { spec, annotations } = heldBy(claimant);
-      const draft = { spec, annotations: { ...annotations, [hostAnnotation]: host } };
+      const draft = {
+        spec,
+        annotations: {
+          ...{ ...annotations, [hostAnnotation]: host },
+          ...(deployment !== undefined && { [deploymentAnnotation]: deployment }),
+          ...(isFull && { [fullAnnotation]: 'true' }),
+        },
+      };
       if (await this.#book.put(name, draft, signal)) return true;
     }
     throw new Error(`the Lease ${name} is changed all the time`);
   }
 }
 
-function leaseName(host: string): string {
-  return `${prefix}${createHash('sha256').update(host).digest('hex').slice(0, 20)}`;
+/** Whether a Lease was made by a former version, that did not tell how its holder writes the host. */
+function isOldOf({ isFull }: ClaimKey, { metadata }: Lease): boolean {
+  return isFull && metadata.annotations?.[fullAnnotation] === undefined;
 }
 
 function isBroken({ metadata, spec }: Lease): boolean {

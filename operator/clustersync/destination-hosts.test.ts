@@ -21,7 +21,17 @@ describe('destinationHosts', () => {
     ['mongodb://mongo.shop.svc', ['mongo.shop:27017']],
     ['mongodb://mongo-0.mongo.shop.svc.cluster.local', ['mongo-0.mongo.shop:27017']],
     ['mongodb://localhost', ['localhost:27017']],
-    ['mongodb://user:pass@db.example.com/?appName=me@example.com', ['db.example.com:27017']],
+    // The path of a socket is no name of a Service.
+    ['mongodb://%2Fdb.shop.svc%2Fx.sock', ['%2fdb.shop.svc%2fx.sock:27017']],
+    // As the driver reads them.
+    ['mongodb://DB%2Eexample.com', ['db.example.com:27017']],
+    ['mongodb://bücher.example.com', ['xn--bcher-kva.example.com:27017']],
+    ['mongodb://167772161', ['10.0.0.1:27017']],
+    ['mongodb://0x0a.1:27018', ['10.0.0.1:27018']],
+    ['mongodb://10.0.0.1.', ['10.0.0.1:27017']],
+    ['mongodb://[FD00:0:0::0001]', ['[fd00::1]:27017']],
+    ['mongodb://[::ffff:10.0.0.1]', ['10.0.0.1:27017']],
+    ['mongodb://user:pass@db.example.com/?appName=me%40example.com', ['db.example.com:27017']],
     // A password that nobody has escaped: what follows its @ is no host.
     ['mongodb://user:pa@ss@host/', undefined],
     ['mongodb://user:pa/ss@host/', undefined],
@@ -31,6 +41,8 @@ describe('destinationHosts', () => {
     ['mongodb://user:pa@ss/wo?rd@host/', undefined],
     ['mongodb://user:pa@ss?word@host/', undefined],
     ['mongodb://user:pa@ss?word=1@host/', undefined],
+    ['mongodb://user:pa@ss?tls=a@host', undefined],
+    ['mongodb://user:pa@ss/?tls=true&appName=a@host/', undefined],
     ['mongodb://user:pa@ss#word/x@host/', undefined],
     ['mongodb://user:pa@ss/x#word@host/', undefined],
     // Nor is what follows its colon a port, where the host is missing.
@@ -44,6 +56,32 @@ describe('destinationHosts', () => {
   ];
   for (const [uri, expected] of cases) {
     it(`of ${uri === '' ? 'nothing' : uri}`, () => {
+      const found = destinationHosts(uri, 'shop');
+      assert.deepEqual(
+        found?.map(({ host }) => host),
+        expected,
+      );
+    });
+  }
+
+  const forms: readonly (readonly [string, readonly object[]])[] = [
+    ['mongodb://mongo', [{ host: 'mongo.shop:27017', form: 'full' }]],
+    ['mongodb://MONGO.shop', [{ host: 'mongo.shop:27017', form: 'ambiguous' }]],
+    ['mongodb://mongo.shop.:1', [{ host: 'mongo.shop:1', form: 'ambiguous' }]],
+    ['mongodb://mongo.shop.svc', [{ host: 'mongo.shop:27017', form: 'full' }]],
+    ['mongodb://mongo.shop.svc.cluster.local.', [{ host: 'mongo.shop:27017', form: 'full' }]],
+    ['mongodb://mongo.shop,mongo', [{ host: 'mongo.shop:27017', form: 'full' }]],
+    ['mongodb://mongo,mongo.shop', [{ host: 'mongo.shop:27017', form: 'full' }]],
+    // A pod `mongo` of a Service `svc`, or the Service `mongo` of a namespace `svc`.
+    ['mongodb://mongo.svc', [{ host: 'mongo.svc:27017', form: 'ambiguous' }]],
+    ['mongodb://mongo.svc.svc', [{ host: 'mongo.svc:27017', form: 'full' }]],
+    ['mongodb://mongo-0.mongo.shop', [{ host: 'mongo-0.mongo.shop:27017', form: 'other' }]],
+    ['mongodb://10.1', [{ host: '10.0.0.1:27017', form: 'other' }]],
+    ['mongodb://[::1]', [{ host: '[::1]:27017', form: 'other' }]],
+    ['mongodb://localhost', [{ host: 'localhost:27017', form: 'other' }]],
+  ];
+  for (const [uri, expected] of forms) {
+    it(`says what may have another meaning elsewhere, of ${uri}`, () => {
       assert.deepEqual(destinationHosts(uri, 'shop'), expected);
     });
   }
@@ -59,7 +97,7 @@ describe('destinationHosts', () => {
           .toSorted((one, other) => random(one) - random(other))
           .map(([name, port]) => `${name.toUpperCase()}${port === 27_017 ? '' : `:${port}`}`);
         const expected = destinationHosts(`mongodb://${plain.join()}`, 'a');
-        const uri = `mongodb://user:${encodeURIComponent(password)}@${shuffled.join()}/?appName=/@,`;
+        const uri = `mongodb://user:${encodeURIComponent(password)}@${shuffled.join()}/?appName=/%40,`;
         assert.ok(expected);
         assert.deepEqual(destinationHosts(uri, 'b'), expected);
         assert.ok(!JSON.stringify(expected).includes(password));

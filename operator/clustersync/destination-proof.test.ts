@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ProgressAnswer } from '../operand/observation.ts';
-import { provenHosts } from './destination-proof.ts';
+import type { DestinationHost } from './destination-hosts.ts';
+import { secretsHashAnnotation } from '../operand/operand-secrets.ts';
+import { destinationProof, type DestinationProof } from './destination-proof.ts';
 import type { SyncerProgress } from './syncer-client.ts';
 import {
   answers,
@@ -14,16 +16,31 @@ import {
   threeShards,
 } from './testing/worlds.ts';
 
-const named = ['a.example.com:27017', 'mongo.shop:27017', 'srv:cluster.example.com'];
+const digest = '0123456789abcdef0123456789abcdef';
+const named: readonly DestinationHost[] = [
+  { host: 'a.example.com:27017', form: 'other' },
+  { host: 'mongo.shop:27017', form: 'ambiguous' },
+  { host: 'srv:cluster.example.com', form: 'other' },
+];
+const secretsHash = 'of what the pod has read';
 
-function provenBy(answer: ProgressAnswer<SyncerProgress> | undefined, process?: string): string[] {
+function proofBy(
+  answer: ProgressAnswer<SyncerProgress> | undefined,
+  { process, hash = secretsHash }: { readonly process?: string; readonly hash?: string } = {},
+): DestinationProof {
   const observation = observationOf({ answer, ...(process !== undefined && { process }) });
+  const pod = runningPod();
+  const annotations = { ...pod.metadata.annotations, [secretsHashAnnotation]: hash };
   const input = {
-    token: 'token',
-    pods: new Map([[podName, runningPod()]]),
+    ...{ token: 'token', secretsHash },
+    pods: new Map([[podName, { ...pod, metadata: { ...pod.metadata, annotations } }]]),
     observations: new Map([['old', observation]]),
   };
-  return [...provenHosts(clusterSync(), input, named)];
+  return destinationProof(clusterSync(), input, named);
+}
+
+function provenBy(...args: Parameters<typeof proofBy>): string[] {
+  return proofBy(...args).hosts.map(({ host }) => host);
 }
 
 describe('the hosts at which a syncer has logged in', () => {
@@ -44,17 +61,47 @@ describe('the hosts at which a syncer has logged in', () => {
     });
   }
 
+  it('are of the deployment that it tells, and of its namespace where it tells none that could be', () => {
+    const destination = 'mongodb://mongo.shop,db.shop.svc';
+    const of = (deployment: string): readonly unknown[] => [
+      { host: 'db.shop:27017', form: 'full', deployment },
+      { host: 'mongo.shop:27017', form: 'ambiguous', deployment },
+    ];
+    const proof = proofBy({ ...answers.idle, destination, deployment: digest });
+    assert.deepEqual(proof, { hosts: of(digest), deployments: [digest] });
+    for (const deployment of [undefined, '', 'shop', `${digest}0`, digest.toUpperCase()])
+      assert.deepEqual(proofBy({ ...answers.idle, destination, deployment }), {
+        hosts: of('namespace shop'),
+        deployments: ['namespace shop'],
+      });
+  });
+
+  it('are what the connection string of now has led to only where the pod has read that', () => {
+    const answer = { ...answers.idle, destination: 'mongodb://mongo.shop', deployment: digest };
+    const former = proofBy(answer, { hash: 'of another one' });
+    assert.deepEqual([former.hosts.length, former.deployments], [1, []]);
+    const early = proofBy({ ...answer, destination: '' });
+    assert.deepEqual(early, { hosts: [], deployments: [digest] });
+  });
+
   it('are all that are named for another tool, which tells a state of the contract', () => {
-    for (const answer of Object.values(answers)) assert.deepEqual(provenBy(answer), named);
-    assert.deepEqual(provenBy(changed(answers.idle, { state: 'INITIALIZING' })), []);
+    const all = named.map(({ host }) => host);
+    for (const answer of Object.values(answers)) {
+      assert.deepEqual(provenBy(answer), all);
+      assert.deepEqual(proofBy(answer).deployments, ['namespace shop']);
+    }
+    assert.deepEqual(proofBy(changed(answers.idle, { state: 'INITIALIZING' })), {
+      hosts: [],
+      deployments: [],
+    });
   });
 
   it('are none where it has failed, has not answered, or is not the process of the pod', () => {
     assert.deepEqual(provenBy(failure('AuthenticationFailed')), []);
     assert.deepEqual(provenBy(undefined), []);
-    assert.deepEqual(provenBy(answers.idle, 'another'), []);
-    const nothing = { token: 'token', pods: new Map(), observations: new Map() };
-    assert.deepEqual([...provenHosts(clusterSync(), nothing, named)], []);
+    assert.deepEqual(provenBy(answers.idle, { process: 'another' }), []);
+    const nothing = { token: 'token', secretsHash, pods: new Map(), observations: new Map() };
+    assert.deepEqual(destinationProof(clusterSync(), nothing, named).hosts, []);
   });
 
   it('are those of all instances', () => {
@@ -63,7 +110,8 @@ describe('the hosts at which a syncer has logged in', () => {
       destination,
     });
     const world = shardedWorld([tells('mongodb://b:1'), 'no pod', tells('mongodb://a:1')]);
-    const proven = provenHosts(clusterSync({}, threeShards), world, named);
-    assert.deepEqual([...proven].sort(), ['a.shop:1', 'b.shop:1']);
+    const sync = clusterSync({}, threeShards);
+    const { hosts } = destinationProof(sync, { ...world, secretsHash }, named);
+    assert.deepEqual(hosts.map(({ host }) => host).sort(), ['a.shop:1', 'b.shop:1']);
   });
 });

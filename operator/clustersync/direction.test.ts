@@ -7,7 +7,7 @@ import {
   answers,
   changed,
   clusterSync,
-  outlook,
+  phaseAndReadiness,
   readyMessage,
   reversed,
   runningWorld,
@@ -124,7 +124,7 @@ describe('a ClusterSync that is created again, of a sync that was reversed or no
           it(`is to be ${state} ${direction}, and is ${stage} ${there[goes]}: ${sent || 'nothing'} is sent`, () => {
             const { commands, status } = decided({ direction, state }, stage, goes);
             assert.equal(commands.map(({ command }) => command.name).join(), sent);
-            assert.equal(outlook(status), ready, readyMessage(status));
+            assert.equal(phaseAndReadiness(status), ready, readyMessage(status));
             assert.equal(status.direction, goes);
             const isThere = stage === 'committed' && direction === goes;
             assert.equal(isConditionTrue(status.conditions, 'Committed'), isThere);

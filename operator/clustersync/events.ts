@@ -25,7 +25,7 @@ export function eventsOf(
     normal(
       'Paused',
       'Pause',
-      'the sync is paused; the oplog of the source has to last until it goes on',
+      'the sync is paused; the oplog of the source has to last until it is resumed',
     );
   }
   if (next.phase === 'Reversing' && former?.phase !== 'Reversing') {
@@ -33,7 +33,7 @@ export function eventsOf(
   }
   if (former?.direction !== undefined && next.direction !== former.direction) {
     const way = next.direction === 'Reverse' ? 'from destination to source' : 'forward again';
-    normal('Reversed', 'Reverse', `the sync goes ${way}; nothing is copied anew`);
+    normal('Reversed', 'Reverse', `the sync goes ${way}; nothing is copied again`);
   }
   if (next.commit?.workloads && !former?.commit?.workloads) {
     normal('StoppingWorkloads', 'Scale', 'workloads are scaled to zero for the commit');

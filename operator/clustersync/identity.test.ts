@@ -12,7 +12,7 @@ import {
   clusterSync,
   decideOn,
   manual,
-  outlook,
+  phaseAndReadiness,
   readyMessage,
   reversed,
   runningWorld,
@@ -45,7 +45,7 @@ describe('a sync that was started with other options than the spec has', () => {
         const { commands, status, commit, events } = decideFor(spec, answer);
         assert.deepEqual(commands, []);
         assert.deepEqual(commit, { kind: 'none' });
-        assert.equal(outlook(status), 'Stalled: False DifferentSync');
+        assert.equal(phaseAndReadiness(status), 'Stalled: False DifferentSync');
         assert.equal(findCondition(status.conditions, 'Stalled')?.reason, 'DifferentSync');
         assert.deepEqual(statusesOf(status), ['False', 'False', 'False', 'False']);
         assert.match(readyMessage(status), /options that it was started with.*spec\.startOver/);
@@ -70,7 +70,7 @@ describe('a sync that was started with other options than the spec has', () => {
   it('stalls it also while the instance does not answer any more', () => {
     const { status } = decideFor({}, answers.changes);
     const later = decide(clusterSync({ state: 'Committed' }, status), runningWorld(undefined));
-    assert.equal(outlook(later.status), 'Stalled: False DifferentSync');
+    assert.equal(phaseAndReadiness(later.status), 'Stalled: False DifferentSync');
     assert.deepEqual(later.commands, []);
   });
 
@@ -79,7 +79,7 @@ describe('a sync that was started with other options than the spec has', () => {
     const foreign = changed(changes, { optionsDigest: other });
     const { commands, status } = decideOn(shardedWorld([idle, foreign, idle]));
     assert.deepEqual(commands, []);
-    assert.equal(outlook(status), 'Stalled: False DifferentSync');
+    assert.equal(phaseAndReadiness(status), 'Stalled: False DifferentSync');
     assert.match(readyMessage(status), /syncer shard-1\)/);
   });
 });
@@ -92,7 +92,7 @@ describe('a sync that was started with other options, and has failed', () => {
     for (const state of ['Running', 'Paused', 'Committed'] as const) {
       const { commands, status } = decide(clusterSync({ state }), runningWorld(failed(other)));
       assert.deepEqual(commands, []);
-      assert.equal(outlook(status), 'Stalled: False DifferentSync');
+      assert.equal(phaseAndReadiness(status), 'Stalled: False DifferentSync');
       assert.match(readyMessage(status), /OplogRolledOver: too late/);
       assert.match(readyMessage(status), /options that it was started with.*spec\.startOver/);
     }
@@ -124,7 +124,7 @@ describe('a sync that was started with other options, and has failed', () => {
   it('is stalled by its own failure where it has the options of the spec, or does not tell', () => {
     for (const answer of [failed(own), { kind: 'error', error } as const]) {
       const { status } = decide(clusterSync(), runningWorld(answer));
-      assert.equal(outlook(status), 'Stalled: False OplogRolledOver');
+      assert.equal(phaseAndReadiness(status), 'Stalled: False OplogRolledOver');
     }
   });
 });

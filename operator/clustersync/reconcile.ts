@@ -15,7 +15,7 @@ import type { ApiError } from '../operand/http-api.ts';
 import type { OperandMonitor } from '../operand/monitor.ts';
 import type { LatestStatuses } from '../operand/latest-statuses.ts';
 import type { ObjectLookup } from '../operand/object-cache.ts';
-import type { SecretValue } from '../operand/operand-secrets.ts';
+import { secretsHashOf, type SecretValue } from '../operand/operand-secrets.ts';
 import type { OperandStore } from '../operand/operand-store.ts';
 import { StatusWriter } from '../operand/status-writer.ts';
 import type { OperandSettings } from '../operand/workload.ts';
@@ -23,7 +23,8 @@ import type { CommitWorld } from './commit-facts.ts';
 import { decide, type Decision, type World } from './decide.ts';
 import type { Claim, DestinationClaims } from './destination-claims.ts';
 import { destinationHosts } from './destination-hosts.ts';
-import { provenHosts, type ProofInput } from './destination-proof.ts';
+import { destinationProof, type DestinationProof, type ProofInput } from './destination-proof.ts';
+import type { DestinationWish } from './destination-keys.ts';
 import { isCommittedIn, isLetGo } from './on-record.ts';
 import { leftBehind } from './reset.ts';
 import { instancesOf, syncerName } from './resources.ts';
@@ -48,7 +49,13 @@ export interface ClusterSyncReconcilerOptions {
   readonly clock?: Clock;
 }
 
-type Hosts = ReturnType<typeof destinationHosts>;
+/** What is known of a connection string. */
+interface KnownString {
+  readonly uri: string;
+  readonly hosts: ReturnType<typeof destinationHosts>;
+  /** Where it has led the last syncers that have read it; none before they have said so. */
+  readonly deployments: DestinationProof['deployments'];
+}
 
 /** Pods that are being ended are waited for. */
 const releaseAgainMs = 1_000;
@@ -60,8 +67,8 @@ export class ClusterSyncReconciler {
   readonly #options: ClusterSyncReconcilerOptions;
   readonly #clock: Clock;
   readonly #status: StatusWriter<ClusterSyncStatus, ClusterSync>;
-  /** Of the connection strings that were read last: they are the same in almost every pass. */
-  readonly #hosts = new Map<string, { readonly uri: string; readonly hosts: Hosts }>();
+  /** The connection strings that were read last: they are the same in almost every pass. */
+  readonly #strings = new Map<string, KnownString>();
   /** The ClusterSyncs as they were last seen. */
   readonly #present = new Map<string, ClusterSync>();
   /** The ClusterSyncs of which no namesake has left anything. */
@@ -83,7 +90,7 @@ export class ClusterSyncReconciler {
     if (!cached) {
       monitor.forget(key);
       this.#options.sources.forget(key);
-      this.#hosts.delete(key);
+      this.#strings.delete(key);
       this.#status.forget(key);
       const { namespace, name } = parseKey(key);
       store.forget({ namespace, name: syncerName({ metadata: { name } }) });
@@ -208,7 +215,8 @@ export class ClusterSyncReconciler {
       instancesOf(clusterSync).map(({ podName }) => podName),
     );
     const observations = monitor.observations(objectKey(metadata));
-    const input = { token: secrets.token, pods, observations };
+    const secretsHash = secretsHashOf(secrets, undefined);
+    const input = { token: secrets.token, secretsHash, pods, observations };
     return decide(clusterSync, {
       settings,
       ...secrets,
@@ -243,16 +251,19 @@ export class ClusterSyncReconciler {
     signal: AbortSignal,
   ): Promise<Claim> {
     const { claims } = this.#options;
+    const known =
+      uri?.kind === 'found'
+        ? this.#knownString(clusterSync, connectionString(uri.value))
+        : undefined;
+    const wish = this.#wishOf(clusterSync, known, input);
     if (clusterSync.spec.suspend || isLetGo(clusterSync)) {
-      // What is broken is ended, whatever the owner asks for.
-      const standing = claims.standing(clusterSync, []);
-      return standing.kind === 'broken' ? standing : { kind: 'none' };
+      // Nothing is begun; what is another one's is ended, whatever the owner asks for.
+      const standing = claims.standing(clusterSync, wish);
+      const isLost = standing.kind === 'broken' || standing.kind === 'taken';
+      return isLost ? standing : { kind: 'none' };
     }
-    const named =
-      uri?.kind === 'found' ? this.#hostsOf(clusterSync, connectionString(uri.value)) : [];
-    const proven = provenHosts(clusterSync, input, named ?? []);
-    const claim = await claims.claim(clusterSync, named ?? [], proven, signal);
-    if (!named && (claim.kind === 'held' || claim.kind === 'open'))
+    const claim = await claims.claim(clusterSync, wish, signal);
+    if (known && !known.hosts && (claim.kind === 'held' || claim.kind === 'open'))
       return { kind: 'unreadable', isHeld: claim.kind === 'held' };
     if (claim.kind === 'held' && claim.takenFrom)
       this.#tellOfTakeover(clusterSync, claim.takenFrom);
@@ -273,13 +284,30 @@ export class ClusterSyncReconciler {
     recorder.record({ ...event, type: 'Warning', note: lost, regarding: former });
   }
 
-  #hostsOf({ metadata }: ClusterSync, uri: string): Hosts {
+  /** What is wanted. Pods that are ended since their destination is another one's do not begin again to find the same. */
+  #wishOf(
+    clusterSync: ClusterSync,
+    known: KnownString | undefined,
+    input: ProofInput,
+  ): DestinationWish {
+    const named = known?.hosts ?? [];
+    const proof = destinationProof(clusterSync, input, named);
+    if (!known) return { named, proof };
+    if (proof.deployments.length === 0)
+      return { named, proof: { ...proof, deployments: known.deployments } };
+    const { deployments } = proof;
+    this.#strings.set(objectKey(clusterSync.metadata), { ...known, deployments });
+    return { named, proof };
+  }
+
+  #knownString({ metadata }: ClusterSync, uri: string): KnownString {
     const key = objectKey(metadata);
-    const known = this.#hosts.get(key);
-    if (known?.uri === uri) return known.hosts;
+    const known = this.#strings.get(key);
+    if (known?.uri === uri) return known;
     const hosts = destinationHosts(uri, metadata.namespace ?? '');
-    this.#hosts.set(key, { uri, hosts });
-    return hosts;
+    const first = { uri, hosts, deployments: [] };
+    this.#strings.set(key, first);
+    return first;
   }
 }
 

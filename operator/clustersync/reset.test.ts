@@ -12,7 +12,7 @@ import {
   changed,
   clusterSync,
   emptyWorld,
-  outlook,
+  phaseAndReadiness,
   readyMessage,
   resetAndIdle,
   reversed,
@@ -254,7 +254,7 @@ describe('spec.startOver', () => {
       clusterSync({ startOver }, begun),
       runningWorld(changes, { observation: { command } }),
     );
-    assert.equal(outlook(status), 'Stalled: False CleanNotAllowed');
+    assert.equal(phaseAndReadiness(status), 'Stalled: False CleanNotAllowed');
   });
 
   it('changes nothing of a ClusterSync that is suspended', () => {

@@ -1,9 +1,9 @@
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
-import { troubleOfCommand } from '../operand/api-trouble.ts';
+import { commandErrorCause } from '../operand/api-causes.ts';
 import { isCurrent } from '../operand/observation.ts';
-import { gravest, type Trouble } from '../operand/trouble.ts';
+import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
 import type { Assessment } from './assessment.ts';
-import type { InstanceView } from './instance-trouble.ts';
+import type { InstanceView } from './instance-causes.ts';
 import { isCommittedIn, isDeletedInForeground, isLetGo, resetFinalizer } from './on-record.ts';
 
 /** What the end of a sync leaves on the destination. */
@@ -31,7 +31,7 @@ export type ResetPlan =
       readonly destination: ResetDestination;
       /** Whether the instances are to be told so. */
       readonly isSent: boolean;
-      readonly trouble: Trouble;
+      readonly conditionCause: ConditionCause;
     };
 
 /** What the plan follows from, beside the resource. */
@@ -137,11 +137,11 @@ function seen(former: StartOver | undefined, token: string, state: StartOver['st
 /** How a sync does that is being ended: nothing of what it was is shown any more. */
 export function assessedForReset(assessment: Assessment, plan: ResetPlan): Assessment {
   if (plan.kind !== 'under way') return assessment;
-  const { trouble } = plan;
-  if (!plan.isSent) return { ...assessment, trouble };
+  const { conditionCause: cause } = plan;
+  if (!plan.isSent) return { ...assessment, cause };
   return {
     ...assessment,
-    trouble,
+    cause,
     stage: 'idle',
     canCommit: false,
     commitObstacles: [],
@@ -241,25 +241,25 @@ function underWay(
         ['COMMITTING', 'COMMITTED'].includes(observation.answer.progress.state),
     );
   const isSent = !isCommitting && !clusterSync.spec.suspend;
-  const trouble = troubleOf(clusterSync, views, assessment, cause, isCommitting);
-  return { kind: 'under way', cause, destination, isSent, trouble };
+  const conditionCause = unfinishedResetCause(clusterSync, views, assessment, cause, isCommitting);
+  return { kind: 'under way', cause, destination, isSent, conditionCause };
 }
 
-function troubleOf(
+function unfinishedResetCause(
   clusterSync: ClusterSync,
   views: readonly InstanceView[],
   assessment: Assessment,
   cause: ResetCause,
   isCommitting: boolean,
-): Trouble {
+): ConditionCause {
   const wayOut =
     cause.kind === 'deletion' ? '; to let it go as it is, set spec.onDelete to Keep' : '';
   const refused = views.map(({ instance, observation }) =>
     observation?.command?.kind === 'refused' && observation.command.name === 'reset'
-      ? troubleOfCommand(observation.command.error, `the syncer ${instance.id}`, 'reset')
+      ? commandErrorCause(observation.command.error, `the syncer ${instance.id}`, 'reset')
       : undefined,
   );
-  const inForeground: Trouble | undefined =
+  const inForeground: ConditionCause | undefined =
     cause.kind === 'deletion' && isDeletedInForeground(clusterSync)
       ? {
           reason: 'DeletedInForeground',
@@ -268,7 +268,7 @@ function troubleOf(
           level: 'stalled',
         }
       : undefined;
-  const suspended: Trouble | undefined = clusterSync.spec.suspend
+  const suspended: ConditionCause | undefined = clusterSync.spec.suspend
     ? {
         reason: 'Suspended',
         message: 'spec.suspend keeps the sync from being reset',
@@ -276,8 +276,8 @@ function troubleOf(
       }
     : undefined;
   // That another sync is there is why it is ended.
-  const other = assessment.trouble?.reason === 'DifferentSync' ? undefined : assessment.trouble;
-  const known = gravest([inForeground, suspended, ...refused, other]);
+  const other = assessment.cause?.reason === 'DifferentSync' ? undefined : assessment.cause;
+  const known = gravestCause([inForeground, suspended, ...refused, other]);
   if (known) return { ...known, message: `${known.message}${wayOut}` };
   const message = isCommitting
     ? 'the commit that is being carried out is waited for'

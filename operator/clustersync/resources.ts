@@ -1,7 +1,7 @@
 import { environmentName } from '../../service/options.ts';
 import type { StartBody } from '../../sync-api/json.ts';
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
-import type { Pod } from '../kube/builtin-resources.ts';
+import type { Pod, StatefulSet } from '../kube/builtin-resources.ts';
 import { operandName } from '../operand/names.ts';
 import { mountedSecrets, secretPath } from '../operand/operand-secrets.ts';
 import { beingReplaced, podStateWith, type PodState } from '../operand/pod-state.ts';
@@ -41,6 +41,14 @@ export function instancesOf(clusterSync: ClusterSync): readonly Instance[] {
   return ids.map((id, index) => ({ id, podName: `${syncerName(clusterSync)}-${index}` }));
 }
 
+/** What tells the names of the pods of a ClusterSync from those of all others: they are its StatefulSet's, with a number. */
+export function isSyncerPodName(
+  clusterSync: Pick<ClusterSync, 'metadata'>,
+): (name: string) => boolean {
+  const start = `${syncerName(clusterSync)}-`;
+  return (name) => name.startsWith(start) && /^\d+$/.test(name.slice(start.length));
+}
+
 /** How many names a message has room for. */
 const maxListed = 5;
 
@@ -55,16 +63,26 @@ export interface SyncerPlan {
   readonly instances: readonly Instance[];
   /** They are to have no pods. */
   readonly isResting: boolean;
+  /** A sync that they find on the destination may be another one's: they are not to continue it. */
+  readonly isContested: boolean;
   /** As of {@link secretsHashOf}. */
   readonly secretsHash: string;
   /** Of the API. */
   readonly token: string;
 }
 
+const continuesNone = '--continues=none';
+
+/** Whether the pods of a StatefulSet continue no sync that they find, as {@link SyncerPlan.isContested} has it. */
+export function isMadeContested(statefulSet: StatefulSet | undefined): boolean {
+  const containers = statefulSet?.spec?.template.spec?.containers ?? [];
+  return containers.some(({ args }) => args?.includes(continuesNone));
+}
+
 /** The objects that run the syncer. */
 export function syncerObjects(
   clusterSync: ClusterSync,
-  { instances, isResting, secretsHash, token }: SyncerPlan,
+  { instances, isResting, isContested, secretsHash, token }: SyncerPlan,
   settings: OperandSettings,
 ): OperandObjects {
   const secrets = mountedSecrets(clusterSync.spec);
@@ -80,6 +98,7 @@ export function syncerObjects(
         idArgument(instances),
         `--cluster0File=${secretPath(source)}`,
         `--cluster1File=${secretPath(destination)}`,
+        ...(isContested ? [continuesNone] : []),
       ],
       ...(instances.length > 1 && { podIndexVariable: environmentName('instance') }),
       secrets,

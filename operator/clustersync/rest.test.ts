@@ -8,7 +8,7 @@ import {
   clusterSync,
   decideOn,
   emptyWorld,
-  outlook,
+  phaseAndReadiness,
   runningWorld,
   shardedWorld,
 } from './testing/worlds.ts';
@@ -91,7 +91,7 @@ describe('the pods of a ClusterSync', () => {
     ]) {
       const later = decide(clusterSync(committedSpec, next.status), world);
       const { status } = later;
-      assert.equal(outlook(status), 'Committed: True Committed');
+      assert.equal(phaseAndReadiness(status), 'Committed: True Committed');
       assert.equal(status.readyInstances, '0/0');
       assert.deepEqual(status.instances, [{ ...former.instances?.[0], ready: false }]);
       assert.deepEqual(

@@ -12,7 +12,7 @@ import {
   emptyWorld,
   failure,
   observationOf,
-  outlook,
+  phaseAndReadiness,
   readyMessage,
   refused,
   reversed,
@@ -164,7 +164,7 @@ describe('the commands to several instances', () => {
           const isCommitted = start.includes(committing) || spec === 'Committed';
           const end = spec === 'Paused' ? 'Paused' : 'InSync';
           const reason = findCondition(status.conditions, 'Ready')?.reason;
-          assert.equal(reason, isCommitted ? 'Committed' : end, outlook(status));
+          assert.equal(reason, isCommitted ? 'Committed' : end, phaseAndReadiness(status));
         },
       ),
     );
@@ -248,7 +248,7 @@ describe('the status of several instances', () => {
   ];
   for (const [what, scenes, expected, state = 'Running'] of cases) {
     it(`tells of ${what}`, () => {
-      assert.equal(outlook(decideOn(shardedWorld(scenes), { state }).status), expected);
+      assert.equal(phaseAndReadiness(decideOn(shardedWorld(scenes), { state }).status), expected);
     });
   }
 
@@ -274,7 +274,7 @@ describe('the status of several instances', () => {
     const reporting = (lagTimeSeconds: number | null) => changed(changes, { lagTimeSeconds });
     const { status } = decideOn(shardedWorld([reporting(3), reporting(null), reporting(0)]));
     assert.equal(status.lagTimeSeconds, undefined);
-    assert.match(outlook(status), /True CatchingUp$/);
+    assert.match(phaseAndReadiness(status), /True CatchingUp$/);
     assert.match(readyMessage(status), /the lag is not known/);
   });
 

@@ -8,7 +8,7 @@ import {
   answers,
   decideOn,
   emptyWorld,
-  outlook,
+  phaseAndReadiness,
   podName,
   readyMessage,
   runningPod,
@@ -155,10 +155,16 @@ describe('the source of a ClusterSync', () => {
     ['with too many shards', found(...names), 'Stalled: False SourceNotSupported'],
     ['without shards', found(), 'Stalled: False SourceNotSupported'],
     ['with a comma in the name of a shard', found('a,b'), 'Stalled: False SourceNotSupported'],
+    ['with two shards of one name', found('a', 'b', 'a'), 'Stalled: False SourceNotSupported'],
+    [
+      'with a longer name than the status has room for',
+      { kind: 'found', source: { kind: 'ReplicaSet', shards: ['x'.repeat(257)] } },
+      'Stalled: False SourceNotSupported',
+    ],
   ] as const) {
     it(`has one pod, which tells, when it is one ${what}`, () => {
       const decision = decideOn(runningWorld(undefined, { sourceView }), {}, undecided);
-      assert.equal(outlook(decision.status), expected);
+      assert.equal(phaseAndReadiness(decision.status), expected);
       assert.equal(decision.objects?.statefulSet.spec?.replicas, 1);
       assert.equal(decision.sourceTarget?.process, runningProcess);
       assert.deepEqual([...decision.targets], []);
@@ -171,7 +177,7 @@ describe('the source of a ClusterSync', () => {
     const error = { name: 'InvalidOption', description: 'what is wrong', isLasting: true };
     const sourceView = { kind: 'refused', error } as const;
     const decision = decideOn(emptyWorld({ sourceView, token: 'a' }), {}, undecided);
-    assert.equal(outlook(decision.status), 'Stalled: False InvalidConfiguration');
+    assert.equal(phaseAndReadiness(decision.status), 'Stalled: False InvalidConfiguration');
     assert.match(readyMessage(decision.status), /^the Secret of the source: what is wrong/);
     assert.equal(decision.objects, undefined);
   });
@@ -215,7 +221,7 @@ describe('the source of a ClusterSync', () => {
       const scenes = [changes, changes, changes] as const;
       const world = shardedWorld(scenes, { sourceView: now });
       const decision = decideOn(world, { state: 'Committed' });
-      assert.equal(outlook(decision.status), 'Stalled: False ShardsChanged');
+      assert.equal(phaseAndReadiness(decision.status), 'Stalled: False ShardsChanged');
       assert.match(readyMessage(decision.status), expected);
       assert.equal(decision.status.canCommit, false);
       assert.equal(findCondition(decision.status.conditions, 'CanCommit')?.reason, 'ShardsChanged');

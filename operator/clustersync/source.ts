@@ -1,8 +1,9 @@
 import type { ClusterSync } from '../api/clustersync.ts';
 import { isConditionTrue } from '../kube/conditions.ts';
-import { troubleOfError } from '../operand/api-trouble.ts';
+import { shortened } from '../../service/errors.ts';
+import { apiErrorCause } from '../operand/api-causes.ts';
 import { reasonFor, type ApiError } from '../operand/http-api.ts';
-import type { Trouble } from '../operand/trouble.ts';
+import type { ConditionCause } from '../operand/condition-cause.ts';
 import { isLetGo } from './on-record.ts';
 import { listed, type SourceShape } from './resources.ts';
 import type { SourceView } from './source-topologies.ts';
@@ -12,15 +13,19 @@ export interface SourceFinding {
   /** For the status: what it was when it was first seen. */
   readonly source: SourceShape | undefined;
   /** Why there are no instances yet, or, where there are, why the sync must not go on. */
-  readonly trouble: Trouble | undefined;
+  readonly cause: ConditionCause | undefined;
   /** Whether it is known that its shards are still the same: if not, something could be missing in what is committed. */
   readonly isConfirmed: boolean;
 }
 
 /** As many as the status has room for. */
 const maxShards = 256;
+/** So many characters of a name. */
+const maxNameLength = 256;
 /** Names that a list separated by commas can hold, as an argument of a container. */
-const usableName = /^[^\s,$]{1,256}$/;
+const usableName = /^[^\s,$]+$/;
+/** So much of a name is said that is not usable. */
+const shownNameLength = 100;
 
 /**
  * Whether a syncer is to be asked what the source is: as long as nothing depends on the answer, it is not. What can have no other shards
@@ -42,10 +47,10 @@ export function isSourceAsked(clusterSync: ClusterSync): boolean {
  */
 export function findingOf(known: SourceShape | undefined, view: SourceView): SourceFinding {
   if (!known) return firstFindingOf(view);
-  const trouble = view.kind === 'found' ? drift(known, view.source) : undefined;
+  const cause = view.kind === 'found' ? drift(known, view.source) : undefined;
   const isConfirmed =
-    known.kind !== 'Sharded' || (view.kind === 'found' && view.isOld !== true && !trouble);
-  return { source: known, trouble, isConfirmed };
+    known.kind !== 'Sharded' || (view.kind === 'found' && view.isOld !== true && !cause);
+  return { source: known, cause, isConfirmed };
 }
 
 function firstFindingOf(view: SourceView): SourceFinding {
@@ -54,51 +59,60 @@ function firstFindingOf(view: SourceView): SourceFinding {
     case 'unknown':
     // What is said of that, is said of the instance.
     case 'silent':
-      return { ...nothing, trouble: waiting('the first pod is asked which shards the source has') };
+      return { ...nothing, cause: waiting('the first pod is asked which shards the source has') };
     case 'refused': {
       const message = `the Secret of the source: ${view.error.description}`;
       const reason = reasonFor(view.error.name);
-      return { ...nothing, trouble: { reason, message, level: 'stalled' } };
+      return { ...nothing, cause: { reason, message, level: 'stalled' } };
     }
     case 'failed':
-      return { ...nothing, trouble: troubleOfAsking(view.error) };
+      return { ...nothing, cause: topologyErrorCause(view.error) };
     case 'found': {
       const { source } = view;
       const unusable = unusableIn(source);
-      if (unusable) return { ...nothing, trouble: unusable };
-      return { source, trouble: waiting('the pods are about to be made'), isConfirmed: true };
+      if (unusable) return { ...nothing, cause: unusable };
+      return { source, cause: waiting('the pods are about to be made'), isConfirmed: true };
     }
   }
 }
 
-function troubleOfAsking(error: ApiError): Trouble {
-  const trouble = troubleOfError(error, 'asking the source for its shards failed with');
-  return trouble.level === 'waiting' ? { ...trouble, level: 'warning' } : trouble;
+function topologyErrorCause(error: ApiError): ConditionCause {
+  const cause = apiErrorCause(error, 'asking the source for its shards failed with');
+  return cause.level === 'waiting' ? { ...cause, level: 'warning' } : cause;
 }
 
-function waiting(message: string): Trouble {
+function waiting(message: string): ConditionCause {
   return { reason: 'PodPending', message, level: 'waiting' };
 }
 
-function unusableIn({ kind, shards }: SourceShape): Trouble | undefined {
-  if (kind !== 'Sharded') return undefined;
-  const unsupported = (message: string): Trouble => {
+/** What the status has no room for, or no pod can be called by. */
+function unusableIn({ kind, shards }: SourceShape): ConditionCause | undefined {
+  const unsupported = (message: string): ConditionCause => {
     return { reason: 'SourceNotSupported', message, level: 'stalled' };
   };
-  if (shards.length === 0) return unsupported('the source has no shards');
+  const isSharded = kind === 'Sharded';
+  if (isSharded && shards.length === 0) return unsupported('the source has no shards');
   if (shards.length > maxShards) {
     return unsupported(
       `the source has ${shards.length} shards: at most ${maxShards} can be synced`,
     );
   }
-  const name = shards.find((shard) => !usableName.test(shard));
-  if (name === undefined) return undefined;
-  return unsupported(
-    `the source has a shard called ${JSON.stringify(name)}: names with commas, spaces or dollar signs are not supported`,
-  );
+  const called = (name: string): string =>
+    `the source has a shard called ${JSON.stringify(shortened(name, shownNameLength))}`;
+  const long = shards.find((shard) => shard.length > maxNameLength);
+  if (long !== undefined)
+    return unsupported(
+      `${called(long)}: names of more than ${maxNameLength} characters are not supported`,
+    );
+  const twice = shards.find((shard, index) => shards.indexOf(shard) < index);
+  if (twice !== undefined) return unsupported(`${called(twice)} twice`);
+  const name = isSharded ? shards.find((shard) => !usableName.test(shard)) : undefined;
+  return name === undefined
+    ? undefined
+    : unsupported(`${called(name)}: names with commas, spaces or dollar signs are not supported`);
 }
 
-function drift(known: SourceShape, now: SourceShape): Trouble | undefined {
+function drift(known: SourceShape, now: SourceShape): ConditionCause | undefined {
   if (known.kind !== now.kind) {
     const kinds = {
       ReplicaSet: 'a replica set',
@@ -118,7 +132,7 @@ function drift(known: SourceShape, now: SourceShape): Trouble | undefined {
   );
 }
 
-function changed(how: string): Trouble {
+function changed(how: string): ConditionCause {
   return {
     reason: 'ShardsChanged',
     message: `the source has other shards than at the beginning (${how}): no commit is sent; give it its shards back, or begin again with another ClusterSync`,

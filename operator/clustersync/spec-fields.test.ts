@@ -11,7 +11,7 @@ import {
   clusterSync,
   manual,
   observationOf,
-  outlook,
+  phaseAndReadiness,
   podName,
   runningPod,
   runningWorld,
@@ -126,7 +126,11 @@ describe('a ClusterSync that is created again with another', () => {
       const { status, commands } = decide(clusterSync(to), there);
       const isOther = outcome === 'another sync';
       assert.equal(wantedDigest(clusterSync(to)) !== former, isOther);
-      assert.equal(outlook(status).includes('DifferentSync'), isOther, outlook(status));
+      assert.equal(
+        phaseAndReadiness(status).includes('DifferentSync'),
+        isOther,
+        phaseAndReadiness(status),
+      );
       if (isOther) assert.deepEqual(commands, []);
       const end = decide(deleted(to), there);
       assert.equal(end.isEnded, isOther, 'a deletion ends its own sync, and no other one');

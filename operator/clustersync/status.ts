@@ -1,19 +1,19 @@
+import { summaryFigures } from '../../sync-api/sync-figures.ts';
 import type {
   ClusterSyncPhase,
   ClusterSyncStatus,
   Direction,
   InstanceStatus,
 } from '../api/clustersync.ts';
-import { redact } from '../../service/redact.ts';
 import { replaceConditions } from '../kube/conditions.ts';
 import { secondTime } from '../kube/micro-time.ts';
-import { errorText } from '../operand/api-trouble.ts';
+import { errorText } from '../operand/api-causes.ts';
+import { keptProgress } from '../operand/kept-progress.ts';
 import { isCurrent } from '../operand/observation.ts';
-import { gravest, type Trouble } from '../operand/trouble.ts';
+import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
 import type { Assessment, Progresses, StatusInput } from './assessment.ts';
 import { conditionsOf } from './conditions.ts';
-import type { InstanceView } from './instance-trouble.ts';
-import { keptProgress } from './kept-progress.ts';
+import type { InstanceView } from './instance-causes.ts';
 import { isAtRest, isCommittedIn } from './on-record.ts';
 import { isAtLeast, isCopied, slowest, type Stage } from './stage.ts';
 import type { SyncerProgress } from './syncer-client.ts';
@@ -24,7 +24,7 @@ const workingStates = ['RUNNING', 'COMMITTING'];
 export interface CommitReport {
   readonly status?: ClusterSyncStatus['commit'];
   /** What the commit waits for, or why there is none. */
-  readonly trouble?: Trouble | undefined;
+  readonly cause?: ConditionCause | undefined;
 }
 
 /**
@@ -43,7 +43,7 @@ export function statusOf(
   const observedGeneration = clusterSync.metadata.generation;
   const wasCommitted = isCommittedIn(clusterSync);
   const isResting = isAtRest(clusterSync);
-  const trouble = stage === 'committed' ? undefined : gravest([assessment.trouble, commit.trouble]);
+  const cause = stage === 'committed' ? undefined : gravestCause([assessment.cause, commit.cause]);
   const coordinatorID = coordinatorOf(instances, progresses, nowMs);
   const behind = wasCommitted ? [] : behindOthers(instances, stages);
   const drafts = conditionsOf({
@@ -51,7 +51,7 @@ export function statusOf(
       clusterSync,
       stage,
       behind,
-      trouble,
+      cause,
       finding,
       canCommit,
       commitObstacles,
@@ -70,14 +70,13 @@ export function statusOf(
   return {
     ...(observedGeneration !== undefined && { observedGeneration }),
     phase:
-      paused === 'all' && trouble?.level !== 'stalled'
+      paused === 'all' && cause?.level !== 'stalled'
         ? 'Paused'
-        : phaseOf(input, stage, trouble, behind),
+        : phaseOf(input, stage, cause, behind),
     conditions: replaceConditions(
       former?.conditions ?? [],
       drafts.map((draft) => ({
         ...draft,
-        message: redact(draft.message),
         ...(observedGeneration !== undefined && { observedGeneration }),
       })),
       nowMs,
@@ -96,7 +95,7 @@ export function statusOf(
     instances: instances.map((view, index) => {
       const raw = reported[index]?.raw;
       const shown = raw && keptProgress(raw, instances.length);
-      return instanceStatus(view, shown, { nowMs, isResting });
+      return instanceStatus(view, shown, { nowMs, isResting, instanceCount: instances.length });
     }),
   };
 }
@@ -126,10 +125,10 @@ function outline(status: ClusterSyncStatus | undefined): unknown {
 function phaseOf(
   { clusterSync, instances }: StatusInput,
   stage: Stage,
-  trouble: Trouble | undefined,
+  cause: ConditionCause | undefined,
   behind: readonly string[],
 ): ClusterSyncPhase {
-  if (trouble?.level === 'stalled') return 'Stalled';
+  if (cause?.level === 'stalled') return 'Stalled';
   switch (stage) {
     case 'unknown':
     case 'different':
@@ -205,14 +204,9 @@ function coordinatorOf(
 }
 
 function totalsOf(progresses: Progresses, stage: Stage): Pick<ClusterSyncStatus, 'totals'> {
-  const totals = progresses.flatMap((progress) => progress?.estimatedTotalBytes ?? []);
-  if (totals.length === 0) return {};
-  // Each instance reports the total of all of them, and what it has copied itself.
-  const estimatedTotalBytes = Math.max(...totals);
-  const estimatedCopiedBytes = progresses.reduce(
-    (sum, progress) => sum + (progress?.estimatedCopiedBytes ?? 0),
-    0,
-  );
+  const { totalBytes: estimatedTotalBytes, copiedBytes } = summaryFigures(progresses);
+  if (estimatedTotalBytes === null) return {};
+  const estimatedCopiedBytes = copiedBytes ?? 0;
   const share = estimatedTotalBytes === 0 ? 0 : estimatedCopiedBytes / estimatedTotalBytes;
   const percent = isCopied(stage) ? 100 : Math.min(99, Math.floor(share * 100));
   return { totals: { estimatedTotalBytes, estimatedCopiedBytes, percent } };
@@ -231,10 +225,14 @@ function canWriteOf(
 function instanceStatus(
   view: InstanceView,
   progress: SyncerProgress['raw'] | undefined,
-  { nowMs, isResting }: { readonly nowMs: number; readonly isResting: boolean },
+  {
+    nowMs,
+    isResting,
+    instanceCount,
+  }: { readonly nowMs: number; readonly isResting: boolean; readonly instanceCount: number },
 ): InstanceStatus {
   const { instance, pod } = view;
-  const error = isResting ? undefined : errorText(view, nowMs);
+  const error = isResting ? undefined : errorText(view, nowMs, instanceCount);
   return {
     id: instance.id,
     pod: instance.podName,

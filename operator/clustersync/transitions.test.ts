@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
 import { decide } from './decide.ts';
-import { answers, clusterSync, outlook, reversed, runningWorld } from './testing/worlds.ts';
+import {
+  answers,
+  clusterSync,
+  phaseAndReadiness,
+  reversed,
+  runningWorld,
+} from './testing/worlds.ts';
 
 const { idle, copy, changes, paused, committing, committed } = answers;
 
@@ -78,7 +84,7 @@ describe('every state of a sync, with everything that can be asked for', () => {
 
       it(`${scene}, ${wish}: comes to rest only as what is asked for`, () => {
         const { status } = decide(sync, world);
-        const isReady = outlook(status).includes(' True ');
+        const isReady = phaseAndReadiness(status).includes(' True ');
         const isCommitting = scene.endsWith('committing');
         const isWay = scene.startsWith('back: ') === wish.startsWith('Reverse');
         const wanted = wish.replace('Reverse ', '');

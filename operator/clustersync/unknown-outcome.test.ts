@@ -7,7 +7,7 @@ import {
   changed,
   clusterSync,
   manual,
-  outlook,
+  phaseAndReadiness,
   readyMessage,
   runningWorld,
 } from './testing/worlds.ts';
@@ -58,7 +58,11 @@ describe('what a ClusterSync says of commands whose outcome is not known', () =>
       { commit: automatic },
     ] as const) {
       const status = statusIn(runningWorld(underWay), spec);
-      assert.equal(outlook(status), 'ChangeApplication: False Committing', JSON.stringify(spec));
+      assert.equal(
+        phaseAndReadiness(status),
+        'ChangeApplication: False Committing',
+        JSON.stringify(spec),
+      );
       assert.equal(
         readyMessage(status),
         'a commit was sent, and it is not known yet whether it is taken',

@@ -9,7 +9,7 @@ import {
   views,
   web,
 } from './testing/automatic-commits.ts';
-import { answers, changed, outlook, runningWorld } from './testing/worlds.ts';
+import { answers, changed, phaseAndReadiness, runningWorld } from './testing/worlds.ts';
 
 /** Of the sync that the verification is about. */
 const changes = changed(answers.changes, { startedAt: 'now' });
@@ -150,7 +150,10 @@ describe('what a commit waits for in its verification', () => {
     it(`is ${what}`, () => {
       const decision = decideIn(runningWorld(changes), spec, { verification: given });
       assert.deepEqual(commandsIn(decision), expected === undefined ? ['commit old'] : []);
-      assert.equal(outlook(decision.status), expected ?? 'ChangeApplication: False Committing');
+      assert.equal(
+        phaseAndReadiness(decision.status),
+        expected ?? 'ChangeApplication: False Committing',
+      );
     });
   }
 
@@ -164,7 +167,7 @@ describe('what a commit waits for in its verification', () => {
         { commit },
         { ...held, verification: given },
       );
-      assert.equal(outlook(status), waiting);
+      assert.equal(phaseAndReadiness(status), waiting);
     }
     const { commit: step } = decideIn(
       runningWorld(changes),
@@ -182,7 +185,7 @@ describe('what a commit waits for in its verification', () => {
       const about = { ...rest, ...(syncStartedAt !== undefined && { syncStartedAt }) };
       const given = verification({ ...checking, ...status, run: about });
       const decision = decideIn(world, spec, { verification: given });
-      return [outlook(decision.status), ...commandsIn(decision)];
+      return [phaseAndReadiness(decision.status), ...commandsIn(decision)];
     };
     assert.deepEqual(of(equal, 'before'), [stalled]);
     assert.deepEqual(of(equal), [stalled]);
@@ -197,7 +200,7 @@ describe('what a commit waits for in its verification', () => {
       run: { attempt: 1, direction: 'Forward', inputsHash: '' },
     });
     const decision = decideIn(unknown, spec, { verification: given });
-    assert.deepEqual([outlook(decision.status), ...commandsIn(decision)], [stalled]);
+    assert.deepEqual([phaseAndReadiness(decision.status), ...commandsIn(decision)], [stalled]);
     const seen = { source: { kind: 'ReplicaSet', shards: ['rs'] }, startedAt: 'now' } as const;
     const known = decideIn(unknown, spec, { verification: verification(equal) }, seen);
     assert.deepEqual(commandsIn(known), ['commit old']);

@@ -2,7 +2,7 @@ import { readVerification } from '../../sync-api/verifier-answers.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
 import { findCondition, isConditionTrue } from '../kube/conditions.ts';
-import type { Trouble } from '../operand/trouble.ts';
+import type { ConditionCause } from '../operand/condition-cause.ts';
 
 /**
  * Why a commit waits for its verification; undefined when that has compared everything once and knows of nothing that is
@@ -17,9 +17,9 @@ export function obstacleOfVerification(
     isQuiet,
     syncStartedAt,
   }: { readonly isQuiet: boolean; readonly syncStartedAt: string | undefined },
-): Trouble | undefined {
+): ConditionCause | undefined {
   const name = spec.commit.verificationRef?.name ?? '';
-  const waiting = (message: string): Trouble => {
+  const waiting = (message: string): ConditionCause => {
     return { reason: 'WaitingForVerification', message, level: 'waiting' };
   };
   if (!verification)

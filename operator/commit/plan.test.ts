@@ -71,8 +71,8 @@ function plan(facts: Partial<CommitFacts>): CommitPlan {
 }
 
 /** The step in a word or two, and why. */
-function outline({ step, trouble }: CommitPlan): string {
-  const why = trouble ? ` ${trouble.reason} ${trouble.level}` : '';
+function outline({ step, cause }: CommitPlan): string {
+  const why = cause ? ` ${cause.reason} ${cause.level}` : '';
   if (step.kind === 'scale') {
     return `scale ${step.scalings.map(({ name, replicas }) => `${name}=${replicas}`).join()}${why}`;
   }
@@ -91,14 +91,14 @@ describe('the next step of an automatic commit', () => {
   const cases: readonly (readonly [string, Partial<CommitFacts>, string])[] = [
     // Nothing is held.
     ['is none where none is asked for', { isAskedFor: false }, 'none'],
-    ['is none while something else is in the way', { obstacle: { trouble: undefined } }, 'none'],
-    ['waits, and says for what', { obstacle: { trouble: lag } }, 'none WaitingForLag waiting'],
+    ['is none while something else is in the way', { obstacle: { cause: undefined } }, 'none'],
+    ['waits, and says for what', { obstacle: { cause: lag } }, 'none WaitingForLag waiting'],
     ['is none when it is taken', { commit: 'taken' }, 'none'],
     ['is none when it is done', { commit: 'done' }, 'none'],
     ['sends where there are no workloads', { options: alone }, 'send Committing waiting'],
     [
       'waits where there are no workloads',
-      { options: alone, obstacle: { trouble: lag } },
+      { options: alone, obstacle: { cause: lag } },
       'none WaitingForLag waiting',
     ],
     ['looks at the workloads', {}, 'look'],
@@ -158,7 +158,7 @@ describe('the next step of an automatic commit', () => {
     ],
     [
       'waits with all down',
-      { hold, workloads: down, obstacle: { trouble: lag } },
+      { hold, workloads: down, obstacle: { cause: lag } },
       'none WaitingForLag waiting',
     ],
     [

@@ -1,6 +1,6 @@
 import type { Direction } from '../api/clustersync.ts';
 import type { LeaseHolder } from '../leases/lease-holder.ts';
-import type { Trouble } from '../operand/trouble.ts';
+import type { ConditionCause } from '../operand/condition-cause.ts';
 import type { CommitOptions, HeldWorkload, Hold, HoldEnd, WorkloadRef } from './hold.ts';
 
 /** A workload, as it is now. */
@@ -53,9 +53,9 @@ export interface CommitFacts {
   readonly workloads: readonly WorkloadView[] | undefined;
 }
 
-/** Why a commit is not sent yet. Without a trouble, the conditions say it anyway. */
+/** Why a commit is not sent yet. Without a cause, the conditions say it anyway. */
 export interface Obstacle {
-  readonly trouble: Trouble | undefined;
+  readonly cause: ConditionCause | undefined;
 }
 
 /** A workload that is to have another size. */
@@ -89,7 +89,7 @@ export const commitSettledMs = sendWithinMs + 5_000;
 export interface CommitPlan {
   readonly step: CommitStep;
   /** What the commit waits for, or why there is none. */
-  readonly trouble?: Trouble;
+  readonly cause?: ConditionCause;
   /** To be on record in the status, so that no other attempt is begun with the same options. */
   readonly missedHash?: string;
 }
@@ -106,8 +106,8 @@ export function planCommit(facts: CommitFacts): CommitPlan {
   if (hold) return planHeld(facts, hold);
   const kept = missedHash === optionsHash && commit !== 'done' ? { missedHash } : {};
   if (!isAskedFor || commit === 'taken' || commit === 'done') return { ...nothing, ...kept };
-  if (missedHash === optionsHash) return { ...nothing, ...kept, trouble: missed(options) };
-  if (obstacle) return waiting(obstacle.trouble);
+  if (missedHash === optionsHash) return { ...nothing, ...kept, cause: missed(options) };
+  if (obstacle) return waiting(obstacle.cause);
   const refs = options.workloads ?? [];
   if (refs.length === 0) return sending;
   if (!facts.workloads) return { step: { kind: 'look' } };
@@ -150,7 +150,7 @@ function backFromMissed(
   hold: Hold,
   workloads: readonly WorkloadView[],
 ): CommitPlan {
-  const told = { trouble: missed(options), missedHash: hold.optionsHash };
+  const told = { cause: missed(options), missedHash: hold.optionsHash };
   const plan = wayBack(hold, workloads);
   if (plan.step.kind === 'drop' && missedHash !== hold.optionsHash) return { ...nothing, ...told };
   return { ...told, ...plan };
@@ -173,7 +173,7 @@ function planDown(
   }
   if (obstacle && hold.commitSentMs !== undefined && commit === 'unknown')
     return waiting(sentBefore);
-  if (obstacle) return waiting(obstacle.trouble);
+  if (obstacle) return waiting(obstacle.cause);
   const isOnRecord = nowMs - (hold.commitSentMs ?? -Infinity) < sendWithinMs;
   return isOnRecord ? sending : record({ ...hold, commitSentMs: nowMs });
 }
@@ -190,7 +190,7 @@ function keepDown(hold: Hold, views: readonly WorkloadView[]): CommitPlan | unde
   );
   if (isChanged) return record({ ...hold, workloads });
   const plan = scaling(hold, views, downTo);
-  return plan && { ...plan, trouble: stopping('the workloads are being scaled to zero') };
+  return plan && { ...plan, cause: stopping('the workloads are being scaled to zero') };
 }
 
 function endOf(
@@ -248,36 +248,36 @@ function stateOf(ref: WorkloadRef, views: readonly WorkloadView[]): WorkloadStat
 }
 
 function record(hold: Hold): CommitPlan {
-  return { step: { kind: 'record', hold }, trouble: stopping('the commit is being prepared') };
+  return { step: { kind: 'record', hold }, cause: stopping('the commit is being prepared') };
 }
 
-function waiting(trouble: Trouble | undefined): CommitPlan {
-  return trouble ? { ...nothing, trouble } : nothing;
+function waiting(cause: ConditionCause | undefined): CommitPlan {
+  return cause ? { ...nothing, cause } : nothing;
 }
 
 const sending: CommitPlan = {
   step: { kind: 'send' },
-  trouble: { reason: 'Committing', message: 'the commit is being sent', level: 'waiting' },
+  cause: { reason: 'Committing', message: 'the commit is being sent', level: 'waiting' },
 };
 
-const sentBefore: Trouble = {
+const sentBefore: ConditionCause = {
   reason: 'Committing',
   message: 'the commit was sent, and not every instance has said whether it takes it',
   level: 'waiting',
 };
 
-const unknownOutcome: Trouble = {
+const unknownOutcome: ConditionCause = {
   reason: 'CommitUnknown',
   message:
     'the commit was sent, and not every instance has said whether it takes it: the workloads get their sizes back as soon as all have said that none is under way',
   level: 'warning',
 };
 
-function stopping(message: string): Trouble {
+function stopping(message: string): ConditionCause {
   return { reason: 'StoppingWorkloads', message, level: 'waiting' };
 }
 
-function missed({ deadlineSeconds }: CommitOptions): Trouble {
+function missed({ deadlineSeconds }: CommitOptions): ConditionCause {
   return {
     reason: 'CommitDeadlineMissed',
     message: `the commit did not come within ${deadlineSeconds} s, and the workloads got their sizes back: it is tried again when spec.commit is another, such as with a new value of spec.commit.attempt`,
@@ -288,7 +288,7 @@ function missed({ deadlineSeconds }: CommitOptions): Trouble {
 function unusable(
   ref: WorkloadRef,
   state: Exclude<WorkloadState, { readonly kind: 'found' }>,
-): Trouble {
+): ConditionCause {
   if (state.kind === 'missing') {
     const message = `there is no ${textOf(ref)}, which spec.commit.workloads names: no commit is sent`;
     return { reason: 'WorkloadNotFound', message, level: 'stalled' };

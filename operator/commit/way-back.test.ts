@@ -151,7 +151,7 @@ class Scene {
       isAskedFor: this.#isAskedFor,
       direction: 'Forward',
       commit: this.#progress(),
-      obstacle: this.#hasObstacle || !this.#isReachable ? { trouble: undefined } : undefined,
+      obstacle: this.#hasObstacle || !this.#isReachable ? { cause: undefined } : undefined,
       hold: this.hold,
       missedHash: this.missedHash,
       workloads,

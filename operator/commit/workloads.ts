@@ -1,6 +1,8 @@
 import { pods } from '../kube/builtin-resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isConflict, isNotFound, KubeError } from '../kube/kube-error.ts';
+import { isPossibleName } from '../kube/resource.ts';
+import { hasEnded } from '../operand/pod-state.ts';
 import type { WorkloadRef } from './hold.ts';
 import type { Scaling, SeenWorkload, WorkloadState, WorkloadView } from './plan.ts';
 
@@ -15,7 +17,6 @@ interface Scale {
 }
 
 const plurals = { Deployment: 'deployments', StatefulSet: 'statefulsets' } as const;
-const endedPhases = ['Succeeded', 'Failed'];
 
 /** Deployments and StatefulSets of a namespace, of which the operator may change nothing but the number of pods. */
 export class Workloads {
@@ -59,6 +60,7 @@ export class Workloads {
   }
 
   async #stateOf(namespace: string, ref: WorkloadRef, signal: AbortSignal): Promise<WorkloadState> {
+    if (!isPossibleName(ref.name)) return { kind: 'missing' };
     try {
       const scale = await this.#read(pathOf(namespace, ref), signal);
       const { seen, replicas } = scale;
@@ -76,7 +78,7 @@ export class Workloads {
   /** Those that are being ended are not counted by the workload, and write until they have ended. */
   async #pods(namespace: string, { selector }: Scale, signal: AbortSignal): Promise<number> {
     const { items } = await this.#client.list(pods, { namespace, labelSelector: selector, signal });
-    return items.filter(({ status }) => !endedPhases.includes(status?.phase ?? '')).length;
+    return items.filter((pod) => !hasEnded(pod)).length;
   }
 
   async #read(path: string, signal: AbortSignal): Promise<Scale> {

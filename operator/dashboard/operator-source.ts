@@ -1,9 +1,10 @@
 import type { PageInfo } from '../../dashboard/api/messages.ts';
-import type { EventView, SyncSummary } from '../../dashboard/api/sync-view.ts';
+import type { EventView, EventsView, SyncSummary } from '../../dashboard/api/sync-view.ts';
 import type { DashboardSource, SyncLook } from '../../dashboard/server/dashboard.ts';
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import type { SyncVerification } from '../api/sync-verification.ts';
-import { events } from '../kube/builtin-resources.ts';
+import { textOf } from '../../service/json-fields.ts';
+import { events, type Event } from '../kube/builtin-resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { objectKey, type KubeObject } from '../kube/resource.ts';
 import type { LatestStatuses } from '../operand/latest-statuses.ts';
@@ -25,6 +26,9 @@ export interface OperatorSourceOptions {
   /** Whether this operator does the work, and so knows the newest figures. */
   readonly isActive: () => boolean;
 }
+
+/** Nothing limits how many events a namespace has. */
+const maxEvents = 500;
 
 const staleness =
   'This operator stands by for another one: figures are as old as the status of each resource.';
@@ -79,19 +83,34 @@ export class OperatorSource implements DashboardSource {
   #eventsOf = async (
     { metadata: { namespace, uid } }: KubeObject,
     signal: AbortSignal,
-  ): Promise<readonly EventView[]> => {
-    if (uid === undefined) return [];
+  ): Promise<EventsView> => {
+    if (uid === undefined) return { shown: [], hasMore: false };
     const selection = { namespace, fieldSelector: `regarding.uid=${uid}` };
-    const { items } = await this.#options.client.list(events, { ...selection, signal });
-    return items.map(({ type, reason, note, regarding, series, eventTime }) => ({
-      type: type ?? 'Normal',
-      reason: reason ?? '',
-      note: note ?? '',
-      about: `${regarding?.kind ?? ''}/${regarding?.name ?? ''}`,
-      count: series?.count ?? 1,
-      at: series?.lastObservedTime ?? eventTime,
-    }));
+    const { client } = this.#options;
+    const options = { ...selection, maxItems: maxEvents, signal };
+    const { items, hasMore } = await client.list(events, options);
+    const shown = items.map((event): EventView => {
+      const { type, reason, note, regarding, series } = event;
+      return {
+        type: type ?? 'Normal',
+        reason: reason ?? '',
+        note: note ?? '',
+        about: `${regarding?.kind ?? ''}/${regarding?.name ?? ''}`,
+        count: series?.count ?? 1,
+        at: timeOf(event),
+      };
+    });
+    return { shown, hasMore };
   };
+}
+
+/** An event of the older API has its time elsewhere, or none: `eventTime` is null there, whatever its type says. */
+function timeOf({ series, eventTime, deprecatedLastTimestamp, metadata }: Event): string {
+  const times: readonly unknown[] = [
+    ...[series?.lastObservedTime, eventTime, deprecatedLastTimestamp],
+    metadata.creationTimestamp,
+  ];
+  return times.map(textOf).find((time) => time !== undefined) ?? '';
 }
 
 function byName(one: KubeObject, other: KubeObject): number {

@@ -3,7 +3,9 @@ import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import { collectionsOf, detailOf, mismatchesOf } from './sync-detail.ts';
 import { summaryOf } from './sync-summary.ts';
 
-const nothingAsked = { collections: null, mismatches: new Map(), events: [] } as const;
+const nothingAsked = {
+  ...{ collections: null, mismatches: new Map(), events: { shown: [], hasMore: false } },
+} as const;
 
 function syncWith(status: ClusterSyncStatus): ClusterSync {
   const reference = (name: string) => ({ name, uriSecretRef: { name, key: 'uri' } });

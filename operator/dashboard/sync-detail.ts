@@ -1,14 +1,14 @@
+import { detailFigures } from '../../sync-api/sync-figures.ts';
 import {
   combineCollections,
   readCollections,
   readProgress,
-  type IndexBuilding,
   type ReportedProgress,
 } from '../../sync-api/syncer-answers.ts';
 import { readMismatch, readMismatches, readVerification } from '../../sync-api/verifier-answers.ts';
 import type {
   CollectionsView,
-  EventView,
+  EventsView,
   InstanceView,
   MismatchView,
   SyncDetail,
@@ -23,7 +23,7 @@ export interface AskedFacts {
   readonly collections: CollectionsView | null;
   /** By the name of the SyncVerification. */
   readonly mismatches: ReadonlyMap<string, readonly MismatchView[]>;
-  readonly events: readonly EventView[];
+  readonly events: EventsView;
 }
 
 /** What the page of one sync shows. */
@@ -33,19 +33,11 @@ export function detailOf(
   { collections, mismatches, events }: AskedFacts,
 ): SyncDetail {
   const progresses = (status?.instances ?? []).map(({ progress }) => readProgress(progress));
-  const known = (
-    name: 'estimatedOplogTimeRemainingSeconds' | 'estimatedSecondsToCatchUp',
-  ): number[] => progresses.flatMap((progress) => progress?.[name] ?? []);
-  const [oplog, catchUp] = [
-    known('estimatedOplogTimeRemainingSeconds'),
-    known('estimatedSecondsToCatchUp'),
-  ];
   return {
     instances: (status?.instances ?? []).map((instance, index) =>
       instanceOf(instance, progresses[index], status?.coordinatorID),
     ),
     collections,
-    indexes: indexesOf(progresses.flatMap((progress) => progress?.indexBuilding ?? [])),
     verifications: verifications.map((verification) =>
       verificationOf(verification, mismatches.get(verification.metadata.name)),
     ),
@@ -54,10 +46,8 @@ export function detailOf(
         return { type, status: value, reason, message, since: lastTransitionTime };
       },
     ),
-    warnings: [...new Set(progresses.flatMap((progress) => progress?.warnings ?? []))],
     events,
-    oplogSeconds: oplog.length === 0 ? null : Math.min(...oplog),
-    catchUpSeconds: catchUp.length < progresses.length ? null : Math.max(0, ...catchUp),
+    ...detailFigures(progresses),
   };
 }
 
@@ -92,14 +82,6 @@ function instanceOf(
     lagSeconds: read?.lagTimeSeconds ?? null,
     eventsApplied: read?.totalEventsApplied ?? null,
     error: error ?? null,
-  };
-}
-
-function indexesOf(known: readonly IndexBuilding[]): SyncDetail['indexes'] {
-  if (known.length === 0) return null;
-  return {
-    built: known.reduce((sum, { built }) => sum + built, 0),
-    total: known.reduce((sum, { total }) => sum + total, 0),
   };
 }
 

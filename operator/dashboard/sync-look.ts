@@ -1,5 +1,5 @@
 import type { SyncLook } from '../../dashboard/server/dashboard.ts';
-import type { CollectionsView, EventView, MismatchView } from '../../dashboard/api/sync-view.ts';
+import type { CollectionsView, EventsView, MismatchView } from '../../dashboard/api/sync-view.ts';
 import type { ClusterSync, OperandOptions } from '../api/clustersync.ts';
 import type { SyncVerification } from '../api/sync-verification.ts';
 import { instancesOf, syncerName, syncerPort } from '../clustersync/resources.ts';
@@ -18,8 +18,8 @@ export interface SyncLookOptions {
   readonly sync: () => ClusterSync | undefined;
   readonly verifications: () => readonly SyncVerification[];
   readonly store: OperandStore;
-  /** Reads the events of an object. */
-  readonly eventsOf: (object: KubeObject, signal: AbortSignal) => Promise<readonly EventView[]>;
+  /** Reads the events of an object, in any order. */
+  readonly eventsOf: (object: KubeObject, signal: AbortSignal) => Promise<EventsView>;
 }
 
 const deadlineMs = 2_000;
@@ -34,7 +34,7 @@ export class OperatorSyncLook implements SyncLook {
   readonly #options: SyncLookOptions;
   #collections: CollectionsView | null = null;
   #mismatches: ReadonlyMap<string, readonly MismatchView[]> = new Map();
-  #events: readonly EventView[] = [];
+  #events: EventsView = { shown: [], hasMore: false };
   #askedSeldomAtMs = -Infinity;
 
   constructor(options: SyncLookOptions) {
@@ -112,11 +112,13 @@ export class OperatorSyncLook implements SyncLook {
       objects.map(async (object) => await eventsOf(object, signal).catch(() => undefined)),
     );
     signal.throwIfAborted();
-    if (lists.includes(undefined)) return;
-    this.#events = lists
-      .flatMap((list) => list ?? [])
-      .sort((one, other) => other.at.localeCompare(one.at))
-      .slice(0, shownEvents);
+    const known = lists.filter((list) => list !== undefined);
+    if (known.length < lists.length) return;
+    const all = known.flatMap(({ shown }) => shown);
+    this.#events = {
+      shown: all.sort((one, other) => other.at.localeCompare(one.at)).slice(0, shownEvents),
+      hasMore: all.length > shownEvents || known.some(({ hasMore }) => hasMore),
+    };
   }
 
   /** The answers of those pods that have answered. */

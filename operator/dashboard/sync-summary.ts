@@ -1,5 +1,6 @@
+import { summaryFigures } from '../../sync-api/sync-figures.ts';
 import { readProgress } from '../../sync-api/syncer-answers.ts';
-import type { Outlook, SyncSummary, VerificationSummary } from '../../dashboard/api/sync-view.ts';
+import type { Readiness, SyncSummary, VerificationSummary } from '../../dashboard/api/sync-view.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification } from '../api/sync-verification.ts';
 import { findCondition } from '../kube/conditions.ts';
@@ -24,12 +25,11 @@ export function summaryOf(
     source,
     destination,
     isReversed,
-    outlook: outlookOf(sync),
+    readiness: readinessOf(sync),
     percent: status?.totals?.percent ?? null,
-    totalBytes: status?.totals?.estimatedTotalBytes ?? null,
-    copiedBytes: status?.totals?.estimatedCopiedBytes ?? null,
+    ...summaryFigures((status?.instances ?? []).map(({ progress }) => readProgress(progress))),
+    // The operator knows when a lag says something: not while documents are copied.
     lagSeconds: status?.lagTimeSeconds ?? null,
-    eventsApplied: eventsAppliedBy(sync),
     canCommit: status?.canCommit === true,
     readyInstances: status?.readyInstances ?? null,
     createdAt: metadata.creationTimestamp ?? null,
@@ -61,21 +61,11 @@ function verdictOf(status: SyncVerification['status']): VerificationSummary['ver
   }
 }
 
-function outlookOf({ status }: ClusterSync): Outlook {
+function readinessOf({ status }: ClusterSync): Readiness {
   const stalled = findCondition(status?.conditions, 'Stalled');
   const ready = findCondition(status?.conditions, 'Ready');
   const { reason = 'Pending', message = 'the operator has not seen it yet' } =
     stalled ?? ready ?? {};
   if (stalled?.status === 'True') return { kind: 'stalled', reason, message };
   return { kind: ready?.status === 'True' ? 'ready' : 'working', reason, message };
-}
-
-/** By all instances together; null where one does not say. */
-function eventsAppliedBy({ status }: ClusterSync): number | null {
-  const counts = (status?.instances ?? []).map(
-    ({ progress }) => readProgress(progress)?.totalEventsApplied ?? null,
-  );
-  return counts.length === 0
-    ? null
-    : counts.reduce((sum, count) => (sum === null || count === null ? null : sum + count));
 }

@@ -3,6 +3,7 @@ import { isNotFound, KubeError } from './kube-error.ts';
 import type { KubeMetrics } from './metrics.ts';
 import {
   apiVersionOf,
+  isPossibleName,
   resourcePath,
   type Intent,
   type KubeObject,
@@ -29,6 +30,8 @@ export interface Selection {
 export interface ObjectList<T> {
   readonly items: readonly T[];
   readonly resourceVersion: string;
+  /** True where the server has more than were asked for. */
+  readonly hasMore: boolean;
 }
 
 /** How an object is deleted. */
@@ -77,12 +80,13 @@ export class KubeClient implements Disposable {
     return toObject(resource, await this.raw({ ...options, method: 'GET', path }), path);
   }
 
-  /** As {@link get}, but undefined when it is not there. */
+  /** As {@link get}, but undefined when it is not there, as what has a name that no object can have. */
   async find<T extends KubeObject>(
     resource: Resource<T>,
     ref: ObjectRef,
     options: CallOptions,
   ): Promise<T | undefined> {
+    if (!isPossibleName(ref.name)) return undefined;
     try {
       return await this.get(resource, ref, options);
     } catch (error) {
@@ -91,25 +95,35 @@ export class KubeClient implements Disposable {
     }
   }
 
-  /** All objects of a selection, read in pages of 500; the deadline is that of each page. */
+  /**
+   * The objects of a selection, read in pages of 500; the deadline is that of each page.
+   * @param maxItems - so many are read at most, by their names; all where it is not given.
+   */
   async list<T extends KubeObject>(
     resource: Resource<T>,
-    { namespace, labelSelector, fieldSelector, ...options }: Selection & CallOptions,
+    {
+      namespace,
+      labelSelector,
+      fieldSelector,
+      maxItems = Infinity,
+      ...options
+    }: Selection & CallOptions & { readonly maxItems?: number },
   ): Promise<ObjectList<T>> {
     const path = resourcePath(resource, { namespace });
     const items: T[] = [];
     let page: ListPage | undefined;
     do {
       const query = {
-        limit: String(listPageSize),
+        limit: String(Math.min(listPageSize, maxItems - items.length)),
         continue: page?.continueToken,
         labelSelector,
         fieldSelector,
       };
       page = toListPage(await this.raw({ ...options, method: 'GET', path, query }), path);
       for (const item of page.items) items.push(toObject(resource, item, path));
-    } while (page.continueToken !== undefined);
-    return { items, resourceVersion: page.resourceVersion };
+    } while (page.continueToken !== undefined && items.length < maxItems);
+    const hasMore = page.continueToken !== undefined;
+    return { items, resourceVersion: page.resourceVersion, hasMore };
   }
 
   /** @throws KubeError AlreadyExists. */

@@ -51,6 +51,14 @@ describe('setCondition', () => {
     assert.equal(condition?.lastTransitionTime, '2026-01-01T00:01:00Z');
   });
 
+  it('cuts a long message after it has hidden a password in it, and takes the same for the same', () => {
+    const message = `${'x'.repeat(4_070)} mongodb://user:secret@host/ ${'y'.repeat(100_000)}`;
+    const set = setCondition(start, { ...ready, message }, t1);
+    assert.equal(set[0]?.message.length, 4_096);
+    assert.doesNotMatch(set[0].message, /user|secret/);
+    assert.equal(setCondition(set, { ...ready, message }, t1), set);
+  });
+
   it('changes nothing that it was given, and leaves other conditions alone', () => {
     const two = setCondition(start, { ...ready, type: 'Stalled' }, t1);
     const copy = structuredClone(two);

@@ -1,3 +1,5 @@
+import { shortened } from '../../service/errors.ts';
+import { redact } from '../../service/redact.ts';
 import { secondTime } from './micro-time.ts';
 
 /** A condition of a status: the shape of metav1.Condition. */
@@ -16,15 +18,20 @@ export interface Condition {
 /** A condition that is to be set: its time follows from what was there before. */
 export type ConditionDraft = Omit<Condition, 'lastTransitionTime'>;
 
+/** What people read; the schema has room for more, an object with all of its conditions has not. */
+const maxMessageLength = 4096;
+
 /**
- * The conditions with this one set. Its lastTransitionTime is kept unless the status differs from the former one.
+ * The conditions with this one set. Its message is redacted, and cut at 4,096 characters. Its lastTransitionTime is kept unless the status
+ * differs from the former one.
  * The same array comes back when nothing is different.
  */
 export function setCondition(
   conditions: readonly Condition[],
-  draft: ConditionDraft,
+  { message, ...rest }: ConditionDraft,
   nowMs: number,
 ): readonly Condition[] {
+  const draft = { ...rest, message: shortened(redact(message), maxMessageLength) };
   const former = findCondition(conditions, draft.type);
   if (former && isSameCondition(former, draft)) return conditions;
   const condition: Condition = {

@@ -25,6 +25,15 @@ describe('errorOfStatus', () => {
     });
   }
 
+  it('keeps connection strings out of its message, whoever has sent them there', () => {
+    const uri = 'mongodb://user:secret@host/';
+    for (const body of [{ reason: 'Invalid', message: `no ${uri}` }, { reason: uri }, uri]) {
+      const { message } = errorOfStatus(`GET /api?name=${uri}`, 422, body);
+      assert.doesNotMatch(message, /secret/);
+      assert.ok(message.split('mongodb://<credentials>@host/').length > 2, message);
+    }
+  });
+
   it('knows no waiting time from a header that is none', () => {
     assert.equal(errorOfStatus('GET /api', 503, '', 'soon').retryAfterMs, undefined);
     assert.equal(errorOfStatus('GET /api', 503, '').retryAfterMs, undefined);

@@ -22,6 +22,14 @@ describe('resourcePath', () => {
     });
   }
 
+  it('keeps a name in its place, whatever it is', () => {
+    for (const name of ['../victim', '../../victim/secrets/uri', 'uri?a=b', 'uri#a', 'a/b', '%2e'])
+      assert.match(
+        resourcePath(configMaps, { namespace: 'shop', name }),
+        /^\/api\/v1\/namespaces\/shop\/configmaps\/[^/?#]+$/,
+      );
+  });
+
   it('needs a namespace for an object that has one', () => {
     assert.throws(() => resourcePath(configMaps, { name: 'a' }), /a namespace is needed/);
   });

@@ -86,6 +86,14 @@ export interface ObjectRef {
   readonly namespace?: string | undefined;
 }
 
+/**
+ * Whether an object can have a name: to a request for any other the API server (1.34) answers 400, not 404.
+ * Source: `pkg/api/validation/path` of k8s.io/apimachinery.
+ */
+export function isPossibleName(name: string): boolean {
+  return name !== '.' && name !== '..' && !/[/%]/.test(name);
+}
+
 /** `v1` or `group/version`. */
 export function apiVersionOf(resource: {
   readonly group: string;

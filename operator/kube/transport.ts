@@ -7,6 +7,7 @@ import { sendWhenConnected } from '../../service/send-when-connected.ts';
 import { Deadline } from './deadline.ts';
 import { errorOfStatus, KubeError } from './kube-error.ts';
 import type { KubeMetrics } from './metrics.ts';
+import { yamlText } from './yaml-text.ts';
 
 /** Time that a request to the API server may take unless it says otherwise. */
 export const defaultDeadlineMs = 10_000;
@@ -137,7 +138,7 @@ export class KubeTransport implements Disposable {
       this.#metrics.requests.inc({ code, method, host: this.#server.host });
     };
     try {
-      const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+      const payload = body === undefined ? undefined : Buffer.from(yamlText(body));
       const options = await this.#options(kubeRequest, payload, signal);
       const answer = await exchange(options, payload, signal, () => {
         if (method === 'GET' || this.#mayWrite()) return;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { rootCertificates } from 'node:tls';
-import { apiTrust, authorityRef, serverNameOf } from './api-trust.ts';
+import { apiTrust, authorityRef, serverNameOf, targetOf } from './api-trust.ts';
 
 const options = { tls: { secretName: 'orders-tls' } };
 const serverName = serverNameOf('orders-syncer', { namespace: 'shop' });
@@ -36,9 +36,24 @@ describe('apiTrust', () => {
     it(`does not come from ${what}`, () => {
       const trust = apiTrust(options, authority, serverName);
       assert.ok(trust.kind === 'unknown');
-      assert.equal(trust.trouble.reason, reason);
-      assert.equal(trust.trouble.level, level);
-      assert.match(trust.trouble.message, /orders-tls/);
+      assert.equal(trust.cause.reason, reason);
+      assert.equal(trust.cause.level, level);
+      assert.match(trust.cause.message, /orders-tls/);
     });
   }
+
+  it('is needed before anything is sent: without it there is nobody to ask', () => {
+    const pod = { process: 'a', ip: '10.0.0.1' };
+    const at = { port: 27182, token: 'token' };
+    const unknownTrust = apiTrust(options, undefined, serverName);
+    assert.equal(targetOf(pod, { ...at, trust: unknownTrust }), undefined);
+    const [authority = ''] = rootCertificates;
+    const trust = apiTrust(options, found(authority), serverName);
+    assert.deepEqual(targetOf(pod, { ...at, trust }), {
+      process: 'a',
+      baseUrl: 'https://10.0.0.1:27182',
+      token: 'token',
+      trust: { authority, serverName },
+    });
+  });
 });

@@ -6,7 +6,7 @@ import { apiTargetAt } from './http-api.ts';
 import type { MonitorTarget } from './monitor.ts';
 import type { SecretKey, SecretValue } from './operand-secrets.ts';
 import type { PodState } from './pod-state.ts';
-import type { Trouble } from './trouble.ts';
+import type { ConditionCause } from './condition-cause.ts';
 
 /** The key of a Secret of type kubernetes.io/tls under which cert-manager writes the authority. */
 const authorityKey = 'ca.crt';
@@ -17,7 +17,7 @@ export type ApiTrust =
   | { readonly kind: 'plain' }
   | ({ readonly kind: 'verified' } & Required<ServerTrust>)
   /** They serve HTTPS, and nothing is to be sent to them. */
-  | { readonly kind: 'unknown'; readonly trouble: Trouble };
+  | { readonly kind: 'unknown'; readonly cause: ConditionCause };
 
 /** Where the authority of an operand's certificate is; undefined where it serves HTTP. */
 export function authorityRef({ tls }: Pick<OperandOptions, 'tls'>): SecretKey | undefined {
@@ -42,12 +42,12 @@ export function apiTrust(
   if (authority?.kind !== 'found') {
     const detail = authority?.description ?? `there is no Secret ${tls.secretName}`;
     const message = `${detail}: HTTPS needs tls.crt, tls.key and ${authorityKey} there`;
-    return { kind: 'unknown', trouble: { reason: 'SecretNotFound', message, level: 'warning' } };
+    return { kind: 'unknown', cause: { reason: 'SecretNotFound', message, level: 'warning' } };
   }
   const text = Buffer.from(authority.value, 'base64').toString();
   if (isCertificate(text)) return { kind: 'verified', authority: text, serverName };
   const message = `${authorityKey} in the Secret ${tls.secretName} is no certificate in the form of PEM`;
-  return { kind: 'unknown', trouble: { reason: 'InvalidCertificate', message, level: 'stalled' } };
+  return { kind: 'unknown', cause: { reason: 'InvalidCertificate', message, level: 'stalled' } };
 }
 
 /** The process of a pod, as it is asked and told; undefined while none runs, and where nothing is to be sent to it. */

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
-import { troubleOfImage } from './image-rule.ts';
+import { imageCause } from './image-rule.ts';
 
 describe('the image of an operand', () => {
   const own = 'example.dev/clustersync:1';
-  const troubleOf = (image: string | undefined, ...images: readonly string[]) =>
-    troubleOfImage(image === undefined ? {} : { image }, { image: own, images }, 'spec.syncer');
+  const causeOf = (image: string | undefined, ...images: readonly string[]) =>
+    imageCause(image === undefined ? {} : { image }, { image: own, images }, 'spec.syncer');
 
   it('is the operator’s own without asking', () => {
-    assert.equal(troubleOf(undefined), undefined);
-    assert.equal(troubleOf(own), undefined);
+    assert.equal(causeOf(undefined), undefined);
+    assert.equal(causeOf(own), undefined);
   });
 
   it('is no other one, where none are allowed', () => {
     for (const image of ['example.dev/clustersync:2', 'example.dev/clustersync', 'other']) {
-      const trouble = troubleOf(image);
-      assert.deepEqual([trouble?.reason, trouble?.level], ['ImageNotAllowed', 'stalled']);
-      assert.match(trouble?.message ?? '', /^spec\.syncer\.image is none .*operandImages/);
+      const cause = causeOf(image);
+      assert.deepEqual([cause?.reason, cause?.level], ['ImageNotAllowed', 'stalled']);
+      assert.match(cause?.message ?? '', /^spec\.syncer\.image is none .*operandImages/);
     }
   });
 
@@ -35,9 +35,8 @@ describe('the image of an operand', () => {
     ['example.dev/a:1', ['example.dev/a:1', 'example.dev/a:1@sha256:0'], ['example.dev/a:10']],
   ] as const) {
     it(`is one of ${entry}, and none that only begins as that does`, () => {
-      for (const image of taken)
-        assert.equal(troubleOf(image, 'other.dev', entry), undefined, image);
-      for (const image of refused) assert.ok(troubleOf(image, 'other.dev', entry), image);
+      for (const image of taken) assert.equal(causeOf(image, 'other.dev', entry), undefined, image);
+      for (const image of refused) assert.ok(causeOf(image, 'other.dev', entry), image);
     });
   }
 });

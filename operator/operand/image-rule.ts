@@ -1,5 +1,5 @@
 import type { OperandOptions } from '../api/clustersync.ts';
-import type { Trouble } from './trouble.ts';
+import type { ConditionCause } from './condition-cause.ts';
 import type { OperandSettings } from './workload.ts';
 
 /**
@@ -7,11 +7,11 @@ import type { OperandSettings } from './workload.ts';
  * any program run with the Secrets of its namespace otherwise.
  * @param field - of the resource: `spec.syncer`.
  */
-export function troubleOfImage(
+export function imageCause(
   { image }: Pick<OperandOptions, 'image'>,
   { image: own, images }: Pick<OperandSettings, 'image' | 'images'>,
   field: string,
-): Trouble | undefined {
+): ConditionCause | undefined {
   if (image === undefined || image === own) return undefined;
   if (images.some((entry) => isOf(entry, image))) return undefined;
   return {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { errorIn } from './http-api.ts';
 import { retryDelayMs } from './observation.ts';
-import { gravest, type Trouble } from './trouble.ts';
+import { gravestCause, type ConditionCause } from './condition-cause.ts';
 
 describe('errorIn', () => {
   it('reads the name at the beginning of the text', () => {
@@ -57,21 +57,21 @@ describe('retryDelayMs', () => {
   });
 });
 
-describe('gravest', () => {
-  const trouble = (level: Trouble['level'], reason = 'R'): Trouble => ({
+describe('gravestCause', () => {
+  const cause = (level: ConditionCause['level'], reason = 'R'): ConditionCause => ({
     level,
     reason,
     message: '',
   });
 
   it('is the first of the gravest', () => {
-    assert.equal(gravest([]), undefined);
+    assert.equal(gravestCause([]), undefined);
     assert.equal(
-      gravest([undefined, trouble('waiting', 'A'), trouble('waiting', 'B')])?.reason,
+      gravestCause([undefined, cause('waiting', 'A'), cause('waiting', 'B')])?.reason,
       'A',
     );
     assert.equal(
-      gravest([trouble('waiting'), trouble('stalled', 'S'), trouble('warning')])?.reason,
+      gravestCause([cause('waiting'), cause('stalled', 'S'), cause('warning')])?.reason,
       'S',
     );
   });

@@ -5,6 +5,8 @@ import type { ApiError, Unreachable } from './http-api.ts';
 export type ProgressAnswer<P> = {
   /** Where the process has logged in, as of `destinationHeader`; undefined where the tool does not say, or does not know yet. */
   readonly destination?: string | undefined;
+  /** Which deployment that is, as of `deploymentHeader`; undefined where the tool does not say. */
+  readonly deployment?: string | undefined;
 } & (
   | { readonly kind: 'progress'; readonly progress: P }
   | {

@@ -93,13 +93,15 @@ export function progressAnswer<P>(
     body,
     optionsDigest,
     destination,
-  }: Pick<ApiAnswer, 'body' | 'optionsDigest'> & Partial<Pick<ApiAnswer, 'destination'>>,
+    deployment,
+  }: Pick<ApiAnswer, 'body' | 'optionsDigest'> &
+    Partial<Pick<ApiAnswer, 'destination' | 'deployment'>>,
   readProgress: (progress: unknown) => P | undefined,
 ): ProgressAnswer<P> | Unreachable {
   const progress = readProgress(objectOf(body)['progress']);
-  if (progress) return { kind: 'progress', progress, destination };
+  if (progress) return { kind: 'progress', progress, destination, deployment };
   // A call that fails while a sync is resumed may be repeated: errors that are not known are not taken for the end.
   const error = errorIn(body, false);
-  if (error) return { kind: 'error', error, optionsDigest, destination };
+  if (error) return { kind: 'error', error, optionsDigest, destination, deployment };
   return { kind: 'unreachable', description: 'the answer has neither progress nor error' };
 }

@@ -44,8 +44,8 @@ describe('missingSecret', () => {
       [{ source: undefined, destination: missing }, missing.description],
       [{ source: other, destination: missing }, other.description],
     ] as const) {
-      const trouble = { reason: 'SecretNotFound', message, level: 'warning' };
-      assert.deepEqual(missingSecret(secrets), trouble);
+      const cause = { reason: 'SecretNotFound', message, level: 'warning' };
+      assert.deepEqual(missingSecret(secrets), cause);
     }
   });
 });

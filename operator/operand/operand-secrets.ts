@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
 import type { StatefulSet } from '../kube/builtin-resources.ts';
-import type { Trouble } from './trouble.ts';
+import type { ConditionCause } from './condition-cause.ts';
 
 /** Where the connection strings of both sides are. */
 export type Sides = Pick<ClusterSyncSpec, 'source' | 'destination'>;
@@ -72,7 +72,10 @@ export function secretVolume({ folder, secretName, key }: MountedSecret) {
 }
 
 /** Why there is no connection string where one is to be. */
-export function missingSecret({ source, destination }: ConnectionSecrets): Trouble | undefined {
+export function missingSecret({
+  source,
+  destination,
+}: ConnectionSecrets): ConditionCause | undefined {
   const missing = [source, destination].find((secret) => secret?.kind === 'missing');
   return missing?.kind === 'missing'
     ? { reason: 'SecretNotFound', message: missing.description, level: 'warning' }

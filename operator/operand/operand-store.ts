@@ -24,7 +24,7 @@ import { ChildApplier, ForeignObjectError } from './applier.ts';
 import type { ObjectLookup } from './object-cache.ts';
 import type { OperandSecrets, SecretKey, SecretValue, Sides } from './operand-secrets.ts';
 import { SecretReader } from './secret-reader.ts';
-import type { Trouble } from './trouble.ts';
+import type { ConditionCause } from './condition-cause.ts';
 import { tokenOf, type TokenKey } from './token-key.ts';
 import type { OperandObjects } from './workload.ts';
 
@@ -127,7 +127,7 @@ export class OperandStore {
     owner: KubeObject,
     objects: OperandObjects | undefined,
     signal: AbortSignal,
-  ): Promise<Trouble | undefined> {
+  ): Promise<ConditionCause | undefined> {
     try {
       if (objects) await this.#applyObjects(owner, objects, signal);
       return undefined;
@@ -190,7 +190,7 @@ function keyBeside(owner: KubeObject, name: string): string {
 }
 
 /** What an error says of the objects that were to be made; undefined where it says nothing: then it is to be retried. */
-function rejectionOf(error: unknown): Trouble | undefined {
+function rejectionOf(error: unknown): ConditionCause | undefined {
   const message = messageOf(error);
   if (error instanceof ForeignObjectError || isAlreadyExists(error)) {
     return { reason: 'NameConflict', message, level: 'warning' };

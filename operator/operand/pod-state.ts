@@ -1,6 +1,6 @@
 import type { Pod } from '../kube/builtin-resources.ts';
 import type { OperandKind } from './names.ts';
-import type { Trouble } from './trouble.ts';
+import type { ConditionCause } from './condition-cause.ts';
 
 /** A pod of an operand, as far as the operator cares. */
 export interface PodState {
@@ -10,7 +10,7 @@ export interface PodState {
   readonly ip: string | undefined;
   readonly isReady: boolean;
   /** Why the container does not run. */
-  readonly trouble: Trouble | undefined;
+  readonly cause: ConditionCause | undefined;
 }
 
 /** A container that has failed so often is not going to recover by itself. */
@@ -28,7 +28,7 @@ export function podState(pod: Pod, kind: OperandKind): PodState {
     ip: status?.podIP,
     process: isRunning ? `${uid ?? ''}/${container.containerID ?? ''}` : undefined,
     isReady: isRunning && ready?.status === 'True',
-    trouble: isRunning ? undefined : troubleOf(pod, container),
+    cause: isRunning ? undefined : causeOf(pod, container),
   };
 }
 
@@ -46,25 +46,36 @@ export function podStateWith(
   const container = pod.spec?.containers.find((each) => each.name === kind);
   const [missing] = [...expected].filter(([argument]) => !container?.args?.includes(argument));
   if (!missing) return state;
-  const trouble = pendingPod(state.name, missing[1]);
-  return { ...state, process: undefined, ip: undefined, isReady: false, trouble };
+  const cause = pendingPod(state.name, missing[1]);
+  return { ...state, process: undefined, ip: undefined, isReady: false, cause };
+}
+
+const endedPhases: readonly (string | undefined)[] = ['Succeeded', 'Failed'];
+
+/**
+ * Whether nothing of a pod runs any more, nor ever will. A finalizer can keep a pod in the API after it has ended.
+ */
+export function hasEnded({ metadata, spec, status }: Pod): boolean {
+  // One that is to be deleted is given no node any more.
+  const isNeverRun = metadata.deletionTimestamp !== undefined && spec?.nodeName === undefined;
+  return isNeverRun || endedPhases.includes(status?.phase);
 }
 
 /** What to say of a pod that is not there. */
-export function missingPod(name: string): Trouble {
+export function missingPod(name: string): ConditionCause {
   return pendingPod(name, 'has not been made yet');
 }
 
 /** What to say of a pod that another one is about to take the place of. */
 export const beingReplaced = 'is being replaced';
 
-function pendingPod(name: string, how: string): Trouble {
+function pendingPod(name: string, how: string): ConditionCause {
   return { reason: 'PodPending', message: `the pod ${name} ${how}`, level: 'waiting' };
 }
 
 type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
 
-function troubleOf(pod: Pod, container: ContainerStatus | undefined): Trouble {
+function causeOf(pod: Pod, container: ContainerStatus | undefined): ConditionCause {
   const { name, deletionTimestamp } = pod.metadata;
   if (deletionTimestamp !== undefined) return pendingPod(name, beingReplaced);
   const waiting = container?.state?.waiting;
@@ -94,7 +105,7 @@ function troubleOf(pod: Pod, container: ContainerStatus | undefined): Trouble {
   }
 }
 
-function crashing(name: string, container: ContainerStatus | undefined): Trouble {
+function crashing(name: string, container: ContainerStatus | undefined): ConditionCause {
   const restarts = container?.restartCount ?? 0;
   return {
     reason: 'PodCrashLooping',
@@ -104,7 +115,7 @@ function crashing(name: string, container: ContainerStatus | undefined): Trouble
   };
 }
 
-function pending(name: string, container: ContainerStatus | undefined): Trouble {
+function pending(name: string, container: ContainerStatus | undefined): ConditionCause {
   return {
     reason: 'PodPending',
     message: `the container of the pod ${name} does not run yet${lastEnd(container)}`,
@@ -118,7 +129,7 @@ function lastEnd(container: ContainerStatus | undefined): string {
   return `; last time with exit code ${end.exitCode} (${end.reason ?? 'no reason given'})`;
 }
 
-function unscheduled({ metadata, status }: Pod): Trouble | undefined {
+function unscheduled({ metadata, status }: Pod): ConditionCause | undefined {
   const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
   if (scheduled?.reason !== 'Unschedulable') return undefined;
   return {

@@ -52,6 +52,12 @@ describe('QuestionTurns', () => {
   });
 
   it('has 200 of a namespace under way, and 400 of all', async () => {
+    const ofOne = new Questions();
+    for (let count = 0; count < 250; count += 1) ofOne.ask(`a/${count}`);
+    await ofOne.clock.advance(5_000);
+    assert.equal(ofOne.begun.length, 200);
+    await ofOne.end();
+    assert.equal(ofOne.begun.length, 250);
     const questions = new Questions();
     for (const namespace of ['a', 'b', 'c'])
       for (let count = 0; count < 250; count += 1) questions.ask(`${namespace}/${count}`);

@@ -3,7 +3,7 @@ import { findCondition } from '../kube/conditions.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
 import { tokenArgument } from '../operand/workload.ts';
 import { clusterSyncIn } from '../testing/clustersyncs.ts';
-import { decide } from './decide.ts';
+import { decide, type World } from './decide.ts';
 import {
   checking,
   committed,
@@ -12,7 +12,7 @@ import {
   equal,
   follow,
   idle,
-  outlook,
+  phaseAndConditions,
   running,
   statefulSet,
   verification,
@@ -22,7 +22,10 @@ import {
 describe('a SyncVerification', () => {
   it('waits for its ClusterSync', () => {
     const decision = decide(verification(), world({ clusterSync: undefined }));
-    assert.equal(outlook(decision), 'Pending False ClusterSyncNotFound Reconciling False/Unknown');
+    assert.equal(
+      phaseAndConditions(decision),
+      'Pending False ClusterSyncNotFound Reconciling False/Unknown',
+    );
     assert.equal(decision.objects, undefined);
   });
 
@@ -31,7 +34,7 @@ describe('a SyncVerification', () => {
     const verifier = { ...checked.spec.verifier, image: 'evil.dev/verifier:1' };
     const named = { ...checked, spec: { ...checked.spec, verifier } };
     const decision = decide(named, world());
-    assert.match(outlook(decision), /^Pending False ImageNotAllowed Stalled/);
+    assert.match(phaseAndConditions(decision), /^Pending False ImageNotAllowed Stalled/);
     assert.equal(decision.objects, undefined);
     assert.ok(decide(checked, world()).objects);
   });
@@ -39,7 +42,7 @@ describe('a SyncVerification', () => {
   it('waits for the end of the initial copy', () => {
     const decision = decide(verification(), world({ clusterSync: clusterSyncIn('copy') }));
     assert.equal(
-      outlook(decision),
+      phaseAndConditions(decision),
       'Pending False WaitingForInitialCopy Reconciling False/Unknown',
     );
     assert.equal(decision.objects, undefined);
@@ -80,7 +83,7 @@ describe('a SyncVerification', () => {
     assert.equal(second.command, undefined);
     assert.equal(second.status?.verifier?.checkSentAt, '2026-01-01T11:59:59Z');
     assert.equal(third.command, undefined);
-    assert.equal(outlook(third), 'Checking False Checking Reconciling False/Unknown');
+    assert.equal(phaseAndConditions(third), 'Checking False Checking Reconciling False/Unknown');
     assert.deepEqual(third.status?.verificationStatus, { totalTasks: 5 });
   });
 
@@ -115,7 +118,7 @@ describe('a SyncVerification', () => {
     assert.equal(second?.command?.name, 'writesOff');
     assert.ok(third);
     assert.equal(third.command, undefined);
-    assert.equal(outlook(third), 'Finishing False Finishing Reconciling False/Unknown');
+    assert.equal(phaseAndConditions(third), 'Finishing False Finishing Reconciling False/Unknown');
   });
 
   it('does not say so before it was told to check', () => {
@@ -126,7 +129,7 @@ describe('a SyncVerification', () => {
   it('ends Succeeded when the data is equal', () => {
     const [, decision] = follow([running(checking), running(equal, { clusterSync: committed })]);
     assert.ok(decision);
-    assert.equal(outlook(decision), 'Succeeded True Completed True/True');
+    assert.equal(phaseAndConditions(decision), 'Succeeded True Completed True/True');
     assert.equal(decision.status?.verdict, 'Equal');
     assert.equal(decision.status.completedAt, '2026-01-01T12:00:00Z');
     assert.deepEqual(decision.status.verificationStatus, counts);
@@ -142,7 +145,7 @@ describe('a SyncVerification', () => {
       running(different, { clusterSync: committed }),
     ]);
     assert.ok(decision);
-    assert.equal(outlook(decision), 'Failed True Completed True/False');
+    assert.equal(phaseAndConditions(decision), 'Failed True Completed True/False');
     assert.equal(decision.status?.verdict, 'Different');
     assert.match(findCondition(decision.status.conditions, 'Consistent')?.message ?? '', /2 of 5/);
     assert.deepEqual(
@@ -155,7 +158,10 @@ describe('a SyncVerification', () => {
     const broken = { ...checking, error: 'OplogRolledOver: too late' };
     const [, decision] = follow([running(checking), running(broken)]);
     assert.ok(decision);
-    assert.equal(outlook(decision), 'Failed False OplogRolledOver Stalled False/Unknown');
+    assert.equal(
+      phaseAndConditions(decision),
+      'Failed False OplogRolledOver Stalled False/Unknown',
+    );
     assert.equal(decision.status?.verdict, undefined);
   });
 
@@ -170,7 +176,7 @@ describe('a SyncVerification', () => {
     ]);
     assert.equal(before?.status?.completedAt, undefined);
     assert.ok(after);
-    assert.equal(outlook(after), 'Failed False NoVerdict Stalled False/Unknown');
+    assert.equal(phaseAndConditions(after), 'Failed False NoVerdict Stalled False/Unknown');
     assert.equal(after.status?.verdict, undefined);
     assert.equal(after.status?.completedAt, '2026-01-01T12:00:00Z');
     const { message = '' } = findCondition(after.status.conditions, 'Stalled') ?? {};
@@ -193,7 +199,7 @@ describe('a SyncVerification', () => {
       const said = { ...equal, verdict, verificationStatus };
       const [, end] = follow([running(checking), running(said, { clusterSync: committed })]);
       assert.ok(end);
-      assert.equal(outlook(end), 'Failed False NoVerdict Stalled False/Unknown');
+      assert.equal(phaseAndConditions(end), 'Failed False NoVerdict Stalled False/Unknown');
       assert.equal(end.status?.verdict, undefined);
     }
   });
@@ -206,26 +212,29 @@ describe('a SyncVerification', () => {
       running({ ...checking, asOf: null }),
     ]);
     assert.ok(decision && later);
-    assert.equal(outlook(decision), 'Checking False ProgressNotLatest Reconciling False/Unknown');
+    assert.equal(
+      phaseAndConditions(decision),
+      'Checking False ProgressNotLatest Reconciling False/Unknown',
+    );
     const { message = '' } = findCondition(decision.status?.conditions, 'Ready') ?? {};
     assert.match(message, /was so at 2026-01-01T11:00:00\.000Z/);
     assert.deepEqual(
       decision.events.map(({ reason }) => reason),
       ['ProgressNotLatest'],
     );
-    assert.equal(outlook(later), 'Checking False Checking Reconciling False/Unknown');
+    assert.equal(phaseAndConditions(later), 'Checking False Checking Reconciling False/Unknown');
   });
 
   it('says nothing of a metadata store that takes some seconds for each answer', () => {
-    const outlookAfter = (agoMs: number): string => {
+    const conditionsAfter = (agoMs: number): string => {
       const asOf = new Date(nowMs - agoMs).toISOString();
       const [, decision] = follow([running(checking), running({ ...checking, asOf })]);
       assert.ok(decision);
-      return outlook(decision);
+      return phaseAndConditions(decision);
     };
-    assert.equal(outlookAfter(14_999), 'Checking False Checking Reconciling False/Unknown');
+    assert.equal(conditionsAfter(14_999), 'Checking False Checking Reconciling False/Unknown');
     assert.equal(
-      outlookAfter(15_000),
+      conditionsAfter(15_000),
       'Checking False ProgressNotLatest Reconciling False/Unknown',
     );
   });
@@ -242,6 +251,49 @@ describe('a SyncVerification', () => {
     assert.equal(decide(verification(end.status), world()).remove, undefined);
   });
 
+  const uri = 'mongodb://admin:secret@db/';
+  const description = `cannot reach ${uri}`;
+  const told: readonly (readonly [string, World])[] = [
+    [
+      'why the verifier does not answer',
+      running(undefined, {}, { unreachable: { sinceMs: 0, description } }),
+    ],
+    ['its error', running({ ...checking, error: description })],
+    ['the progress of another tool', running({ ...checking, info: { [uri]: [uri] } })],
+    [
+      'the API server',
+      world({ rejection: { reason: 'X', message: description, level: 'warning' } }),
+    ],
+  ];
+  for (const [who, each] of told) {
+    it(`keeps connection strings out, by whomever they are told: ${who}`, () => {
+      const status = JSON.stringify(decide(verification(), each).status);
+      assert.match(status, /<credentials>/);
+      assert.doesNotMatch(status, /secret/);
+    });
+  }
+
+  it('keeps 16 KiB of the progress of a verifier, and of its counts, and says how much it leaves out', () => {
+    const long = 'x'.repeat(100 * 1024);
+    const more = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`count${n}`, n]));
+    const { status } = decide(
+      verification(),
+      running({ ...checking, info: long, verificationStatus: { totalTasks: 5, ...more } }),
+    );
+    assert.ok(JSON.stringify(status).length < 40 * 1024);
+    const { omittedFields, ...kept } = status?.verificationStatus ?? {};
+    assert.equal(Number(omittedFields) + Object.keys(kept).length, 5_001);
+    assert.equal(kept.totalTasks, 5);
+    assert.equal(status?.verifier?.progress?.['omittedFields'], 2);
+    assert.equal(status.verifier.progress['phase'], 'check');
+  });
+
+  it('keeps of the counts of a verifier what is a count', () => {
+    const verificationStatus = { totalTasks: 5, failedTasks: 'two', addedTasks: 1e300, note: '' };
+    const { status } = decide(verification(), running({ ...checking, verificationStatus }));
+    assert.deepEqual(status?.verificationStatus, { totalTasks: 5 });
+  });
+
   it('is stalled by a wrong password', () => {
     const decision = decide(
       verification(),
@@ -256,7 +308,10 @@ describe('a SyncVerification', () => {
         },
       ),
     );
-    assert.equal(outlook(decision), 'Starting False AuthenticationFailed Stalled False/Unknown');
+    assert.equal(
+      phaseAndConditions(decision),
+      'Starting False AuthenticationFailed Stalled False/Unknown',
+    );
     assert.equal(decision.status?.verifier?.error, 'AuthenticationFailed: no');
     assert.equal(decision.command, undefined);
   });

@@ -4,13 +4,13 @@ import type { Pod, StatefulSet } from '../kube/builtin-resources.ts';
 import { findCondition, isConditionTrue } from '../kube/conditions.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
 import { apiTrust, serverNameOf, targetOf, type ApiTrust } from '../operand/api-trust.ts';
-import { troubleOfImage } from '../operand/image-rule.ts';
+import { imageCause } from '../operand/image-rule.ts';
 import type { Command, MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
 import { missingSecret, secretsHashOf, type OperandSecrets } from '../operand/operand-secrets.ts';
 import { beingReplaced, podStateWith } from '../operand/pod-state.ts';
 import { isOneSync } from '../operand/sync-start.ts';
-import type { Trouble } from '../operand/trouble.ts';
+import type { ConditionCause } from '../operand/condition-cause.ts';
 import { warningEvents } from '../operand/warning-event.ts';
 import { tokenArgument, type OperandObjects, type OperandSettings } from '../operand/workload.ts';
 import { outcomeOf } from './outcome.ts';
@@ -30,7 +30,7 @@ export interface World extends OperandSecrets {
   readonly pod: Pod | undefined;
   readonly observation: Observation<VerifierProgress, VerifierCommand> | undefined;
   /** Why the API server did not take the objects. */
-  readonly rejection?: Trouble | undefined;
+  readonly rejection?: ConditionCause | undefined;
 }
 
 /** What is to be done. */
@@ -65,8 +65,8 @@ export function decide(given: SyncVerification, world: World): Decision {
   const isCopied = isConditionTrue(clusterSync?.status?.conditions, 'InitialCopyDone');
   const missing = missingInput(verification, world);
   const trust = trustOf(verification, world);
-  const untrusted = trust.kind === 'unknown' ? trust.trouble : undefined;
-  const unlisted = troubleOfImage(verification.spec.verifier, settings, 'spec.verifier');
+  const untrusted = trust.kind === 'unknown' ? trust.cause : undefined;
+  const unlisted = imageCause(verification.spec.verifier, settings, 'spec.verifier');
   const isRunning = statefulSet !== undefined || (isCopied && !missing && !untrusted && !unlisted);
   const input: StatusInput = {
     verification,
@@ -128,7 +128,7 @@ function afterEnd({ metadata, spec, status }: RunningVerification, world: World)
   };
 }
 
-function missingInput({ spec }: SyncVerification, world: World): Trouble | undefined {
+function missingInput({ spec }: SyncVerification, world: World): ConditionCause | undefined {
   if (world.clusterSync) return missingSecret(world);
   return {
     reason: 'ClusterSyncNotFound',

@@ -13,7 +13,7 @@ import type { OperandMonitor } from '../operand/monitor.ts';
 import type { ObjectLookup } from '../operand/object-cache.ts';
 import type { OperandStore } from '../operand/operand-store.ts';
 import { StatusWriter } from '../operand/status-writer.ts';
-import type { Trouble } from '../operand/trouble.ts';
+import type { ConditionCause } from '../operand/condition-cause.ts';
 import type { OperandSettings } from '../operand/workload.ts';
 import { decide, type Decision } from './decide.ts';
 import { verifierName, verifierPodName } from './resources.ts';
@@ -102,7 +102,7 @@ export class VerificationReconciler {
 
   async #decide(
     verification: SyncVerification,
-    rejection: Trouble | undefined,
+    rejection: ConditionCause | undefined,
     signal: AbortSignal,
   ): Promise<Decision> {
     const { settings, store, monitor } = this.#options;

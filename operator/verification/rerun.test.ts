@@ -12,7 +12,7 @@ import {
   equal,
   follow,
   idle,
-  outlook,
+  phaseAndConditions,
   running,
   statefulSet,
   verification,
@@ -234,7 +234,10 @@ describe('the rerun of a SyncVerification', () => {
   it('starts a verification over that has ended', () => {
     const status = ended();
     const decision = decide(verification(status, again, 2), world({ clusterSync: committed }));
-    assert.equal(outlook(decision), 'Starting False PodPending Reconciling False/Unknown');
+    assert.equal(
+      phaseAndConditions(decision),
+      'Starting False PodPending Reconciling False/Unknown',
+    );
     const { run, verdict, completedAt, startedAt, verificationStatus } = decision.status ?? {};
     assert.equal(run?.rerun, 'again');
     assert.equal(run.attempt, 2);
@@ -271,7 +274,7 @@ describe('the rerun of a SyncVerification', () => {
       again,
     );
     assert.ok(last);
-    assert.equal(outlook(last), 'Failed True Completed True/False');
+    assert.equal(phaseAndConditions(last), 'Failed True Completed True/False');
     assert.equal(last.status?.run?.rerun, 'again');
   });
 

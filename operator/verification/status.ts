@@ -1,18 +1,18 @@
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerificationPhase, SyncVerificationStatus } from '../api/sync-verification.ts';
-import { redact } from '../../service/redact.ts';
 import { isConditionTrue, replaceConditions, type ConditionDraft } from '../kube/conditions.ts';
 import { secondTime } from '../kube/micro-time.ts';
 import {
   errorText,
-  troubleOfCommand,
-  troubleOfError,
-  troubleOfSilence,
+  commandErrorCause,
+  apiErrorCause,
+  silenceCause,
   type ProcessView,
-} from '../operand/api-trouble.ts';
+} from '../operand/api-causes.ts';
+import { keptProgress } from '../operand/kept-progress.ts';
 import type { Observation } from '../operand/observation.ts';
 import { missingPod } from '../operand/pod-state.ts';
-import { gravest, type Trouble } from '../operand/trouble.ts';
+import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
 import { outcomeOf, type Outcome } from './outcome.ts';
 import { sidesOf, storedName } from './resources.ts';
 import type { RunningVerification } from './run.ts';
@@ -28,7 +28,7 @@ export interface StatusInput extends ProcessView {
   readonly observation: Observation<VerifierProgress, VerifierCommand> | undefined;
   /** Whether the verifier has been, or is being, made. */
   readonly isRunning: boolean;
-  readonly blocker: Trouble | undefined;
+  readonly blocker: ConditionCause | undefined;
 }
 
 type VerifierStatus = NonNullable<SyncVerificationStatus['verifier']>;
@@ -50,7 +50,7 @@ export function verifierStatusOf(input: StatusInput): VerifierStatus {
   const checkSentAt =
     told?.checkSentAt ?? taken('check') ?? (isChecking ? secondTime(nowMs) : undefined);
   const writesOffSentAt = told?.writesOffSentAt ?? taken('writesOff');
-  const shown = progress?.raw ?? told?.progress;
+  const shown = progress ? keptProgress(progress.raw) : told?.progress;
   const shownProcess = process ?? told?.process;
   const error = input.isRunning ? errorText(input, nowMs) : undefined;
   return {
@@ -72,20 +72,21 @@ export function statusOf(input: StatusInput): SyncVerificationStatus {
   const generation = observedGeneration === undefined ? {} : { observedGeneration };
   const verifier = verifierStatusOf(input);
   const outcome = outcomeOf(input, verifier);
-  const trouble = outcome ? undefined : troubleOf(input);
+  const cause = outcome ? undefined : causeOf(input);
   const progress = progressOf(input.observation);
-  const counts = progress?.verificationStatus ?? former.verificationStatus;
+  const { verificationStatus } = progress ?? {};
+  const counts = verificationStatus ? keptProgress(verificationStatus) : former.verificationStatus;
   const mismatches = progress?.mismatches ?? former.mismatches;
   const startedAt = former.startedAt ?? verifier.checkSentAt;
   const report = former.report ?? (startedAt === undefined ? undefined : reportOf(input));
-  const drafts = conditionsOf({ input, verifier, outcome, trouble });
+  const drafts = conditionsOf({ input, verifier, outcome, cause });
   return {
     ...generation,
     phase: phaseOf(input, verifier, outcome),
     run: former.run,
     conditions: replaceConditions(
       former.conditions ?? [],
-      drafts.map((draft) => ({ ...draft, message: redact(draft.message), ...generation })),
+      drafts.map((draft) => ({ ...draft, ...generation })),
       nowMs,
     ),
     ...(outcome?.kind === 'equal' && { verdict: 'Equal' }),
@@ -133,19 +134,19 @@ function reportOf({
   };
 }
 
-function troubleOf(input: StatusInput): Trouble | undefined {
+function causeOf(input: StatusInput): ConditionCause | undefined {
   const { clusterSync, blocker, isRunning, pod, podName } = input;
-  if (!isRunning) return gravest([blocker, notYet(clusterSync)]);
-  return gravest([
+  if (!isRunning) return gravestCause([blocker, notYet(clusterSync)]);
+  return gravestCause([
     blocker,
     reportedError(input),
-    pod ? pod.trouble : missingPod(podName),
-    troubleOfSilence(input, { reason: 'VerifierUnreachable', who: 'the verifier' }, input.nowMs),
+    pod ? pod.cause : missingPod(podName),
+    silenceCause(input, { reason: 'VerifierUnreachable', who: 'the verifier' }, input.nowMs),
     notLatest(input),
   ]);
 }
 
-function notYet(clusterSync: ClusterSync | undefined): Trouble | undefined {
+function notYet(clusterSync: ClusterSync | undefined): ConditionCause | undefined {
   if (!clusterSync || isConditionTrue(clusterSync.status?.conditions, 'InitialCopyDone')) {
     return undefined;
   }
@@ -156,11 +157,11 @@ function notYet(clusterSync: ClusterSync | undefined): Trouble | undefined {
   };
 }
 
-function reportedError({ observation }: StatusInput): Trouble | undefined {
+function reportedError({ observation }: StatusInput): ConditionCause | undefined {
   const { answer, command } = observation ?? {};
-  if (answer?.kind === 'error') return troubleOfError(answer.error, 'the verifier reports');
+  if (answer?.kind === 'error') return apiErrorCause(answer.error, 'the verifier reports');
   return command?.kind === 'refused'
-    ? troubleOfCommand(command.error, 'the verifier', command.name)
+    ? commandErrorCause(command.error, 'the verifier', command.name)
     : undefined;
 }
 
@@ -168,7 +169,7 @@ function reportedError({ observation }: StatusInput): Trouble | undefined {
 const notLatestGraceMs = 15_000;
 
 /** What was so before does not tell how far it is. */
-function notLatest({ observation, nowMs }: StatusInput): Trouble | undefined {
+function notLatest({ observation, nowMs }: StatusInput): ConditionCause | undefined {
   const asOf = progressOf(observation)?.asOf;
   if (asOf === undefined || nowMs - Date.parse(asOf) < notLatestGraceMs) return undefined;
   return {
@@ -182,13 +183,13 @@ interface Situation {
   readonly input: StatusInput;
   readonly verifier: VerifierStatus;
   readonly outcome: Outcome | undefined;
-  readonly trouble: Trouble | undefined;
+  readonly cause: ConditionCause | undefined;
 }
 
 function conditionsOf(situation: Situation): ConditionDraft[] {
-  const { input, outcome, trouble } = situation;
+  const { input, outcome, cause } = situation;
   if (outcome?.kind === 'error') {
-    return unfinished('Stalled', troubleOfError(outcome.error, 'the verification cannot go on:'));
+    return unfinished('Stalled', apiErrorCause(outcome.error, 'the verification cannot continue:'));
   }
   if (outcome) {
     return [
@@ -214,8 +215,8 @@ function conditionsOf(situation: Situation): ConditionDraft[] {
     ];
   }
   return unfinished(
-    trouble?.level === 'stalled' ? 'Stalled' : 'Reconciling',
-    trouble ?? busy(situation),
+    cause?.level === 'stalled' ? 'Stalled' : 'Reconciling',
+    cause ?? busy(situation),
   );
 }
 

@@ -9,11 +9,11 @@ import { operandApi } from '../operand/operand-api.ts';
 /** What the operator reads in a verifier's progress. */
 export interface VerifierProgress {
   readonly phase: string;
-  /** Why the verification cannot go on. */
+  /** Why the verification cannot continue. */
   readonly error: ApiError | undefined;
   /** Undefined where the tool has no such field, null where it does not know yet. */
   readonly verdict: string | null | undefined;
-  /** Its counts of tasks, as they were received. */
+  /** Its counts of tasks. */
   readonly verificationStatus: Readonly<Record<string, unknown>> | undefined;
   /** When what it reports was so, where it does not know the latest; undefined where it does, or does not tell. */
   readonly asOf: string | undefined;
@@ -47,7 +47,8 @@ export function readProgress(progress: unknown): VerifierProgress | undefined {
   const { mismatches: _, ...raw } = read.raw;
   const { phase, verdict, verificationStatus, asOf, error } = read;
   return {
-    ...{ phase, verdict, verificationStatus, raw },
+    ...{ phase, verdict, raw },
+    verificationStatus: verificationStatus && countsIn(verificationStatus),
     error: error === undefined ? undefined : apiError(errorInText(error), true),
     asOf: asOf?.slice(0, maxTimeLength),
     mismatches:
@@ -64,6 +65,13 @@ export function readProgress(progress: unknown): VerifierProgress | undefined {
             }),
           },
   };
+}
+
+/** Those of its fields that are counts: with others the API server would refuse the status. */
+function countsIn(counts: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(counts).filter(([, count]) => Number.isSafeInteger(count)),
+  );
 }
 
 /** The progress that a verifier last reported. */

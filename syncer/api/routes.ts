@@ -1,6 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { genericErrorBody, progressErrorBody, type Route } from '../../service/http-server.ts';
-import { destinationHeader, optionsDigestHeader } from '../../sync-api/headers.ts';
+import {
+  deploymentHeader,
+  destinationHeader,
+  optionsDigestHeader,
+} from '../../sync-api/headers.ts';
 import type {
   CollectionPage,
   Success,
@@ -18,7 +22,14 @@ const commands = ['start', 'pause', 'resume', 'reverse', 'reset'] as const;
 export function syncerRoutes(
   syncer: Pick<
     Syncer,
-    'commands' | 'monitor' | 'progress' | 'optionsDigest' | 'destination' | 'topology'
+    | (typeof commands)[number]
+    | 'commit'
+    | 'preflight'
+    | 'monitor'
+    | 'progress'
+    | 'optionsDigest'
+    | 'destination'
+    | 'topology'
   >,
 ): Route[] {
   return [
@@ -27,7 +38,7 @@ export function syncerRoutes(
       path: `/api/v1/${command}`,
       errorBody: genericErrorBody,
       handle: async (body, _query, { headers }): Promise<Success> => {
-        await syncer.commands[command](body, digestIn(headers));
+        await syncer[command](body, digestIn(headers));
         return { success: true };
       },
     })),
@@ -36,7 +47,7 @@ export function syncerRoutes(
       path: '/api/v1/commit',
       errorBody: genericErrorBody,
       handle: async (body, _query, { headers, gone }): Promise<Success> => {
-        await syncer.commands.commit(body, digestIn(headers), gone);
+        await syncer.commit(body, digestIn(headers), gone);
         return { success: true };
       },
     },
@@ -45,7 +56,7 @@ export function syncerRoutes(
       path: '/api/v1/preflight',
       errorBody: genericErrorBody,
       handle: async (body): Promise<Success> => {
-        await syncer.commands.preflight(body);
+        await syncer.preflight(body);
         return { success: true };
       },
     },
@@ -71,7 +82,10 @@ export function syncerRoutes(
         const destination = syncer.destination();
         return {
           ...(digest !== undefined && { [optionsDigestHeader]: digest }),
-          ...(destination !== undefined && { [destinationHeader]: encodeURI(destination) }),
+          ...(destination && {
+            [destinationHeader]: encodeURI(destination.hosts),
+            [deploymentHeader]: destination.deployment,
+          }),
         };
       },
     },

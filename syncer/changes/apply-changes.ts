@@ -1,17 +1,17 @@
-import { isTakenLiterally } from '../../mongo/literal-documents.ts';
+import { isStoredUnchanged } from '../../mongo/altered-documents.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
-import { longWorkMs } from '../../mongo/troubles.ts';
+import { longWorkMs } from '../../mongo/retry-warnings.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
-import type { RoutedChange } from './change-router.ts';
-import { coalesce, type DocumentWrite, type WholeDocument, withoutUnplaced } from './coalesce.ts';
-import { insertNew, putOrUpdate, putScattered } from './write-changes.ts';
-import type { SyncContext } from '../context/sync-context.ts';
-import { insertDeleted, putAsTheyAre } from '../copy/put-as-they-are.ts';
-import { deleteByKeys, deleteDocuments } from '../destination/delete-documents.ts';
-import { retryingWrites } from '../destination/earlier-writes.ts';
+import type { Logger } from '../../service/logger.ts';
+import type { Destination } from '../destination/destination.ts';
+import type { SyncMonitor } from '../monitor/monitor.ts';
 import { type DocumentChange, idsOf } from '../source/change-event.ts';
-import { isScattered, type TrackedCollection } from '../store/records.ts';
+import type { Source } from '../source/source.ts';
+import type { TrackedCollection } from '../store/records.ts';
+import type { RoutedChange } from './change-lanes.ts';
+import { coalesce, type DocumentWrite, type WholeDocument, splitByShardKey } from './coalesce.ts';
+import { ChangeWriter } from './write-changes.ts';
 
 /** Collections of one lane that are written to side by side. */
 const maxCollections = 4;
@@ -25,12 +25,18 @@ const maxCollections = 4;
  * replacement; the one that is refused because its `_id` is there already, as after a restart, is put as a replacement.
  */
 export class ChangeApplier {
-  readonly #context: SyncContext;
+  readonly #source: Source;
+  readonly #destination: Destination;
+  readonly #monitor: SyncMonitor;
+  readonly #writer: ChangeWriter;
   /** Collections where most inserts were refused lately: there they go out as replacements at once. */
   readonly #refusing = new Set<string>();
 
-  constructor(context: SyncContext) {
-    this.#context = context;
+  constructor(source: Source, destination: Destination, monitor: SyncMonitor, logger: Logger) {
+    this.#source = source;
+    this.#destination = destination;
+    this.#monitor = monitor;
+    this.#writer = new ChangeWriter(source, destination, logger);
   }
 
   /** Applies changes of one lane, which are in order. */
@@ -43,36 +49,37 @@ export class ChangeApplier {
     }
     await forEachConcurrently(lists, maxCollections, async ([collection, list]) => {
       const work = `apply to ${namespaceText(collection.namespace)}`;
-      await retryingWrites(this.#context, 'apply', async () => {
-        using trouble = this.#context.monitor.troubles.watch(work, 'waiting', longWorkMs);
-        trouble.set('the destination has not ended what was sent');
+      await this.#destination.step('apply', async () => {
+        using warning = this.#monitor.retryWarnings.watch(work, 'waiting', longWorkMs);
+        warning.set('the destination has not ended what was sent');
         await this.#applyTo(collection, list);
       });
       const counts = { insert: 0, replace: 0, update: 0, delete: 0 };
       for (const { kind } of list) counts[kind]++;
       for (const [kind, count] of Object.entries(counts))
-        if (count > 0) this.#context.monitor.addEvents(kind, count);
+        if (count > 0) this.#monitor.addEvents(kind, count);
     });
   }
 
   async #applyTo(collection: TrackedCollection, changes: readonly DocumentChange[]): Promise<void> {
     if (isTrue(collection.options['capped'])) {
-      await applyInOrder(this.#context, collection, changes);
+      await this.#applyInOrder(collection, changes);
       return;
     }
     const isCollated = collection.options['collation'] !== undefined;
-    const isPlaced = this.#context.source.isSharded && isScattered(collection);
+    const addressing = this.#source.kind.addressingOf(collection);
     for (const batch of coalesce(changes, { isCollated })) {
-      const { writes, deletes, unplaced } = isPlaced
-        ? withoutUnplaced(batch)
-        : { ...batch, unplaced: [] };
+      const { writes, deletes, withoutShardKey } =
+        addressing === 'byShardKey' ? splitByShardKey(batch) : { ...batch, withoutShardKey: [] };
       // No id is in two of them, so that they may go side by side; under a collation one of the first two is empty.
       const results = await Promise.allSettled([
-        this.#write(collection, writes),
-        putAsTheyAre(this.#context, collection, unplaced),
-        deleteByKeys(
-          this.#context,
+        addressing === 'onEveryShard'
+          ? this.#writer.putOnEveryShard(collection, writes)
+          : this.#write(collection, writes),
+        this.#writer.put(collection, withoutShardKey),
+        this.#destination.documents.deleteByKeys(
           collection,
+          addressing,
           deletes.map(({ key }) => key),
         ),
       ]);
@@ -82,59 +89,47 @@ export class ChangeApplier {
 
   /** Inserts go first: what is before an insert of the same id has been left out by coalescing. */
   async #write(collection: TrackedCollection, writes: readonly DocumentWrite[]): Promise<void> {
-    const isOnShards = this.#context.source.isSharded;
-    if (isScattered(collection) && !isOnShards) {
-      await putScattered(this.#context, collection, writes);
-      return;
-    }
     const key = collection.uuid.toHexString(false);
     if (this.#refusing.has(key)) {
-      const { insertCount, newCount } = await putOrUpdate(this.#context, collection, writes);
+      const { insertCount, newCount } = await this.#writer.putOrUpdate(collection, writes);
       if (newCount * 2 > insertCount) this.#refusing.delete(key);
       return;
     }
     const inserts: WholeDocument[] = [];
     const others: DocumentWrite[] = [];
     for (const write of writes) {
-      if (write.kind === 'insert' && isTakenLiterally(write.document)) inserts.push(write);
+      if (write.kind === 'insert' && isStoredUnchanged(write.document)) inserts.push(write);
       else others.push(write);
     }
-    const refused = await insertNew(this.#context, collection, inserts);
+    const refused = await this.#writer.insertNew(collection, inserts);
     if (refused.length * 2 > inserts.length) this.#refusing.add(key);
-    await putOrUpdate(this.#context, collection, [...refused, ...others]);
+    await this.#writer.putOrUpdate(collection, [...refused, ...others]);
   }
-}
 
-/** A capped collection: one change after the other; an inserted document always goes to the end. */
-async function applyInOrder(
-  context: SyncContext,
-  collection: TrackedCollection,
-  changes: readonly DocumentChange[],
-): Promise<void> {
-  let inserts: WholeDocument[] = [];
-  const flush = async (): Promise<void> => {
-    if (inserts.length === 0) return;
-    await deleteDocuments(context, collection, idsOf(inserts));
-    await insertDeleted(
-      context,
-      collection,
-      inserts.map(({ document }) => document),
-      { isInOrder: true },
-    );
-    inserts = [];
-  };
-  for (const change of changes) {
-    if (
-      change.kind === 'insert' &&
-      !inserts.some(({ key }) => key.canonical === change.key.canonical)
-    ) {
-      inserts.push(change);
-      continue;
+  /** A capped collection: one change after the other; an inserted document always goes to the end. */
+  async #applyInOrder(
+    collection: TrackedCollection,
+    changes: readonly DocumentChange[],
+  ): Promise<void> {
+    let inserts: WholeDocument[] = [];
+    const flush = async (): Promise<void> => {
+      await this.#writer.replace(collection, inserts, { isInOrder: true });
+      inserts = [];
+    };
+    for (const change of changes) {
+      if (
+        change.kind === 'insert' &&
+        !inserts.some(({ key }) => key.canonical === change.key.canonical)
+      ) {
+        inserts.push(change);
+        continue;
+      }
+      await flush();
+      if (change.kind === 'insert') inserts.push(change);
+      else if (change.kind === 'delete')
+        await this.#destination.documents.delete(collection, idsOf([change]));
+      else await this.#writer.putOrUpdate(collection, [change]);
     }
     await flush();
-    if (change.kind === 'insert') inserts.push(change);
-    else if (change.kind === 'delete') await deleteDocuments(context, collection, idsOf([change]));
-    else await putOrUpdate(context, collection, [change]);
   }
-  await flush();
 }

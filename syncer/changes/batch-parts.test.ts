@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { BSON, Timestamp, UUID } from 'mongodb';
-import { changesBefore, partsOf } from './batch-parts.ts';
-import { withDocument } from '../source/read-document.ts';
+import { changesBefore, partsOf, readBatch } from './batch-parts.ts';
+import { withDocument } from '../source/source-documents.ts';
 
 const time = new Timestamp({ t: 1_700_000_000, i: 7 });
 
@@ -25,7 +25,7 @@ const insertOf = (number: number): Uint8Array => {
 
 const partsSeen = (events: readonly Uint8Array[]): unknown[] => {
   const bytes = events.reduce((sum, { length }) => sum + length, 0);
-  const parts = partsOf({ events, bytes, token: BSON.serialize({ _data: 'last' }) });
+  const parts = partsOf(readBatch({ events, bytes, token: BSON.serialize({ _data: 'last' }) }));
   assert.equal(
     parts.reduce((sum, part) => sum + part.bytes, 0),
     bytes,
@@ -52,7 +52,8 @@ describe('partsOf', () => {
   it('takes an event apart that has got its document again', () => {
     const update = eventOf(1, { operationType: 'update', documentKey: { _id: 1 } });
     const whole = withDocument(update, 'replace', BSON.serialize({ _id: 1, n: 2 }));
-    const rename = eventOf(2, { operationType: 'rename', to: { db: 'shop', coll: 'renamed' } });
+    const to = { db: 'shop', coll: 'renamed' };
+    const rename = eventOf(2, { operationType: 'rename', to, operationDescription: { to } });
     assert.deepEqual(partsSeen([whole, rename]), [
       ['replace', undefined, 'token 1'],
       ['', 'rename', 'token 2'],
@@ -69,7 +70,8 @@ describe('partsOf', () => {
 describe('changesBefore', () => {
   const at = (i: number): Timestamp => new Timestamp({ t: 1_700_000_000, i });
   const drops = [1, 3, 3, 5].map((i) => eventOf(i, { operationType: 'drop' }, at(i)));
-  const batch = { events: drops, bytes: 1000, token: BSON.serialize({ _data: 'last' }) };
+  const token = BSON.serialize({ _data: 'last' });
+  const batch = readBatch({ events: drops, bytes: 1000, token });
 
   for (const [i, count] of [
     [1, 0],
@@ -80,7 +82,10 @@ describe('changesBefore', () => {
     [6, 4],
   ] as const) {
     it(`leaves ${count} events before ${i}`, () => {
-      assert.deepEqual(changesBefore(batch, at(i)), { ...batch, events: drops.slice(0, count) });
+      assert.deepEqual(changesBefore(batch, at(i)), {
+        ...batch,
+        events: batch.events.slice(0, count),
+      });
     });
   }
 });

@@ -1,8 +1,9 @@
 import type { Timestamp } from 'mongodb';
+import { eventTime } from '../source/event-fields.ts';
+import { MalformedAnswer } from '../../mongo/malformed-answer.ts';
 import { isAtMost } from '../../mongo/cluster-time.ts';
 import { ElementPicker } from '../../mongo/element-scan.ts';
-import { valueBytes, type RawDocument } from '../../mongo/raw-bson.ts';
-import { decodeElement } from '../../mongo/raw-value.ts';
+import { documentValue, type RawDocument } from '../../mongo/raw-bson.ts';
 import { parseChangeEvent, type CatalogEvent, type DocumentEvent } from '../source/change-event.ts';
 import type { ChangeBatch } from '../source/change-reader.ts';
 
@@ -12,10 +13,16 @@ export interface ReadChange {
   readonly event: DocumentEvent;
 }
 
+/** A change of the catalog, and the event that tells of it. */
+export interface ReadCatalogEvent {
+  readonly raw: RawDocument;
+  readonly event: CatalogEvent;
+}
+
 /** Changes of documents that follow each other, or one change of the catalog. */
 export interface BatchPart {
   readonly changes: readonly ReadChange[];
-  readonly catalogEvent: { readonly raw: RawDocument; readonly event: CatalogEvent } | undefined;
+  readonly catalogEvent: ReadCatalogEvent | undefined;
   /** Memory that they hold. */
   readonly bytes: number;
   /** Covers them, and all that is before them. */
@@ -25,14 +32,33 @@ export interface BatchPart {
 const tokenField = new ElementPicker(['_id']);
 const timeField = new ElementPicker(['clusterTime']);
 
+/** A batch whose events have been read, each once. */
+export interface ReadBatch {
+  readonly events: readonly (ReadChange | ReadCatalogEvent)[];
+  readonly bytes: number;
+  readonly token: RawDocument;
+}
+
+/**
+ * Reads the events of a batch, before anything is made of any of them.
+ * @throws MalformedAnswer where one lacks what its kind has.
+ */
+export function readBatch({ events, bytes, token }: ChangeBatch): ReadBatch {
+  return { events: events.map(readEvent), bytes, token };
+}
+
+function readEvent(raw: RawDocument): ReadChange | ReadCatalogEvent {
+  const event = parseChangeEvent(raw);
+  return event.type === 'document' ? { raw, event } : { raw, event };
+}
+
 /** Takes a batch of the change stream apart at the changes of the catalog. The last part has the token of the batch. */
-export function partsOf({ events, bytes, token }: ChangeBatch): BatchPart[] {
+export function partsOf({ events, bytes, token }: ReadBatch): BatchPart[] {
   const parts: BatchPart[] = [];
   let changes: ReadChange[] = [];
   let changeBytes = 0;
   let restBytes = bytes;
-  for (const raw of events) {
-    const event = parseChangeEvent(raw);
+  for (const { raw, event } of events) {
     if (event.type === 'document') {
       changes.push({ raw, event });
       changeBytes += raw.length;
@@ -57,20 +83,18 @@ export function partsOf({ events, bytes, token }: ChangeBatch): BatchPart[] {
 }
 
 /** A batch without the events that are not before a time. Events come in the order of their times. */
-export function changesBefore(batch: ChangeBatch, time: Timestamp): ChangeBatch {
-  const last = batch.events.findLastIndex((event) => !isAtMost(time, timeOf(event)));
+export function changesBefore(batch: ReadBatch, time: Timestamp): ReadBatch {
+  const last = batch.events.findLastIndex(({ raw }) => !isAtMost(time, timeOf(raw)));
   return { ...batch, events: batch.events.slice(0, last + 1) };
 }
 
 function timeOf(event: RawDocument): Timestamp {
-  const { clusterTime } = timeField.pick(event);
-  if (clusterTime === undefined) throw new Error('a change event without a cluster time');
-  return decodeElement(clusterTime) as Timestamp;
+  return eventTime(timeField.pick(event).clusterTime);
 }
 
 /** A copy, as the rest of the event is not kept with it. */
 function tokenOf(event: RawDocument): RawDocument {
   const { _id } = tokenField.pick(event);
-  if (_id === undefined) throw new Error('a change event without a resume token');
-  return Uint8Array.from(valueBytes(_id));
+  if (_id === undefined) throw new MalformedAnswer('a change event without a resume token');
+  return Uint8Array.from(documentValue(_id));
 }

@@ -1,6 +1,10 @@
 import type { Timestamp } from 'mongodb';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
 import type { EventBatch } from '../monitor/monitor.ts';
+import { hashText } from '../../mongo/canonical-id.ts';
+import type { DocumentChange, DocumentEvent } from '../source/change-event.ts';
+import { isAppliedInOrder, type TrackedCollection } from '../store/records.ts';
+import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 
 /** One batch of the change stream: what is known once all its changes, and all before it, are on the destination. */
 export interface StreamPosition {
@@ -39,7 +43,7 @@ interface Lane<Change> {
  *
  * The invariant: changes given to one lane are applied in the order in which they were added, none before all those
  * earlier in its lane; a position is reached when all events of it and of every earlier position are finished.
- * Between lanes there is no order. Whoever adds changes gives all those of one document to one lane.
+ * Between lanes there is no order. The caller gives all changes of one document to one lane.
  */
 export class ChangeLanes<Change> {
   readonly #options: LanesOptions<Change>;
@@ -162,5 +166,59 @@ export class ChangeLanes<Change> {
       if (isReached()) return;
       await new Promise<void>((resolve) => this.#wake.push(resolve));
     }
+  }
+}
+
+/** A change with the collection that it is of, and the lane that it goes to. */
+export interface RoutedChange {
+  readonly collection: TrackedCollection;
+  readonly change: DocumentChange;
+  readonly lane: number;
+}
+
+interface Route {
+  readonly collection: TrackedCollection;
+  /** Where all changes of the collection go; undefined when their documents decide. */
+  readonly lane: number | undefined;
+}
+
+/**
+ * Chooses the lane of each change: by the canonical `_id`, so that all changes of what the server takes for one document
+ * are in one lane. A collection whose changes have to follow each other (isAppliedInOrder) has one lane.
+ */
+export class ChangeRouter {
+  readonly #catalog: TrackedCatalog;
+  readonly #lanes: number;
+  readonly #routes = new Map<string, Route | undefined>();
+
+  constructor(catalog: TrackedCatalog, lanes: number) {
+    this.#catalog = catalog;
+    this.#lanes = lanes;
+  }
+
+  /** Undefined for a collection that is not tracked: outside the filter, or dropped before the catalog was read. */
+  route({ collection: uuid, change }: DocumentEvent): RoutedChange | undefined {
+    let route = this.#routes.get(uuid);
+    if (!route && !this.#routes.has(uuid)) {
+      route = this.#routeOf(uuid);
+      this.#routes.set(uuid, route);
+    }
+    if (!route) return undefined;
+    const lane = route.lane ?? hashText(change.key.canonical) % this.#lanes;
+    return { collection: route.collection, change, lane };
+  }
+
+  /** To be called when the catalog has changed. */
+  forget(): void {
+    this.#routes.clear();
+  }
+
+  #routeOf(uuid: string): Route | undefined {
+    const collection = this.#catalog.collection(uuid);
+    if (!collection) return undefined;
+    return {
+      collection,
+      lane: isAppliedInOrder(collection) ? hashText(uuid) % this.#lanes : undefined,
+    };
   }
 }

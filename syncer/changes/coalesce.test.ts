@@ -4,7 +4,7 @@ import { BSON, Double, Int32 } from 'mongodb';
 import { canonicalKey } from '../../mongo/canonical-id.ts';
 import type { DocumentKey } from '../../mongo/document-key.ts';
 import { idElement } from '../../mongo/raw-bson.ts';
-import { coalesce, withoutUnplaced } from './coalesce.ts';
+import { coalesce, splitByShardKey } from './coalesce.ts';
 import type { DocumentChange } from '../source/change-event.ts';
 
 const keyOf = (id: unknown): DocumentKey => {
@@ -111,7 +111,7 @@ describe('coalesce', () => {
   });
 });
 
-describe('withoutUnplaced', () => {
+describe('splitByShardKey', () => {
   function change(kind: 'update' | 'delete', key: object): DocumentChange {
     const bytes = BSON.serialize(key);
     const id = idElement(bytes);
@@ -123,11 +123,11 @@ describe('withoutUnplaced', () => {
   it('takes out what has no shard key in its event, of writes and of deletes', () => {
     const writes = [change('update', { k: 1, _id: 1 }), change('update', { _id: 2 })];
     const deletes = [change('delete', { _id: 3 }), change('delete', { k: 4, _id: 4 })];
-    const split = withoutUnplaced({ writes, deletes } as Parameters<typeof withoutUnplaced>[0]);
+    const split = splitByShardKey({ writes, deletes } as Parameters<typeof splitByShardKey>[0]);
     assert.deepEqual(split, {
       writes: [writes[0]],
       deletes: [deletes[1]],
-      unplaced: [writes[1], deletes[0]],
+      withoutShardKey: [writes[1], deletes[0]],
     });
   });
 });

@@ -60,7 +60,7 @@ function batchOf(perId: ReadonlyMap<string, readonly DocumentChange[]>): WriteBa
 
 /** A batch of which some changes do not tell which document of their `_id` they are of. */
 export interface SplitBatch extends WriteBatch {
-  readonly unplaced: readonly DocumentChange[];
+  readonly withoutShardKey: readonly DocumentChange[];
 }
 
 /**
@@ -69,11 +69,11 @@ export interface SplitBatch extends WriteBatch {
  * on 6.0.5: an update that changed the shard key, while chunks were moved). Which of the two it is the event does not say,
  * so that the document cannot be looked for by its shard key.
  */
-export function withoutUnplaced({ writes, deletes }: WriteBatch): SplitBatch {
+export function splitByShardKey({ writes, deletes }: WriteBatch): SplitBatch {
   const isPlaced = ({ key }: DocumentChange): boolean => key.placed !== undefined;
   return {
     writes: writes.filter(isPlaced),
     deletes: deletes.filter(isPlaced),
-    unplaced: [...writes, ...deletes].filter((change) => !isPlaced(change)),
+    withoutShardKey: [...writes, ...deletes].filter((change) => !isPlaced(change)),
   };
 }

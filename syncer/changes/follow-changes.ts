@@ -1,22 +1,35 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Document, Timestamp } from 'mongodb';
+import type { Document } from 'mongodb';
+import { MalformedAnswer } from '../../mongo/malformed-answer.ts';
 import { isAtMost, resumeTokenText, resumeTokenTime } from '../../mongo/cluster-time.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
-import { longWorkMs } from '../../mongo/troubles.ts';
-import { changesOf } from '../instances/share.ts';
-import { retryingWrites } from '../destination/earlier-writes.ts';
-import type { SyncContext } from '../context/sync-context.ts';
-import { applyCatalogEvent } from '../ddl/apply-catalog-event.ts';
-import { finishCollections } from './finish-collections.ts';
+import { longWorkMs } from '../../mongo/retry-warnings.ts';
+import { changesOf, type Coordination } from '../instances/coordination.ts';
+import type { Logger } from '../../service/logger.ts';
+import type { CatalogChanges } from '../ddl/apply-catalog-event.ts';
+import type { Destination } from '../destination/destination.ts';
+import type { SyncMonitor } from '../monitor/monitor.ts';
+import type { Source } from '../source/source.ts';
+import type { TrackedCatalog } from '../store/tracked-catalog.ts';
+import type { WorkStore } from '../store/work-store.ts';
 import { ChangeApplier } from './apply-changes.ts';
-import { changesBefore, partsOf, type BatchPart } from './batch-parts.ts';
+import {
+  changesBefore,
+  partsOf,
+  readBatch,
+  type BatchPart,
+  type ReadBatch,
+} from './batch-parts.ts';
 import { sizeOfChange, type CatalogEvent } from '../source/change-event.ts';
-import { ChangeLanes, type OpenPosition, type StreamPosition } from './change-lanes.ts';
-import { readChanges, type StreamStart } from '../source/change-reader.ts';
-import { checkResharded } from '../source/check-resharded.ts';
+import {
+  ChangeLanes,
+  type OpenPosition,
+  type StreamPosition,
+  ChangeRouter,
+  type RoutedChange,
+} from './change-lanes.ts';
+import type { ChangeBatch, StreamStart } from '../source/change-reader.ts';
 import { LeftIndexBuilder } from '../ddl/left-index-builder.ts';
-import { ChangeRouter, type RoutedChange } from './change-router.ts';
-import { Checkpoints } from './checkpoints.ts';
 import { logEvent } from './log-event.ts';
 
 /** Bytes of events read and not applied, at which no more are read. A batch that is on its way comes on top. */
@@ -26,12 +39,25 @@ const maxBufferedBytes = 48 * 1024 * 1024;
 const maxLaneChanges = 2_000;
 const maxLaneBytes = 4 * 1024 * 1024;
 
+/** What changes are applied by. */
+export interface FollowParts {
+  readonly source: Source;
+  readonly destination: Destination;
+  readonly catalog: TrackedCatalog;
+  readonly store: WorkStore;
+  readonly catalogChanges: CatalogChanges;
+  readonly coordination: Coordination;
+  readonly monitor: SyncMonitor;
+  readonly logger: Logger;
+  /** Lanes in which changes of documents are applied side by side. */
+  readonly lanes: number;
+  readonly signal: AbortSignal;
+}
+
 /** What ends the applying of changes. */
 export interface ChangesEnd {
   /** True when they are to end as soon as what was applied can be stored. */
   readonly isPausing: () => boolean;
-  /** The cluster time that they end before; null where all that was read before the call is earlier than it will be. */
-  readonly commitTime: (signal: AbortSignal) => Promise<Timestamp | null>;
 }
 
 /**
@@ -52,30 +78,48 @@ export interface ChangesEnd {
  * on one side, whatever batches it comes in.
  */
 export async function followChanges(
-  context: SyncContext,
+  parts: FollowParts,
   start: StreamStart,
-  { isPausing, commitTime }: ChangesEnd,
+  { isPausing }: ChangesEnd,
 ): Promise<void> {
+  const { coordination, catalog, monitor } = parts;
   const failed = new AbortController();
-  const signal = AbortSignal.any([context.signal, failed.signal]);
-  const follower = new ChangeFollower({ ...context, signal }, (error) => {
+  const signal = AbortSignal.any([parts.signal, failed.signal]);
+  const source = parts.source.within(signal);
+  const store = parts.store.within(signal);
+  const destination = parts.destination.within(signal);
+  const catalogChanges = parts.catalogChanges.within(signal);
+  const own = { ...parts, source, destination, store, catalogChanges, signal };
+  const follower = new ChangeFollower(own, (error) => {
     failed.abort(error);
   });
-  let match = changesOfShare(context);
-  let batches = readChanges({ ...context, signal }, start, { match });
+  const wanted = (): Document | undefined => changesOf(coordination.share, catalog.collections());
+  const read = (from: StreamStart): AsyncGenerator<ChangeBatch, never> =>
+    source.changes(from, { match });
+  let match = wanted();
+  let batches = read(start);
   try {
     let fetched = batches.next();
     for (;;) {
-      const { value: batch } = await fetched;
+      const { value: fetchedBatch } = await fetched;
+      let batch: ReadBatch;
+      try {
+        batch = readBatch(fetchedBatch);
+      } catch (error) {
+        if (!(error instanceof MalformedAnswer)) throw error;
+        // The reader opens the stream again where this batch began: nothing of it has been looked at.
+        fetched = batches.throw(error);
+        continue;
+      }
       // The next batch is fetched while this one is applied.
       fetched = batches.next();
       fetched.catch(() => undefined);
-      const end = await commitTime(signal);
+      const end = await store.awaitCommitTime();
       const isEnd = end !== null && isAtMost(end, resumeTokenTime(batch.token));
       const parts = partsOf(isEnd ? changesBefore(batch, end) : batch);
       for (const part of parts) {
         const position = await follower.take(part);
-        const matchNow = part.catalogEvent ? changesOfShare(context) : match;
+        const matchNow = part.catalogEvent ? wanted() : match;
         const isOutdated = !isDeepStrictEqual(matchNow, match);
         const isLast = part === parts.at(-1);
         const isDone = isPausing() || (isEnd && isLast);
@@ -87,8 +131,8 @@ export async function followChanges(
         // From here on this instance applies others: what has been read goes by what was before.
         match = matchNow;
         await batches.return(undefined as never).catch(() => undefined);
-        context.monitor.forgetBuffered();
-        batches = readChanges({ ...context, signal }, { after: position.token }, { match });
+        monitor.forgetBuffered();
+        batches = read({ after: position.token });
         fetched = batches.next();
         fetched.catch(() => undefined);
         break;
@@ -98,16 +142,12 @@ export async function followChanges(
     failed.abort(new Error('no more changes are followed'));
     await follower.stop();
     await batches.return(undefined as never).catch(() => undefined);
-    context.monitor.forgetBuffered();
+    monitor.forgetBuffered();
   }
 }
 
-function changesOfShare({ coordination, catalog }: SyncContext): Document | undefined {
-  return changesOf(coordination.share, catalog.collections());
-}
-
 class ChangeFollower {
-  readonly #context: SyncContext;
+  readonly #parts: FollowParts;
   readonly #lanes: ChangeLanes<RoutedChange>;
   readonly #router: ChangeRouter;
   readonly #checkpoints: Checkpoints;
@@ -115,15 +155,16 @@ class ChangeFollower {
   /** All that was taken. */
   #last: StreamPosition | undefined;
 
-  constructor(context: SyncContext, failed: (error: unknown) => void) {
-    this.#context = context;
-    const { catalog, tuning, monitor } = context;
-    const applier = new ChangeApplier(context);
-    this.#checkpoints = new Checkpoints(context, failed);
-    this.#builder = new LeftIndexBuilder(context, failed);
-    this.#router = new ChangeRouter(catalog, tuning.lanes);
+  constructor(parts: FollowParts, failed: (error: unknown) => void) {
+    const { source, destination, catalog, store, coordination, monitor, logger, lanes } = parts;
+    const isShared = coordination.share.count > 1;
+    const applier = new ChangeApplier(source, destination, monitor, logger);
+    this.#parts = parts;
+    this.#checkpoints = new Checkpoints(store, monitor, failed);
+    this.#builder = new LeftIndexBuilder({ ...parts, isShared }, failed);
+    this.#router = new ChangeRouter(catalog, lanes);
     this.#lanes = new ChangeLanes({
-      lanes: tuning.lanes,
+      lanes,
       maxChanges: maxLaneChanges,
       maxBytes: maxLaneBytes,
       bytesOf: ({ change }) => sizeOfChange(change),
@@ -140,7 +181,7 @@ class ChangeFollower {
 
   /** Takes a part of a batch of the stream to the lanes. Resolves when there is room for another one. */
   async take({ changes, bytes, token, catalogEvent }: BatchPart): Promise<StreamPosition> {
-    const { monitor, logger } = this.#context;
+    const { monitor, logger } = this.#parts;
     const position = this.#lanes.open(
       { token, time: resumeTokenTime(token) },
       { events: catalogEvent ? 1 : changes.length, bytes },
@@ -176,40 +217,96 @@ class ChangeFollower {
 
   /** Takes changes of documents to their lanes. */
   #route(changes: BatchPart['changes'], position: OpenPosition): void {
-    const { catalog, source } = this.#context;
+    const { kind } = this.#parts.source;
     for (const { raw, event } of changes) {
       const routed = this.#router.route(event);
       if (routed) {
         this.#lanes.add(routed.lane, routed, position);
       } else {
-        if (source.isSharded) checkResharded(catalog, event.collection, raw);
+        kind.checkUnknown(event.collection, raw);
         this.#lanes.pass(position);
       }
     }
   }
 
   async #applyCatalogEvent(event: CatalogEvent, position: OpenPosition): Promise<void> {
-    const { coordination, monitor } = this.#context;
+    const { coordination, destination, catalogChanges, monitor } = this.#parts;
     await this.#lanes.drain();
-    // Whoever is restarted repeats nothing of what was before the change. Other instances rely on that; and an update that is
+    // A restarted instance repeats nothing from before the change. Other instances rely on that; and an update that is
     // repeated once the destination has a rename, and the state does not yet, would meet nothing under the old name, and
     // put the document there.
     if (this.#last) await this.#checkpoints.save(this.#last);
     const work = `${event.operation} of ${namespaceText(event.namespace)}`;
     const place = { text: resumeTokenText(position.token), time: position.time };
     await coordination.meet(place, async () => {
-      await retryingWrites(this.#context, 'catalog change', async (attempt) => {
-        using trouble = monitor.troubles.watch(work, 'waiting', longWorkMs);
-        trouble.set('this change of the catalog has not ended');
+      await destination.step('catalog change', async (attempt) => {
+        using warning = monitor.retryWarnings.watch(work, 'waiting', longWorkMs);
+        warning.set('this change of the catalog has not ended');
         await this.#builder.aside(event, async () => {
           // What the attempt that failed has begun. Before the first one, all is finished.
-          if (attempt > 0) await finishCollections(this.#context);
-          await applyCatalogEvent(this.#context, event);
+          if (attempt > 0) await catalogChanges.finishCollections();
+          await catalogChanges.apply(event);
         });
       });
     });
     this.#router.forget();
     monitor.addEvents(event.operation, 1);
     this.#lanes.pass(position);
+  }
+}
+
+/** A checkpoint is stored this often while events flow. */
+const intervalMs = 1_000;
+
+/** Stores how far change events have been applied, beside the applying, and one at a time. */
+export class Checkpoints {
+  readonly #store: WorkStore;
+  readonly #monitor: SyncMonitor;
+  readonly #failed: (error: unknown) => void;
+  #saving: Promise<void> = Promise.resolve();
+  #isSaving = false;
+  #savedAt = 0;
+
+  /** @param failed - called when a checkpoint could not be stored that nobody waits for. */
+  constructor(store: WorkStore, monitor: SyncMonitor, failed: (error: unknown) => void) {
+    this.#store = store;
+    this.#monitor = monitor;
+    this.#failed = failed;
+  }
+
+  /** Everything up to a position is on a majority of the destination: it is stored now and then. */
+  reached(position: StreamPosition): void {
+    if (this.#isSaving || Date.now() - this.#savedAt < intervalMs) return;
+    this.save(position).catch(this.#failed);
+  }
+
+  /** Stores a position that has been reached. */
+  async save(position: StreamPosition): Promise<void> {
+    const before = this.#saving;
+    const saving = before.then(async () => {
+      this.#isSaving = true;
+      try {
+        await this.#put(position);
+      } finally {
+        this.#isSaving = false;
+        this.#savedAt = Date.now();
+      }
+    });
+    this.#saving = saving.catch(() => undefined);
+    await saving;
+  }
+
+  /** Waits for what is under way. */
+  async stop(): Promise<void> {
+    await this.#saving;
+  }
+
+  async #put({ token: resumeToken, time: appliedTime }: StreamPosition): Promise<void> {
+    await this.#store.saveCheckpoint({
+      resumeToken,
+      appliedTime,
+      appliedOpsTime: this.#monitor.appliedOpsTime,
+      eventsApplied: this.#monitor.eventsApplied,
+    });
   }
 }

@@ -5,6 +5,7 @@ import { parseChangeEvent } from '../source/change-event.ts';
 import { logEvent } from './log-event.ts';
 
 const common = {
+  _id: { _data: '82' },
   ns: { db: 'shop', coll: 'orders' },
   clusterTime: new Timestamp({ t: 1_700_000_000, i: 7 }),
   collectionUUID: new UUID(),
@@ -44,7 +45,8 @@ describe('logEvent', () => {
   });
 
   it('names both ends of a rename, and a database alone', () => {
-    const rename = { ...common, operationType: 'rename', to: { db: 'old', coll: 'orders' } };
+    const to = { db: 'old', coll: 'orders' };
+    const rename = { ...common, operationType: 'rename', to, operationDescription: { to } };
     const drop = { ...common, operationType: 'dropDatabase', ns: { db: 'shop' } };
     const time = '1700000000:7';
     assert.deepEqual(logged(rename), [

@@ -1,11 +1,12 @@
-import { majorityTime } from '../../mongo/cluster-time.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { LiveSync } from '../store/live-sync.ts';
 import type { Phase } from '../store/records.ts';
-import type { SyncContext } from '../context/sync-context.ts';
-import { requireNoAppliedOps, unreadableOplogWarning } from '../source/applied-ops.ts';
+import type { Logger } from '../../service/logger.ts';
+import type { SyncMonitor } from '../monitor/monitor.ts';
+import { unreadableOplogWarning } from '../source/applied-ops.ts';
+import type { Source } from '../source/source.ts';
 
 const intervalMs = 2_000;
 
@@ -17,7 +18,7 @@ export function followsSource(phase: Phase): boolean {
   switch (phase) {
     case 'copy':
     case 'changes':
-    case 'loosening':
+    case 'preparing':
       return true;
     // Where it begins is not fixed yet.
     case 'catalog':
@@ -28,33 +29,44 @@ export function followsSource(phase: Phase): boolean {
   }
 }
 
+/** What is told what is seen, and what ends the watch. */
+interface Watching {
+  readonly monitor: SyncMonitor;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Looks every other second, until the signal is aborted, whether somebody has written to a replica set by applyOps, so that the sync
  * stops when that is done, and not when it is committed. What keeps it from looking is told of in the warnings.
  * @throws SyncError ApplyOpsOnSource.
  */
-export async function watchAppliedOps(context: SyncContext, live: LiveSync): Promise<void> {
-  const { source, monitor, options, logger, signal } = context;
-  using trouble = monitor.troubles.watch('looking at the oplog');
-  while (!signal.aborted) {
+export async function watchAppliedOps(
+  source: Source,
+  live: LiveSync,
+  { monitor, logger, signal }: Watching,
+): Promise<void> {
+  using retryWarning = monitor.retryWarnings.watch('looking at the oplog');
+  const isStopped = (): boolean => signal.aborted;
+  while (!isStopped()) {
     let pauseMs = intervalMs;
     try {
       const { phase, startTime } = live.current;
       if (startTime !== null && followsSource(phase)) {
-        await requireNoAppliedOps(context, startTime, await majorityTime(source, signal));
+        await source.requireNoAppliedOps(startTime, await source.majorityTime());
         monitor.isOplogUnreadable = false;
-        trouble.clear();
+        retryWarning.clear();
       }
     } catch (error) {
       if (error instanceof SyncError && !error.row.retryable) throw error;
       if (codeOf(error) === serverCode.unauthorized) {
-        const warning = unreadableOplogWarning(options);
+        const warning = unreadableOplogWarning(live.current.options);
         if (!monitor.isOplogUnreadable) logger.warn({ warning }, 'warning');
         monitor.isOplogUnreadable = true;
         pauseMs = intervalAfterRefusalMs;
-      } else if (!context.signal.aborted) {
+      } else if (!isStopped()) {
         monitor.addError(error);
-        trouble.set(messageOf(error));
+        retryWarning.set(messageOf(error));
       }
     }
     await sleep(pauseMs, signal).catch(() => undefined);

@@ -53,7 +53,7 @@ describe('planIndexes', () => {
     });
   }
 
-  it('goes on with a unique index that is prepared already', () => {
+  it('continues with a unique index that is prepared already', () => {
     assert.deepEqual(planIndexes([index({ unique: true })], [index({ prepareUnique: true })]), [
       { kind: 'convertToUnique', name },
     ]);

@@ -12,7 +12,7 @@ export type IndexStep =
 
 /**
  * The steps from the indexes on the destination to the true ones of the source. Steps that are done are left out, so
- * that a restarted commit goes on where it was.
+ * that a restarted commit continues where it was.
  * @param trueIndexes - the indexes of the source.
  * @param present - the indexes of the destination.
  */

@@ -1,65 +1,207 @@
 import { MongoServerError, type Document, type UUID } from 'mongodb';
-import { findInDatabase, listIndexes } from '../../mongo/catalog.ts';
 import { isIdIndex, isTrue } from '../../mongo/replicated-form.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, isIndexRefused, serverCode } from '../../mongo/server-errors.ts';
-import { readShardIndexes } from '../../mongo/shard-indexes.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
-import {
-  collectionAt,
-  convertToCapped,
-  modifyCollection,
-  runCreateIndexes,
-} from '../destination/destination-catalog.ts';
-import { canRefuse } from '../destination/loosen-indexes.ts';
-import { retryingWrites } from '../destination/earlier-writes.ts';
+import type { Logger } from '../../service/logger.ts';
+import type { Destination } from '../destination/destination.ts';
+import { canRefuse } from '../destination/insert-documents.ts';
+import type { StartOptions } from '../options/start-body.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../context/sync-context.ts';
+import type { TrackedCatalog } from '../store/tracked-catalog.ts';
+import type { WorkStore } from '../store/work-store.ts';
 import { planIndexes, planIndexesOfShards, planOptions, type IndexStep } from './restore-plan.ts';
-import { settleShardKeyIndex, supportShardKey } from '../ddl/shard-collection.ts';
 
-/**
- * Gives every collection of the destination what has to come before users write to it, once all changes of the commit are
- * applied: no duplicate gets past an index that is going to be unique then. May be repeated until users may write, and not
- * after that: it takes what has the name of a collection for that collection.
- * @throws SyncError UniqueIndexViolation with examples, when documents of the source break a unique index; IndexBuildRefused
- * when the destination will not build one.
- */
-export async function restoreBeforeUsers(context: SyncContext): Promise<void> {
-  await forEachCollection(context, async (collection) => {
-    const target = { namespace: collection.namespace };
-    await convertOptions(context, collection);
-    for (const step of await stepsFor(context, collection, target)) {
-      if (isBeforeWritable(step)) await runStepBeforeUsers(context, target, step);
-    }
-  });
+/** How collections are restored. */
+interface RestoreSettings {
+  readonly buildIndexes: StartOptions['buildIndexes'];
+  /** How many collections are restored side by side. */
+  readonly workers: number;
+  readonly logger: Logger;
 }
 
-/**
- * Gives every collection of the destination the rest of its true characteristics, while users write there. May be repeated
- * from any point.
- *
- * What users do to the catalog counts: a collection that they have renamed is looked up by its UUID, one that they have
- * dropped is left alone, and so is one of the same name that they have made.
- * @throws SyncError as restoreBeforeUsers does.
- */
-export async function restoreBesideUsers(context: SyncContext): Promise<void> {
-  let indexes = 0;
-  await forEachCollection(context, async (collection) => {
-    await whereItIs(context, collection, async (target, present) => {
-      const { shardKey } = collection;
-      if (shardKey) await supportShardKey(context, target.namespace, collection.indexes, shardKey);
-      for (const step of await stepsFor(context, collection, target)) {
-        await runStepBesideUsers(context, target, step);
-        indexes++;
+/** Gives the collections of the destination their true characteristics, as the commit has them. */
+export class Restoration {
+  readonly #destination: Destination;
+  readonly #catalog: TrackedCatalog;
+  readonly #store: WorkStore;
+  readonly #settings: RestoreSettings;
+
+  constructor(
+    destination: Destination,
+    catalog: TrackedCatalog,
+    store: WorkStore,
+    settings: RestoreSettings,
+  ) {
+    this.#destination = destination;
+    this.#catalog = catalog;
+    this.#store = store;
+    this.#settings = settings;
+  }
+
+  /**
+   * Gives every collection of the destination what has to come before users write to it, once all changes of the commit are
+   * applied: no duplicate gets past an index that is going to be unique then. May be repeated until users may write, and not
+   * after that: it takes what has the name of a collection for that collection.
+   * @throws SyncError UniqueIndexViolation with examples, when documents of the source break a unique index; IndexBuildRefused
+   * when the destination will not build one.
+   */
+  async beforeUsers(): Promise<void> {
+    await this.#forEachCollection(async (collection) => {
+      const target = { namespace: collection.namespace };
+      await this.#convertOptions(collection);
+      for (const step of await this.#stepsFor(collection, target)) {
+        if (isBeforeWritable(step)) await this.#runStepBeforeUsers(target, step);
       }
-      if (shardKey) await settleShardKeyIndex(context, target.namespace, shardKey);
-      for (const step of planOptions(collection.options, present))
-        if (step.kind === 'modify') await modify(context, target, step.change);
     });
-  });
-  context.logger.info({ indexes }, 'indexes and options restored');
+  }
+
+  /**
+   * Gives every collection of the destination the rest of its true characteristics, while users write there. May be repeated
+   * from any point.
+   *
+   * What users do to the catalog counts: a collection that they have renamed is looked up by its UUID, one that they have
+   * dropped is left alone, and so is one of the same name that they have made.
+   * @throws SyncError as {@link beforeUsers} does.
+   */
+  async besideUsers(): Promise<void> {
+    let indexes = 0;
+    await this.#forEachCollection(async (collection) => {
+      await this.#whereItIs(collection, async (target, present) => {
+        const { shardKey } = collection;
+        if (shardKey)
+          await this.#destination.sharding.supportShardKey(
+            target.namespace,
+            collection.indexes,
+            shardKey,
+          );
+        for (const step of await this.#stepsFor(collection, target)) {
+          await this.#runStepBesideUsers(target, step);
+          indexes++;
+        }
+        if (shardKey)
+          await this.#destination.sharding.settleShardKeyIndex(target.namespace, shardKey);
+        for (const step of planOptions(collection.options, present))
+          if (step.kind === 'modify') await this.#modify(target, step.change);
+      });
+    });
+    this.#settings.logger.info({ indexes }, 'indexes and options restored');
+  }
+
+  /** Runs a step. An index that another one stands in the way of, as that is not unique yet, is left to when it is. */
+  async #runStepBeforeUsers(target: Target, step: IndexStep): Promise<void> {
+    try {
+      await this.#runStep(target, step);
+    } catch (error) {
+      if (step.kind !== 'build' || !isTaken(error)) throw error;
+    }
+  }
+
+  async #forEachCollection(run: (collection: TrackedCollection) => Promise<void>): Promise<void> {
+    await forEachConcurrently(
+      this.#catalog.collections(),
+      this.#settings.workers,
+      async (collection) => {
+        await this.#destination.step('restore', async () => {
+          await run(collection);
+        });
+      },
+    );
+  }
+
+  /** Runs steps on a collection wherever it is by now, again when it has moved meanwhile. */
+  async #whereItIs(
+    { namespace, destinationUuid }: TrackedCollection,
+    run: (target: Target, options: Document) => Promise<void>,
+  ): Promise<void> {
+    for (;;) {
+      const now = await this.#destination.catalog.find({ namespace, destinationUuid });
+      if (!now) return;
+      try {
+        await run({ namespace: now.namespace, uuid: now.uuid }, now.options);
+        return;
+      } catch (error) {
+        if (!isMoved(error)) throw error;
+      }
+    }
+  }
+
+  async #stepsFor(
+    { indexes, shardKey }: TrackedCollection,
+    { namespace }: Target,
+  ): Promise<IndexStep[]> {
+    const { catalog, sharding } = this.#destination;
+    if (this.#settings.buildIndexes === 'never' || indexes.every(isIdIndex)) return [];
+    if (shardKey === null) return planIndexes(indexes, await catalog.indexesOf(namespace));
+    const onShards = await sharding.shardIndexesOf(namespace);
+    return planIndexesOfShards(indexes, onShards.values());
+  }
+
+  /** An index that a user has made where one is still to be built stays. */
+  async #runStepBesideUsers(target: Target, step: IndexStep): Promise<void> {
+    try {
+      await this.#runStep(target, step);
+    } catch (error) {
+      if (step.kind !== 'build' || !isTaken(error)) throw error;
+      await this.#store.warn(
+        `index ${step.spec.name} of ${namespaceText(target.namespace)} was not built: ${messageOf(error)}`,
+      );
+    }
+  }
+
+  async #modify({ namespace, uuid }: Target, change: Document): Promise<void> {
+    const only = uuid === undefined ? {} : { collectionUUID: uuid };
+    await this.#destination.catalog.modify(namespace, { ...change, ...only });
+  }
+
+  async #runStep(target: Target, step: IndexStep): Promise<void> {
+    try {
+      switch (step.kind) {
+        case 'prepareUnique':
+          await this.#modify(target, { index: { name: step.name, prepareUnique: true } });
+          return;
+        case 'convertToUnique':
+          await this.#modify(target, { index: { name: step.name, unique: true } });
+          return;
+        case 'modify':
+          await this.#modify(target, { index: step.change });
+          return;
+        case 'build':
+          await this.#destination.catalog.createIndexes(target.namespace, [step.spec], {
+            collectionUUID: target.uuid,
+          });
+          return;
+      }
+    } catch (error) {
+      const code = codeOf(error);
+      const name = step.kind === 'build' ? step.spec.name : step.name;
+      const index = `index ${name} of ${namespaceText(target.namespace)}`;
+      if (code === serverCode.cannotConvertIndexToUnique || code === serverCode.duplicateKey) {
+        const description = `${index} cannot be unique: ${duplicates(error)}`;
+        throw new SyncError('UniqueIndexViolation', description, { cause: error });
+      }
+      if (step.kind !== 'build' || !isIndexRefused(error) || isTaken(error)) throw error;
+      const description = `${index} cannot be built: ${messageOf(error)}`;
+      throw new SyncError('IndexBuildRefused', description, { cause: error });
+    }
+  }
+
+  /**
+   * Makes a collection capped that could not be created so. That gives it another UUID and may move its documents: it is
+   * done before users may write.
+   */
+  async #convertOptions(collection: TrackedCollection): Promise<void> {
+    const { namespace, options } = collection;
+    if (!isTrue(options['capped'])) return;
+    const present = await this.#destination.catalog.collectionAt(namespace);
+    for (const step of planOptions(options, present?.options ?? {}))
+      if (step.kind === 'convertToCapped')
+        await this.#destination.catalog.convertToCapped(namespace, step.size);
+    const uuid = (await this.#destination.catalog.collectionAt(namespace))?.uuid;
+    if (uuid && collection.destinationUuid?.equals(uuid) !== true)
+      await this.#catalog.put({ ...collection, destinationUuid: uuid });
+  }
 }
 
 /** A collection of the destination: where it is, and its UUID, where users may have put another in its place. */
@@ -74,57 +216,10 @@ function isBeforeWritable(step: IndexStep): boolean {
   return isTrue(step.spec['unique']) || canRefuse(step.spec);
 }
 
-/** Such steps. One that stands in the way of another, which is not unique yet, is left to when that is. */
-async function runStepBeforeUsers(
-  context: SyncContext,
-  target: Target,
-  step: IndexStep,
-): Promise<void> {
-  try {
-    await runStep(context, target, step);
-  } catch (error) {
-    if (step.kind !== 'build' || !isTaken(error)) throw error;
-  }
-}
-
 /** The server's word that another index has the name or the keys. */
 function isTaken(error: unknown): boolean {
   const code = codeOf(error);
   return code === serverCode.indexOptionsConflict || code === serverCode.indexKeySpecsConflict;
-}
-
-async function forEachCollection(
-  context: SyncContext,
-  run: (collection: TrackedCollection) => Promise<void>,
-): Promise<void> {
-  await forEachConcurrently(
-    context.catalog.collections(),
-    context.tuning.copyWorkers,
-    async (collection) => {
-      await retryingWrites(context, 'restore', async () => {
-        await run(collection);
-      });
-    },
-  );
-}
-
-/** Runs steps on a collection wherever it is by now, again when it has moved meanwhile. */
-async function whereItIs(
-  context: SyncContext,
-  { namespace, destinationUuid }: TrackedCollection,
-  run: (target: Target, options: Document) => Promise<void>,
-): Promise<void> {
-  for (;;) {
-    const { destination, signal } = context;
-    const now = await findInDatabase(destination, namespace, destinationUuid, signal);
-    if (!now) return;
-    try {
-      await run({ namespace: now.namespace, uuid: now.uuid }, now.options);
-      return;
-    } catch (error) {
-      if (!isMoved(error)) throw error;
-    }
-  }
 }
 
 /** True where somebody has dropped or renamed what a step is about. */
@@ -135,76 +230,6 @@ function isMoved(error: unknown): boolean {
     code === serverCode.namespaceNotFound ||
     code === serverCode.indexNotFound
   );
-}
-
-async function stepsFor(
-  context: SyncContext,
-  { indexes, shardKey }: TrackedCollection,
-  { namespace }: Target,
-): Promise<IndexStep[]> {
-  const { destination, options, signal } = context;
-  if (options.buildIndexes === 'never' || indexes.every(isIdIndex)) return [];
-  const present = (await listIndexes(destination, namespace, signal)) ?? [];
-  if (shardKey === null) return planIndexes(indexes, present);
-  const onShards = await readShardIndexes(destination, namespace, present, signal);
-  return planIndexesOfShards(indexes, onShards.values());
-}
-
-/** An index that a user has made where one is still to be built stays. */
-async function runStepBesideUsers(
-  context: SyncContext,
-  target: Target,
-  step: IndexStep,
-): Promise<void> {
-  try {
-    await runStep(context, target, step);
-  } catch (error) {
-    if (step.kind !== 'build' || !isTaken(error)) throw error;
-    await context.warn(
-      `index ${step.spec.name} of ${namespaceText(target.namespace)} was not built: ${messageOf(error)}`,
-    );
-  }
-}
-
-async function modify(
-  context: SyncContext,
-  { namespace, uuid }: Target,
-  change: Document,
-): Promise<void> {
-  const only = uuid === undefined ? {} : { collectionUUID: uuid };
-  await modifyCollection(context, namespace, { ...change, ...only });
-}
-
-async function runStep(context: SyncContext, target: Target, step: IndexStep): Promise<void> {
-  try {
-    switch (step.kind) {
-      case 'prepareUnique':
-        await modify(context, target, { index: { name: step.name, prepareUnique: true } });
-        return;
-      case 'convertToUnique':
-        await modify(context, target, { index: { name: step.name, unique: true } });
-        return;
-      case 'modify':
-        await modify(context, target, { index: step.change });
-        return;
-      case 'build':
-        await runCreateIndexes(context, target.namespace, [step.spec], {
-          collectionUUID: target.uuid,
-        });
-        return;
-    }
-  } catch (error) {
-    const code = codeOf(error);
-    const name = step.kind === 'build' ? step.spec.name : step.name;
-    const index = `index ${name} of ${namespaceText(target.namespace)}`;
-    if (code === serverCode.cannotConvertIndexToUnique || code === serverCode.duplicateKey) {
-      const description = `${index} cannot be unique: ${duplicates(error)}`;
-      throw new SyncError('UniqueIndexViolation', description, { cause: error });
-    }
-    if (step.kind !== 'build' || !isIndexRefused(error) || isTaken(error)) throw error;
-    const description = `${index} cannot be built: ${messageOf(error)}`;
-    throw new SyncError('IndexBuildRefused', description, { cause: error });
-  }
 }
 
 /** The _ids of some documents with equal keys, as the server lists them. */
@@ -220,19 +245,4 @@ function duplicates(error: unknown): string {
         .join(', ')}`,
   );
   return `${examples.join('; ')} have the same key`;
-}
-
-/**
- * Makes a collection capped that could not be created so. That gives it another UUID and may move its documents: it is
- * done before users may write.
- */
-async function convertOptions(context: SyncContext, collection: TrackedCollection): Promise<void> {
-  const { namespace, options } = collection;
-  if (!isTrue(options['capped'])) return;
-  const present = await collectionAt(context, namespace);
-  for (const step of planOptions(options, present?.options ?? {}))
-    if (step.kind === 'convertToCapped') await convertToCapped(context, namespace, step.size);
-  const uuid = (await collectionAt(context, namespace))?.uuid;
-  if (uuid && collection.destinationUuid?.equals(uuid) !== true)
-    await context.catalog.put({ ...collection, destinationUuid: uuid });
 }

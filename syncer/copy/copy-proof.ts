@@ -1,6 +1,17 @@
 import type { Document } from 'mongodb';
 import { encodeSpec } from '../../mongo/specification.ts';
-import type { CopyEvidence, Partition, StoredPartition } from '../store/records.ts';
+import type {
+  CopyEvidence,
+  Partition,
+  StoredPartition,
+  TrackedCollection,
+} from '../store/records.ts';
+import { namespaceText } from '../../mongo/namespace.ts';
+import { forEachConcurrently } from '../../service/concurrency.ts';
+import { SyncError } from '../../service/errors.ts';
+import type { TrackedCatalog } from '../store/tracked-catalog.ts';
+import type { WorkStore } from '../store/work-store.ts';
+import type { RangeCopier } from './copy-range.ts';
 
 /** What the store proves of the copy of a collection. */
 export type CopyProof =
@@ -65,4 +76,156 @@ function rangeOf({ collection, index, min, max }: StoredPartition): Partition {
 function isSameBound(left: Document | null, right: Document | null): boolean {
   if (left === null || right === null) return false;
   return Buffer.compare(encodeSpec(left), encodeSpec(right)) === 0;
+}
+
+/** Collections that a warning or an error names. */
+const maxNamed = 5;
+
+/** A collection whose copy is not proven. */
+interface Unproven {
+  /** Undefined where it is stored and this process does not know it. */
+  readonly collection: TrackedCollection | undefined;
+  readonly proof: Exclude<CopyProof, { kind: 'proven' }> | { readonly kind: 'unknown' };
+  readonly text: string;
+}
+
+/** Says that the copy is complete where the stored state proves it. */
+export class CopyProver {
+  readonly #copier: RangeCopier;
+  readonly #catalog: TrackedCatalog;
+  readonly #store: WorkStore;
+  readonly #workers: number;
+
+  /** @param workers - how many collections are copied side by side where their copy is not proven. */
+  constructor(copier: RangeCopier, catalog: TrackedCatalog, store: WorkStore, workers: number) {
+    this.#copier = copier;
+    this.#catalog = catalog;
+    this.#store = store;
+    this.#workers = workers;
+  }
+
+  /**
+   * Makes sure, from what is stored alone, that the copy of every collection is complete. What has no record of its copy is
+   * copied again: as long as no change events are applied, that is as right as it was the first time. Then it is looked at once
+   * more.
+   * @param collectionCount - how many collections were to be copied.
+   * @throws SyncError CopyIncomplete.
+   */
+  async prove(collectionCount: number | null): Promise<void> {
+    const unproven = await this.#findUnproven(collectionCount);
+    if (unproven.length === 0) return;
+    if (unproven.some(({ proof }) => proof.kind === 'unknown')) throw incomplete(unproven);
+    await this.#store.warn(
+      `the stored state had no record that all documents were copied; what was missing is copied again: ${textOf(unproven)}`,
+    );
+    await forEachConcurrently(unproven, this.#workers, async (one) => {
+      await this.#copyAgain(one);
+    });
+    const rest = await this.#findUnproven(collectionCount);
+    if (rest.length > 0) throw incomplete(rest);
+  }
+
+  /**
+   * Makes sure that what came to the catalog after the initial copy was copied, too, from what is stored alone.
+   * @throws SyncError CopyIncomplete.
+   */
+  async requireAllCopied(): Promise<void> {
+    const unproven = [...(await this.#store.readCopyEvidence())].flatMap(([key, one]) =>
+      judgeStored(this.#catalog.collection(key), one),
+    );
+    if (unproven.length > 0) throw incomplete(unproven);
+  }
+
+  async #findUnproven(collectionCount: number | null): Promise<Unproven[]> {
+    const evidence = await this.#store.readCopyEvidence();
+    const known = new Map(
+      this.#catalog.collections().map((one) => [one.uuid.toHexString(false), one]),
+    );
+    const keys = new Set([...known.keys(), ...evidence.keys()]);
+    const unproven = [...keys].flatMap((key) => judge(known.get(key), evidence.get(key)));
+    const hasAll = evidence.size === collectionCount;
+    return hasAll || unproven.some(({ proof }) => proof.kind === 'unknown')
+      ? unproven
+      : [countMismatch(evidence.size, collectionCount), ...unproven];
+  }
+
+  async #copyAgain({ collection, proof }: Unproven): Promise<void> {
+    if (!collection) return;
+    switch (proof.kind) {
+      case 'gaps':
+        for (const gap of proof.gaps) {
+          const bytes = await this.#copier.copyRange(collection, gap, { isRepeated: true });
+          await this.#store.putCopiedPartition(gap, bytes);
+        }
+        return;
+      case 'nothing': {
+        const bytes = await this.#copier.copyRange(collection, 'all', { isRepeated: true });
+        await this.#store.completeUnpartitioned(collection, bytes);
+        return;
+      }
+      case 'unknown':
+        return;
+    }
+  }
+}
+
+/** A process that has begun since then does not know which ones they were. */
+function countMismatch(stored: number, collectionCount: number | null): Unproven {
+  const text = `${stored} collections are stored, and ${collectionCount ?? 'none'} were to be copied`;
+  return { collection: undefined, proof: { kind: 'unknown' }, text };
+}
+
+function judge(
+  collection: TrackedCollection | undefined,
+  evidence: CopyEvidence | undefined,
+): Unproven[] {
+  if (collection && evidence) return judgeStored(collection, evidence);
+  const name = nameOf(collection, evidence);
+  const text = `${name} is ${evidence ? 'stored, and not known' : 'not stored any more'}`;
+  return [{ collection, proof: { kind: 'unknown' }, text }];
+}
+
+function nameOf(
+  collection: TrackedCollection | undefined,
+  evidence: CopyEvidence | undefined,
+): string {
+  return collection
+    ? namespaceText(collection.namespace)
+    : `the collection ${evidence?.collection.toHexString() ?? ''}`;
+}
+
+/** Judges what is stored of a collection. */
+function judgeStored(
+  collection: TrackedCollection | undefined,
+  evidence: CopyEvidence,
+): Unproven[] {
+  const name = nameOf(collection, evidence);
+  const proof = proofOf(evidence);
+  switch (proof.kind) {
+    case 'proven':
+      return [];
+    case 'gaps':
+      return [
+        {
+          collection,
+          proof,
+          text: `${name} (${proof.gaps.length} of its ranges; ${proof.recorded} partitions are stored)`,
+        },
+      ];
+    case 'nothing':
+      return [{ collection, proof, text: `${name} (all of it: ${proof.reason})` }];
+  }
+}
+
+function incomplete(unproven: readonly Unproven[]): SyncError {
+  return new SyncError(
+    'CopyIncomplete',
+    `the stored state does not prove the copy of ${unproven.length} collections: ${textOf(unproven)}`,
+  );
+}
+
+function textOf(unproven: readonly Unproven[]): string {
+  const texts = unproven.slice(0, maxNamed).map(({ text }) => text);
+  const more = unproven.length - texts.length;
+  return [...texts, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
 }

@@ -1,22 +1,17 @@
 import type { Document, WriteConcernSettings } from 'mongodb';
 import { type IdRange, idRangeQueries } from '../../mongo/id-range.ts';
 import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
-import { acknowledgedTogether } from '../../mongo/one-primary.ts';
 import { idElement } from '../../mongo/raw-bson.ts';
-import { RawCursor } from '../../mongo/raw-cursor.ts';
+import type { RawBatch } from '../../mongo/raw-cursor.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
-import { retrying } from '../../mongo/retrying.ts';
 import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
-import type { SyncContext } from '../context/sync-context.ts';
+import type { Logger } from '../../service/logger.ts';
+import type { Destination } from '../destination/destination.ts';
+import type { SyncMonitor } from '../monitor/monitor.ts';
+import type { Source } from '../source/source.ts';
+import type { TrackedCollection } from '../store/records.ts';
 import { putIdsAsTheyAre } from './put-as-they-are.ts';
-import { deleteDocuments } from '../destination/delete-documents.ts';
-import { awaitEarlierWrites } from '../destination/earlier-writes.ts';
-import { insertBatch } from '../destination/insert-documents.ts';
-import { checkDuplicateIds } from '../source/check-duplicate-ids.ts';
-import { locateCollection } from '../source/locate-collection.ts';
-import { latestKnownTime } from '../source/read-concern.ts';
-import { isScattered, type TrackedCollection } from '../store/records.ts';
 
 /** Bytes that one fetch aims at; the server ends it at 16 MiB, whatever the documents' size. */
 const fetchBytes = 4 * 1024 * 1024;
@@ -35,74 +30,6 @@ interface CopySettings {
   readonly isRepeated?: boolean;
 }
 
-/**
- * Copies documents of a collection to where it is on the destination, as bytes. The collection is found by its UUID,
- * whatever its name is by now; one that is gone has nothing to copy. After an error that passes it begins again: what
- * is there already stays.
- * @returns the bytes read.
- */
-export async function copyRange(
-  context: SyncContext,
-  collection: TrackedCollection,
-  range: Range,
-  { concern, isRepeated = false }: CopySettings = {},
-): Promise<number> {
-  let bytes = 0;
-  let from: Namespace | undefined = collection.namespace;
-  let searches = 0;
-  await retrying(
-    context,
-    'copy',
-    async (attempt) => {
-      if (attempt > 0) await awaitEarlierWrites(context);
-      from ??= (await locateCollection(context, collection.uuid, searches++))?.namespace;
-      if (!from) {
-        context.logger.debug(
-          { namespace: namespaceText(collection.namespace) },
-          'dropped on the source during the copy',
-        );
-        return;
-      }
-      const mayBeThere = isRepeated || attempt > 0 || context.monitor.restarts > 0;
-      const documents = { collection, from, range, mayBeThere };
-      bytes +=
-        concern === undefined
-          ? await copyAcknowledged(context, documents)
-          : await copyOnce(context, documents, concern);
-    },
-    (error) => {
-      const gone = isGone(error);
-      // Renamed or dropped: the next attempt looks for the UUID.
-      if (gone) from = undefined;
-      return gone || isTransient(error);
-    },
-  );
-  return bytes;
-}
-
-/**
- * Copies small collections as a whole, several at a time, with one wait for a majority for all of them.
- * @returns the bytes read.
- */
-export async function copyTogether(
-  context: SyncContext,
-  collections: readonly TrackedCollection[],
-): Promise<number> {
-  const { destination, signal, tuning } = context;
-  let bytes = 0;
-  await retrying(context, 'copy', async (attempt) => {
-    if (attempt > 0) await awaitEarlierWrites(context);
-    await acknowledgedTogether(destination, signal, async (concern) => {
-      await forEachConcurrently(collections, tuning.copyWorkers, async (collection) => {
-        const settings = { concern, isRepeated: attempt > 0 };
-        const copied = await copyRange(context, collection, 'all', settings);
-        bytes += copied;
-      });
-    });
-  });
-  return bytes;
-}
-
 /** Documents to copy: of a collection, which is called so on the source now. */
 interface CopiedDocuments {
   readonly collection: TrackedCollection;
@@ -111,73 +38,157 @@ interface CopiedDocuments {
   readonly mayBeThere: boolean;
 }
 
-async function copyAcknowledged(context: SyncContext, documents: CopiedDocuments): Promise<number> {
-  const copy = async (concern: WriteConcernSettings): Promise<number> =>
-    await copyOnce(context, documents, concern);
-  // One insert that waits for a majority costs less than what makes up for several that do not.
-  return documents.collection.sizeBytes <= fetchBytes
-    ? await copy({ w: 'majority' })
-    : await acknowledgedTogether(context.destination, context.signal, copy);
-}
+/** Copies documents from the source to the destination, as the bytes that they are. */
+export class RangeCopier {
+  readonly #source: Source;
+  readonly #destination: Destination;
+  readonly #monitor: SyncMonitor;
+  readonly #logger: Logger;
+  readonly #workers: number;
 
-async function copyOnce(
-  context: SyncContext,
-  { collection, from, range, mayBeThere }: CopiedDocuments,
-  concern: WriteConcernSettings,
-): Promise<number> {
-  const batchSize = documentsPerFetch(collection);
-  // The order of a capped collection is kept by one insert at a time.
-  const isCapped = isTrue(collection.options['capped']);
-  const inFlight = new InFlight(isCapped ? 1 : insertsInFlight);
-  let bytes = 0;
-  try {
-    for (const bounds of boundsOf(range)) {
-      await using cursor = await RawCursor.open(
-        context.source.raw,
-        from.db,
-        {
-          find: from.coll,
-          ...bounds,
-          batchSize,
-          collectionUUID: collection.uuid,
-          readConcern: { level: 'majority', ...notBefore(context, collection) },
-        },
-        { signal: context.signal, batchSize },
-      );
-      for await (const batch of cursor.batches()) {
-        await inFlight.add(async () => {
-          const isOnShards = context.source.isSharded;
-          // On other shards an insert is not refused because of them. Where the source is sharded, change events tell of each
-          // shard key that a document has had.
-          if (mayBeThere && !isOnShards && isScattered(collection))
-            await deleteDocuments(context, collection, batch.documents.map(idElement));
-          const sums = await insertBatch(context, collection.namespace, batch, {
-            writeConcern: concern,
-            isInOrder: isCapped,
-          });
-          context.monitor.addCopied(sums.count, sums.totalBytes);
-          context.monitor.copyTally.addCopied(collection.uuid, sums.totalBytes);
-          bytes += sums.totalBytes;
-          if (!isScattered(collection)) return;
-          if (isOnShards) await checkDuplicateIds(context, collection, sums.taken);
-          // Read twice, as it was put again meanwhile; or an orphan is there.
-          else await putIdsAsTheyAre(context, collection, sums.taken);
-        });
-      }
-    }
-  } finally {
-    await inFlight.settled();
+  constructor(
+    source: Source,
+    destination: Destination,
+    { monitor, logger, workers }: CopierSettings,
+  ) {
+    this.#source = source;
+    this.#destination = destination;
+    this.#monitor = monitor;
+    this.#logger = logger;
+    this.#workers = workers;
   }
-  inFlight.throwFailure();
-  return bytes;
+
+  /**
+   * Copies documents of a collection to where it is on the destination, as bytes. The collection is found by its UUID,
+   * whatever its name is by now; one that is gone has nothing to copy. After an error that passes it begins again: what
+   * is there already stays.
+   * @returns the bytes read.
+   */
+  async copyRange(
+    collection: TrackedCollection,
+    range: Range,
+    { concern, isRepeated = false }: CopySettings = {},
+  ): Promise<number> {
+    let bytes = 0;
+    let from: Namespace | undefined = collection.namespace;
+    let searches = 0;
+    const copy = async (attempt: number): Promise<void> => {
+      from ??= (await this.#source.catalog.locate(collection.uuid, searches++))?.namespace;
+      if (!from) {
+        this.#logger.debug(
+          { namespace: namespaceText(collection.namespace) },
+          'dropped on the source during the copy',
+        );
+        return;
+      }
+      const mayBeThere = isRepeated || attempt > 0 || this.#monitor.restarts > 0;
+      const documents = { collection, from, range, mayBeThere };
+      bytes +=
+        concern === undefined
+          ? await this.#copyAcknowledged(documents)
+          : await this.#copyOnce(documents, concern);
+    };
+    await this.#destination.transfer('copy', copy, (error) => {
+      const gone = isGone(error);
+      // Renamed or dropped: the next attempt looks for the UUID.
+      if (gone) from = undefined;
+      return gone || isTransient(error);
+    });
+    return bytes;
+  }
+
+  /**
+   * Copies small collections as a whole, several at a time, with one wait for a majority for all of them.
+   * @returns the bytes read.
+   */
+  async copyTogether(collections: readonly TrackedCollection[]): Promise<number> {
+    let bytes = 0;
+    await this.#destination.transfer('copy', async (attempt) => {
+      await this.#destination.together(async (concern) => {
+        await forEachConcurrently(collections, this.#workers, async (collection) => {
+          const settings = { concern, isRepeated: attempt > 0 };
+          const copied = await this.copyRange(collection, 'all', settings);
+          bytes += copied;
+        });
+      });
+    });
+    return bytes;
+  }
+
+  async #copyAcknowledged(documents: CopiedDocuments): Promise<number> {
+    const copy = async (concern: WriteConcernSettings): Promise<number> =>
+      await this.#copyOnce(documents, concern);
+    // One insert that waits for a majority costs less than what makes up for several that do not.
+    return documents.collection.sizeBytes <= fetchBytes
+      ? await copy({ w: 'majority' })
+      : await this.#destination.together(copy);
+  }
+
+  async #copyOnce(documents: CopiedDocuments, concern: WriteConcernSettings): Promise<number> {
+    const { collection, from, range } = documents;
+    const batchSize = documentsPerFetch(collection);
+    // The order of a capped collection is kept by one insert at a time.
+    const isCapped = isTrue(collection.options['capped']);
+    const inFlight = new InFlight(isCapped ? 1 : insertsInFlight);
+    let bytes = 0;
+    try {
+      for (const bounds of boundsOf(range)) {
+        const query = { collection, from, bounds, batchSize };
+        await using cursor = await this.#source.documents.open(query);
+        for await (const batch of cursor.batches()) {
+          await inFlight.add(async () => {
+            const insertedBytes = await this.#insert(documents, batch, concern);
+            bytes += insertedBytes;
+          });
+        }
+      }
+    } finally {
+      await inFlight.settled();
+    }
+    inFlight.throwFailure();
+    return bytes;
+  }
+
+  /** @returns the bytes of the batch. */
+  async #insert(
+    { collection, mayBeThere }: CopiedDocuments,
+    batch: RawBatch,
+    concern: WriteConcernSettings,
+  ): Promise<number> {
+    const { documents } = this.#destination;
+    const { kind } = this.#source;
+    const addressing = kind.addressingOf(collection);
+    // On other shards an insert is not refused because of them. Where the source is sharded, change events tell of each
+    // shard key that a document has had.
+    if (mayBeThere && addressing === 'onEveryShard')
+      await documents.delete(collection, batch.documents.map(idElement));
+    const { count, totalBytes, taken } = await documents.insertBatch(collection.namespace, batch, {
+      writeConcern: concern,
+      isInOrder: isTrue(collection.options['capped']),
+    });
+    this.#monitor.addCopied(count, totalBytes);
+    this.#monitor.copyTally.addCopied(collection.uuid, totalBytes);
+    switch (addressing) {
+      case 'byId':
+        break;
+      case 'byShardKey':
+        await kind.checkDuplicateIds(collection, taken);
+        break;
+      case 'onEveryShard':
+        // Read twice, as it was put again meanwhile; or an orphan is there.
+        await putIdsAsTheyAre(this.#source, this.#destination, collection, taken);
+        break;
+    }
+    return totalBytes;
+  }
 }
 
-/**
- * Not older than where the change events of the collection begin: what was written between would be in neither. (Where a
- * transaction is prepared, which only shards do, the read waits for its end.)
- */
-function notBefore(context: SyncContext, { namedAt }: TrackedCollection): Document {
-  return { afterClusterTime: latestKnownTime(context, namedAt) };
+/** What copying is told to, and how much of it is done at a time. */
+interface CopierSettings {
+  readonly monitor: SyncMonitor;
+  readonly logger: Logger;
+  /** How many collections are copied side by side. */
+  readonly workers: number;
 }
 
 /** What to find, one after the other, to read a range: all documents come in natural order, which is the fastest. */

@@ -2,15 +2,19 @@ import { namespaceText } from '../../mongo/namespace.ts';
 import { isIdIndex } from '../../mongo/replicated-form.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { inGroupsOf } from '../../service/groups.ts';
-import { catalogSideBySide, createIndexes } from '../destination/destination-catalog.ts';
-import { retrying } from '../../mongo/retrying.ts';
-import type { Partition, TrackedCollection } from '../store/records.ts';
-import { isCopiedBy, type Share } from '../instances/share.ts';
-import type { SyncContext } from '../context/sync-context.ts';
-import { copyRange, copyTogether } from './copy-range.ts';
-import { farApart } from './far-apart.ts';
-import { proveCopied } from './prove-copied.ts';
+import type { Logger } from '../../service/logger.ts';
 import { collectingRarely } from '../../service/rare-collection.ts';
+import { catalogSideBySide } from '../destination/destination-catalog.ts';
+import type { Destination } from '../destination/destination.ts';
+import { isCopiedBy, type Share } from '../instances/coordination.ts';
+import type { SyncMonitor } from '../monitor/monitor.ts';
+import type { Source } from '../source/source.ts';
+import { canPartition, partitionCount } from '../source/split-points.ts';
+import type { Partition, TrackedCollection } from '../store/records.ts';
+import type { TrackedCatalog } from '../store/tracked-catalog.ts';
+import type { WorkStore } from '../store/work-store.ts';
+import { RangeCopier } from './copy-range.ts';
+import { CopyProver } from './copy-proof.ts';
 
 /** Collections that are smaller than this are copied many at a time, and recorded as copied together. */
 const smallBytes = 256 * 1024;
@@ -22,100 +26,178 @@ const groupsSideBySide = 2;
 /** How much garbage may be added before it is collected, in per cent of what lives on: decision 16. */
 const growthPercent = 300;
 
+/** Collections that are split at once: each sample is read and sorted by the source. */
+const splitSideBySide = 8;
+
+/** How much is copied at a time, and by whom. */
+export interface CopySettings {
+  /** Collections and partitions that are copied side by side. */
+  readonly copyWorkers: number;
+  readonly partitionMebibytes: number;
+  /** What this instance copies. */
+  readonly share: Share;
+}
+
+/** What the copy is made of. */
+interface CopyParts {
+  readonly source: Source;
+  readonly destination: Destination;
+  readonly catalog: TrackedCatalog;
+  readonly store: WorkStore;
+  readonly monitor: SyncMonitor;
+  readonly logger: Logger;
+  readonly settings: CopySettings;
+}
+
 interface CopyTask {
   readonly collection: TrackedCollection;
   readonly partition: Partition | 'all';
   readonly bytes: number;
 }
 
-/**
- * Copies what this instance copies of the collections that are not wholly on the destination yet, several at a time, the
- * largest first. What was completed before a crash is not copied again.
- */
-export async function copyCollections(context: SyncContext): Promise<void> {
-  const { catalog, store, tuning, logger, coordination, monitor } = context;
-  const pending = catalog.collections().filter(({ isCopied }) => !isCopied);
-  const partitions = await retrying(
-    context,
-    'copy state',
-    async () => await store.readPartitions(),
-  );
-  const tasks = pending.flatMap((one) =>
-    tasksOf(coordination.share, one, partitions.get(one.uuid.toHexString(false))),
-  );
-  tasks.sort((left, right) => right.bytes - left.bytes);
-  monitor.copyTally.begin(tasks);
-  const isSmall = ({ partition, bytes }: CopyTask): boolean =>
-    partition === 'all' && bytes < smallBytes;
-  const small = tasks.filter(isSmall);
-  const large = tasks.filter((task) => !isSmall(task));
-  const copyLarge = async ({ collection, partition }: CopyTask): Promise<void> => {
-    const bytes = await copyRange(context, collection, partition);
-    if (partition === 'all') {
-      await complete(context, [collection], bytes);
-      return;
-    }
-    await retrying(context, 'copy state', async () => {
-      await store.completePartition(partition, bytes);
-    });
-    monitor.copyTally.endPart(collection.uuid);
-    const { namespace } = collection;
-    logger.debug({ namespace: namespaceText(namespace), bytes }, 'partition copied');
-  };
-  await collectingRarely(growthPercent, async () => {
-    await forEachConcurrently(large, tuning.copyWorkers, copyLarge);
-  });
-  const copyGroup = async (group: readonly CopyTask[]): Promise<void> => {
-    const collections = group.map(({ collection }) => collection);
-    await complete(context, collections, await copyTogether(context, collections));
-  };
-  await forEachConcurrently(inGroupsOf(small, smallTogether), groupsSideBySide, copyGroup);
-}
+/** The initial copy of the documents, and the copy of what comes to the catalog later. */
+export class InitialCopy {
+  readonly #parts: CopyParts;
+  readonly #copier: RangeCopier;
+  readonly #prover: CopyProver;
 
-/**
- * Ends the copy, when all instances have copied their parts, and the stored state proves that these are everything: builds the
- * indexes where they come after the documents.
- * @param collectionCount - how many collections were to be copied.
- * @throws SyncError CopyIncomplete where the stored state does not prove it.
- */
-export async function finishCopy(
-  context: SyncContext,
-  collectionCount: number | null,
-): Promise<void> {
-  const { catalog, options } = context;
-  await proveCopied(context, collectionCount);
-  await complete(
-    context,
-    catalog.collections().filter(({ isCopied }) => !isCopied),
-    0,
-  );
-  if (options.buildIndexes === 'afterDataCopy') await buildAllIndexes(context);
-}
-
-/** Records that collections are wholly on the destination. */
-async function complete(
-  context: SyncContext,
-  collections: readonly TrackedCollection[],
-  bytes: number,
-): Promise<void> {
-  await retrying(context, 'copy state', async () => {
-    await context.catalog.completeCollections(collections, bytes);
-  });
-  for (const { namespace, uuid } of collections) {
-    context.monitor.copyTally.endPart(uuid);
-    context.logger.debug({ namespace: namespaceText(namespace) }, 'collection copied');
+  constructor(parts: CopyParts) {
+    const { source, destination, monitor, logger, settings } = parts;
+    const workers = settings.copyWorkers;
+    this.#parts = parts;
+    this.#copier = new RangeCopier(source, destination, { monitor, logger, workers });
+    this.#prover = new CopyProver(this.#copier, parts.catalog, parts.store, workers);
   }
-}
 
-/** Copies one collection as a whole, now. */
-export async function copyCollection(
-  context: SyncContext,
-  collection: TrackedCollection,
-): Promise<void> {
-  const bytes = await copyRange(context, collection, 'all', { isRepeated: true });
-  await retrying(context, 'copy state', async () => {
-    await context.catalog.completeCollections([collection], bytes);
-  });
+  /**
+   * Splits large collections into the partitions in which they are copied, and stores those: every instance goes by the same
+   * ones. A collection that is gone by now stays in one piece.
+   */
+  async plan(): Promise<void> {
+    const { catalog, settings } = this.#parts;
+    const { partitionMebibytes, share } = settings;
+    const limits = { partitionMebibytes, instances: share.count };
+    const countOf = ({ sizeBytes }: TrackedCollection): number => partitionCount(sizeBytes, limits);
+    const large = catalog.collections().filter((one) => countOf(one) > 1 && canPartition(one));
+    await forEachConcurrently(large, splitSideBySide, async (collection) => {
+      await this.#partition(collection, countOf(collection));
+    });
+  }
+
+  /**
+   * Copies what this instance copies of the collections that are not wholly on the destination yet, several at a time, the
+   * largest first. What was completed before a crash is not copied again.
+   */
+  async run(): Promise<void> {
+    const { catalog, store, logger, monitor, settings } = this.#parts;
+    const pending = catalog.collections().filter(({ isCopied }) => !isCopied);
+    const partitions = await store.readPartitions();
+    const tasks = pending.flatMap((one) =>
+      tasksOf(settings.share, one, partitions.get(one.uuid.toHexString(false))),
+    );
+    tasks.sort((left, right) => right.bytes - left.bytes);
+    monitor.copyTally.begin(tasks);
+    const isSmall = ({ partition, bytes }: CopyTask): boolean =>
+      partition === 'all' && bytes < smallBytes;
+    const small = tasks.filter(isSmall);
+    const large = tasks.filter((task) => !isSmall(task));
+    const copyLarge = async ({ collection, partition }: CopyTask): Promise<void> => {
+      const bytes = await this.#copier.copyRange(collection, partition);
+      if (partition === 'all') {
+        await this.#complete([collection], bytes);
+        return;
+      }
+      await store.completePartition(partition, bytes);
+      monitor.copyTally.endPart(collection.uuid);
+      const { namespace } = collection;
+      logger.debug({ namespace: namespaceText(namespace), bytes }, 'partition copied');
+    };
+    await collectingRarely(growthPercent, async () => {
+      await forEachConcurrently(large, settings.copyWorkers, copyLarge);
+    });
+    const copyGroup = async (group: readonly CopyTask[]): Promise<void> => {
+      const collections = group.map(({ collection }) => collection);
+      await this.#complete(collections, await this.#copier.copyTogether(collections));
+    };
+    await forEachConcurrently(inGroupsOf(small, smallTogether), groupsSideBySide, copyGroup);
+  }
+
+  /**
+   * Ends the copy, when all instances have copied their parts, and the stored state proves that these are everything: builds the
+   * indexes where they come after the documents.
+   * @param collectionCount - how many collections were to be copied.
+   * @throws SyncError CopyIncomplete where the stored state does not prove it.
+   */
+  async finish(
+    collectionCount: number | null,
+    buildIndexes: 'beforeDataCopy' | 'afterDataCopy' | 'never',
+  ): Promise<void> {
+    await this.#prover.prove(collectionCount);
+    const { catalog } = this.#parts;
+    await this.#complete(
+      catalog.collections().filter(({ isCopied }) => !isCopied),
+      0,
+    );
+    if (buildIndexes === 'afterDataCopy') await this.#buildAllIndexes();
+  }
+
+  /**
+   * Makes sure that what came to the catalog after the initial copy was copied, too, from what is stored alone.
+   * @throws SyncError CopyIncomplete.
+   */
+  async requireAllCopied(): Promise<void> {
+    await this.#prover.requireAllCopied();
+  }
+
+  /** Copies one collection as a whole, now. */
+  async copyCollection(collection: TrackedCollection): Promise<void> {
+    const bytes = await this.#copier.copyRange(collection, 'all', { isRepeated: true });
+    await this.#parts.store.completeCollections([collection], bytes);
+  }
+
+  async #partition(collection: TrackedCollection, count: number): Promise<void> {
+    const { source, store } = this.#parts;
+    const partitions = await source.ask('partitioning', async () => {
+      // The name may be another collection's by now: its ids would split this one badly, though never wrongly.
+      const now = await source.catalog.locate(collection.uuid);
+      if (!now) return undefined;
+      return await source.documents.split({ ...collection, namespace: now.namespace }, count);
+    });
+    if (partitions) await store.putPartitions(collection, partitions);
+  }
+
+  /** Records that collections are wholly on the destination. */
+  async #complete(collections: readonly TrackedCollection[], bytes: number): Promise<void> {
+    const { store, monitor, logger } = this.#parts;
+    await store.completeCollections(collections, bytes);
+    for (const { namespace, uuid } of collections) {
+      monitor.copyTally.endPart(uuid);
+      logger.debug({ namespace: namespaceText(namespace) }, 'collection copied');
+    }
+  }
+
+  async #buildAllIndexes(): Promise<void> {
+    const { catalog, destination, monitor, logger, settings } = this.#parts;
+    const collections = catalog.collections();
+    const countOf = ({ indexes }: TrackedCollection): number =>
+      indexes.filter((index) => !isIdIndex(index)).length;
+    const total = collections.reduce((sum, collection) => sum + countOf(collection), 0);
+    monitor.beginIndexBuilding(collections.length, total);
+    try {
+      const build = async (collection: TrackedCollection): Promise<void> => {
+        await destination.indexes.createAfterCopy(collection);
+        monitor.addIndexesBuilt(countOf(collection));
+        logger.debug({ namespace: namespaceText(collection.namespace) }, 'indexes built');
+      };
+      const isSmall = ({ sizeBytes }: TrackedCollection): boolean => sizeBytes < smallBytes;
+      const large = collections.filter((collection) => !isSmall(collection));
+      await forEachConcurrently(large, settings.copyWorkers, build);
+      await forEachConcurrently(collections.filter(isSmall), catalogSideBySide, build);
+    } finally {
+      monitor.indexBuilding = null;
+    }
+    logger.info({ indexes: total }, 'indexes built');
+  }
 }
 
 /** What this instance copies of a collection: of one that is not partitioned, all or nothing. */
@@ -134,27 +216,21 @@ function tasksOf(
   return collection.shardKey === null ? own : farApart(own);
 }
 
-async function buildAllIndexes(context: SyncContext): Promise<void> {
-  const { catalog, monitor, logger, tuning } = context;
-  const collections = catalog.collections();
-  const countOf = ({ indexes }: TrackedCollection): number =>
-    indexes.filter((index) => !isIdIndex(index)).length;
-  const total = collections.reduce((sum, collection) => sum + countOf(collection), 0);
-  monitor.beginIndexBuilding(collections.length, total);
-  try {
-    const build = async (collection: TrackedCollection): Promise<void> => {
-      await retrying(context, 'index build', async () => {
-        await createIndexes(context, collection.namespace, collection.indexes);
-      });
-      monitor.addIndexesBuilt(countOf(collection));
-      logger.debug({ namespace: namespaceText(collection.namespace) }, 'indexes built');
-    };
-    const isSmall = ({ sizeBytes }: TrackedCollection): boolean => sizeBytes < smallBytes;
-    const large = collections.filter((collection) => !isSmall(collection));
-    await forEachConcurrently(large, tuning.copyWorkers, build);
-    await forEachConcurrently(collections.filter(isSmall), catalogSideBySide, build);
-  } finally {
-    monitor.indexBuilding = null;
-  }
-  logger.info({ indexes: total }, 'indexes built');
+const goldenRatio = (Math.sqrt(5) - 1) / 2;
+
+/**
+ * Puts parts of a collection, which are in the order of `_id`, in an order in which those that come soon after each other are far
+ * apart, whichever way the collection is cut into chunks: where a shard key rises or falls with `_id`, all shards have something
+ * to write from the beginning. The places of any number of first parts are spread evenly (a sequence of multiples of the
+ * golden ratio).
+ */
+export function farApart<T>(ordered: readonly T[]): T[] {
+  const turns = ordered
+    .map((_, turn) => ({ turn, place: (turn * goldenRatio) % 1 }))
+    .sort((one, other) => one.place - other.place)
+    .map(({ turn }) => turn);
+  return ordered
+    .map((part, index) => ({ part, turn: turns[index] ?? 0 }))
+    .sort((one, other) => one.turn - other.turn)
+    .map(({ part }) => part);
 }

@@ -4,12 +4,10 @@ import { namespaceText } from '../../mongo/namespace.ts';
 import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
 import { decodeElement } from '../../mongo/raw-value.ts';
 import { SyncError } from '../../service/errors.ts';
-import type { SyncContext } from '../context/sync-context.ts';
-import { deleteDocuments } from '../destination/delete-documents.ts';
-import { insertDocuments } from '../destination/insert-documents.ts';
+import { inGroupsOf } from '../../service/groups.ts';
+import type { Destination } from '../destination/destination.ts';
 import { idsOf, type DocumentChange } from '../source/change-event.ts';
-import { checkDuplicateIds } from '../source/check-duplicate-ids.ts';
-import { readDocuments } from '../source/read-document.ts';
+import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
 
 /** Refused updates that are replaced by their documents with one reading. */
@@ -21,11 +19,13 @@ export const maxPutTogether = 500;
  * @throws SyncError DuplicateIds; OrphanInTheWay, which passes when the shard has removed what does not belong to it.
  */
 export async function putAsTheyAre(
-  context: SyncContext,
+  source: Source,
+  destination: Destination,
   collection: TrackedCollection,
   changes: readonly DocumentChange[],
 ): Promise<void> {
-  for (const group of groupsOf(changes)) await putTogether(context, collection, idsOf(group));
+  for (const group of groupsOf(changes))
+    await putTogether(source, destination, collection, idsOf(group));
 }
 
 /**
@@ -33,23 +33,25 @@ export async function putAsTheyAre(
  * @throws SyncError DuplicateIds; OrphanInTheWay.
  */
 export async function putIdsAsTheyAre(
-  context: SyncContext,
+  source: Source,
+  destination: Destination,
   collection: TrackedCollection,
   ids: readonly RawElement[],
 ): Promise<void> {
-  for (let at = 0; at < ids.length; at += maxPutTogether)
-    await putTogether(context, collection, ids.slice(at, at + maxPutTogether));
+  for (const group of inGroupsOf(ids, maxPutTogether))
+    await putTogether(source, destination, collection, group);
 }
 
 async function putTogether(
-  context: SyncContext,
+  source: Source,
+  destination: Destination,
   collection: TrackedCollection,
   ids: readonly RawElement[],
 ): Promise<void> {
-  if (context.source.isSharded) await checkDuplicateIds(context, collection, ids);
-  await deleteDocuments(context, collection, ids);
-  for await (const documents of readDocuments(context, collection.uuid, ids))
-    await insertDeleted(context, collection, documents);
+  await source.kind.checkDuplicateIds(collection, ids);
+  await destination.documents.delete(collection, ids);
+  for await (const documents of source.documents.read(collection.uuid, ids))
+    await insertDeleted(destination, collection, documents);
 }
 
 /**
@@ -57,12 +59,12 @@ async function putTogether(
  * @throws SyncError OrphanInTheWay where one is refused all the same: passed over, it would be on the destination no more.
  */
 export async function insertDeleted(
-  context: SyncContext,
+  { documents }: Destination,
   collection: TrackedCollection,
-  documents: readonly RawDocument[],
-  settings: Parameters<typeof insertDocuments>[3] = {},
+  deleted: readonly RawDocument[],
+  settings: { readonly isInOrder?: boolean } = {},
 ): Promise<void> {
-  const [taken] = await insertDocuments(context, collection.namespace, documents, settings);
+  const [taken] = await documents.insert(collection.namespace, deleted, settings);
   if (taken) throw orphanError(collection, taken);
 }
 

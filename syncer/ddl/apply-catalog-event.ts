@@ -1,89 +1,329 @@
 import type { Document, UUID } from 'mongodb';
-import { findCollection } from '../../mongo/catalog.ts';
-import { isAtMost, later, majorityTime } from '../../mongo/cluster-time.ts';
+import { isAtMost } from '../../mongo/cluster-time.ts';
 import { isSameNamespace, type Namespace, namespaceText } from '../../mongo/namespace.ts';
-import { underOnePrimary } from '../../mongo/one-primary.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
 import { shardKeyFrom } from '../../mongo/shard-key.ts';
 import { decodeIndexSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
-import type { SyncContext } from '../context/sync-context.ts';
-import { copyCollection } from '../copy/initial-copy.ts';
-import { applyCreateIndexes, applyDropIndexes, applyModify } from './apply-modify.ts';
-import { applyViewEvent } from './apply-view-event.ts';
-import { createCollection } from './create-collections.ts';
-import { fateOf } from './event-fate.ts';
-import { shardCollection } from './shard-collection.ts';
-import { collectionAt, renameCollection } from '../destination/destination-catalog.ts';
-import { dropView } from '../destination/destination-views.ts';
-import { dropMade } from '../destination/made-collections.ts';
+import type { Logger } from '../../service/logger.ts';
+import { InitialCopy, type CopySettings } from '../copy/initial-copy.ts';
+import type { Destination } from '../destination/destination.ts';
+import type { SyncMonitor } from '../monitor/monitor.ts';
 import { requestedShardKey } from '../options/sharding-options.ts';
+import type { StartOptions } from '../options/start-body.ts';
 import type { CatalogEvent } from '../source/change-event.ts';
-import { isOfOddName } from '../source/odd-names.ts';
-import { trackCollections } from '../source/read-catalog.ts';
-import { wantedShardKey } from '../source/wanted-shard-key.ts';
+import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
+import type { TrackedCatalog } from '../store/tracked-catalog.ts';
+import type { WorkStore } from '../store/work-store.ts';
+import { applyCreateIndexes, applyDropIndexes, applyModify } from './apply-modify.ts';
+import { ViewChanges } from './apply-view-event.ts';
+import { CollectionCreator } from './create-collections.ts';
+import { shardCollection } from './shard-collection.ts';
 
-/**
- * Applies a change of the source's catalog to the destination. All changes before it have been applied. May be
- * repeated, over any later state of the catalog: what the state has in it already is left out.
- * @throws SyncError ChangeNotSupported for a change that cannot be followed; NameNotSupported.
- */
-export async function applyCatalogEvent(context: SyncContext, event: CatalogEvent): Promise<void> {
-  switch (fateOf(event.operation)) {
-    case 'applied':
-      if (!(await isOfOddName(context, event))) await apply(context, event);
-      return;
-    case 'passedOver':
-      return;
-    case 'refused':
-      await refuse(context, event);
-  }
+/** What changes of the catalog are applied by. */
+interface ChangeParts {
+  readonly source: Source;
+  readonly destination: Destination;
+  readonly catalog: TrackedCatalog;
+  readonly store: WorkStore;
+  readonly options: StartOptions;
+  /** How collections are copied that come to the catalog later. */
+  readonly settings: CopySettings;
+  readonly monitor: SyncMonitor;
+  readonly logger: Logger;
 }
 
-async function refuse(
-  { catalog, filter }: SyncContext,
-  { operation, namespace, uuid }: CatalogEvent,
-): Promise<void> {
-  const tracked = uuid && catalog.collection(uuid.toHexString(false));
-  if (!tracked && !(await filter.selects(namespace))) return;
-  throw new SyncError(
-    'ChangeNotSupported',
-    `${operation} of ${namespaceText(namespace)} on the source cannot be followed`,
-  );
-}
+/** Applies changes of the source's catalog to the destination. */
+export class CatalogChanges {
+  readonly #parts: ChangeParts;
+  readonly #source: Source;
+  readonly #destination: Destination;
+  readonly #catalog: TrackedCatalog;
+  readonly #store: WorkStore;
+  readonly #creator: CollectionCreator;
+  readonly #copy: InitialCopy;
+  readonly #views: ViewChanges;
+  readonly #sharding: StartOptions['sharding'];
+  readonly #logger: Logger;
 
-async function apply(context: SyncContext, event: CatalogEvent): Promise<void> {
-  if (event.operation === 'dropDatabase') {
-    await applyDropDatabase(context, event);
-    return;
+  constructor(parts: ChangeParts) {
+    const { source, destination, catalog, logger } = parts;
+    this.#parts = parts;
+    this.#source = source;
+    this.#destination = destination;
+    this.#catalog = catalog;
+    this.#store = parts.store;
+    this.#creator = new CollectionCreator(parts);
+    this.#copy = new InitialCopy(parts);
+    this.#views = new ViewChanges(source, destination, catalog, logger);
+    this.#sharding = parts.options.sharding;
+    this.#logger = logger;
   }
-  if (event.uuid === undefined) {
-    await applyViewEvent(context, event);
-    return;
+
+  /** The same, for work that a narrower signal ends. */
+  within(signal: AbortSignal): CatalogChanges {
+    const { source, destination, store } = this.#parts;
+    return new CatalogChanges({
+      ...this.#parts,
+      source: source.within(signal),
+      destination: destination.within(signal),
+      store: store.within(signal),
+    });
   }
-  const tracked = context.catalog.collection(event.uuid.toHexString(false));
-  switch (event.operation) {
-    case 'create':
-      if (!tracked) await applyCreate(context, event, event.uuid);
+
+  /**
+   * Applies a change of the source's catalog to the destination. All changes before it have been applied. May be
+   * repeated, over any later state of the catalog: what the state has in it already is left out.
+   * @throws SyncError ChangeNotSupported for a change that cannot be followed; NameNotSupported.
+   */
+  async apply(event: CatalogEvent): Promise<void> {
+    switch (fateOf(event.operation)) {
+      case 'applied':
+        if (!(await this.#source.catalog.isOfOddName(event))) await this.#apply(event);
+        return;
+      case 'passedOver':
+        return;
+      case 'refused':
+        await this.#refuse(event);
+    }
+  }
+
+  async #refuse({ operation, namespace, uuid }: CatalogEvent): Promise<void> {
+    const tracked = uuid && this.#catalog.collection(uuid.toHexString(false));
+    if (!tracked && !(await this.#source.selects(namespace))) return;
+    throw new SyncError(
+      'ChangeNotSupported',
+      `${operation} of ${namespaceText(namespace)} on the source cannot be followed`,
+    );
+  }
+
+  async #apply(event: CatalogEvent): Promise<void> {
+    if (event.operation === 'dropDatabase') {
+      await this.#applyDropDatabase(event);
       return;
-    case 'rename':
-      await applyRename(context, event, event.uuid, tracked);
+    }
+    if (event.uuid === undefined) {
+      requireView(event, this.#catalog.collectionAt(event.namespace));
+      await this.#views.apply(event);
       return;
-    case 'drop':
-      if (tracked) await dropTracked(context, tracked);
+    }
+    const tracked = this.#catalog.collection(event.uuid.toHexString(false));
+    switch (event.operation) {
+      case 'create':
+        if (!tracked) await this.#applyCreate(event, event.uuid);
+        return;
+      case 'rename':
+        await this.#applyRename(event, event.uuid, tracked);
+        return;
+      case 'drop':
+        if (tracked) await this.#dropTracked(tracked);
+        return;
+      case 'createIndexes':
+        if (tracked && isNews(tracked, event))
+          await applyCreateIndexes(this.#destination, this.#catalog, event, tracked);
+        return;
+      case 'dropIndexes':
+        if (tracked && isNews(tracked, event))
+          await applyDropIndexes(this.#destination, this.#catalog, event, tracked);
+        return;
+      case 'modify':
+        if (tracked && isNews(tracked, event))
+          await applyModify(this.#destination, this.#catalog, event, tracked);
+        return;
+      case 'shardCollection':
+        if (tracked?.shardKey === null) await this.#applyShardCollection(event, tracked);
+    }
+  }
+
+  async #applyCreate(event: CatalogEvent, uuid: UUID): Promise<void> {
+    const { idIndex, ...options } = event.description as Record<string, unknown>;
+    if (isTemporary(event.namespace, options) || !(await this.#source.selects(event.namespace)))
       return;
-    case 'createIndexes':
-      if (tracked && isNews(tracked, event)) await applyCreateIndexes(context, event, tracked);
+    // Dropped again before what stands there now was read or came: the events of this one are to be passed over.
+    if (!(await this.#makeRoom(event, event.namespace))) return;
+    const { namespace } = event;
+    const tracked: TrackedCollection = {
+      uuid,
+      namespace,
+      destinationUuid: null,
+      // A sharded source tells of it by another event.
+      shardKey: await this.#source.kind.wantedShardKey({ uuid, namespace, options }, new Map()),
+      options,
+      indexes: idIndex instanceof RawValue ? [decodeIndexSpec(idIndex.bytes)] : [],
+      namedAt: event.time,
+      namedBy: event.time,
+      replacedUuid: null,
+      specifiedAt: event.time,
+      sizeBytes: 0,
+      documentCount: 0,
+      isCopied: true,
+    };
+    // Stored first: after a crash between the two steps the collection is known to be ours.
+    await this.#catalog.put(tracked);
+    await this.#catalog.put(await this.#creator.create(tracked));
+  }
+
+  /** The first document may be there by now: what is there already goes to where it belongs. */
+  async #applyShardCollection(
+    { description, time }: CatalogEvent,
+    tracked: TrackedCollection,
+  ): Promise<void> {
+    const { shardKey } = description;
+    if (!(shardKey instanceof RawValue))
+      throw new SyncError('InternalError', 'a shardCollection event without a shard key');
+    const sharded = { ...tracked, shardKey: shardKeyFrom(shardKey.decode() as object) };
+    await shardCollection(this.#source, this.#destination, sharded, this.#logger);
+    await this.#catalog.put({ ...sharded, specifiedAt: time });
+  }
+
+  async #applyRename(
+    event: CatalogEvent,
+    uuid: UUID,
+    known: TrackedCollection | undefined,
+  ): Promise<void> {
+    const { to } = event;
+    if (to === undefined) throw new SyncError('InternalError', 'a rename event without a target');
+    const isSelected = await this.#source.selects(to);
+    // Also where the other one has a later name already: what stood here may have been made by an event before this one.
+    const occupant = this.#catalog.collectionAt(to);
+    let tracked = known;
+    let replacedUuid: UUID | null = null;
+    if (
+      occupant &&
+      (isDropTarget(event, occupant) || this.#source.kind.isGoneBefore(event.time, uuid, occupant))
+    ) {
+      replacedUuid = occupant.uuid;
+      // Stored before it is gone: a repetition does not find it.
+      if (tracked) {
+        tracked = { ...tracked, replacedUuid };
+        await this.#catalog.put(tracked);
+      }
+      await this.#dropTracked(occupant);
+    }
+    if (!tracked) {
+      if (isSelected) await this.#adopt(event, uuid, to, replacedUuid);
       return;
-    case 'dropIndexes':
-      if (tracked && isNews(tracked, event)) await applyDropIndexes(context, event, tracked);
+    }
+    // It is repeated: the name is a later one.
+    if (isAtMost(event.time, tracked.namedAt)) return;
+    // Every shard that has a part of the collection tells of it.
+    if (this.#source.kind.repeatsRenames && isSameNamespace(to, tracked.namespace)) return;
+    if (!isSameNamespace(event.namespace, tracked.namespace)) {
+      // Read into the catalog after it.
+      if (isAtMost(event.time, tracked.namedBy)) return;
+      throw unexpected(event, `the collection is ${namespaceText(tracked.namespace)}`);
+    }
+    if (!isSelected) {
+      await this.#store.warn(
+        `${namespaceText(event.namespace)} was renamed to ${namespaceText(to)}, outside the filter: dropped`,
+      );
+      await this.#dropTracked(tracked);
       return;
-    case 'modify':
-      if (tracked && isNews(tracked, event)) await applyModify(context, event, tracked);
+    }
+    if (!(await this.#makeRoom(event, to))) {
+      // It was dropped meanwhile, or has yet another name: it is taken up again by that event, then.
+      await this.#dropTracked(tracked);
       return;
-    case 'shardCollection':
-      if (tracked?.shardKey === null) await applyShardCollection(context, event, tracked);
+    }
+    if (!this.#destination.kind.canRename(event.namespace, to)) {
+      await this.#dropTracked(tracked);
+      await this.#adopt(event, uuid, to, replacedUuid);
+      return;
+    }
+    if (tracked.shardKey === null && requestedShardKey(this.#sharding, to)) {
+      await this.#store.warn(
+        `${namespaceText(event.namespace)} was renamed to ${namespaceText(to)}, which is to be sharded: it stays unsharded`,
+      );
+    }
+    await this.#destination.catalog.rename(tracked, to);
+    // It is kept for good from then on.
+    const { temp: _temp, ...options } = tracked.options;
+    await this.#catalog.put({
+      ...tracked,
+      options,
+      namespace: to,
+      namedAt: event.time,
+      namedBy: event.time,
+    });
+  }
+
+  /**
+   * Makes sure that nothing stands under a name that an event gives to a collection: on the source nothing stood there then. A
+   * view that stood there before is dropped: not all drops of views are told of (see settleViews).
+   * @returns false where something stands there that came later: the catalog was read after the event, or events are repeated.
+   * @throws SyncError InternalError when a collection stood there before; ChangeNotSupported when a sharded source has moved it.
+   */
+  async #makeRoom(event: CatalogEvent, name: Namespace): Promise<boolean> {
+    const catalog = this.#catalog;
+    const view = catalog.view(name);
+    const since = catalog.collectionAt(name)?.namedBy ?? view?.specifiedBy;
+    if (since === undefined) return true;
+    if (isAtMost(event.time, since)) return false;
+    if (view) {
+      await this.#destination.views.drop(name);
+      await catalog.removeView(name);
+      return true;
+    }
+    const twice = event.operation === 'create' && this.#source.kind.createdTwice(name);
+    if (twice) throw twice;
+    throw unexpected(event, `something stands at ${namespaceText(name)}`);
+  }
+
+  /**
+   * Takes up a collection that comes under a selected name by a rename: it is copied from the source as it is now; the
+   * change events since then apply over it.
+   */
+  async #adopt(
+    event: CatalogEvent,
+    uuid: UUID,
+    to: Namespace,
+    replacedUuid: UUID | null,
+  ): Promise<void> {
+    const read = await this.#source.catalog.trackNow(uuid, event.time);
+    // Gone by now, or with yet another name.
+    if (!read || !(await this.#makeRoom(event, to))) return;
+    const tracked = { ...read, namespace: to, namedAt: event.time, replacedUuid };
+    await this.#catalog.put(tracked);
+    const created = await this.#creator.create(tracked);
+    await this.#catalog.put(created);
+    await this.#copy.copyCollection(created);
+  }
+
+  async #dropTracked(tracked: TrackedCollection): Promise<void> {
+    const { namespace } = tracked;
+    if (
+      !(await this.#destination.made.drop(tracked)) &&
+      (await this.#destination.catalog.collectionAt(namespace))
+    ) {
+      await this.#store.warn(
+        `${namespaceText(namespace)} was dropped on the source, and is left on the destination: it is not the collection that the sync has made`,
+      );
+    }
+    await this.#catalog.remove(tracked.uuid);
+  }
+
+  async #applyDropDatabase({ namespace: { db }, time }: CatalogEvent): Promise<void> {
+    for (const view of this.#catalog.views()) {
+      if (view.namespace.db !== db || !isAtMost(view.specifiedAt, time)) continue;
+      await this.#destination.views.drop(view.namespace);
+      await this.#catalog.removeView(view.namespace);
+    }
+  }
+
+  /**
+   * Creates and copies the collections that a change event was about to add when the process ended, or the destination failed:
+   * they are stored, so that the event, when it is applied once more, has nothing left to add.
+   */
+  async finishCollections(): Promise<void> {
+    for (const collection of this.#catalog.collections()) {
+      if (collection.destinationUuid !== null && collection.isCopied) continue;
+      await this.#destination.step('catalog change', async () => {
+        const created = await this.#creator.create(collection);
+        await this.#catalog.put(created);
+        if (!created.isCopied) await this.#copy.copyCollection(created);
+      });
+    }
   }
 }
 
@@ -100,151 +340,11 @@ function isTemporary({ coll }: Namespace, options: Document): boolean {
   return options['temp'] === true && /^tmp[A-Za-z0-9]{5}\./.test(coll);
 }
 
-async function applyCreate(context: SyncContext, event: CatalogEvent, uuid: UUID): Promise<void> {
-  const { idIndex, ...options } = event.description as Record<string, unknown>;
-  if (isTemporary(event.namespace, options) || !(await context.filter.selects(event.namespace)))
-    return;
-  // Dropped again before what stands there now was read or came: the events of this one are to be passed over.
-  if (!(await makeRoom(context, event, event.namespace))) return;
-  const { namespace } = event;
-  const tracked: TrackedCollection = {
-    uuid,
-    namespace,
-    destinationUuid: null,
-    // A sharded source tells of it by another event.
-    shardKey: await wantedShardKey(context, { uuid, namespace, options }, new Map()),
-    options,
-    indexes: idIndex instanceof RawValue ? [decodeIndexSpec(idIndex.bytes)] : [],
-    namedAt: event.time,
-    namedBy: event.time,
-    replacedUuid: null,
-    specifiedAt: event.time,
-    sizeBytes: 0,
-    documentCount: 0,
-    isCopied: true,
-  };
-  // Stored first: after a crash between the two steps the collection is known to be ours.
-  await context.catalog.put(tracked);
-  await context.catalog.put(await createCollection(context, tracked));
-}
-
-/** The first document may be there by now: what is there already goes to where it belongs. */
-async function applyShardCollection(
-  context: SyncContext,
-  { description, time }: CatalogEvent,
-  tracked: TrackedCollection,
-): Promise<void> {
-  const { shardKey } = description;
-  if (!(shardKey instanceof RawValue))
-    throw new SyncError('InternalError', 'a shardCollection event without a shard key');
-  const sharded = { ...tracked, shardKey: shardKeyFrom(shardKey.decode() as object) };
-  await shardCollection(context, sharded);
-  await context.catalog.put({ ...sharded, specifiedAt: time });
-}
-
-async function applyRename(
-  context: SyncContext,
-  event: CatalogEvent,
-  uuid: UUID,
-  known: TrackedCollection | undefined,
-): Promise<void> {
-  const { to } = event;
-  if (to === undefined) throw new SyncError('InternalError', 'a rename event without a target');
-  const isSelected = await context.filter.selects(to);
-  // Also where the other one has a later name already: what stood here may have been made by an event before this one.
-  const occupant = context.catalog.collectionAt(to);
-  let tracked = known;
-  let replacedUuid: UUID | null = null;
-  if (occupant && (isDropTarget(event, occupant) || isGoneFrom(context, event, uuid, occupant))) {
-    replacedUuid = occupant.uuid;
-    // Stored before it is gone: whoever repeats this does not find it.
-    if (tracked) {
-      tracked = { ...tracked, replacedUuid };
-      await context.catalog.put(tracked);
-    }
-    await dropTracked(context, occupant);
-  }
-  if (!tracked) {
-    if (isSelected) await adopt(context, event, uuid, to, replacedUuid);
-    return;
-  }
-  // It is repeated: the name is a later one.
-  if (isAtMost(event.time, tracked.namedAt)) return;
-  // Every shard that has a part of the collection tells of it.
-  if (context.source.isSharded && isSameNamespace(to, tracked.namespace)) return;
-  if (!isSameNamespace(event.namespace, tracked.namespace)) {
-    // Read into the catalog after it.
-    if (isAtMost(event.time, tracked.namedBy)) return;
-    throw unexpected(event, `the collection is ${namespaceText(tracked.namespace)}`);
-  }
-  if (!isSelected) {
-    await context.warn(
-      `${namespaceText(event.namespace)} was renamed to ${namespaceText(to)}, outside the filter: dropped`,
-    );
-    await dropTracked(context, tracked);
-    return;
-  }
-  if (!(await makeRoom(context, event, to))) {
-    // It was dropped meanwhile, or has yet another name: it is taken up again by that event, then.
-    await dropTracked(context, tracked);
-    return;
-  }
-  if (context.destination.isSharded && event.namespace.db !== to.db) {
-    // No sharded collection goes into another database, nor any to one whose primary shard is another (6.0).
-    await dropTracked(context, tracked);
-    await adopt(context, event, uuid, to, replacedUuid);
-    return;
-  }
-  if (tracked.shardKey === null && requestedShardKey(context.options.sharding, to)) {
-    await context.warn(
-      `${namespaceText(event.namespace)} was renamed to ${namespaceText(to)}, which is to be sharded: it stays unsharded`,
-    );
-  }
-  await renameCollection(context, tracked, to);
-  // It is kept for good from then on.
-  const { temp: _temp, ...options } = tracked.options;
-  await context.catalog.put({
-    ...tracked,
-    options,
-    namespace: to,
-    namedAt: event.time,
-    namedBy: event.time,
-  });
-}
-
-/**
- * Makes sure that nothing stands under a name that an event gives to a collection: on the source nothing stood there then. A
- * view that stood there before is dropped: not all drops of views are told of (see settleViews).
- * @returns false where something stands there that came later: the catalog was read after the event, or events are repeated.
- * @throws SyncError InternalError when a collection stood there before; ChangeNotSupported when a sharded source has moved it.
- */
-async function makeRoom(
-  context: SyncContext,
-  event: CatalogEvent,
-  name: Namespace,
-): Promise<boolean> {
-  const { catalog, source } = context;
-  const view = catalog.view(name);
-  const since = catalog.collectionAt(name)?.namedBy ?? view?.specifiedBy;
-  if (since === undefined) return true;
-  if (isAtMost(event.time, since)) return false;
-  if (view) {
-    await dropView(context, name);
-    await catalog.removeView(name);
-    return true;
-  }
-  // Its collections are made again on another shard, and their documents do not show.
-  if (event.operation === 'create' && source.isSharded) {
-    throw new SyncError(
-      'ChangeNotSupported',
-      `the database ${name.db} was moved to another primary shard of the source: ${namespaceText(name)} is there a second time`,
-    );
-  }
-  throw unexpected(event, `something stands at ${namespaceText(name)}`);
-}
-
 /** The destination's catalog is not what the events before this one lead to. */
-function unexpected({ operation, namespace }: CatalogEvent, found: string): SyncError {
+function unexpected(
+  { operation, namespace }: Pick<CatalogEvent, 'operation' | 'namespace'>,
+  found: string,
+): SyncError {
   return new SyncError(
     'InternalError',
     `${operation} of ${namespaceText(namespace)}, but ${found}`,
@@ -252,16 +352,17 @@ function unexpected({ operation, namespace }: CatalogEvent, found: string): Sync
 }
 
 /**
- * True for a collection that stood at a rename's target on a sharded source: the event of a shard that had no part of it
- * does not say that it was dropped.
+ * A server tells the UUID of each collection that is dropped, and none of a view: a drop without one, where a collection stood at that
+ * time, says what is not so. Passed over, the collection would stay on the destination.
+ * @param standing - what is known to stand there; it may have come later than the event.
+ * @throws SyncError InternalError.
  */
-function isGoneFrom(
-  { source }: SyncContext,
-  { time }: CatalogEvent,
-  uuid: UUID,
-  occupant: TrackedCollection,
-): boolean {
-  return source.isSharded && !occupant.uuid.equals(uuid) && !isAtMost(time, occupant.namedBy);
+export function requireView(
+  event: Pick<CatalogEvent, 'operation' | 'namespace' | 'time'>,
+  standing: Pick<TrackedCollection, 'namedBy'> | undefined,
+): void {
+  if (event.operation !== 'drop' || !standing || isAtMost(event.time, standing.namedBy)) return;
+  throw unexpected(event, 'a collection stands there, whose UUID the event does not tell');
 }
 
 /** True for the collection that stood at a rename's target and was dropped by it. */
@@ -270,52 +371,25 @@ function isDropTarget({ description }: CatalogEvent, { uuid }: TrackedCollection
   return dropped !== undefined && uuid.equals(dropped);
 }
 
-/**
- * Takes up a collection that comes under a selected name by a rename: it is copied from the source as it is now; the
- * change events since then apply over it.
- */
-async function adopt(
-  context: SyncContext,
-  event: CatalogEvent,
-  uuid: UUID,
-  to: Namespace,
-  replacedUuid: UUID | null,
-): Promise<void> {
-  // A primary that has just been elected may not know yet that a majority has the event.
-  const time = later(await majorityTime(context.source, context.signal), event.time);
-  const read = await underOnePrimary(context.source, context.signal, async () => {
-    const info = await findCollection(context.source, uuid, context.signal, time);
-    if (!info) return undefined;
-    const times = { at: time, by: event.time };
-    const [tracked] = await trackCollections(context, info.namespace.db, [info], times);
-    return tracked;
-  });
-  // Gone by now, or with yet another name.
-  if (!read || !(await makeRoom(context, event, to))) return;
-  const tracked = { ...read, namespace: to, namedAt: event.time, replacedUuid };
-  await context.catalog.put(tracked);
-  const created = await createCollection(context, tracked);
-  await context.catalog.put(created);
-  await copyCollection(context, created);
-}
+/** What becomes of a change event that is not of a document: it is applied, left alone, or stops a sync that it is about. */
+export type EventFate = 'applied' | 'passedOver' | 'refused';
 
-async function dropTracked(context: SyncContext, tracked: TrackedCollection): Promise<void> {
-  const { namespace } = tracked;
-  if (!(await dropMade(context, tracked)) && (await collectionAt(context, namespace))) {
-    await context.warn(
-      `${namespaceText(namespace)} was dropped on the source, and is left on the destination: it is not the collection that the sync has made`,
-    );
-  }
-  await context.catalog.remove(tracked.uuid);
-}
+const fates: ReadonlyMap<string, EventFate> = new Map([
+  ['create', 'applied'],
+  ['createIndexes', 'applied'],
+  ['drop', 'applied'],
+  ['dropDatabase', 'applied'],
+  ['dropIndexes', 'applied'],
+  ['modify', 'applied'],
+  ['rename', 'applied'],
+  ['shardCollection', 'applied'],
+  // Of no namespace: behind a feature flag of servers from 7.1 on, one for each transaction.
+  ['endOfTransaction', 'passedOver'],
+  // Told of by servers newer than 6.0; the keys are settled at the commit (settleShardKeys).
+  ['refineCollectionShardKey', 'passedOver'],
+]);
 
-async function applyDropDatabase(
-  context: SyncContext,
-  { namespace: { db }, time }: CatalogEvent,
-): Promise<void> {
-  for (const view of context.catalog.views()) {
-    if (view.namespace.db !== db || !isAtMost(view.specifiedAt, time)) continue;
-    await dropView(context, view.namespace);
-    await context.catalog.removeView(view.namespace);
-  }
+/** The fate of an event, by its `operationType`. What is not known is refused: it may change what is synced. */
+export function fateOf(operation: string): EventFate {
+  return fates.get(operation) ?? 'refused';
 }

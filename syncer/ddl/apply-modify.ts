@@ -4,30 +4,31 @@ import { RawValue } from '../../mongo/raw-value.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { shardKeyIndexName } from '../../mongo/shard-key.ts';
 import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
-import type { SyncContext } from '../context/sync-context.ts';
-import { dropIndexOf } from './shard-collection.ts';
-import { checkUniqueIndexes } from './shard-key-conflicts.ts';
-import { createIndexes, modifyCollection } from '../destination/destination-catalog.ts';
+import type { Destination } from '../destination/destination.ts';
 import type { CatalogEvent } from '../source/change-event.ts';
 import type { TrackedCollection } from '../store/records.ts';
+import type { TrackedCatalog } from '../store/tracked-catalog.ts';
+import { checkUniqueIndexes } from './shard-collection.ts';
 
 /** Creates indexes of a tracked collection. @throws SyncError IncompatibleUniqueIndex; NameNotSupported. */
 export async function applyCreateIndexes(
-  context: SyncContext,
+  destination: Destination,
+  catalog: TrackedCatalog,
   event: CatalogEvent,
   tracked: TrackedCollection,
 ): Promise<void> {
   const created = indexesOf(event).filter(({ name }) => name !== shardKeyIndexName);
   if (tracked.shardKey) checkUniqueIndexes(tracked.namespace, created, tracked.shardKey);
   const names = new Set(created.map(({ name }) => name));
-  await createIndexes(context, tracked.namespace, created);
+  await destination.indexes.create(tracked.namespace, created);
   const indexes = [...tracked.indexes.filter(({ name }) => !names.has(name)), ...created];
-  await context.catalog.put({ ...tracked, indexes, specifiedAt: event.time });
+  await catalog.put({ ...tracked, indexes, specifiedAt: event.time });
 }
 
 /** Drops indexes of a tracked collection. */
 export async function applyDropIndexes(
-  context: SyncContext,
+  destination: Destination,
+  catalog: TrackedCatalog,
   event: CatalogEvent,
   tracked: TrackedCollection,
 ): Promise<void> {
@@ -35,9 +36,9 @@ export async function applyDropIndexes(
   // The one of the sync that is reversed: the destination may need its own.
   if (!tracked.indexes.some(({ name }) => name === shardKeyIndexName))
     names.delete(shardKeyIndexName);
-  for (const name of names) await dropIndexOf(context, tracked, name);
+  for (const name of names) await destination.sharding.dropIndex(tracked, name);
   const indexes = tracked.indexes.filter(({ name }) => !names.has(name));
-  await context.catalog.put({ ...tracked, indexes, specifiedAt: event.time });
+  await catalog.put({ ...tracked, indexes, specifiedAt: event.time });
 }
 
 function indexesOf({ description, namespace }: CatalogEvent): IndexSpec[] {
@@ -60,12 +61,13 @@ type Values = Readonly<Record<string, unknown>>;
  * @throws SyncError IncompatibleUniqueIndex.
  */
 export async function applyModify(
-  context: SyncContext,
+  destination: Destination,
+  catalog: TrackedCatalog,
   event: CatalogEvent,
   tracked: TrackedCollection,
 ): Promise<void> {
   const { index, cappedSize, cappedMax, expireAfterSeconds, ...rest } = event.description as Values;
-  if (Object.keys(rest).length > 0) await modifyCollection(context, tracked.namespace, rest);
+  if (Object.keys(rest).length > 0) await destination.catalog.modify(tracked.namespace, rest);
   const options = {
     ...tracked.options,
     ...rest,
@@ -78,7 +80,7 @@ export async function applyModify(
       ? modifiedIndexes(tracked.indexes, index.decode() as Values)
       : tracked.indexes;
   if (tracked.shardKey) checkUniqueIndexes(tracked.namespace, indexes, tracked.shardKey);
-  await context.catalog.put({
+  await catalog.put({
     ...tracked,
     options: withoutOffTtl(options),
     indexes,

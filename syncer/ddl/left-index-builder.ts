@@ -1,23 +1,20 @@
 import { MongoServerError } from 'mongodb';
-import { listIndexBuilds, listIndexes } from '../../mongo/catalog.ts';
 import { isSameNamespace, namespaceText } from '../../mongo/namespace.ts';
-import { backgroundBuild, backgroundBuildsUnderWay } from '../../mongo/own-operations.ts';
+import { backgroundBuild } from '../../mongo/own-operations.ts';
 import { isTrue, replicatedIndex } from '../../mongo/replicated-form.ts';
-import { runCommand } from '../../mongo/run-command.ts';
 import { isIndexRefused, isTransient, neededAction } from '../../mongo/server-errors.ts';
 import { isSameSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { messageOf } from '../../service/errors.ts';
+import type { Logger } from '../../service/logger.ts';
 import { sleep } from '../../service/sleep.ts';
-import {
-  dropIndex,
-  dropUnlessNeeded,
-  runCreateIndexes,
-} from '../destination/destination-catalog.ts';
+import type { Destination } from '../destination/destination.ts';
 import { LeaseLost } from '../instances/lease.ts';
+import type { SyncMonitor } from '../monitor/monitor.ts';
+import type { CatalogEvent } from '../source/change-event.ts';
 import type { LeftIndexRecord } from '../store/left-index-store.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { SyncContext } from '../context/sync-context.ts';
-import type { CatalogEvent } from '../source/change-event.ts';
+import type { TrackedCatalog } from '../store/tracked-catalog.ts';
+import type { WorkStore } from '../store/work-store.ts';
 
 const roundMs = 1_000;
 const pollMs = 50;
@@ -30,12 +27,25 @@ const restShare = 4;
 /** Shorter attempts say nothing of how fast documents are read. */
 const minRateSeconds = 1;
 
+/** What building left indexes needs. */
+interface BuilderParts {
+  readonly destination: Destination;
+  readonly catalog: TrackedCatalog;
+  readonly store: WorkStore;
+  readonly monitor: SyncMonitor;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  /** Whether other instances work on the sync: one of them may have left an index, or built it. */
+  readonly isShared: boolean;
+}
+
 /**
  * Builds indexes that are left to the commit, one at a time, while changes are applied. Only the coordinator does. Changes of
- * documents go on beside it; a change of the catalog of the same collection ends the build (`aside`), which is begun again later.
+ * documents continue beside it; a change of the catalog of the same collection ends the build (`aside`), which is begun again later.
  */
 export class LeftIndexBuilder {
-  readonly #context: SyncContext;
+  readonly #parts: BuilderParts;
+  readonly #builds: LeftBuilds;
   readonly #stopped = new AbortController();
   readonly #attempts = new Map<string, { readonly count: number; readonly nextMs: number }>();
   readonly #ended: Promise<void>;
@@ -44,8 +54,10 @@ export class LeftIndexBuilder {
   #current: LeftIndexRecord | undefined;
 
   /** @param failed - is given what ends the sync. */
-  constructor(context: SyncContext, failed: (error: unknown) => void) {
-    this.#context = context;
+  constructor(parts: BuilderParts, failed: (error: unknown) => void) {
+    const { destination, catalog } = parts;
+    this.#parts = parts;
+    this.#builds = new LeftBuilds(destination, catalog, parts);
     this.#ended = this.#run().catch(failed);
   }
 
@@ -67,7 +79,7 @@ export class LeftIndexBuilder {
   }
 
   async #run(): Promise<void> {
-    const { signal } = this.#context;
+    const { signal, logger } = this.#parts;
     const either = AbortSignal.any([signal, this.#stopped.signal]);
     while (!either.aborted) {
       try {
@@ -78,21 +90,22 @@ export class LeftIndexBuilder {
         const isOthers = error instanceof LeaseLost;
         if (!isOthers && !isOfServer(error)) throw error;
         const reason = messageOf(error);
-        if (!isOthers) this.#context.logger.debug({ reason }, 'left indexes are looked at later');
+        if (!isOthers) logger.debug({ reason }, 'left indexes are looked at later');
       }
       await sleep(roundMs, either).catch(() => undefined);
     }
   }
 
   async #round(): Promise<void> {
-    const { coordination, leftIndexes, requireLease } = this.#context;
-    if (coordination.share.count > 1) await leftIndexes.refresh();
+    const { isShared, store } = this.#parts;
+    const { leftIndexes } = this.#parts.destination;
+    if (isShared) await leftIndexes.refresh();
     const now = performance.now();
     const next = leftIndexes.records.find(
       (record) => (this.#attempts.get(keyOf(record))?.nextMs ?? 0) <= now,
     );
     if (next === undefined || this.#barriers > 0) return;
-    requireLease();
+    store.requireLease();
     this.#current = next;
     try {
       await this.#attempt(next);
@@ -102,7 +115,8 @@ export class LeftIndexBuilder {
   }
 
   async #attempt(record: LeftIndexRecord): Promise<void> {
-    const { destination, leftIndexes, logger, signal, store } = this.#context;
+    const { destination, logger, signal, store } = this.#parts;
+    const { leftIndexes } = destination;
     // As it is stored: another coordinator may have changed it since this instance has read it.
     const tracked = await store.readCollection(record.collection);
     const spec = tracked?.indexes.find(({ name }) => name === record.name);
@@ -116,12 +130,12 @@ export class LeftIndexBuilder {
       return;
     }
     const wanted = replicatedIndex(spec);
-    const present = await listIndexes(destination, tracked.namespace, signal);
-    if (present?.some((one) => one.name === spec.name && isSameSpec(one, wanted))) {
+    const present = await destination.catalog.indexesOf(tracked.namespace);
+    if (present.some((one) => one.name === spec.name && isSameSpec(one, wanted))) {
       await leftIndexes.remove(record);
       return;
     }
-    const bytes = await this.#sizeOf(tracked);
+    const bytes = await destination.catalog.sizeOf(tracked.namespace);
     const expected = record.expectedSeconds ?? leftIndexes.secondsFor(bytes);
     if (expected !== null && expected !== record.expectedSeconds)
       await leftIndexes.expect(record, expected);
@@ -136,9 +150,9 @@ export class LeftIndexBuilder {
       await leftIndexes.remove(record);
     } catch (error) {
       if (signal.aborted) throw error;
-      // A build goes on without the client that has asked for it.
+      // A build continues without the client that asked for it.
       if (isIndexRefused(error)) refusedMs = performance.now() - startMs;
-      else await endLeftBuilds(this.#context, (one) => keyOf(one) === keyOf(record));
+      else await this.#builds.end((one) => keyOf(one) === keyOf(record));
       if (isIndexRefused(error) || neededAction(error) !== undefined)
         await leftIndexes.leave(tracked.namespace, record.name, error);
       logger.debug({ ...names, reason: messageOf(error) }, 'index stays left to the commit');
@@ -150,18 +164,16 @@ export class LeftIndexBuilder {
   }
 
   async #build(tracked: TrackedCollection, spec: IndexSpec): Promise<void> {
-    const { destination, leftIndexes } = this.#context;
+    const { catalog, kind, leftIndexes } = this.#parts.destination;
     const startMs = performance.now();
     try {
-      await runCreateIndexes(this.#context, tracked.namespace, [spec], {
+      await catalog.createIndexes(tracked.namespace, [spec], {
         collectionUUID: tracked.destinationUuid ?? undefined,
         comment: backgroundBuild,
       });
     } catch (error) {
-      // Each shard builds it by itself.
-      if (isIndexRefused(error) && destination.isSharded)
-        await dropUnlessNeeded(this.#context, tracked.namespace, spec.name);
       if (!isIndexRefused(error)) throw error;
+      if (kind.buildsOnEachShard) await catalog.dropUnlessNeeded(tracked.namespace, spec.name);
       const seconds = (performance.now() - startMs) / 1000;
       // What was read to the end, and refused there, tells the time, too; and so does what is refused at once.
       const record = leftIndexes.of(tracked.uuid).find(({ name }) => name === spec.name);
@@ -169,18 +181,13 @@ export class LeftIndexBuilder {
       throw error;
     }
     const seconds = (performance.now() - startMs) / 1000;
-    if (seconds >= minRateSeconds) leftIndexes.addRate(await this.#sizeOf(tracked), seconds);
-  }
-
-  async #sizeOf({ namespace: { db, coll } }: TrackedCollection): Promise<number> {
-    const { destination, signal } = this.#context;
-    const { size } = await runCommand(destination.decoded.db(db), { collStats: coll }, { signal });
-    return Number(size);
+    if (seconds >= minRateSeconds)
+      leftIndexes.addRate(await catalog.sizeOf(tracked.namespace), seconds);
   }
 
   /** Ends what is being built of the collections that a change of the catalog is about. */
   async #makeRoom({ uuid, namespace, to }: CatalogEvent): Promise<void> {
-    const { catalog } = this.#context;
+    const { catalog, signal } = this.#parts;
     const isConcerned = ({ collection }: LeftIndexRecord): boolean => {
       const there = catalog.collection(collection.toHexString(false))?.namespace;
       const names = [namespace, ...(to ? [to] : [])];
@@ -190,63 +197,70 @@ export class LeftIndexBuilder {
       );
     };
     for (;;) {
-      await endLeftBuilds(this.#context, isConcerned);
+      await this.#builds.end(isConcerned);
       if (!(this.#current && isConcerned(this.#current))) return;
-      await sleep(pollMs, this.#context.signal);
+      await sleep(pollMs, signal);
     }
   }
 }
 
-type EndingBuilds = Pick<
-  SyncContext,
-  'destination' | 'signal' | 'requireLease' | 'leftIndexes' | 'catalog' | 'logger' | 'monitor'
->;
+/** The builds of left indexes that are under way on the destination. */
+export class LeftBuilds {
+  readonly #destination: Destination;
+  readonly #catalog: TrackedCatalog;
+  readonly #monitor: SyncMonitor;
+  readonly #logger: Logger;
+  readonly #signal: AbortSignal;
 
-/**
- * Ends the builds of indexes that were left: a process that is gone may have begun them, and what changes the catalog, or waits
- * for earlier writes, would wait for them. One that was sent, and that the server has not begun, is waited for: it would bring
- * an index that the source may have dropped by then.
- */
-export async function endLeftBuilds(
-  context: EndingBuilds,
-  selects: (record: LeftIndexRecord) => boolean = () => true,
-): Promise<void> {
-  using trouble = context.monitor.troubles.watch('left indexes', 'waiting');
-  for (;;) {
-    const count = await endOnce(context, selects);
-    if (count === 0) return;
-    trouble.set(`the destination has not ended ${count} builds of indexes that were left`);
-    await sleep(pollMs, context.signal);
+  constructor(
+    destination: Destination,
+    catalog: TrackedCatalog,
+    { monitor, logger, signal }: { monitor: SyncMonitor; logger: Logger; signal: AbortSignal },
+  ) {
+    this.#destination = destination;
+    this.#catalog = catalog;
+    this.#monitor = monitor;
+    this.#logger = logger;
+    this.#signal = signal;
   }
-}
 
-/** @returns how many there were. */
-async function endOnce(
-  context: EndingBuilds,
-  selects: (record: LeftIndexRecord) => boolean,
-): Promise<number> {
-  const { catalog, destination, leftIndexes, logger, signal } = context;
-  let count = 0;
-  for (const record of leftIndexes.records.filter(selects)) {
-    const tracked = catalog.collection(record.collection.toHexString(false));
-    if (!tracked) continue;
-    const { namespace, destinationUuid } = tracked;
-    const { name } = record;
-    const builds = await listIndexBuilds(destination, namespace, signal);
-    if (builds.includes(name)) {
-      await dropIndex(context, namespace, name);
-      logger.info(
-        { namespace: namespaceText(namespace), index: name },
-        'the build of an index gives way, and is begun again later',
-      );
-      count++;
-      continue;
+  /**
+   * Ends the builds of indexes that were left: a process that is gone may have begun them, and what changes the catalog, or waits
+   * for earlier writes, would wait for them. One that was sent, and that the server has not begun, is waited for: it would bring
+   * an index that the source may have dropped by then.
+   */
+  async end(selects: (record: LeftIndexRecord) => boolean = () => true): Promise<void> {
+    using warning = this.#monitor.retryWarnings.watch('left indexes', 'waiting');
+    for (;;) {
+      const count = await this.#endOnce(selects);
+      if (count === 0) return;
+      warning.set(`the destination has not ended ${count} builds of indexes that were left`);
+      await sleep(pollMs, this.#signal);
     }
-    const build = { collectionUUID: destinationUuid ?? undefined, name };
-    const isSharded = destination.isSharded;
-    count += await backgroundBuildsUnderWay(destination.admin, build, isSharded, signal);
   }
-  return count;
+
+  /** @returns how many there were. */
+  async #endOnce(selects: (record: LeftIndexRecord) => boolean): Promise<number> {
+    const { catalog, kind, leftIndexes } = this.#destination;
+    let count = 0;
+    for (const record of leftIndexes.records.filter(selects)) {
+      const tracked = this.#catalog.collection(record.collection.toHexString(false));
+      if (!tracked) continue;
+      const { namespace, destinationUuid } = tracked;
+      const { name } = record;
+      if ((await catalog.buildsOf(namespace)).includes(name)) {
+        await catalog.dropIndex(namespace, name);
+        this.#logger.info(
+          { namespace: namespaceText(namespace), index: name },
+          'the build of an index gives way, and is begun again later',
+        );
+        count++;
+        continue;
+      }
+      count += await kind.backgroundBuilds(destinationUuid, name, this.#signal);
+    }
+    return count;
+  }
 }
 
 /** True for an error that is no fault of this program: the next attempt may find the server better. */

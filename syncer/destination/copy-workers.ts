@@ -15,9 +15,9 @@ export async function fittingCopyWorkers(
   signal: AbortSignal,
 ): Promise<number> {
   try {
-    const { system } = await runCommand(admin, { hostInfo: 1 }, { signal });
-    const cores = Number((system as { readonly numCores?: unknown } | undefined)?.numCores);
-    return Number.isNaN(cores)
+    const answer = await runCommand(admin, { hostInfo: 1 }, { signal });
+    const cores = answer.optional('system')?.optional('numCores')?.count();
+    return cores === undefined
       ? defaultCopyWorkers
       : Math.min(defaultCopyWorkers, Math.max(2, cores));
   } catch (error) {

@@ -1,19 +1,11 @@
-import type { Document, Timestamp, WriteConcernSettings } from 'mongodb';
-import { listNamespaces, type NamespaceInfo, type ViewInfo } from '../../mongo/catalog.ts';
-import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import type { Document, WriteConcernSettings } from 'mongodb';
+import type { NamespaceInfo, ViewInfo } from '../../mongo/catalog.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, isRefused, serverCode } from '../../mongo/server-errors.ts';
 import { isSameOptions } from '../../mongo/specification.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import type { TrackedView } from '../store/records.ts';
-import {
-  dropNamespace,
-  madeByOthers,
-  modifyCollection,
-  namespaceAt,
-  runCreate,
-  type Destination,
-} from './destination-catalog.ts';
+import { madeByOthers, type DestinationCatalog } from './destination-catalog.ts';
 
 /** What the server says of a view that does not go with the others that stand there. */
 const refusedForOthers = new Set<number | undefined>([
@@ -25,87 +17,82 @@ const refusedForOthers = new Set<number | undefined>([
   serverCode.namespaceNotFound,
 ]);
 
-/**
- * Creates a view on the destination, replacing one that differs: it has no documents.
- * @throws SyncError ViewRefused; DestinationNotEmpty where a collection stands there.
- */
-export async function createView(
-  context: Destination,
-  namespace: Namespace,
-  options: Document,
-): Promise<void> {
-  await namingRefusals(namespace, async () => {
-    if (await createUnlessThere(context, namespace, options)) return;
-    await dropView(context, namespace);
-    if (!(await createUnlessThere(context, namespace, options))) throw madeByOthers(namespace);
-  });
-}
+/** The views of the destination. */
+export class DestinationViews {
+  readonly #catalog: DestinationCatalog;
 
-/**
- * Creates a view where nothing stood when the sync was started. May be repeated.
- * @throws SyncError ViewRefused; DestinationNotEmpty where somebody else has made what stands there.
- */
-export async function createFirstView(
-  context: Destination,
-  namespace: Namespace,
-  options: Document,
-): Promise<void> {
-  await namingRefusals(namespace, async () => {
-    if (await createUnlessThere(context, namespace, options)) return;
-    if (!isSameView(await namespaceAt(context, namespace), options)) throw madeByOthers(namespace);
-  });
-}
+  constructor(catalog: DestinationCatalog) {
+    this.#catalog = catalog;
+  }
 
-/** @returns false where something stands at its name already. */
-async function createUnlessThere(
-  context: Destination,
-  namespace: Namespace,
-  options: Document,
-): Promise<boolean> {
-  try {
-    await runCreate(context, namespace, options);
-    return true;
-  } catch (error) {
-    if (codeOf(error) !== serverCode.namespaceExists) throw error;
-    return false;
+  /**
+   * Creates a view on the destination, replacing one that differs: it has no documents.
+   * @throws SyncError ViewRefused; DestinationNotEmpty where a collection stands there.
+   */
+  async create(namespace: Namespace, options: Document): Promise<void> {
+    await namingRefusals(namespace, async () => {
+      if (await this.#createUnlessThere(namespace, options)) return;
+      await this.drop(namespace);
+      if (!(await this.#createUnlessThere(namespace, options))) throw madeByOthers(namespace);
+    });
+  }
+
+  /**
+   * Creates a view where nothing stood when the sync was started. May be repeated.
+   * @throws SyncError ViewRefused; DestinationNotEmpty where somebody else has made what stands there.
+   */
+  async createFirst(namespace: Namespace, options: Document): Promise<void> {
+    await namingRefusals(namespace, async () => {
+      if (await this.#createUnlessThere(namespace, options)) return;
+      const there = await this.#catalog.namespaceAt(namespace);
+      if (!isSameView(there, options)) throw madeByOthers(namespace);
+    });
+  }
+
+  /** Drops a view. A collection that stands there by now is left. */
+  async drop(namespace: Namespace): Promise<void> {
+    const there = await this.#catalog.namespaceAt(namespace);
+    if (there?.kind === 'view') await this.#catalog.drop(namespace);
+  }
+
+  /** Drops a view that is as the sync has made it. @throws SyncError DestinationNotEmpty where something else stands there. */
+  async dropMade(
+    { namespace, options }: TrackedView,
+    writeConcern?: WriteConcernSettings,
+  ): Promise<void> {
+    const there = await this.#catalog.namespaceAt(namespace);
+    if (!there) return;
+    if (!isSameView(there, options)) throw madeByOthers(namespace);
+    await this.#catalog.drop(namespace, writeConcern);
+  }
+
+  /** Changes a view. @throws SyncError ViewRefused. */
+  async modify(namespace: Namespace, change: Document): Promise<void> {
+    await namingRefusals(namespace, async () => {
+      await this.#catalog.modify(namespace, change);
+    });
+  }
+
+  /** The views of a database. */
+  async list(db: string): Promise<ViewInfo[]> {
+    return (await this.#catalog.list(db)).filter((info) => info.kind === 'view');
+  }
+
+  /** @returns false where something stands at its name already. */
+  async #createUnlessThere(namespace: Namespace, options: Document): Promise<boolean> {
+    try {
+      await this.#catalog.create(namespace, options);
+      return true;
+    } catch (error) {
+      if (codeOf(error) !== serverCode.namespaceExists) throw error;
+      return false;
+    }
   }
 }
 
 /** True for a view of these options. */
 export function isSameView(there: NamespaceInfo | undefined, options: Document): boolean {
   return there?.kind === 'view' && isSameOptions(there.options, options);
-}
-
-/** Drops a view of the destination. A collection that stands there by now is left. */
-export async function dropView(
-  context: Omit<Destination, 'leftIndexes'>,
-  namespace: Namespace,
-): Promise<void> {
-  if ((await namespaceAt(context, namespace))?.kind === 'view')
-    await dropNamespace(context, namespace);
-}
-
-/** Drops a view that is as the sync has made it. @throws SyncError DestinationNotEmpty where something else stands there. */
-export async function dropViewMade(
-  context: Omit<Destination, 'leftIndexes'>,
-  { namespace, options }: TrackedView,
-  writeConcern?: WriteConcernSettings,
-): Promise<void> {
-  const there = await namespaceAt(context, namespace);
-  if (!there) return;
-  if (!isSameView(there, options)) throw madeByOthers(namespace);
-  await dropNamespace(context, namespace, writeConcern);
-}
-
-/** Changes a view of the destination. @throws SyncError ViewRefused. */
-export async function modifyView(
-  context: Destination,
-  namespace: Namespace,
-  change: Document,
-): Promise<void> {
-  await namingRefusals(namespace, async () => {
-    await modifyCollection(context, namespace, change);
-  });
 }
 
 async function namingRefusals(namespace: Namespace, run: () => Promise<void>): Promise<void> {
@@ -132,15 +119,4 @@ export function isViewRefused(error: unknown): error is SyncError {
  */
 export function isRefusedForOthers({ cause }: SyncError): boolean {
   return refusedForOthers.has(codeOf(cause));
-}
-
-/** The views of a database. */
-export async function listViews(
-  cluster: ClusterClient,
-  db: string,
-  signal: AbortSignal,
-  after?: Timestamp,
-): Promise<ViewInfo[]> {
-  const infos = await listNamespaces(cluster, db, signal, { type: 'view' }, after);
-  return infos.filter((info) => info.kind === 'view');
 }

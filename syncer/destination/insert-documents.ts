@@ -1,6 +1,6 @@
-import { type Document, MongoServerError, type WriteConcernSettings } from 'mongodb';
+import type { WriteConcernSettings } from 'mongodb';
 import { documentSequence } from '../../mongo/document-sequence.ts';
-import { findZeroTimestamps, hasZeroTimestamp } from '../../mongo/literal-documents.ts';
+import { findZeroTimestamps, hasZeroTimestamp } from '../../mongo/altered-documents.ts';
 import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import {
   bsonType,
@@ -12,10 +12,21 @@ import {
 import { type RawBatch, RawCursor } from '../../mongo/raw-cursor.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
 import { codeOf, isRefusedByIndex, serverCode } from '../../mongo/server-errors.ts';
+import type { WriteAnswer, WriteError } from '../../mongo/write-answer.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
-import { runDocumentWrite, throwWriteErrors, type WriteContext } from './delete-documents.ts';
-import { findMissing } from './find-missing.ts';
-import { dropRefusingIndexes, type Loosening } from './loosen-indexes.ts';
+import {
+  findMissing,
+  runDocumentWrite,
+  throwWriteErrors,
+  type WriteContext,
+} from './document-commands.ts';
+import type { IndexSpec } from '../../mongo/specification.ts';
+import { isIdIndex } from '../../mongo/replicated-form.ts';
+import type { Deployment } from '../../mongo/deployment.ts';
+import type { Logger } from '../../service/logger.ts';
+import type { StartOptions } from '../options/start-body.ts';
+import { DestinationCatalog } from './destination-catalog.ts';
+import type { LeftIndexes } from './left-indexes.ts';
 
 /** Documents to insert, as the driver sends them. */
 interface Insert {
@@ -33,7 +44,8 @@ export interface InsertSettings {
   readonly isInOrder: boolean;
 }
 
-type InsertContext = WriteContext & Loosening;
+/** What inserting documents needs. */
+export type InsertContext = WriteContext & IndexDropContext;
 
 /**
  * Inserts documents as bytes, past validation, acknowledged by a majority. A document whose `_id` is there already is
@@ -114,7 +126,7 @@ async function insertAll(
 /** The write errors of an insert: of what is there already, its ids. */
 interface Refused {
   readonly taken: RawElement[];
-  readonly refused: readonly Document[];
+  readonly refused: readonly WriteError[];
 }
 
 async function insertOnce(
@@ -126,16 +138,16 @@ async function insertOnce(
   const answer = await runInsert(context, namespace, insert, { writeConcern, isInOrder: false });
   const there = await findRefused(context, namespace, insert, answer);
   throwWriteErrors(answer, () => true);
-  const taken: Document[] = [];
-  const refused: Document[] = [];
-  for (const error of (answer['writeErrors'] ?? []) as Document[])
-    (isIdTaken(error) || there.has(Number(error['index'])) ? taken : refused).push(error);
+  const taken: WriteError[] = [];
+  const refused: WriteError[] = [];
+  for (const error of answer.writeErrors)
+    (isIdTaken(error) || there.has(error.index) ? taken : refused).push(error);
   return { taken: documentsOf(insert, taken).map(idElement), refused };
 }
 
-function refusalOf(namespace: Namespace, [refused]: readonly Document[]): Error | undefined {
+function refusalOf(namespace: Namespace, [refused]: readonly WriteError[]): Error | undefined {
   if (refused === undefined) return undefined;
-  const cause = new MongoServerError(refused);
+  const cause = refused.toError();
   if (codeOf(cause) !== serverCode.shardKeyNotFound) return cause;
   return new SyncError(
     'InvalidShardKeyValue',
@@ -146,7 +158,7 @@ function refusalOf(namespace: Namespace, [refused]: readonly Document[]): Error 
 
 /**
  * Inserts one after the other: what an index refuses is inserted once that is dropped, and before those after it. (On one
- * server an unordered insert keeps the order, too, but goes on behind what is refused.)
+ * server an unordered insert keeps the order, too, but continues after what is refused.)
  */
 async function insertInOrder(
   context: InsertContext,
@@ -155,14 +167,14 @@ async function insertInOrder(
   writeConcern: WriteConcernSettings,
 ): Promise<RawElement[]> {
   const taken: RawElement[] = [];
-  let isLoosened = false;
+  let hasDroppedIndexes = false;
   let rest = insert;
   for (;;) {
     const answer = await runInsert(context, namespace, rest, { writeConcern, isInOrder: true });
     throwWriteErrors(answer, () => true);
-    const [refused] = (answer['writeErrors'] ?? []) as Document[];
+    const [refused] = answer.writeErrors;
     if (refused === undefined) break;
-    const index = Number(refused['index']);
+    const { index } = refused;
     const there = await findRefused(context, namespace, rest, answer);
     if (isIdTaken(refused) || there.has(index)) {
       taken.push(...documentsOf(rest, [refused]).map(idElement));
@@ -174,10 +186,10 @@ async function insertInOrder(
       rest = insertOf([...missing]);
       continue;
     }
-    const error = new MongoServerError(refused);
-    if (isLoosened || !isRefusedByIndex(error)) throw error;
+    const error = refused.toError();
+    if (hasDroppedIndexes || !isRefusedByIndex(error)) throw error;
     await dropRefusingIndexes(context, namespace, error);
-    isLoosened = true;
+    hasDroppedIndexes = true;
     rest = insertOf(rest.list().slice(index));
   }
   await repair(context, namespace, insert, writeConcern);
@@ -192,7 +204,7 @@ async function findMissingDocuments(
 ): Promise<Set<RawDocument>> {
   const keyed = documents.map((document) => ({ document, key: { id: idElement(document) } }));
   const missing = new Set<RawDocument>();
-  for await (const group of findMissing(context, { namespace }, keyed))
+  for await (const group of findMissing(context, namespace, keyed))
     for (const { document } of group) missing.add(document);
   return missing;
 }
@@ -202,12 +214,17 @@ async function runInsert(
   { db, coll }: Namespace,
   { documents }: Insert,
   { writeConcern, isInOrder }: InsertSettings,
-): Promise<Document> {
-  const settings = { ordered: isInOrder, bypassDocumentValidation: true, writeConcern };
-  return await runDocumentWrite(context, db, { insert: coll, ...settings, documents });
+): Promise<WriteAnswer> {
+  const settings = { ordered: isInOrder, bypassDocumentValidation: true };
+  return await runDocumentWrite(
+    context,
+    db,
+    { insert: coll, ...settings, documents },
+    writeConcern,
+  );
 }
 
-/** Puts those anew into which the server has put its own time. */
+/** Writes the documents again into which the server has put its own time. */
 async function repair(
   context: InsertContext,
   { db, coll }: Namespace,
@@ -215,19 +232,19 @@ async function repair(
   writeConcern: WriteConcernSettings,
 ): Promise<void> {
   if (altered.length === 0) return;
-  const repaired = await runDocumentWrite(context, db, {
+  const update = {
     update: coll,
     ordered: false,
     bypassDocumentValidation: true,
-    writeConcern,
     updates: documentSequence('updates', altered.map(repairStatement)),
-  });
+  };
+  const repaired = await runDocumentWrite(context, db, update, writeConcern);
   throwWriteErrors(repaired, () => false);
 }
 
 /** The documents that write errors are about. */
-function documentsOf(insert: Insert, writeErrors: readonly Document[]): RawDocument[] {
-  return writeErrors.flatMap(({ index }) => insert.list()[Number(index)] ?? []);
+function documentsOf(insert: Insert, writeErrors: readonly WriteError[]): RawDocument[] {
+  return writeErrors.flatMap(({ index }) => insert.list()[index] ?? []);
 }
 
 function repairStatement(document: RawDocument): RawDocument {
@@ -240,9 +257,9 @@ function repairStatement(document: RawDocument): RawDocument {
     .finish();
 }
 
-function isIdTaken({ code, keyPattern }: Document): boolean {
+function isIdTaken({ code, keyPattern }: WriteError): boolean {
   if (code !== serverCode.duplicateKey) return false;
-  return keyPattern === undefined || Object.keys(keyPattern as object).join() === '_id';
+  return keyPattern === undefined || Object.keys(keyPattern).join() === '_id';
 }
 
 /**
@@ -254,11 +271,11 @@ async function findRefused(
   { destination, signal }: InsertContext,
   { db, coll }: Namespace,
   insert: Insert,
-  answer: Document,
+  { writeErrors }: WriteAnswer,
 ): Promise<Set<number>> {
   const there = new Set<number>();
-  for (const error of (answer['writeErrors'] ?? []) as Document[]) {
-    const index = Number(error['index']);
+  for (const error of writeErrors) {
+    const { index } = error;
     const document = isIdTaken(error) ? undefined : insert.list()[index];
     if (document === undefined) continue;
     const filter = { _id: new RawValue('_id', idElement(document)) };
@@ -270,4 +287,56 @@ async function findRefused(
     there.add(index);
   }
   return there;
+}
+
+/** What dropping indexes that refuse documents needs. */
+export interface IndexDropContext {
+  readonly destination: Deployment;
+  readonly options: Pick<StartOptions, 'buildIndexes'>;
+  readonly leftIndexes: Pick<LeftIndexes, 'leave'>;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** A number behind the first part of a path: in an array it can be an element's place, or the name of a field of one. */
+const numericPart = /\.\d+(\.|$)/;
+
+/**
+ * True for indexes that can refuse a document: two arrays in one compound key, an array in a hashed key, what is no
+ * place in a geo key, an unknown language in a text key, an array whose elements have fields that are named by a number in
+ * the key's path, a symbol under a collation, a Decimal128 in an index of version 1.
+ */
+export function canRefuse(spec: IndexSpec): boolean {
+  if (isIdIndex(spec)) return false;
+  const fields = spec.key.elements();
+  return (
+    fields.length > 1 ||
+    fields.some(({ type, name }) => type === bsonType.string || numericPart.test(name)) ||
+    spec['collation'] !== undefined ||
+    Number(spec['v']) < 2
+  );
+}
+
+/**
+ * Drops the indexes of a destination's collection that can refuse a document, and leaves them to the commit. While
+ * changes are applied over a later state, a document and an index may stand side by side that never did on the source:
+ * the index was dropped there before the document came, or the other way round. At the commit's time both are right.
+ * @param error - with which a document was refused.
+ */
+export async function dropRefusingIndexes(
+  context: IndexDropContext,
+  namespace: Namespace,
+  error: unknown,
+): Promise<void> {
+  const { destination, leftIndexes, logger, signal } = context;
+  // Each instance may: it changes nothing that the stored catalog says.
+  const catalog = new DestinationCatalog(destination, () => undefined, signal);
+  for (const { name } of (await catalog.indexesOf(namespace)).filter(canRefuse)) {
+    await leftIndexes.leave(namespace, name, error);
+    if (!(await catalog.dropUnlessNeeded(namespace, name))) continue;
+    logger.debug(
+      { namespace: namespaceText(namespace), index: name },
+      'index is left to the commit: it refuses a document',
+    );
+  }
 }

@@ -1,7 +1,6 @@
 import { askPrimary, askServer } from '../../mongo/ask-server.ts';
 import { writeNoop } from '../../mongo/cluster-time.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
-import { readConfig } from '../../mongo/config-database.ts';
 import { earlierConnections } from '../../mongo/earlier-connections.ts';
 import { commandsWorkedOn } from '../../mongo/own-operations.ts';
 import { commandDeadlineMs, runCommand } from '../../mongo/run-command.ts';
@@ -9,12 +8,9 @@ import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
-import type { ClusterName } from '../options/start-body.ts';
+import type { ClusterName, StartOptions } from '../options/start-body.ts';
 import type { SyncView } from '../store/records.ts';
-import type { DestinationContext } from './destination-context.ts';
-
-/** `userWriteBlockMode` of serverStatus when ordinary users cannot write. */
-const blockedMode = 2;
+import type { DestinationKind } from './destination-kind.ts';
 
 /** How often a server is asked whether it has ended what came before. */
 const pollMs = 50;
@@ -82,44 +78,53 @@ async function blockingUnderWay(
   return counts.reduce((sum, one) => sum + one, 0);
 }
 
-/**
- * Whether ordinary users are kept from writing to a cluster. A router does not tell; the config server keeps it beside the
- * shards (6.0.5).
- */
-export async function isWriteBlocked(
-  cluster: ClusterClient,
-  { isSharded }: { readonly isSharded: boolean },
-  signal: AbortSignal,
-): Promise<boolean> {
-  if (isSharded) {
-    const blocks = { find: 'user_writes_critical_sections', filter: { blockUserWrites: true } };
-    return (await readConfig(cluster, blocks, signal)).length > 0;
+/** Who may write to the destination, as the options of the sync have it. */
+export class DestinationBlocking {
+  readonly #parts: BlockingParts;
+
+  constructor(parts: BlockingParts) {
+    this.#parts = parts;
   }
-  const status = await runCommand(cluster.admin, { serverStatus: 1, repl: 1 }, { signal });
-  const { userWriteBlockMode } = status['repl'] as { userWriteBlockMode?: unknown };
-  return Number(userWriteBlockMode) === blockedMode;
+
+  /** Blocks ordinary users where the sync asks for it; otherwise warns where something else has. Repeated until it succeeds. */
+  async begin(): Promise<void> {
+    await this.#parts.step('write blocking', async () => {
+      if (this.#parts.options.enableUserWriteBlocking) await this.set(true);
+      else await this.#warnOfOthers();
+    });
+  }
+
+  /** Lets ordinary users write, or not, as {@link setWriteBlocking} does. */
+  async set(isBlocked: boolean): Promise<void> {
+    const { deployment, requireLease, signal } = this.#parts;
+    await setWriteBlocking(deployment, isBlocked, signal, requireLease);
+  }
+
+  async #warnOfOthers(): Promise<void> {
+    const { kind, options, signal, warn } = this.#parts;
+    try {
+      if (!(await kind.isWriteBlocked(signal))) return;
+    } catch (error) {
+      // Without write blocking a sync does not ask for the right to look.
+      if (codeOf(error) === serverCode.unauthorized) return;
+      throw error;
+    }
+    await warn(
+      `writes of ordinary users were blocked on ${options.destination} before this sync, and it leaves them so, after its commit too: { setUserWriteBlockMode: 1, global: false } lets them write`,
+    );
+  }
 }
 
-/** Blocks ordinary users on the destination where a sync asks for it; otherwise warns where something else has. */
-export async function beginWriteBlocking(
-  context: Pick<DestinationContext, 'destination' | 'options' | 'requireLease' | 'signal' | 'warn'>,
-): Promise<void> {
-  const { destination, options, requireLease, signal, warn } = context;
-  if (options.enableUserWriteBlocking) {
-    await setWriteBlocking(destination, true, signal, requireLease);
-    return;
-  }
-  const isSharded = destination.isSharded;
-  try {
-    if (!(await isWriteBlocked(destination, { isSharded }, signal))) return;
-  } catch (error) {
-    // Without write blocking a sync does not ask for the right to look.
-    if (codeOf(error) === serverCode.unauthorized) return;
-    throw error;
-  }
-  await warn(
-    `writes of ordinary users were blocked on ${options.destination} before this sync, and it leaves them so, after its commit too: { setUserWriteBlockMode: 1, global: false } lets them write`,
-  );
+/** What blocking users of the destination needs. */
+interface BlockingParts {
+  readonly deployment: ClusterClient;
+  readonly kind: DestinationKind;
+  readonly options: Pick<StartOptions, 'destination' | 'enableUserWriteBlocking'>;
+  readonly requireLease: () => void;
+  readonly warn: (warning: string) => Promise<void>;
+  /** See Destination.step. */
+  readonly step: (work: string, run: () => Promise<void>) => Promise<void>;
+  readonly signal: AbortSignal;
 }
 
 /** Where ordinary users cannot write because of a sync, as far as its record says: a cluster is never blocked before that. */

@@ -1,11 +1,16 @@
 import { once } from 'node:events';
-import type { Timestamp } from 'mongodb';
-import type { Phase } from '../store/records.ts';
+import type { Timestamp, Document } from 'mongodb';
+import {
+  type Phase,
+  isAppliedInOrder,
+  type Partition,
+  type TrackedCollection,
+} from '../store/records.ts';
 import type { Assembly } from '../store/instances.ts';
-import type { Share } from './share.ts';
+import { hashText } from '../../mongo/canonical-id.ts';
 
 /** What only one instance does of a phase, while the others wait. */
-export interface LedWork {
+export interface CoordinatorWork {
   readonly phase: Phase;
   /** What has to come first; undefined where nothing is waited for any more. */
   readonly waitsFor?: (assembly: Assembly) => string | undefined;
@@ -25,8 +30,8 @@ export interface Coordination {
   readonly share: Share;
   /** Throws where this instance may not change the catalog of the destination: LeaseLost where another one coordinates. */
   readonly requireLease: () => void;
-  /** Does work of a phase, or waits until the coordinator has: resolves when the phase is over. */
-  lead(work: LedWork): Promise<void>;
+  /** Does work of a phase as the coordinator, or waits until the coordinator has done it. Resolves when the phase is over. */
+  asCoordinator(work: CoordinatorWork): Promise<void>;
   /**
    * Applies a change of the catalog, or waits until the coordinator has: it does so when all instances have come to it. What
    * it made of the catalog is known then. A change that is not before the commit is left out.
@@ -43,12 +48,12 @@ export class Alone implements Coordination {
 
   readonly requireLease: () => void;
 
-  /** @param requireClaim - throws where another process may work as the instance. */
-  constructor(requireClaim: () => void) {
-    this.requireLease = requireClaim;
+  /** @param requireOwnership - throws where another process may work as the instance. */
+  constructor(requireOwnership: () => void) {
+    this.requireLease = requireOwnership;
   }
 
-  async lead({ run }: LedWork): Promise<void> {
+  async asCoordinator({ run }: CoordinatorWork): Promise<void> {
     await run();
   }
 
@@ -59,4 +64,45 @@ export class Alone implements Coordination {
   async watch(signal: AbortSignal): Promise<void> {
     if (!signal.aborted) await once(signal, 'abort');
   }
+}
+
+/** Which part of the work an instance does: `index` of `count`, from 0 on. */
+export interface Share {
+  readonly index: number;
+  readonly count: number;
+}
+
+/** True for the instance that copies a collection, or a partition of it. Others copy the next partitions. */
+export function isCopiedBy(
+  { index, count }: Share,
+  { uuid }: Pick<TrackedCollection, 'uuid'>,
+  partition: Partition | 'all',
+): boolean {
+  const place = partition === 'all' ? 0 : partition.index;
+  return (hashText(uuid.toHexString(false)) + place) % count === index;
+}
+
+const documentOperations = ['insert', 'update', 'replace', 'delete'];
+
+/**
+ * What an instance asks of the change stream: every change of the catalog, and of the documents those that it applies. All
+ * changes of an `_id` go to one instance, whichever shard it was on, by the hash that the server takes for numbers of any
+ * type: so they stay in their order when a document goes to another shard. A collection whose changes have to follow each other
+ * (isAppliedInOrder) belongs to one instance as a whole. Undefined where one instance applies all.
+ */
+export function changesOf(
+  { index, count }: Share,
+  collections: readonly TrackedCollection[],
+): Document | undefined {
+  if (count === 1) return undefined;
+  const uuids = collections.filter(isAppliedInOrder).map(({ uuid }) => uuid);
+  const subject = {
+    $cond: [{ $in: ['$collectionUUID', uuids] }, '$collectionUUID', '$documentKey._id'],
+  };
+  const hash = { $mod: [{ $toHashedIndexKey: subject }, count] };
+  // The remainder of a negative number is negative.
+  const owner = { $mod: [{ $add: [hash, count] }, count] };
+  return {
+    $or: [{ operationType: { $nin: documentOperations } }, { $expr: { $eq: [owner, index] } }],
+  };
 }

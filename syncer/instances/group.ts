@@ -3,10 +3,9 @@ import { isAtMost } from '../../mongo/cluster-time.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { LiveSync } from '../store/live-sync.ts';
 import type { SyncStore } from '../store/store.ts';
-import type { Coordination, LedWork, StreamPlace } from './coordination.ts';
+import type { Coordination, CoordinatorWork, StreamPlace, Share } from './coordination.ts';
 import { workWaitsFor, type Assembly } from '../store/instances.ts';
 import { Lease, LeaseLost } from './lease.ts';
-import type { Share } from './share.ts';
 
 /** How often the others are looked at: while something waits for them, and while nothing does. */
 const waitMs = 25;
@@ -18,9 +17,9 @@ export interface GroupParts extends RetryContext {
   readonly store: SyncStore;
   readonly id: string;
   readonly isPreferred: boolean;
-  /** Reads the catalog anew: another instance has changed it. */
+  /** Reads the catalog again: another instance has changed it. */
   readonly reloadCatalog: () => Promise<void>;
-  /** Makes sure that nothing goes on of what another coordinator has begun, and ends what it left. */
+  /** Makes sure that nothing another coordinator has begun is still running, and ends what it left. */
   readonly takeOver: () => Promise<void>;
   /** Fixes the time of a commit that every instance has been given. */
   readonly fixCommitTime: () => Promise<void>;
@@ -33,7 +32,7 @@ export interface GroupParts extends RetryContext {
  *
  * - a command is carried out when all have been given it, a phase ends when all have done their part;
  * - changes of the catalog are applied by the coordinator alone, each when every instance has applied all that is before
- *   it in the change stream, and stored that: whoever is restarted goes on at that change, so that nothing older is written
+ *   it in the change stream, and stored that: a restarted instance continues at that change, so that nothing older is written
  *   beside it or after it. The stream has one order for all, that of the resume tokens;
  * - who is the coordinator is decided by a lease. A new one waits for what the former has begun, and repeats it.
  */
@@ -55,7 +54,7 @@ export class Group implements Coordination {
     this.#lease.require();
   };
 
-  async lead({ phase, waitsFor = () => undefined, run }: LedWork): Promise<void> {
+  async asCoordinator({ phase, waitsFor = () => undefined, run }: CoordinatorWork): Promise<void> {
     const mine = { isDone: false };
     await this.#until('coordination', async (assembly) => {
       if (assembly.sync.phase !== phase) return undefined;
@@ -132,11 +131,11 @@ export class Group implements Coordination {
     step: (assembly: Assembly) => Promise<string | undefined>,
   ): Promise<void> {
     const { monitor, signal, yieldToPause } = this.#parts;
-    using trouble = monitor.troubles.watch(work, 'waiting');
+    using warning = monitor.retryWarnings.watch(work, 'waiting');
     for (;;) {
       const reason = await step(await this.#retrying(async () => await this.#look()));
       if (reason === undefined) return;
-      trouble.set(reason);
+      warning.set(reason);
       yieldToPause();
       await sleep(waitMs, signal);
     }

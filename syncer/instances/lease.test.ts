@@ -24,7 +24,7 @@ describe('Lease', () => {
     return { world, pass, leaseOf };
   }
 
-  it('is taken at once by whoever is preferred, by others after a while', async () => {
+  it('is taken at once by the preferred instance, by others after a while', async () => {
     const { pass, leaseOf } = ground();
     const [preferred, other] = [leaseOf(true), leaseOf(false)];
     await preferred.keep();

@@ -1,5 +1,5 @@
 import type { LeaseStore } from '../store/lease-store.ts';
-import { millisecondsBetween, momentNow, type Moment } from '../store/two-clocks.ts';
+import { millisecondsBetween, momentNow, type Moment } from '../store/instance-ownership.ts';
 
 /** How long a coordinator is one after its last word. */
 const leaseMs = 15_000;
@@ -9,7 +9,7 @@ const reliableMs = 9_000;
 
 const renewEveryMs = 3_000;
 
-/** Whoever is not preferred leaves the others so much time to become the first coordinator. */
+/** How long an instance that is not preferred gives the others to become the first coordinator. */
 const courtesyMs = 2_000;
 
 /** Another instance may be the coordinator by now. */

@@ -9,15 +9,14 @@ import type { Logger } from '../../service/logger.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
 import type { ClusterName } from '../options/start-body.ts';
 import { blockedText, withBlocked } from '../destination/write-blocking.ts';
-import type { Clusters, Topologies } from '../store/clusters.ts';
-import { findRecord } from '../store/find-record.ts';
+import { ClusterPair, type Clusters } from '../store/clusters.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { SyncRecord } from '../store/records.ts';
-import type { SyncStore } from '../store/store.ts';
+import { RecordStore } from '../store/record-store.ts';
 
 /** What a process finds when it starts. */
 export interface StoredState {
-  readonly topologies: Topologies;
+  readonly pair: ClusterPair;
   /** Undefined when there is no sync between these two clusters. */
   readonly record: SyncRecord | undefined;
 }
@@ -30,12 +29,12 @@ export interface StoredState {
  */
 export async function readStoredState(
   clusters: Clusters,
-  storeOn: (cluster: ClusterName) => SyncStore,
+  instanceId: string,
   signal: AbortSignal,
 ): Promise<StoredState> {
   const blockedBySyncOn = async (name: ClusterName): Promise<string | undefined> => {
     const { clusterId } = await connect(clusters[name], signal);
-    const record = await storeOn(name).readSync();
+    const record = await new RecordStore(clusters[name], instanceId, signal).readSync();
     const isItsOwn =
       record?.destination.name === name && record.destination.clusterId === clusterId;
     return isItsOwn ? blockedText(record) : undefined;
@@ -52,13 +51,14 @@ export async function readStoredState(
     cluster0: await reach('cluster0', 'cluster1'),
     cluster1: await reach('cluster1', 'cluster0'),
   };
+  const pair = new ClusterPair(clusters, topologies, instanceId, signal);
   for (const name of ['cluster1', 'cluster0'] as const) {
-    const store = storeOn(name);
+    const store = pair.recordOn(name);
     requireSettled(name, await store.readSync(), await store.readSyncOfPrimary());
   }
-  const record = await findRecord(topologies, storeOn);
-  if (!record) await requireNoOther(topologies, storeOn);
-  return { topologies, record };
+  const record = await pair.findRecord();
+  if (!record) await requireNoOther(pair);
+  return { pair, record };
 }
 
 /**
@@ -104,15 +104,13 @@ async function connect(cluster: ClusterClient, signal: AbortSignal): Promise<Top
 /** Shows the figures of a stored sync as they were, so that progress tells the truth from its first answer on. */
 export async function recall(
   monitor: SyncMonitor,
-  { startTime }: SyncRecord,
-  store: SyncStore,
-  source: ClusterClient,
-  signal: AbortSignal,
+  { startTime, source, destination }: SyncRecord,
+  pair: ClusterPair,
 ): Promise<void> {
-  const instance = await store.readInstance();
+  const instance = await pair.storeOn(destination.name).readInstance();
   if (instance) monitor.beginWork({ ...instance, restarts: instance.claims - 1 });
   monitor.appliedTime = instance?.appliedTime ?? startTime;
-  monitor.latestTime = await latestWriteTime(source, signal);
+  monitor.latestTime = await latestWriteTime(pair.clients[source.name], pair.signal);
 }
 
 /**
@@ -148,12 +146,10 @@ export async function untilBooted(
  * next.
  * @throws SyncError OtherSyncUnfinished.
  */
-async function requireNoOther(
-  topologies: Topologies,
-  storeOn: (cluster: ClusterName) => SyncStore,
-): Promise<void> {
+async function requireNoOther(pair: ClusterPair): Promise<void> {
+  const { topologies } = pair;
   for (const name of ['cluster1', 'cluster0'] as const) {
-    const { state, source, destination } = (await storeOn(name).readSync()) ?? {};
+    const { state, source, destination } = (await pair.recordOn(name).readSync()) ?? {};
     if (!source || !destination || state === 'COMMITTED') continue;
     if (destination.clusterId !== topologies[name].clusterId) continue;
     if (destination.name !== name) {

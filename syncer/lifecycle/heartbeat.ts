@@ -1,18 +1,19 @@
-import { latestWriteTime, writeNoop } from '../../mongo/cluster-time.ts';
 import { Patience } from '../../mongo/patience.ts';
-import { runCommand } from '../../mongo/run-command.ts';
 import { isTransient } from '../../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
-import { ReshardingWatch } from '../changes/resharding-watch.ts';
 import { watchAppliedOps } from '../changes/watch-applied-ops.ts';
 import type { LiveSync } from '../store/live-sync.ts';
 import { GrowingInterval, summaryOf } from '../monitor/progress-log.ts';
 import type { ClusterRole } from '../monitor/commit-proofs.ts';
-import { checkFeatureVersion } from '../preflight/check-feature-version.ts';
-import type { Topologies } from '../store/clusters.ts';
-import { fixCommitTime } from './run-sync.ts';
-import type { SyncContext } from '../context/sync-context.ts';
+import { checkFeatureVersion } from '../preflight/check-cluster.ts';
+import type { Logger } from '../../service/logger.ts';
+import type { Destination } from '../destination/destination.ts';
+import type { SyncMonitor } from '../monitor/monitor.ts';
+import type { Source } from '../source/source.ts';
+import type { ClusterPair } from '../store/clusters.ts';
+import type { SyncStore } from '../store/store.ts';
+import type { SyncRun } from './run-sync.ts';
 
 const beatMs = 1_000;
 
@@ -22,8 +23,21 @@ const beatsPerNoop = 10;
 /** How often the source is asked whether collections were resharded. */
 const beatsPerReshardingLook = 5;
 
-/** Several come while a process relies on one (Claim). */
+/** Several come while a process relies on one (InstanceOwnership). */
 const heartbeatMs = 5_000;
+
+/** What is kept alive, and by what. */
+interface HeartbeatParts {
+  readonly run: SyncRun;
+  readonly source: Source;
+  readonly destination: Destination;
+  readonly live: LiveSync;
+  readonly syncStore: SyncStore;
+  readonly pair: ClusterPair;
+  readonly monitor: SyncMonitor;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
 
 /**
  * Keeps the figures of a sync fresh until its signal is aborted: the source's latest write, no-op writes there; beside it,
@@ -32,39 +46,36 @@ const heartbeatMs = 5_000;
  * @throws SyncError SupersededByOtherInstance; OplogRolledOver as soon as a copy is known to be in vain; ChangeNotSupported
  *   where a collection was resharded; ApplyOpsOnSource.
  */
-export async function keepHeartbeat(
-  context: SyncContext,
-  live: LiveSync,
-  topologies: Topologies,
-): Promise<void> {
+export async function keepHeartbeat(parts: HeartbeatParts): Promise<void> {
   const ended = new AbortController();
-  const signal = AbortSignal.any([context.signal, ended.signal]);
-  const own = { ...context, signal };
-  const parts = [
-    watchSource(own, live),
+  const signal = AbortSignal.any([parts.signal, ended.signal]);
+  const source = parts.source.within(signal);
+  const destination = parts.destination.within(signal);
+  const own = { ...parts, source, destination, signal };
+  const works = [
+    watchSource(own),
     sendHeartbeats(own),
     proveMajority(own),
-    watchRecord(own, live),
-    proveVersion(own, 'source', topologies),
-    proveVersion(own, 'destination', topologies),
+    watchRecord(own),
+    proveVersion(own, 'source'),
+    proveVersion(own, 'destination'),
   ];
-  // No router shows the oplogs of shards.
-  if (!context.source.isSharded) parts.push(watchAppliedOps(own, live));
+  if (source.kind.hasReadableOplog) works.push(watchAppliedOps(source, parts.live, own));
   try {
-    await Promise.race(parts);
+    await Promise.race(works);
   } finally {
     ended.abort(new Error('the heartbeat has ended'));
-    await Promise.allSettled(parts);
+    await Promise.allSettled(works);
   }
 }
 
-async function sendHeartbeats(context: SyncContext): Promise<void> {
+async function sendHeartbeats(parts: HeartbeatParts): Promise<void> {
   const patience = new Patience();
-  while (!context.signal.aborted) {
-    await beat(context, patience, async () => {
-      await context.store.heartbeat();
+  while (!parts.signal.aborted) {
+    await beat(parts, patience, async () => {
+      await parts.syncStore.heartbeat();
     });
-    await sleep(heartbeatMs, context.signal).catch(() => undefined);
+    await sleep(heartbeatMs, parts.signal).catch(() => undefined);
   }
 }
 
@@ -72,18 +83,13 @@ async function sendHeartbeats(context: SyncContext): Promise<void> {
  * Proves that a majority of the destination, of each of its shards, takes writes. No other is sent before one is answered,
  * however long that takes: they would pile up.
  */
-async function proveMajority(context: SyncContext): Promise<void> {
-  const { destination, monitor, signal } = context;
-  const noop = {
-    appendOplogNote: 1,
-    data: { clustersync: 'majority' },
-    writeConcern: { w: 'majority' },
-  };
+async function proveMajority(parts: HeartbeatParts): Promise<void> {
+  const { destination, monitor, signal } = parts;
   const patience = new Patience();
   while (!signal.aborted) {
-    await beat(context, patience, async () => {
+    await beat(parts, patience, async () => {
       await monitor.commitProofs.by('destination', async () => {
-        await runCommand(destination.admin, noop, { signal, deadlineMs: 'none' });
+        await destination.proveMajority();
       });
     });
     await sleep(beatMs, signal).catch(() => undefined);
@@ -91,20 +97,16 @@ async function proveMajority(context: SyncContext): Promise<void> {
 }
 
 /** Looks whether a commit would be refused for a cluster's featureCompatibilityVersion, which anybody may change at any time. */
-async function proveVersion(
-  context: SyncContext,
-  role: ClusterRole,
-  topologies: Topologies,
-): Promise<void> {
-  const { monitor, options, signal } = context;
+async function proveVersion(parts: HeartbeatParts, role: ClusterRole): Promise<void> {
+  const { pair, live, monitor, signal } = parts;
   const { commitProofs } = monitor;
-  const name = options[role];
+  const { name } = live.current[role];
   const patience = new Patience();
   while (!signal.aborted) {
-    await beat(context, patience, async () => {
+    await beat(parts, patience, async () => {
       try {
         await commitProofs.by(`version of the ${role}`, async () => {
-          await checkFeatureVersion(context[role], name, topologies[name], signal);
+          await checkFeatureVersion(pair.clients[name], name, pair.topologies[name], signal);
         });
         commitProofs.setVersionRefusal(role, undefined);
       } catch (error) {
@@ -120,14 +122,14 @@ async function proveVersion(
  * Looks at the record as the destination's primary has it: a commit that waits for a majority is in no other reading. Takes up
  * one that a former process has sent, and that came late.
  */
-async function watchRecord(context: SyncContext, live: LiveSync): Promise<void> {
-  const { store, monitor, signal } = context;
+async function watchRecord(parts: HeartbeatParts): Promise<void> {
+  const { run, live, syncStore, monitor, signal } = parts;
   const patience = new Patience();
   while (!signal.aborted) {
-    await beat(context, patience, async () => {
+    await beat(parts, patience, async () => {
       const record = await monitor.commitProofs.by(
         'record',
-        async () => await store.readSyncOfPrimary(),
+        async () => await syncStore.record.readSyncOfPrimary(),
       );
       if (!record) return;
       monitor.commitProofs.setCommandsOnPrimary(record.commandCount);
@@ -135,28 +137,27 @@ async function watchRecord(context: SyncContext, live: LiveSync): Promise<void> 
         record.commandCount > live.stored.commandCount && live.sent?.command !== 'commit';
       if (!isOthers || live.isShared) return;
       await live.refresh();
-      if (live.stored.state === 'COMMITTING') await fixCommitTime(context, live);
+      if (live.stored.state === 'COMMITTING') await run.fixCommitTime(signal);
     });
     await sleep(beatMs, signal).catch(() => undefined);
   }
 }
 
-async function watchSource(context: SyncContext, live: LiveSync): Promise<void> {
-  const { source, monitor, signal, logger } = context;
+async function watchSource(parts: HeartbeatParts): Promise<void> {
+  const { source, live, monitor, signal, logger } = parts;
   let { phase } = live.current;
   let telling = new GrowingInterval(performance.now());
-  const resharding = new ReshardingWatch(context);
   const patience = new Patience();
   for (let beats = 0; !signal.aborted; beats++) {
-    await beat(context, patience, async () => {
-      if (beats % beatsPerNoop === 0) await writeNoop(source, 'lag', signal);
+    await beat(parts, patience, async () => {
+      if (beats % beatsPerNoop === 0) await source.writeNoop('lag');
       monitor.latestTime = await monitor.commitProofs.by(
         'source',
-        async () => await latestWriteTime(source, signal),
+        async () => await source.latestWriteTime(),
       );
-      requireOplog(context, live);
+      requireOplog(monitor, live);
       if (live.current.phase === 'changes') monitor.sampleCatchUp();
-      if (beats % beatsPerReshardingLook === 0) await resharding.look();
+      if (beats % beatsPerReshardingLook === 0) await source.kind.checkResharding();
     });
     if (live.current.phase !== phase) {
       ({ phase } = live.current);
@@ -172,7 +173,7 @@ async function watchSource(context: SyncContext, live: LiveSync): Promise<void> 
 
 /** One beat: what passes by itself is for the next one. */
 async function beat(
-  { monitor, signal, logger }: SyncContext,
+  { monitor, signal, logger }: HeartbeatParts,
   patience: Patience,
   work: () => Promise<void>,
 ): Promise<void> {
@@ -188,7 +189,7 @@ async function beat(
 }
 
 /** During the copy no change stream is open that would say so. */
-function requireOplog({ monitor }: SyncContext, { current: { phase, startTime } }: LiveSync): void {
+function requireOplog(monitor: SyncMonitor, { current: { phase, startTime } }: LiveSync): void {
   if (phase !== 'copy' || startTime === null || !monitor.isForgotten(startTime)) return;
   throw new SyncError(
     'OplogRolledOver',

@@ -5,12 +5,12 @@ import { followsSource } from '../changes/watch-applied-ops.ts';
 import { neededOplog, oplogWarning } from '../monitor/oplog-window.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import { catchUpOf, lagOf } from '../monitor/lag.ts';
-import { sentWarning, type CommitWord } from '../monitor/commit-word.ts';
+import { sentWarning } from '../monitor/commit-word.ts';
 import type { SentCommand } from '../store/live-sync.ts';
 import { blockedText } from '../destination/write-blocking.ts';
-import { digestOf } from '../store/instances.ts';
-import { resetError } from '../store/reset-error.ts';
+import { digestOf, resetError } from '../store/instances.ts';
 import type { Phase, SyncView } from '../store/records.ts';
+import type { Sync } from './sync.ts';
 
 /** What `info` says of each phase (contract 2.2). */
 const infoOf: Record<Phase, NonNullable<SyncProgress['info']>> = {
@@ -20,65 +20,41 @@ const infoOf: Record<Phase, NonNullable<SyncProgress['info']>> = {
   restoring: 'waiting for commit to complete',
   done: 'commit completed',
   handover: 'change event application',
-  loosening: 'change event application',
+  preparing: 'change event application',
 };
 
-/** What progress is made of, beside the sync's record. */
-export interface ProgressSource {
-  readonly syncerId: string;
-  readonly coordinatorId: string | null;
-  /** True once the process works on the sync. */
-  readonly isWorking: boolean;
-  readonly sourceHost: string;
-  readonly destinationHost: string;
-  readonly commit: CommitWord;
-  /** The command that is on its way to the store. */
-  readonly sent: SentCommand | null;
-  readonly monitor: Pick<
-    SyncMonitor,
-    | 'lagSeconds'
-    | 'copiedBytes'
-    | 'eventsApplied'
-    | 'catchUpSeconds'
-    | 'oplogSecondsLeft'
-    | 'oplogState'
-    | 'isOplogUnreadable'
-    | 'appliedTime'
-    | 'indexBuilding'
-    | 'leftIndexes'
-    | 'troubles'
-  >;
-}
-
 /** The body of a progress answer when no sync was started: all fields but two are null. */
-export function idleProgress(): SyncerProgressAnswer {
-  return {
-    progress: {
-      state: 'IDLE',
-      startedAt: null,
-      optionsDigest: null,
-      reversals: null,
-      canCommit: false,
-      commitUnderWay: null,
-      canWrite: null,
-      info: null,
-      lagTimeSeconds: null,
-      collectionCopy: null,
-      directionMapping: null,
-      syncerID: null,
-      coordinatorID: null,
-      totalEventsApplied: null,
-      estimatedSecondsToCatchUp: null,
-      estimatedOplogTimeRemainingSeconds: null,
-      indexBuilding: null,
-      warnings: null,
-    },
-  };
-}
+const idleProgress: SyncerProgressAnswer = {
+  progress: {
+    state: 'IDLE',
+    startedAt: null,
+    optionsDigest: null,
+    reversals: null,
+    canCommit: false,
+    commitUnderWay: null,
+    canWrite: null,
+    info: null,
+    lagTimeSeconds: null,
+    collectionCopy: null,
+    directionMapping: null,
+    syncerID: null,
+    coordinatorID: null,
+    totalEventsApplied: null,
+    estimatedSecondsToCatchUp: null,
+    estimatedOplogTimeRemainingSeconds: null,
+    indexBuilding: null,
+    warnings: null,
+  },
+};
 
-/** The body of a progress answer of a sync. */
-export function syncProgress(record: SyncView, source: ProgressSource): SyncerProgressAnswer {
-  const { monitor, commit, sent } = source;
+/** The body of a progress answer. */
+export function progressOf(sync: Sync | undefined): SyncerProgressAnswer {
+  const record = sync?.view;
+  if (!record) return idleProgress;
+  const { monitor, commitWord: commit } = sync;
+  const { sent } = sync.live;
+  const { instanceId, topologies } = sync.pair;
+  const mapped = ({ name }: SyncView['source']): string => `${name}: ${topologies[name].host}`;
   return {
     progress: {
       state: record.state,
@@ -95,13 +71,13 @@ export function syncProgress(record: SyncView, source: ProgressSource): SyncerPr
         estimatedCopiedBytes: monitor.copiedBytes,
       },
       directionMapping: {
-        Source: `${record.source.name}: ${source.sourceHost}`,
-        Destination: `${record.destination.name}: ${source.destinationHost}`,
+        Source: mapped(record.source),
+        Destination: mapped(record.destination),
       },
-      syncerID: source.syncerId,
-      coordinatorID: source.coordinatorId,
+      syncerID: instanceId,
+      coordinatorID: sync.coordinatorId,
       totalEventsApplied: monitor.eventsApplied,
-      estimatedSecondsToCatchUp: catchUpOf(record, source.isWorking, monitor),
+      estimatedSecondsToCatchUp: catchUpOf(record, sync.isWorking, monitor),
       estimatedOplogTimeRemainingSeconds: needsOplog(record) ? monitor.oplogSecondsLeft : null,
       indexBuilding: monitor.indexBuilding,
       warnings: [
@@ -111,7 +87,7 @@ export function syncProgress(record: SyncView, source: ProgressSource): SyncerPr
         ...(sent && sent.command !== 'commit' ? [sentText(sent, record)] : []),
         // The commit has built them all, though an instance that has not led it may not have heard of that.
         ...(record.state === 'COMMITTED' ? [] : leftIndexWarnings(monitor.leftIndexes)),
-        ...monitor.troubles.warnings(),
+        ...monitor.retryWarnings.warnings(),
         ...record.warnings,
       ],
     },

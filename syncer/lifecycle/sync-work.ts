@@ -1,44 +1,46 @@
-import { deploymentOf } from '../../mongo/deployment.ts';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { namedError } from '../../mongo/named-error.ts';
-import { underOnePrimary } from '../../mongo/one-primary.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
-import type { NamespaceFilter } from '../../mongo/namespace-filter.ts';
 import type { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
-import type { ClusterName, StartOptions } from '../options/start-body.ts';
 import { LeftIndexes } from '../destination/left-indexes.ts';
 import { TrackedCatalog } from '../store/tracked-catalog.ts';
-import { endLeftBuilds } from '../ddl/left-index-builder.ts';
-import type { Clusters, Topologies } from '../store/clusters.ts';
+import { Destination } from '../destination/destination.ts';
+import type { ClusterPair } from '../store/clusters.ts';
 import { Alone, type Coordination } from '../instances/coordination.ts';
 import { Group } from '../instances/group.ts';
-import { fittingCopyWorkers } from '../destination/copy-workers.ts';
-import { awaitEarlierWrites } from '../destination/earlier-writes.ts';
 import type { LiveSync } from '../store/live-sync.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
 import { keepHeartbeat } from './heartbeat.ts';
-import { finishCollections } from '../changes/finish-collections.ts';
-import { fixCommitTime, runSync } from './run-sync.ts';
+import { SyncRun } from './run-sync.ts';
+import { Source } from '../source/source.ts';
+import { WorkStore } from '../store/work-store.ts';
 import type { InstanceRecord } from '../store/records.ts';
 import type { SyncStore } from '../store/store.ts';
-import type { SyncContext } from '../context/sync-context.ts';
 
 /** A pause lets what is being applied come to its end for so long. */
 const pauseGraceMs = 10_000;
 
-/** What working on a sync needs of its process. */
+/** What is made for the work in one direction. */
+interface MadeWork {
+  readonly run: SyncRun;
+  readonly source: Source;
+  readonly destination: Destination;
+  readonly destinationCluster: ClusterClient;
+  readonly store: WorkStore;
+  readonly syncStore: SyncStore;
+  readonly instance: InstanceRecord;
+  readonly signal: AbortSignal;
+}
+
+/** What work on a sync needs. */
 export interface WorkParts {
+  readonly live: LiveSync;
+  readonly pair: ClusterPair;
+  readonly monitor: SyncMonitor;
   readonly options: SyncerOptions;
   readonly logger: Logger;
-  readonly clusters: Clusters;
-  readonly topologies: Topologies;
-  readonly monitor: SyncMonitor;
-  readonly live: LiveSync;
-  readonly storeOn: (cluster: ClusterName, signal: AbortSignal) => SyncStore;
-  readonly filterOf: (options: StartOptions) => NamespaceFilter;
-  /** Aborted when the program stops. */
-  readonly signal: AbortSignal;
 }
 
 /** Work on a sync, from its creation until the sync is committed, is paused, has failed for good, or the program stops. */
@@ -46,12 +48,14 @@ export class SyncWork {
   readonly #parts: WorkParts;
   #own = new AbortController();
   #failed = Promise.withResolvers<never>();
-  #context: SyncContext | undefined;
+  /** Undefined while it is not under way. */
+  #current: SyncRun | undefined;
   #isPausing = false;
   #isToldToStop = false;
-  /** Resolves, with what has stopped the sync for good where something has, when nothing of the work goes on any more. */
+  /** Resolves, with what has stopped the sync for good where something has, when nothing of the work is running any more. */
   readonly ended: Promise<SyncError | undefined>;
 
+  /** Begins the work. */
   constructor(parts: WorkParts) {
     this.#parts = parts;
     this.ended = this.#run();
@@ -59,7 +63,7 @@ export class SyncWork {
 
   /** True while the work is under way: what is stored has been read. */
   get isUnderWay(): boolean {
-    return this.#context !== undefined;
+    return this.#current !== undefined;
   }
 
   /**
@@ -79,7 +83,7 @@ export class SyncWork {
     }
   }
 
-  /** Ends the work where it is. Resolves when nothing of it goes on any more. */
+  /** Ends the work where it is. Resolves when nothing of it is running any more. */
   async stop(): Promise<void> {
     this.#isPausing = true;
     this.#stopForPause();
@@ -88,7 +92,7 @@ export class SyncWork {
 
   /** Makes sure that no other process has taken the sync over. @throws SyncError SupersededByOtherInstance. */
   async requireOwnership(): Promise<void> {
-    await this.#context?.store.heartbeat();
+    await this.#current?.requireOwnership();
   }
 
   /**
@@ -96,9 +100,8 @@ export class SyncWork {
    * given the commit first: their coordinator does it then.
    */
   async fixCommitTime(): Promise<void> {
-    const context = this.#context;
     try {
-      if (context && !this.#parts.live.isShared) await fixCommitTime(context, this.#parts.live);
+      if (!this.#parts.live.isShared) await this.#current?.fixCommitTime();
     } catch (error) {
       this.#failed.reject(error);
       throw (await this.ended) ?? namedError(error);
@@ -117,14 +120,14 @@ export class SyncWork {
         const { reversals } = live.stored;
         await this.#work(isFirst);
         if (live.stored.reversals === reversals) break;
-        // Another instance may have reversed the sync, and this process went on in the old direction until now.
+        // Another instance may have reversed the sync, and this process worked in the old direction until now.
         monitor.forgetSource();
         if (this.#isPausing) break;
       }
       return undefined;
     } catch (error) {
       // What fails because it was told to stop has not failed.
-      return this.#isToldToStop || this.#parts.signal.aborted ? undefined : namedError(error);
+      return this.#isToldToStop || this.#parts.pair.signal.aborted ? undefined : namedError(error);
     }
   }
 
@@ -133,36 +136,36 @@ export class SyncWork {
    * @param isFirst - whether this process takes the instance over, from whichever was before it.
    */
   async #work(isFirst: boolean): Promise<void> {
-    const { live, monitor } = this.#parts;
+    const { live, pair, monitor, logger } = this.#parts;
     this.#own = new AbortController();
     if (this.#isToldToStop) this.#own.abort();
     this.#failed = Promise.withResolvers<never>();
     this.#failed.promise.catch(() => undefined);
-    const { context, instance } = await this.#createContext(isFirst);
+    const made = await this.#make(isFirst);
+    const { run, store, instance, signal } = made;
     monitor.beginWork({ ...instance, restarts: instance.claims - 1 });
-    const begun = retrying(context, 'state', async () => {
-      // Before, what is stored of them is of another sync.
-      if (live.stored.ownsCatalog) await context.leftIndexes.refresh();
-      // Of several instances the coordinator does, when it takes over.
-      if (!live.isShared) await endLeftBuilds(context);
-      await awaitWritesBefore(context);
-      // A command that the process before this one had sent may have come only now.
-      if (!live.isShared) await live.refresh();
-    }).then(() => {
-      this.#context = context;
-    });
+    const begun = store
+      .step('state', async () => {
+        // Of several instances the coordinator does, when it takes over.
+        await run.endEarlierWork({ isCoordinator: !live.isShared });
+        // A command that the process before this one had sent may have come only now.
+        if (!live.isShared) await live.refresh();
+      })
+      .then(() => {
+        this.#current = run;
+      });
     const work = async (): Promise<void> => {
       await begun;
-      await runSync(context, live, instance, () => this.#isPausing);
+      await run.toEnd(instance, () => this.#isPausing);
     };
     const watch = async (): Promise<void> => {
       await begun;
-      await context.coordination.watch(context.signal);
+      await run.coordination.watch(signal);
     };
     const parts = [
       work(),
       watch(),
-      keepHeartbeat(context, live, this.#parts.topologies).then(
+      keepHeartbeat({ ...made, live, pair, monitor, logger }).then(
         async () => await this.#failed.promise,
       ),
       this.#failed.promise,
@@ -174,66 +177,74 @@ export class SyncWork {
       this.#own.abort(reason);
       this.#failed.reject(reason);
       await Promise.allSettled(parts);
-      context.destination.writeGuard.right = undefined;
-      this.#context = undefined;
+      made.destinationCluster.writeGuard.right = undefined;
+      this.#current = undefined;
     }
   }
 
-  async #createContext(
-    isFirst: boolean,
-  ): Promise<{ context: SyncContext; instance: InstanceRecord }> {
-    const { clusters, filterOf, live, logger, monitor, options, storeOn, topologies } = this.#parts;
-    const signal = AbortSignal.any([this.#parts.signal, this.#own.signal]);
-    const { options: startOptions } = live.current;
-    const store = storeOn(startOptions.destination, signal);
+  /** Makes what the work needs, when this process has claimed its instance. */
+  async #make(isFirst: boolean): Promise<MadeWork> {
+    const { live, pair, monitor, logger } = this.#parts;
+    const signal = AbortSignal.any([pair.signal, this.#own.signal]);
+    const { options } = live.current;
+    const syncStore = pair.storeOn(options.destination, signal);
     const working = { signal, logger, monitor };
-    const coordination = this.#coordinationOf(working, store, () => context);
+    const coordination = this.#coordinationOf(working, syncStore, () => run);
     const { requireLease } = coordination;
-    // What is read after it is not older: whoever had the instance before changes nothing any more, and the driver takes
-    // no primary that is older than the one which acknowledged it.
-    const [instance, catalog] = await retrying(working, 'state', async () => {
-      if (live.stored.failure?.instance === options.id) await live.update({ failure: null });
-      const claimed = await store.claimInstance(isFirst);
-      return [claimed, await TrackedCatalog.load(store, requireLease)] as const;
-    });
-    const destination = clusters[startOptions.destination];
-    destination.writeGuard.right = store.claim;
+    const [instance, catalog] = await this.#claim(working, syncStore, requireLease, isFirst);
+    const destinationCluster = pair.deployment(options.destination);
+    destinationCluster.writeGuard.right = syncStore.ownership;
     for (const name of ['cluster0', 'cluster1'] as const)
-      clusters[name].formerConnections.takeOver();
-    const copyWorkers =
-      options.copyWorkers ??
-      (await retrying(working, 'copy', async () => {
-        return await fittingCopyWorkers(destination, signal);
-      }));
-    const context: SyncContext = {
-      source: deploymentOf(clusters[startOptions.source], topologies[startOptions.source]),
-      destination: deploymentOf(destination, topologies[startOptions.destination]),
-      store,
-      catalog,
-      leftIndexes: new LeftIndexes(store.leftIndexes, catalog, monitor),
-      coordination,
-      requireLease,
-      filter: filterOf(startOptions),
-      options: startOptions,
-      tuning: { ...options, copyWorkers },
-      monitor,
-      logger,
-      warn: async (warning) => {
-        logger.warn({ warning }, 'warning');
-        await live.addWarning(warning);
-      },
-      signal,
+      pair.clients[name].formerConnections.takeOver();
+    const sourceCluster = pair.deployment(options.source);
+    const store = new WorkStore({ ...working, store: syncStore, live, catalog, requireLease });
+    const warn = async (warning: string): Promise<void> => {
+      await store.warn(warning);
     };
-    return { context, instance };
+    const filter = pair.filterOf(options);
+    const source = new Source({
+      ...{ ...working, options, filter, catalog, warn },
+      deployment: sourceCluster,
+    });
+    const leftIndexes = new LeftIndexes(syncStore.leftIndexes, catalog, monitor);
+    const destination = new Destination({
+      ...{ ...working, options, leftIndexes, requireLease, warn },
+      deployment: destinationCluster,
+    });
+    const tuning = { ...this.#parts.options, copyWorkers: await this.#copyWorkers(destination) };
+    const run: SyncRun = new SyncRun({
+      ...{ ...working, source, sourceCluster, destination, catalog, store, syncStore },
+      ...{ coordination, options, tuning },
+    });
+    return { run, source, destination, destinationCluster, store, syncStore, instance, signal };
   }
 
-  #coordinationOf(
+  /**
+   * Claims the instance. What is read after it is not older: the process that had the instance before changes nothing any more, and the driver
+   * takes no primary that is older than the one which acknowledged it.
+   */
+  async #claim(
     working: RetryContext,
     store: SyncStore,
-    contextOf: () => SyncContext,
-  ): Coordination {
+    requireLease: () => void,
+    isFirst: boolean,
+  ): Promise<readonly [InstanceRecord, TrackedCatalog]> {
     const { live, options } = this.#parts;
-    if (!live.isShared) return new Alone(store.claim.require);
+    return await retrying(working, 'state', async () => {
+      if (live.stored.failure?.instance === options.id) await live.update({ failure: null });
+      const claimed = await store.takeOwnership(isFirst);
+      return [claimed, await TrackedCatalog.load(store, requireLease)] as const;
+    });
+  }
+
+  /** How many collections and partitions are copied side by side: what is asked for, or what fits the destination. */
+  async #copyWorkers(destination: Destination): Promise<number> {
+    return this.#parts.options.copyWorkers ?? (await destination.fittingCopyWorkers());
+  }
+
+  #coordinationOf(working: RetryContext, store: SyncStore, runOf: () => SyncRun): Coordination {
+    const { live, options } = this.#parts;
+    if (!live.isShared) return new Alone(store.ownership.require);
     return new Group({
       ...working,
       live,
@@ -241,20 +252,13 @@ export class SyncWork {
       id: options.id,
       isPreferred: options.preferCoordinator,
       reloadCatalog: async () => {
-        await contextOf().catalog.reload();
+        await runOf().reloadCatalog();
       },
       takeOver: async () => {
-        const context = contextOf();
-        await retrying(context, 'coordination', async () => {
-          if (live.stored.ownsCatalog) await context.leftIndexes.refresh();
-          await endLeftBuilds(context);
-          await awaitWritesBefore(context);
-          await context.catalog.reload();
-        });
-        if (live.current.phase === 'changes') await finishCollections(context);
+        await runOf().takeOver();
       },
       fixCommitTime: async () => {
-        await fixCommitTime(contextOf(), live);
+        await runOf().fixCommitTime();
       },
       yieldToPause: () => {
         if (this.#isPausing) this.#stopForPause();
@@ -262,10 +266,4 @@ export class SyncWork {
       },
     });
   }
-}
-
-async function awaitWritesBefore(context: SyncContext): Promise<void> {
-  await underOnePrimary(context.destination, context.signal, async () => {
-    await awaitEarlierWrites(context);
-  });
 }

@@ -1,103 +1,77 @@
 import type { SyncerProgressAnswer, TopologyAnswer } from '../../sync-api/json.ts';
-import { NamespaceFilter, serverMatcher } from '../../mongo/namespace-filter.ts';
-import { namedError } from '../../mongo/named-error.ts';
-import { provenHosts } from '../../mongo/proven-hosts.ts';
+import { naming } from '../../mongo/named-error.ts';
+import { deploymentDigest, provenHosts } from '../../mongo/proven-hosts.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import { SyncError } from '../../service/errors.ts';
-import { logOnce } from '../../service/log-once.ts';
 import type { Logger } from '../../service/logger.ts';
-import type { ClusterName, StartOptions } from '../options/start-body.ts';
-import { readStoredState, recall, tellTopology, untilBooted } from './boot.ts';
-import { askerOf, createClusters, type Clusters, type Topologies } from '../store/clusters.ts';
-import { SyncCommands } from './sync-commands.ts';
-import { commitWord, type CommitWord } from '../monitor/commit-word.ts';
-import { blockedClusters, blockedText, withBlocked } from '../destination/write-blocking.ts';
-import { digestOf, instancesWithoutCommand, requireMember } from '../store/instances.ts';
-import { LiveSync } from '../store/live-sync.ts';
+import { optionsDigest } from '../../service/options-digest.ts';
+import { sleep } from '../../service/sleep.ts';
+import { blockedClusters } from '../destination/write-blocking.ts';
 import { registerStateMetrics } from '../monitor/metrics.ts';
 import { SyncMonitor } from '../monitor/monitor.ts';
-import type { SyncerOptions } from '../options/syncer-options.ts';
-import { neededOplog, type NeededOplog } from '../monitor/oplog-window.ts';
 import { watchOplog } from '../monitor/watch-oplog.ts';
-import { idleProgress, syncProgress } from './progress.ts';
-import { carryOutReset } from '../reset/carry-out-reset.ts';
-import { receiveReset, recordOf, type Receipt, type RecordPlaces } from '../reset/receive-reset.ts';
-import type { StartParts } from './start-sync.ts';
+import { parseResetBody, type ResetDestination } from '../options/reset-body.ts';
+import { parseStartBody, type StartOptions } from '../options/start-body.ts';
+import type { SyncerOptions } from '../options/syncer-options.ts';
+import { receiveReset, recordOf, type Receipt } from '../reset/receive-reset.ts';
+import { askerOf, createClusters, type ClusterPair, type Clusters } from '../store/clusters.ts';
+import { digestOf, requireMember } from '../store/instances.ts';
 import type { SyncRecord } from '../store/records.ts';
-import type { ResetDestination } from '../options/reset-body.ts';
-import { SyncStore } from '../store/store.ts';
-import { SyncWork } from './sync-work.ts';
-import { watchPaused } from './watch-paused.ts';
+import { notAllowed, requireNoParameters, type Command } from '../store/transitions.ts';
+import { readStoredState, recall, tellTopology, untilBooted } from './boot.ts';
+import { CommandQueue } from './command-queue.ts';
+import { progressOf } from './progress.ts';
+import {
+  blockDestination,
+  checkStart,
+  createSync,
+  findSyncToJoin,
+  requireSameStart,
+} from './start-sync.ts';
+import { Sync } from './sync.ts';
 
 /** How long after its start a process lets commands wait for the stored state. */
 const openingMs = 10_000;
 
-/** A sync tool: at most one sync, its commands, its progress. Created, it knows nothing; `run` reads the stored state. */
+/** How often an instance that is paused looks at the record. */
+const pausedLookMs = 1_000;
+
+/**
+ * A sync tool: at most one sync, and what is asked of it. Created, it knows nothing; `run` reads the stored state.
+ *
+ * Commands wait until that is read, or are to wait for it no longer: the process was started a while ago, or something keeps it
+ * from reading that does not pass. They come one after the other. A command may say which sync it is for, by the digest of that
+ * one's start options: another sync takes none (DifferentSync).
+ */
 export class Syncer {
   readonly monitor = new SyncMonitor();
-  readonly commands: SyncCommands;
   readonly #options: SyncerOptions;
   readonly #logger: Logger;
   readonly #clusters: Clusters;
-  readonly #live: LiveSync;
+  readonly #commands = new CommandQueue();
   /** Resolved when commands wait for the stored state no more. */
   readonly #opening = Promise.withResolvers<undefined>();
-  #topologies: Topologies | undefined;
+  /** Known when the stored state has been read. */
+  #pair: ClusterPair | undefined;
+  #found: Sync | undefined;
   #provenHosts = '';
   #proving = Promise.resolve();
   #bootError = new SyncError('NotStarted', 'the stored state has not been read yet');
-  #work: SyncWork | undefined;
-  #workEnded = Promise.resolve();
-  #failure: SyncError | undefined;
-  #isResetting = false;
   #signal = AbortSignal.abort();
 
   constructor(options: SyncerOptions, logger: Logger) {
     this.#options = options;
     this.#logger = logger;
     this.#clusters = createClusters(options);
-    this.#live = new LiveSync(options.id, ({ destination }) => this.#storeOn(destination.name));
-    this.commands = new SyncCommands({
-      opened: async () => {
-        await this.#opening.promise;
-      },
-      startParts: () => this.#startParts,
-      live: this.#live,
-      monitor: this.monitor,
-      logger,
-      work: () => this.#work,
-      workEnded: async () => {
-        await this.#workEnded;
-      },
-      beginWork: () => {
-        this.#beginWork();
-      },
-      commitWord: () => this.#commitWord,
-      beginReset: async (destination) => {
-        await this.#receiveReset(destination);
-      },
-      failure: () => this.#failure,
-    });
-    registerStateMetrics(this.monitor, {
-      record: () => this.#live.record,
-      isWorking: () => this.#work?.isUnderWay ?? false,
-      hasFailed: () => this.#failure !== undefined,
-    });
+    registerStateMetrics(this.monitor, () => this.#sync);
   }
 
   /** True when the stored state has been read, so that commands are taken. */
   get isReady(): boolean {
-    return this.#topologies !== undefined;
+    return this.#pair !== undefined;
   }
 
-  get #neededOplog(): NeededOplog | undefined {
-    const { record } = this.#live;
-    // No router shows the oplogs of its shards.
-    if (!record || this.#topologies?.[record.source.name].kind !== 'replicaSet') return undefined;
-    return neededOplog(record, this.monitor.appliedTime);
-  }
-
-  /** Reads the stored state, goes on with a sync that was under way, and works until the signal is aborted. */
+  /** Reads the stored state, continues a sync that was under way, and works until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
     const stopped = new Promise<undefined>((resolve) => {
@@ -106,24 +80,13 @@ export class Syncer {
       });
     });
     const opening = setTimeout(this.#opening.resolve, openingMs, undefined);
-    const watching = watchOplog({
-      needed: () => this.#neededOplog,
-      clusters: this.#clusters,
-      monitor: this.monitor,
-      logger: this.#logger,
-      signal,
-    });
-    const watchingPaused = watchPaused({
-      live: this.#live,
-      storeOf: ({ destination }) => this.#storeOn(destination.name),
-      monitor: this.monitor,
-      logger: this.#logger,
-      signal,
-    });
+    const needed = (): Sync['neededOplog'] => (this.#pair ? this.#sync?.neededOplog : undefined);
+    const watching = watchOplog(needed, this.#clusters, this.monitor, this.#logger, signal);
+    const watchingPaused = this.#watchPaused();
     try {
       await this.#boot();
       await stopped;
-      await this.#workEnded;
+      await this.#found?.ended;
       await watching;
       await watchingPaused;
       await this.#proving;
@@ -136,23 +99,10 @@ export class Syncer {
 
   /** The body of GET /progress. @throws SyncError when there is none to give, or the sync has failed. */
   progress(): SyncerProgressAnswer {
-    const topologies = this.#needTopologies();
-    if (this.#failure) throw this.#failure;
-    const { record } = this.#live;
-    if (!record) return idleProgress();
-    const isWorking = this.#work?.isUnderWay ?? false;
-    const isAtRest = record.state === 'PAUSED' || record.state === 'COMMITTED';
-    const alone = isWorking || isAtRest ? this.#options.id : null;
-    return syncProgress(record, {
-      syncerId: this.#options.id,
-      coordinatorId: this.#live.isShared ? this.#live.coordinator : alone,
-      isWorking,
-      sourceHost: topologies[record.source.name].host,
-      destinationHost: topologies[record.destination.name].host,
-      commit: this.#commitWord,
-      sent: this.#live.sent,
-      monitor: this.monitor,
-    });
+    this.#needPair();
+    const sync = this.#sync;
+    if (sync?.failure) throw sync.failure;
+    return progressOf(sync);
   }
 
   /**
@@ -166,33 +116,184 @@ export class Syncer {
 
   /** Which sync it is that progress tells of, or has failed; undefined where there is none, or nothing is known of it. */
   optionsDigest(): string | undefined {
-    const { record } = this.#live;
-    return record && digestOf(record);
+    const view = this.#sync?.view;
+    return view && digestOf(view);
   }
 
   /**
-   * At which hosts of cluster1 this process has logged in, as {@link provenHosts} has it; undefined where both clusters are not known,
+   * At which hosts of cluster1 this process has logged in, as {@link provenHosts} has it, and which deployment that is, as of
+   * {@link deploymentDigest}; undefined where both clusters are not known,
    * or another process has the sync.
    */
-  destination(): string | undefined {
-    const isSuperseded = this.#failure?.name === 'SupersededByOtherInstance';
-    return this.#topologies && !isSuperseded ? this.#provenHosts : undefined;
+  destination(): { readonly hosts: string; readonly deployment: string } | undefined {
+    const isSuperseded = this.#sync?.failure?.name === 'SupersededByOtherInstance';
+    if (!this.#pair || isSuperseded) return undefined;
+    const deployment = deploymentDigest(this.#pair.topologies.cluster1);
+    return { hosts: this.#provenHosts, deployment };
   }
 
-  get #commitWord(): CommitWord {
-    const { current, stored, sent } = this.#live;
-    const isHalfGiven = stored.state === 'COMMITTING' && current.state !== 'COMMITTING';
-    const evidence = {
-      ...this.monitor.commitProofs.evidence,
-      sentAgeMs: sent?.command === 'commit' ? performance.now() - sent.sentMs : null,
-      isCommitInHand: this.commands.isCommitInHand,
-      otherCommand: this.commands.otherInHand,
-      troubles: this.monitor.troubles.warnings(),
-      leftIndexes: this.monitor.leftIndexes,
-      isWorking: this.#work?.isUnderWay ?? false,
-      isShared: this.#live.isShared,
-    };
-    return commitWord(current, evidence, isHalfGiven ? instancesWithoutCommand(stored) : undefined);
+  /**
+   * POST /start. Resolves when ordinary users cannot write to the destination, where that is asked for.
+   * @throws SyncError for whatever forbids it; nothing has been written then, unless users could not be blocked.
+   */
+  async start(body: unknown, digest?: string): Promise<void> {
+    await this.#opening.promise;
+    await this.#commands.run(async () => {
+      const known = this.#sync;
+      if (known) requireSameStart(body, known);
+      known?.requireDigest(digest);
+      const pair = this.#needPair();
+      known?.requireTaken('start');
+      const options = parseStartBody(body);
+      requireDigest(digest, options);
+      const sync = await naming(async () => await this.#startSync(pair, options));
+      this.#logger.info({ options }, 'started');
+      try {
+        await naming(async () => {
+          await blockDestination(pair, options, this.monitor, this.#logger);
+        });
+      } finally {
+        // The sync is stored: where its users could not be blocked, the work says so too.
+        sync.begin();
+      }
+    });
+  }
+
+  /**
+   * POST /preflight: whether a start of this body would be taken, or is the one that the sync was started with. Writes nothing.
+   * @throws SyncError as start does; DifferentSync where the sync was started with others.
+   */
+  async preflight(body: unknown): Promise<void> {
+    const options = parseStartBody(body);
+    await this.#opening.promise;
+    await this.#commands.run(async () => {
+      const sync = this.#sync;
+      const known = sync?.view && sync.live.stored;
+      await naming(async () => {
+        await checkStart(this.#needPair(), options, known, this.#logger);
+      });
+    });
+  }
+
+  /** POST /pause. Resolves when the work has stopped and the sync is PAUSED. @throws SyncError InvalidStateTransition. */
+  async pause(body: unknown, digest?: string): Promise<void> {
+    await this.#tell('pause', body, async (sync) => {
+      await sync.pause(digest);
+    });
+  }
+
+  /** POST /resume. Resolves when the sync is RUNNING. @throws SyncError InvalidStateTransition. */
+  async resume(body: unknown, digest?: string): Promise<void> {
+    await this.#tell('resume', body, async (sync) => {
+      await sync.resume(digest);
+    });
+  }
+
+  /**
+   * POST /commit. Resolves when the sync is COMMITTING.
+   * @param caller - aborted when nobody waits for the answer any more: the commit is not begun then.
+   * @throws SyncError CannotCommitYet, InvalidStateTransition, FeatureVersionNotSupported.
+   */
+  async commit(body: unknown, digest: string | undefined, caller: AbortSignal): Promise<void> {
+    await this.#commands.answerCommit(async () => {
+      const work = await this.#tell(
+        'commit',
+        body,
+        async (sync) => await sync.commit(digest, caller),
+      );
+      // Other commands need not wait for a source that is slow: they are refused by now.
+      await work?.fixCommitTime();
+    });
+  }
+
+  /** POST /reverse. Resolves when the sync is RUNNING in the other direction. @throws SyncError for whatever forbids it. */
+  async reverse(body: unknown, digest?: string): Promise<void> {
+    await this.#tell('reverse', body, async (sync) => {
+      await sync.reverse(digest);
+    });
+  }
+
+  /**
+   * POST /reset. Resolves when it is stored that the sync is to end for good, and at once where there is none.
+   * @throws SyncError CleanNotAllowed, ResetUnderWay.
+   */
+  async reset(body: unknown, digest?: string): Promise<void> {
+    const destination = parseResetBody(body);
+    await this.#opening.promise;
+    await this.#commands.run(async () => {
+      const pair = this.#needPair();
+      this.#sync?.requireDigest(digest);
+      await this.#commands.carryOut('reset', async () => {
+        await naming(async () => {
+          await this.#receiveReset(pair, destination);
+        });
+      });
+    });
+  }
+
+  /** The sync that there is, or that other instances have been given. */
+  get #sync(): Sync | undefined {
+    return this.#found?.isOver === true ? undefined : this.#found;
+  }
+
+  /** Gives a command to the sync when its turn has come. @throws SyncError InvalidStateTransition where there is none. */
+  async #tell<T>(
+    command: Exclude<Command, 'start'>,
+    body: unknown,
+    act: (sync: Sync) => Promise<T>,
+  ): Promise<T> {
+    requireNoParameters(command, body);
+    await this.#opening.promise;
+    return await this.#commands.run(async () => {
+      this.#needPair();
+      const sync = this.#sync;
+      if (!sync) throw notAllowed(command, 'IDLE');
+      return await act(sync);
+    });
+  }
+
+  async #startSync(pair: ClusterPair, options: StartOptions): Promise<Sync> {
+    const joined = await this.#joinSync(pair, options);
+    if (joined) return joined;
+    try {
+      const { monitor } = this;
+      return this.#adopt(await createSync(pair, options, monitor, this.#logger), pair);
+    } catch (error) {
+      // Another instance may have been given the start meanwhile.
+      const other = await this.#joinSync(pair, options);
+      if (!other) throw error;
+      return other;
+    }
+  }
+
+  async #joinSync(pair: ClusterPair, options: StartOptions): Promise<Sync | undefined> {
+    const record = await findSyncToJoin(pair, options);
+    if (!record) return undefined;
+    const sync = this.#adopt(record, pair);
+    await sync.join();
+    return sync;
+  }
+
+  async #receiveReset(pair: ClusterPair, destination: ResetDestination): Promise<void> {
+    const { signal } = pair;
+    let receipt: Receipt = { kind: 'received', record: undefined };
+    await retrying({ signal, logger: this.#logger, monitor: this.monitor }, 'command', async () => {
+      receipt = await receiveReset(pair, this.#sync?.live.stored, destination);
+    });
+    const record = recordOf(receipt);
+    if (record && this.#sync) this.#sync.live.adopt(record);
+    else if (record) this.#adopt(record, pair);
+    this.#logger.info({ destination, isStored: record !== undefined }, 'told to reset');
+    const sync = this.#sync;
+    sync?.beginReset();
+    if (!record) await sync?.ended;
+  }
+
+  /** Takes a record, as it is in the store, for that of the sync that there is. */
+  #adopt(record: SyncRecord, pair: ClusterPair): Sync {
+    const sync = new Sync(record, pair, this.monitor, this.#commands, this.#options, this.#logger);
+    this.#found = sync;
+    return sync;
   }
 
   async #boot(): Promise<void> {
@@ -207,167 +308,49 @@ export class Syncer {
   }
 
   async #readState(): Promise<void> {
-    const storeOn = (name: ClusterName): SyncStore => this.#storeOn(name);
-    const { topologies, record: stored } = await readStoredState(
-      this.#clusters,
-      storeOn,
-      this.#signal,
-    );
-    if (stored) {
-      requireMember(stored, this.#options.id);
-      const { source, destination } = stored;
-      const store = this.#storeOn(destination.name);
-      await recall(this.monitor, stored, store, this.#clusters[source.name], this.#signal);
-      this.#live.adopt(stored);
-      if (this.#live.isShared) await this.#live.refresh();
+    const { id, continues } = this.#options;
+    const { pair, record } = await readStoredState(this.#clusters, id, this.#signal);
+    if (record) {
+      requireMember(record, id);
+      await recall(this.monitor, record, pair);
+      const { live } = this.#adopt(record, pair);
+      if (live.isShared) await live.refresh();
     }
-    this.#topologies = topologies;
-    this.#proving = this.#proveHosts(topologies);
-    const { record } = this.#live;
-    const blocked = record ? blockedClusters(record) : [];
-    this.#logger.info({ state: record?.state ?? 'IDLE', blocked }, 'ready');
-    if (!stored || !this.#continues(stored)) return;
-    if (stored.reset?.received.includes(this.#options.id)) this.#beginReset();
-    else if (record?.state === 'RUNNING' || record?.state === 'COMMITTING') this.#beginWork();
+    this.#pair = pair;
+    this.#proving = this.#proveHosts(pair);
+    const view = this.#sync?.view;
+    const blocked = view ? blockedClusters(view) : [];
+    this.#logger.info({ state: view?.state ?? 'IDLE', blocked }, 'ready');
+    // One that only looks at a stored sync, or has another in mind, changes nothing.
+    if (record && (continues === 'any' || continues === digestOf(record))) this.#sync?.continue();
   }
 
-  /** Whether this process was started to continue a stored sync: one that only looks at it, or has another in mind, changes nothing. */
-  #continues(record: SyncRecord): boolean {
-    const { continues } = this.#options;
-    return continues === 'any' || continues === digestOf(record);
-  }
-
-  async #proveHosts({ cluster1: deployment }: Topologies): Promise<void> {
-    const question = { ...askerOf(this.#options), deployment };
+  async #proveHosts({ topologies }: ClusterPair): Promise<void> {
+    const question = { ...askerOf(this.#options), deployment: topologies.cluster1 };
     this.#provenHosts = await provenHosts(this.#options.cluster1, question, this.#signal);
   }
 
-  async #receiveReset(destination: ResetDestination): Promise<void> {
-    const { persisting } = this.#startParts;
-    let receipt: Receipt = { kind: 'received', record: undefined };
-    await persisting(async () => {
-      receipt = await receiveReset(this.#recordPlaces, destination);
-    });
-    const stored = recordOf(receipt);
-    if (stored) this.#live.adopt(stored);
-    this.#logger.info({ destination, isStored: stored !== undefined }, 'told to reset');
-    if (stored || this.#live.storedOrNone) this.#beginReset();
-    if (!stored) await this.#workEnded;
+  /** Looks at the record while this instance is paused, until the signal is aborted. */
+  async #watchPaused(): Promise<void> {
+    const signal = this.#signal;
+    while (!signal.aborted) {
+      await this.#sync?.lookWhilePaused();
+      await sleep(pausedLookMs, signal).catch(() => undefined);
+    }
   }
 
-  /** Ends the work, then the sync, unless that is being done. */
-  #beginReset(): void {
-    if (this.#isResetting) return;
-    this.#isResetting = true;
-    this.#failure = undefined;
-    const [work, workEnded] = [this.#work, this.#workEnded];
-    const reset = async (): Promise<void> => {
-      await work?.stop();
-      await workEnded;
-      this.#work = undefined;
-      this.#failure = undefined;
-      await carryOutReset({
-        ...this.#recordPlaces,
-        clusters: this.#clusters,
-        monitor: this.monitor,
-        logger: this.#logger,
-        isPreferred: this.#options.preferCoordinator,
-        signal: this.#signal,
-      });
-      this.#live.forget();
-      this.monitor.forget();
-    };
-    this.#workEnded = reset()
-      .catch((error: unknown) => {
-        if (this.#signal.aborted) return;
-        this.#failure = namedError(error);
-        this.monitor.addError(error);
-        this.#logger.error({ error: this.#failure.name, err: error }, 'the reset has stopped');
-      })
-      .finally(() => {
-        this.#isResetting = false;
-      });
+  /** @throws SyncError while the stored state has not been read. */
+  #needPair(): ClusterPair {
+    if (!this.#pair) throw this.#bootError;
+    return this.#pair;
   }
+}
 
-  get #recordPlaces(): RecordPlaces {
-    return {
-      id: this.#options.id,
-      topologies: this.#needTopologies(),
-      live: this.#live,
-      storeOn: (name) => this.#storeOn(name),
-    };
-  }
-
-  #beginWork(): void {
-    const work = new SyncWork({
-      options: this.#options,
-      logger: this.#logger,
-      clusters: this.#clusters,
-      topologies: this.#needTopologies(),
-      monitor: this.monitor,
-      live: this.#live,
-      storeOn: (name, signal) => this.#storeOn(name, signal),
-      filterOf: (options) => this.#filterOf(options),
-      signal: this.#signal,
-    });
-    this.#work = work;
-    this.#workEnded = work.ended.then(async (failure) => {
-      if (failure) await this.#fail(failure);
-    });
-  }
-
-  async #fail(error: SyncError): Promise<void> {
-    const { name } = error;
-    const blocked = blockedText(this.#live.current);
-    this.monitor.addError(error);
-    const failure = withBlocked(error, blocked);
-    this.#failure = failure;
-    logOnce(this.#logger, failure, { error: name, err: error, blocked }, 'the sync has stopped');
-    if (name === 'SupersededByOtherInstance') return;
-    await this.#live
-      .update({
-        failure: {
-          instance: this.#options.id,
-          name,
-          description: failure.message,
-          at: new Date(),
-        },
-      })
-      .catch((storeError: unknown) => {
-        this.#logger.warn({ err: storeError }, 'the failure could not be stored');
-      });
-  }
-
-  get #startParts(): StartParts {
-    return {
-      id: this.#options.id,
-      clusters: this.#clusters,
-      topologies: this.#needTopologies(),
-      live: this.#live,
-      storeOn: (name) => this.#storeOn(name),
-      filterOf: (options) => this.#filterOf(options),
-      persisting: async (write, isPassing) => {
-        const context = { signal: this.#signal, logger: this.#logger, monitor: this.monitor };
-        await retrying(context, 'command', write, isPassing);
-      },
-      logger: this.#logger,
-      signal: this.#signal,
-    };
-  }
-
-  #filterOf(options: StartOptions): NamespaceFilter {
-    return new NamespaceFilter(
-      options,
-      serverMatcher(this.#clusters[options.source], this.#signal),
-    );
-  }
-
-  #storeOn(destination: ClusterName, signal = this.#signal): SyncStore {
-    return new SyncStore(this.#clusters[destination], this.#options.id, signal);
-  }
-
-  #needTopologies(): Topologies {
-    if (!this.#topologies) throw this.#bootError;
-    return this.#topologies;
-  }
+/** Otherwise every other command of the same client would be refused. @throws SyncError InvalidBody. */
+function requireDigest(digest: string | undefined, options: StartOptions): void {
+  if (digest === undefined || digest === optionsDigest(options)) return;
+  throw new SyncError(
+    'InvalidBody',
+    'the header Clustersync-Options-Digest is not the digest of this body: leave it out, or use a client of the same version',
+  );
 }

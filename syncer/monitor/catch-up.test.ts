@@ -77,7 +77,7 @@ describe('CatchUpEstimator', () => {
     assert.equal(estimator.seconds, 16);
   });
 
-  it('begins anew after a time without samples, and when one goes back', () => {
+  it('starts over after a time without samples, and when one goes back', () => {
     const estimator = sampled(10, { backlog: 1_000, written: 0, applied: 10 });
     assert.notEqual(estimator.seconds, null);
     add(estimator, { atMs: 16_000, written: 5_000, applied: 110 });

@@ -20,7 +20,7 @@ const proven: CommitEvidence = {
   sentAgeMs: null,
   isCommitInHand: false,
   otherCommand: null,
-  troubles: [],
+  retryWarnings: [],
   leftIndexes: [],
   isWorking: true,
   isShared: false,
@@ -118,14 +118,14 @@ describe('what progress says of a commit', () => {
     ],
     [
       'names what has failed for long, and is tried again',
-      commitWord(record, { ...proven, troubles: ['apply: trying again for 5 s: refused'] }),
+      commitWord(record, { ...proven, retryWarnings: ['apply: trying again for 5 s: refused'] }),
       impossible('apply: trying again for 5 s: refused'),
     ],
     [
       'does not name that in the copy, where nobody could commit',
       commitWord(
         { ...record, phase: 'copy' },
-        { ...proven, troubles: ['copy: trying again for 5 s: refused'] },
+        { ...proven, retryWarnings: ['copy: trying again for 5 s: refused'] },
       ),
       { ...possible, canCommit: false },
     ],

@@ -36,7 +36,7 @@ export interface CommitEvidence {
   /** Another command that is being carried out, after which a commit would be refused; null for none. */
   readonly otherCommand: string | null;
   /** What has failed for more than a few seconds, and is tried again, or waits for others: a commit would wait for it, too. */
-  readonly troubles: readonly string[];
+  readonly retryWarnings: readonly string[];
   /** Indexes that the commit would have to build. */
   readonly leftIndexes: readonly LeftIndex[];
   /** Whether the process works on the sync: nothing of a former process can come any more. */
@@ -95,7 +95,7 @@ export function commitWord(
     ...(otherCommand === null ? [] : [`${otherCommand} is being carried out`]),
     ...missingProofs(record, evidence),
     ...longIndexes(evidence),
-    ...evidence.troubles,
+    ...evidence.retryWarnings,
   ];
   return {
     canCommit: obstacles.length === 0,

@@ -49,7 +49,7 @@ describe('CopyTally', () => {
     assert.equal(tally.page(1).copied, 1);
   });
 
-  it('forgets what was before when it begins anew, and knows nothing of other collections', () => {
+  it('forgets what was before when it starts over, and knows nothing of other collections', () => {
     const tally = new CopyTally();
     tally.begin(parts);
     tally.begin([{ collection: items }]);

@@ -16,7 +16,7 @@ interface Entry {
 export class CopyTally {
   readonly #entries = new Map<string, Entry>();
 
-  /** Begins anew with what there is to copy: one part for each partition. */
+  /** Starts over with what there is to copy: one part for each partition. */
   begin(
     parts: Iterable<{
       readonly collection: {

@@ -6,7 +6,7 @@ const cases: [SyncView['state'], Phase, lag: number | null, catchUp: number | nu
   ['RUNNING', 'copy', 5, null],
   ['RUNNING', 'changes', 5, 9],
   ['RUNNING', 'handover', null, null],
-  ['RUNNING', 'loosening', 5, null],
+  ['RUNNING', 'preparing', 5, null],
   ['PAUSED', 'changes', null, null],
   ['COMMITTING', 'changes', 5, 9],
   ['COMMITTING', 'restoring', 0, null],

@@ -1,18 +1,19 @@
 import { Gauge } from 'prom-client';
+import type { SyncError } from '../../service/errors.ts';
 import type { SyncState } from '../store/transitions.ts';
 import type { SyncMonitor } from './monitor.ts';
 import { metricPrefix } from './work-counters.ts';
 import { catchUpOf, lagOf } from './lag.ts';
 import type { Phase, SyncView } from '../store/records.ts';
 
-/** What the metrics of a sync are made of, beside its figures. */
-export interface StateSource {
+/** A sync, as far as metrics tell of it. */
+export interface MeasuredSync {
   /** Undefined in IDLE. */
-  readonly record: () => SyncView | undefined;
+  readonly view: SyncView | undefined;
   /** True while the sync is worked on. */
-  readonly isWorking: () => boolean;
-  /** True when the sync has stopped for good. */
-  readonly hasFailed: () => boolean;
+  readonly isWorking: boolean;
+  /** Why the sync has stopped for good, if so. */
+  readonly failure: SyncError | undefined;
 }
 
 /** Every state that there can be. */
@@ -31,13 +32,16 @@ const phases: Readonly<Record<Phase, true>> = {
   restoring: true,
   done: true,
   handover: true,
-  loosening: true,
+  preparing: true,
 };
 
-/** Adds the metrics that are read off a sync at each scrape. What is not known has no sample. */
+/**
+ * Adds the metrics that are read off a sync at each scrape. What is not known has no sample.
+ * @param sync - the one that there is by then; undefined for none.
+ */
 export function registerStateMetrics(
   monitor: SyncMonitor,
-  { record, isWorking, hasFailed }: StateSource,
+  sync: () => MeasuredSync | undefined,
 ): void {
   const registers = [monitor.registry];
   const gauge = (name: string, help: string, read: () => number | null): void => {
@@ -70,20 +74,23 @@ export function registerStateMetrics(
       },
     });
   };
-  const ofSync = (read: (sync: SyncView) => number | null): (() => number | null) => {
+  const view = (): SyncView | undefined => sync()?.view;
+  const ofSync = (read: (view: SyncView) => number | null): (() => number | null) => {
     return () => {
-      const sync = record();
-      return sync ? read(sync) : null;
+      const now = view();
+      return now ? read(now) : null;
     };
   };
   oneOf(
     'state',
     'State of the sync: 1 for the one it is in.',
     states,
-    () => record()?.state ?? 'IDLE',
+    () => view()?.state ?? 'IDLE',
   );
-  oneOf('phase', 'Phase of the sync: 1 for the one it is in.', phases, () => record()?.phase);
-  gauge('failed', 'Whether the sync has stopped for good: 1 or 0.', () => (hasFailed() ? 1 : 0));
+  oneOf('phase', 'Phase of the sync: 1 for the one it is in.', phases, () => view()?.phase);
+  gauge('failed', 'Whether the sync has stopped for good: 1 or 0.', () =>
+    sync()?.failure ? 1 : 0,
+  );
   gauge(
     'restarts',
     'How often work on the sync was taken up again, by a new process or by resume.',
@@ -92,7 +99,7 @@ export function registerStateMetrics(
   gauge(
     'estimated_total_bytes',
     'Bytes that the initial copy has to copy.',
-    () => record()?.estimatedTotalBytes ?? null,
+    () => view()?.estimatedTotalBytes ?? null,
   );
   gauge(
     'estimated_copied_bytes',
@@ -112,12 +119,12 @@ export function registerStateMetrics(
   gauge(
     'lag_seconds',
     'Seconds from the last change applied to the latest one of the source.',
-    ofSync((sync) => lagOf(sync, monitor)),
+    ofSync((now) => lagOf(now, monitor)),
   );
   gauge(
     'catch_up_seconds',
     'Estimated seconds until the lag is gone.',
-    ofSync((sync) => catchUpOf(sync, isWorking(), monitor)),
+    ofSync((now) => catchUpOf(now, sync()?.isWorking ?? false, monitor)),
   );
   gauge(
     'buffered_events',

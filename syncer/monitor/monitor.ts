@@ -1,7 +1,7 @@
 import type { Timestamp } from 'mongodb';
 import { Registry } from 'prom-client';
 import { secondsBetween } from '../../mongo/cluster-time.ts';
-import { Troubles } from '../../mongo/troubles.ts';
+import { RetryWarnings } from '../../mongo/retry-warnings.ts';
 import { errorNameOf } from '../../mongo/server-errors.ts';
 import type { LeftIndex } from './left-index-warnings.ts';
 import { CommitProofs } from './commit-proofs.ts';
@@ -39,10 +39,10 @@ export interface EventBatch {
   finished: number;
 }
 
-/** The figures of a running sync: what progress and /metrics show. Changed as the work goes on, never waited for. */
+/** The figures of a running sync: what progress and /metrics show. Changed while the work runs, never waited for. */
 export class SyncMonitor {
   readonly registry = new Registry();
-  readonly troubles: Troubles;
+  readonly retryWarnings: RetryWarnings;
   readonly copyTally = new CopyTally();
   readonly commitProofs: CommitProofs;
   /** Change events up to here have been applied. */
@@ -81,7 +81,7 @@ export class SyncMonitor {
   /** @param now - the monotonic clock, in milliseconds. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
-    this.troubles = new Troubles(now);
+    this.retryWarnings = new RetryWarnings(now);
     this.commitProofs = new CommitProofs(now);
     this.#catchUp = new CatchUpEstimator(now);
   }

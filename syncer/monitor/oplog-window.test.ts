@@ -97,7 +97,7 @@ describe('oplogSecondsLeft', () => {
     assert.equal(busy, 100);
   });
 
-  it('begins to count anew after another primary took over', () => {
+  it('starts counting again after another primary took over', () => {
     const history = watched([1_000, 1_010], { rate: 100_000 });
     history.add({ ...steady(1_020, { rate: 100_000 }), writtenBytes: 5 });
     assert.equal(oplogSecondsLeft(history, at(1_020)), null);
@@ -130,7 +130,7 @@ describe('oplogSecondsLeft', () => {
 });
 
 describe('OplogHistory', () => {
-  it('stays small, and goes on telling bytes and rates', () => {
+  it('stays small, and keeps telling bytes and rates', () => {
     const seconds = Array.from({ length: 20_000 }, (_, index) => 100 + 2 * index);
     const history = watched(seconds, { rate: 1_000 });
     for (const t of [200, 1_000, 20_000, 39_000])
@@ -180,7 +180,7 @@ describe('neededOplog', () => {
     assert.equal(inPhase('catalog', { startTime: null }), undefined);
     assert.deepEqual(inPhase('copy'), ['cluster0', 10, 'sync']);
     assert.deepEqual(inPhase('changes'), ['cluster0', 20, 'sync']);
-    assert.deepEqual(inPhase('loosening'), ['cluster0', 10, 'sync']);
+    assert.deepEqual(inPhase('preparing'), ['cluster0', 10, 'sync']);
   });
 
   it('is that of the destination when the sync can be reversed', () => {

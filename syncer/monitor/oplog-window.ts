@@ -61,7 +61,7 @@ export interface NeededOplog {
 }
 
 /**
- * The oplog is needed from where the sync is until all is applied, whether it goes on or is paused; the
+ * The oplog is needed from where the sync is until all is applied, whether it is running or paused; the
  * destination's, after a commit that can be reversed, from where users could write there.
  * @param appliedTime - how far changes are applied, null while that is not known.
  */
@@ -77,7 +77,7 @@ export function neededOplog(
     case 'catalog':
       return undefined;
     case 'copy':
-    case 'loosening':
+    case 'preparing':
       return startTime ? { cluster: source.name, from: startTime, purpose: 'sync' } : undefined;
     case 'changes': {
       const from = appliedTime ?? startTime;

@@ -55,7 +55,7 @@ export function summaryOf(
     case 'restoring':
     case 'done':
     case 'handover':
-    case 'loosening':
+    case 'preparing':
       return undefined;
   }
 }

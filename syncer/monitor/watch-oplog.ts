@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb';
+import type { CheckedValue } from '../../mongo/checked-value.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { latestWriteTime } from '../../mongo/cluster-time.ts';
@@ -22,24 +22,33 @@ const roundsBetweenRefusals = 30;
 /** The least time that entries are kept does not change often, and is dear to ask for. */
 const readingsPerRetention = 30;
 
-/** What watching an oplog needs. */
-export interface OplogWatchParts {
-  /** Which oplog matters now; undefined where none does. */
-  readonly needed: () => NeededOplog | undefined;
-  readonly clusters: Clusters;
-  readonly monitor: SyncMonitor;
-  readonly logger: Logger;
-  readonly signal: AbortSignal;
-}
-
 /**
  * Reads how far the oplog that the sync needs reaches every other second, until the signal is aborted. Where the user
  * may not read `local`, nothing is known of it, which is said once. Says in the log when it becomes short, and when it is long enough again.
  * It never fails.
+ * @param needed - which oplog matters now; undefined where none does.
  */
-export async function watchOplog(parts: OplogWatchParts): Promise<void> {
-  const { needed, clusters, monitor, logger, signal } = parts;
+export async function watchOplog(
+  needed: () => NeededOplog | undefined,
+  clusters: Clusters,
+  monitor: SyncMonitor,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
   const isStopped = (): boolean => signal.aborted;
+  const takeReading = (cluster: ClusterName, reading: OplogReading): void => {
+    const now = needed();
+    // While it was read, the sync moved on to where another one matters, or none.
+    if (now?.cluster !== cluster) return;
+    const before = monitor.oplogState;
+    monitor.addOplogReading(reading, now.from);
+    const { oplogState: state, oplogSecondsLeft: secondsLeft } = monitor;
+    if (state === before) return;
+    const warning = oplogWarning(state, now);
+    if (warning !== undefined) logger.warn({ warning, secondsLeft }, 'warning');
+    else if (before === 'short' || before === 'unknown')
+      logger.info({ cluster, secondsLeft }, 'the oplog is long enough again');
+  };
   let watched: ClusterName | undefined;
   let retention = { hours: 0, readings: 0 };
   let isToldOf = false;
@@ -59,7 +68,7 @@ export async function watchOplog(parts: OplogWatchParts): Promise<void> {
           retention.hours = await minRetention(clusters[cluster], signal);
         retention.readings++;
         const reading = await readOplog(clusters[cluster], retention.hours, signal);
-        if (reading) takeReading(parts, cluster, reading);
+        if (reading) takeReading(cluster, reading);
       }
     } catch (error) {
       if (isRefused(error)) {
@@ -78,24 +87,6 @@ export async function watchOplog(parts: OplogWatchParts): Promise<void> {
   }
 }
 
-function takeReading(
-  { needed, monitor, logger }: OplogWatchParts,
-  cluster: ClusterName,
-  reading: OplogReading,
-): void {
-  const now = needed();
-  // While it was read, the sync went on to where another one matters, or none.
-  if (now?.cluster !== cluster) return;
-  const before = monitor.oplogState;
-  monitor.addOplogReading(reading, now.from);
-  const { oplogState: state, oplogSecondsLeft: secondsLeft } = monitor;
-  if (state === before) return;
-  const warning = oplogWarning(state, now);
-  if (warning !== undefined) logger.warn({ warning, secondsLeft }, 'warning');
-  else if (before === 'short' || before === 'unknown')
-    logger.info({ cluster, secondsLeft }, 'the oplog is long enough again');
-}
-
 async function readOplog(
   cluster: ClusterClient,
   minRetentionHours: number,
@@ -112,18 +103,17 @@ async function readOplog(
     atMs: performance.now(),
     first,
     latest,
-    sizeBytes: Number(stats['size']),
-    maxBytes: Number(stats['maxSize']),
+    sizeBytes: stats.field('size').count(),
+    maxBytes: stats.field('maxSize').count(),
     writtenBytes,
     minRetentionHours,
   };
 }
 
 /** What the storage engine has counted since the server was started (WiredTiger's statistics of the oplog's table). */
-function writtenBytesOf({ wiredTiger }: Document): number | undefined {
-  const { cursor } = (wiredTiger ?? {}) as { cursor?: Record<string, unknown> };
-  const bytes = cursor?.['insert key and value bytes'];
-  return bytes === undefined ? undefined : Number(bytes);
+function writtenBytesOf(stats: CheckedValue): number | undefined {
+  const cursor = stats.optional('wiredTiger')?.optional('cursor');
+  return cursor?.optional('insert key and value bytes')?.count();
 }
 
 /** What serverStatus shows of `storage.oplogMinRetentionHours`; none where the user may not ask for it. */
@@ -134,8 +124,8 @@ async function minRetention(cluster: ClusterClient, signal: AbortSignal): Promis
       { serverStatus: 1, metrics: 0, wiredTiger: 0, tcmalloc: 0, locks: 0, transactions: 0 },
       { signal, deadlineMs },
     );
-    const { oplogMinRetentionHours } = (status['oplogTruncation'] ?? {}) as Record<string, unknown>;
-    return Number(oplogMinRetentionHours ?? 0);
+    // Other storage engines than WiredTiger have no such section.
+    return status.optional('oplogTruncation')?.optional('oplogMinRetentionHours')?.number() ?? 0;
   } catch (error) {
     if (isRefused(error)) return 0;
     throw error;

@@ -1,5 +1,6 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import { SyncError } from '../../service/errors.ts';
+import { redact } from '../../service/redact.ts';
 import type { NamespaceFilterEntry } from '../../mongo/namespace-filter.ts';
 import type { Topology } from '../../mongo/topology.ts';
 import { checkEntries, type ShardingOptions } from './sharding-options.ts';
@@ -8,7 +9,7 @@ import schema from './start-body.schema.json' with { type: 'json' };
 /** Name of a cluster in the start body: the option that holds its connection string. */
 export type ClusterName = 'cluster0' | 'cluster1';
 
-const clusterNames: ReadonlySet<string> = new Set<ClusterName>(['cluster0', 'cluster1']);
+const clusterNames = ['cluster0', 'cluster1'] as const satisfies ClusterName[];
 
 /** When indexes are built on the destination. */
 export type BuildIndexes = 'beforeDataCopy' | 'afterDataCopy' | 'never';
@@ -25,12 +26,18 @@ export interface StartOptions {
   readonly sharding?: ShardingOptions;
 }
 
-const validate = new Ajv({
-  allErrors: true,
-  useDefaults: true,
-  allowUnionTypes: true,
-  strictRequired: false,
-}).compile(schema);
+/** What the schema makes sure of: it takes any text for the name of a cluster, which has an error of its own. */
+type BodyBySchema = Omit<StartOptions, 'source' | 'destination'> &
+  Readonly<Record<'source' | 'destination', string>>;
+
+const checks = { useDefaults: true, allowUnionTypes: true, strictRequired: false } as const;
+
+/** Ends at the first error: what it costs to gather all of them grows with the square of their number (ajv 8.20). */
+const validate = new Ajv(checks).compile<BodyBySchema>(schema);
+
+/** Tells all that is wrong with a body of few values, so that a person does not have to try again for each. */
+const validateAll = new Ajv({ ...checks, allErrors: true }).compile(schema);
+const fewValues = 1_000;
 
 /**
  * Checks the body of POST /start by its schema and by the rules that need nothing else.
@@ -39,17 +46,13 @@ const validate = new Ajv({
  */
 export function parseStartBody(body: unknown): StartOptions {
   const copy = structuredClone(body);
-  if (!validate(copy)) throw schemaError(validate.errors ?? []);
-  const options = copy as unknown as StartOptions;
-  for (const field of ['source', 'destination'] as const) {
-    const name: string = options[field];
-    if (!clusterNames.has(name)) {
-      throw new SyncError(
-        'UnknownCluster',
-        `${field} is cluster0 or cluster1, not ${JSON.stringify(name)}`,
-      );
-    }
+  if (!validate(copy)) {
+    const isShort = valuesIn(copy, fewValues) < fewValues;
+    const { errors } = isShort && !validateAll(copy) ? validateAll : validate;
+    throw schemaError(errors ?? []);
   }
+  const source = clusterNameIn(copy, 'source');
+  const options = { ...copy, source, destination: clusterNameIn(copy, 'destination') };
   if (options.source === options.destination) {
     throw new SyncError('UnknownCluster', `source and destination are both ${options.source}`);
   }
@@ -69,6 +72,15 @@ export function parseStartBody(body: unknown): StartOptions {
     }
   }
   return options;
+}
+
+function clusterNameIn(body: BodyBySchema, field: 'source' | 'destination'): ClusterName {
+  const found = clusterNames.find((name) => name === body[field]);
+  if (found !== undefined) return found;
+  throw new SyncError(
+    'UnknownCluster',
+    `${field} is cluster0 or cluster1, not ${JSON.stringify(body[field])}`,
+  );
 }
 
 /**
@@ -115,13 +127,26 @@ export function checkTopologies(
   }
 }
 
+/** How many values a JSON value is made of; looks at `most` at most. */
+function valuesIn(value: unknown, most: number): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  let count = 1;
+  for (const name in value) {
+    if (count >= most) break;
+    count += valuesIn((value as Readonly<Record<string, unknown>>)[name], most - count);
+  }
+  return count;
+}
+
 function schemaError(errors: readonly ErrorObject[]): SyncError {
   const describe = ({ instancePath, message, params }: ErrorObject): string => {
     const field =
       'additionalProperty' in params
         ? `${instancePath}/${String(params['additionalProperty'])}`
         : instancePath;
-    return `${field === '' ? 'the body' : field.slice(1).replaceAll('/', '.')} ${message ?? 'is wrong'}`;
+    // Before a name is changed: no connection string would be known in it afterwards.
+    const name = redact(field).slice(1).replaceAll('/', '.');
+    return `${name === '' ? 'the body' : name} ${message ?? 'is wrong'}`;
   };
   const isFilter = errors.every(({ instancePath }) =>
     /^\/(include|exclude)Namespaces/.test(instancePath),

@@ -1,8 +1,9 @@
 import { connectionFileOptions } from '../../mongo/connection-options.ts';
 import { apiTokenOptions } from '../../service/api-token.ts';
 import { SyncError } from '../../service/errors.ts';
-import { logLevels } from '../../service/logger.ts';
-import type { Options, OptionTable } from '../../service/options.ts';
+import { hostOption } from '../../service/listening.ts';
+import { logOptions } from '../../service/logger.ts';
+import { configOption, type Options, type OptionTable } from '../../service/options.ts';
 import { certificateOptions } from '../../service/served-certificate.ts';
 
 /** The options of `clustersync syncer`. */
@@ -56,16 +57,11 @@ export const syncerOptionTable = {
     range: [0, 65_535],
     description: 'HTTP port; 0 for any free one',
   },
-  host: { type: 'string', default: '127.0.0.1', description: 'address to listen on' },
+  ...hostOption,
   ...apiTokenOptions,
   ...connectionFileOptions,
   ...certificateOptions,
-  logLevel: {
-    type: 'string',
-    default: 'info',
-    choices: logLevels,
-    description: 'how much is logged',
-  },
+  ...logOptions,
   copyWorkers: {
     type: 'integer',
     range: [1, 100],
@@ -84,7 +80,7 @@ export const syncerOptionTable = {
     range: [1, 100],
     description: 'streams of writes side by side that change events are applied in',
   },
-  config: { type: 'string', valueName: 'file', description: 'YAML file with options' },
+  ...configOption,
 } as const satisfies OptionTable;
 
 export type SyncerOptions = Options<typeof syncerOptionTable>;

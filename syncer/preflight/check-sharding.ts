@@ -3,13 +3,10 @@ import { listIndexes, type NamespaceInfo } from '../../mongo/catalog.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { isSameNamespace, namespaceText } from '../../mongo/namespace.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
-import { runCommand } from '../../mongo/run-command.ts';
 import { supportsShardKey } from '../../mongo/shard-key.ts';
-import type { Topology } from '../../mongo/topology.ts';
 import { SyncError } from '../../service/errors.ts';
-import { sleep } from '../../service/sleep.ts';
 import { namespaceOf, shardKeyOf, type ShardingOptions } from '../options/sharding-options.ts';
-import { checkUniqueIndexes, keyText } from '../ddl/shard-key-conflicts.ts';
+import { checkUniqueIndexes, keyText } from '../ddl/shard-collection.ts';
 
 /**
  * Holds what is to be sharded on the destination against what is on the source (contract 4.1, rules 5 and 6). What is not
@@ -47,35 +44,4 @@ export async function checkSharding(
 
 function cappedText(options: Document): string | undefined {
   return isTrue(options['capped']) ? 'capped collection' : undefined;
-}
-
-/** How long a balancer that is stopped may be in a round: it begins one every ten seconds, to find that it is stopped (6.0.5). */
-const lastRoundMs = 5_000;
-const pollMs = 100;
-
-/**
- * Makes sure that no chunks move while a sync runs.
- * @throws SyncError BalancerRunning.
- */
-export async function checkBalancer(
-  cluster: ClusterClient,
-  option: string,
-  { kind }: Topology,
-  signal: AbortSignal,
-): Promise<void> {
-  if (kind !== 'sharded') return;
-  const endMs = performance.now() + lastRoundMs;
-  for (;;) {
-    const status = await runCommand(cluster.admin, { balancerStatus: 1 }, { signal });
-    const { mode, inBalancerRound } = status;
-    if (mode !== 'off')
-      throw new SyncError(
-        'BalancerRunning',
-        `the balancer of ${option} runs (mode ${String(mode)})`,
-      );
-    if (inBalancerRound !== true) return;
-    if (performance.now() > endMs)
-      throw new SyncError('BalancerRunning', `the balancer of ${option} is in its last round`);
-    await sleep(pollMs, signal);
-  }
 }

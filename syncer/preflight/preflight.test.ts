@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { checkedRow } from '../../mongo/checked-value.ts';
 import { checkVersion, missingActions } from './preflight.ts';
 
 describe('checkVersion', () => {
@@ -68,7 +69,7 @@ describe('missingActions', () => {
   ];
   for (const [what, authInfo, missing] of cases) {
     it(what, () => {
-      assert.deepEqual(missingActions(authInfo, needed), missing);
+      assert.deepEqual(missingActions(checkedRow(authInfo, 'authInfo'), needed), missing);
     });
   }
 });

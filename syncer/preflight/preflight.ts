@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb';
+import type { CheckedValue } from '../../mongo/checked-value.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { listNamespaces, listUserDatabases, type NamespaceInfo } from '../../mongo/catalog.ts';
@@ -9,33 +9,29 @@ import { oddNameError } from '../../mongo/specification.ts';
 import { majorVersion, type Topology } from '../../mongo/topology.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
+import type { ClusterPair } from '../store/clusters.ts';
 import { checkTopologies, type StartOptions } from '../options/start-body.ts';
-import { checkFeatureVersion } from './check-feature-version.ts';
-import { checkBalancer, checkSharding } from './check-sharding.ts';
+import { checkBalancer, checkFeatureVersion } from './check-cluster.ts';
+import { checkSharding } from './check-sharding.ts';
 
 /** Oldest server that is synced: change streams with DDL events, and exact updates, are from 6.0 on. */
 const oldestMajorVersion = 6;
 
-/** What a start looks at. */
-export interface PreflightSubject {
-  readonly source: ClusterClient;
-  readonly destination: ClusterClient;
-  readonly sourceTopology: Topology;
-  readonly destinationTopology: Topology;
-  readonly options: StartOptions;
-  readonly filter: NamespaceFilter;
-  /** Told what each entry of the filter means on the source. */
-  readonly logger: Logger;
-  readonly signal: AbortSignal;
-}
-
 /**
  * Looks at both clusters before anything is written.
+ * @param logger - told what each entry of the filter means on the source.
  * @throws SyncError with the name of the first condition that does not hold.
  */
-export async function checkClusters(subject: PreflightSubject): Promise<void> {
-  const { source, destination, sourceTopology, destinationTopology, options } = subject;
-  const { filter, logger, signal } = subject;
+export async function checkClusters(
+  pair: ClusterPair,
+  options: StartOptions,
+  logger: Logger,
+): Promise<void> {
+  const { clients, topologies, signal } = pair;
+  const [source, destination] = [clients[options.source], clients[options.destination]];
+  const sourceTopology = topologies[options.source];
+  const destinationTopology = topologies[options.destination];
+  const filter = pair.filterOf(options);
   checkTopologies(options, sourceTopology, destinationTopology);
   if (sourceTopology.clusterId === destinationTopology.clusterId) {
     throw new SyncError(
@@ -45,17 +41,16 @@ export async function checkClusters(subject: PreflightSubject): Promise<void> {
   }
   checkVersion(options.source, sourceTopology);
   checkVersion(options.destination, destinationTopology);
-  checkReversible(subject);
-  await checkPrivilegesFor(options, source, destination, signal, {
-    isSharded: destinationTopology.kind === 'sharded',
-  });
+  checkReversible(options, sourceTopology, destinationTopology);
+  const { kind } = destinationTopology;
+  await checkPrivilegesFor(options, source, destination, signal, kind);
   await checkFeatureVersion(source, options.source, sourceTopology, signal);
   await checkFeatureVersion(destination, options.destination, destinationTopology, signal);
   await checkBalancer(source, options.source, sourceTopology, signal);
   await checkBalancer(destination, options.destination, destinationTopology, signal);
   await filter.tryPatterns();
   const selection = new FilterSelection(filter);
-  const selected = await selectedNamespaces(source, subject, selection);
+  const selected = await selectedNamespaces(source, filter, signal, selection);
   for (const entry of selection.entries()) logger.info(entry, selectionText(entry));
   const timeSeries = selected.filter(({ kind }) => kind === 'timeseries');
   if (timeSeries.length > 0) {
@@ -67,7 +62,7 @@ export async function checkClusters(subject: PreflightSubject): Promise<void> {
   const oddlyNamed = selected.filter(({ kind }) => kind === 'oddlyNamed');
   if (oddlyNamed.length > 0) throw oddNameError(namesOf(oddlyNamed));
   if (options.sharding) await checkSharding(source, options.sharding, selected, signal);
-  const occupied = await selectedNamespaces(destination, subject);
+  const occupied = await selectedNamespaces(destination, filter, signal);
   if (occupied.length > 0) {
     throw new SyncError(
       'DestinationNotEmpty',
@@ -77,8 +72,11 @@ export async function checkClusters(subject: PreflightSubject): Promise<void> {
 }
 
 /** What a reversal needs beyond: the clusters change places. */
-function checkReversible({ options, sourceTopology, destinationTopology }: PreflightSubject): void {
-  const [from, to] = [sourceTopology.version, destinationTopology.version];
+function checkReversible(
+  options: StartOptions,
+  { version: from }: Topology,
+  { version: to }: Topology,
+): void {
   if (options.reversible && majorVersion(from) !== majorVersion(to)) {
     throw new SyncError(
       'ReversibleNotSupported',
@@ -88,7 +86,7 @@ function checkReversible({ options, sourceTopology, destinationTopology }: Prefl
 }
 
 /**
- * @param isSharded - the destination is a sharded cluster.
+ * @param destinationKind - what the destination is: of a reversal, the old source.
  * @throws SyncError MissingPrivileges with what the user of either cluster lacks for a sync of these options;
  * WriteBlockingNeedsUser.
  */
@@ -97,10 +95,10 @@ export async function checkPrivilegesFor(
   source: ClusterClient,
   destination: ClusterClient,
   signal: AbortSignal,
-  { isSharded }: { readonly isSharded: boolean },
+  destinationKind: Topology['kind'],
 ): Promise<void> {
   const asSource = sourceActions(options);
-  const asDestination = destinationActions(options, isSharded);
+  const asDestination = destinationActions(options, destinationKind);
   const both = {
     cluster: [...new Set([...asSource.cluster, ...asDestination.cluster, 'serverStatus'])],
     collections: [...new Set([...asSource.collections, ...asDestination.collections])],
@@ -131,7 +129,8 @@ export function checkVersion(
 
 async function selectedNamespaces(
   cluster: ClusterClient,
-  { filter, signal }: PreflightSubject,
+  filter: NamespaceFilter,
+  signal: AbortSignal,
   selection?: FilterSelection,
 ): Promise<NamespaceInfo[]> {
   const selected: NamespaceInfo[] = [];
@@ -166,22 +165,23 @@ function sourceActions({ enableUserWriteBlocking }: StartOptions): NeededActions
   };
 }
 
-/** What a sharded destination needs besides: to shard and spread collections, and to see what its shards write. */
-const shardedActions = {
-  cluster: ['inprog'],
-  collections: ['enableSharding', 'splitChunk', 'moveChunk'],
-} as const;
+/** What a destination needs besides: a sharded one, to shard and spread collections, and to see what its shards write. */
+const actionsOfKind: Readonly<Record<Topology['kind'], NeededActions>> = {
+  replicaSet: { cluster: [], collections: [] },
+  sharded: { cluster: ['inprog'], collections: ['enableSharding', 'splitChunk', 'moveChunk'] },
+};
 
 function destinationActions(
   { enableUserWriteBlocking }: StartOptions,
-  isSharded: boolean,
+  kind: Topology['kind'],
 ): NeededActions {
+  const ofKind = actionsOfKind[kind];
   return {
     cluster: [
       'appendOplogNote',
       'listDatabases',
       ...(enableUserWriteBlocking ? blockingActions : []),
-      ...(isSharded ? shardedActions.cluster : []),
+      ...ofKind.cluster,
     ],
     collections: [
       'find',
@@ -197,7 +197,7 @@ function destinationActions(
       'renameCollectionSameDB',
       'listCollections',
       'listIndexes',
-      ...(isSharded ? shardedActions.collections : []),
+      ...ofKind.collections,
     ],
   };
 }
@@ -216,7 +216,7 @@ async function checkPrivileges(
     { connectionStatus: 1, showPrivileges: true },
     { signal },
   );
-  const authInfo = status['authInfo'] as Document;
+  const authInfo = status.field('authInfo');
   // The server lets users alone write to what is blocked: without one the sync would block itself.
   if (options.enableUserWriteBlocking && !isAuthenticated(authInfo)) {
     throw new SyncError(
@@ -234,18 +234,27 @@ async function checkPrivileges(
 }
 
 /** Whether `authInfo` of connectionStatus names a user. */
-function isAuthenticated(authInfo: Document): boolean {
-  return ((authInfo['authenticatedUsers'] ?? []) as unknown[]).length > 0;
+function isAuthenticated(authInfo: CheckedValue): boolean {
+  return authInfo.field('authenticatedUsers').list().length > 0;
 }
 
+/** What privileges are on, as a server names it. */
+type Resource = Readonly<Record<string, unknown>>;
+
 /** Which needed actions `authInfo` of connectionStatus does not show. Without authentication nothing is missing. */
-export function missingActions(authInfo: Document, needed: NeededActions): string[] {
+export function missingActions(authInfo: CheckedValue, needed: NeededActions): string[] {
   if (!isAuthenticated(authInfo)) return [];
-  const privileges = (authInfo['authenticatedUserPrivileges'] ?? []) as {
-    resource: Document;
-    actions: string[];
-  }[];
-  const actionsOn = (matches: (resource: Document) => boolean): Set<string> =>
+  const privileges = authInfo
+    .field('authenticatedUserPrivileges')
+    .list()
+    .map((privilege) => ({
+      resource: privilege.field('resource').document(),
+      actions: privilege
+        .field('actions')
+        .list()
+        .map((action) => action.text()),
+    }));
+  const actionsOn = (matches: (resource: Resource) => boolean): Set<string> =>
     new Set(
       privileges.filter(({ resource }) => matches(resource)).flatMap(({ actions }) => actions),
     );

@@ -1,11 +1,14 @@
-import { deploymentOf } from '../../mongo/deployment.ts';
-import { retrying, type RetryContext } from '../../mongo/retrying.ts';
+import { resetWaitsFor } from '../store/instances.ts';
+import { retrying } from '../../mongo/retrying.ts';
 import { isTransient } from '../../mongo/server-errors.ts';
 import { underOnePrimary } from '../../mongo/one-primary.ts';
 import { SyncError } from '../../service/errors.ts';
+import type { Logger } from '../../service/logger.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { ClusterName } from '../options/start-body.ts';
-import type { Clusters } from '../store/clusters.ts';
+import type { ClusterPair } from '../store/clusters.ts';
+import type { LiveSync } from '../store/live-sync.ts';
+import { DestinationCatalog } from '../destination/destination-catalog.ts';
 import { setWriteBlocking } from '../destination/write-blocking.ts';
 import { Lease, LeaseLost } from '../instances/lease.ts';
 import { awaitEarlierWrites } from '../destination/earlier-writes.ts';
@@ -13,63 +16,13 @@ import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { SyncRecord } from '../store/records.ts';
 import type { SyncStore } from '../store/store.ts';
 import { cleanDestination } from './clean-destination.ts';
-import { findStoredSync, receiveReset, type RecordPlaces } from './receive-reset.ts';
-import { resetWaitsFor } from '../store/reset-error.ts';
-
-/** What carrying out a reset needs of its process. */
-export interface ResetParts extends RetryContext, RecordPlaces {
-  readonly clusters: Clusters;
-  readonly monitor: SyncMonitor;
-  /** Whether this instance is to coordinate the others. */
-  readonly isPreferred: boolean;
-}
+import { findStoredSync, receiveReset } from './receive-reset.ts';
 
 /** How often the others are looked at. */
 const waitMs = 50;
 
-/** A server that is asked for a right again has it renewed at most this often by whoever goes through many collections. */
+/** A server that is asked for a right again has it renewed at most this often by work that goes through many collections. */
 const keepRightEveryMs = 3_000;
-
-/**
- * Ends a sync that is being reset, once nothing works on it any more in this process. What is done at which step follows from
- * what is stored, the record of the sync is deleted last: killed at any point, it is called again and repeats what may have been
- * done. Of several instances each ends what it had asked of the destination, then the one that has the lease does the rest.
- * Resolves when no state of the sync is left.
- */
-export async function carryOutReset(parts: ResetParts): Promise<void> {
-  const { live, monitor, signal, clusters } = parts;
-  const { startedAt } = live.stored;
-  // One for each cluster, so that a claim or a lease stays that of this process.
-  const stores = new Map<ClusterName, SyncStore>();
-  const storeOn = (name: ClusterName): SyncStore => {
-    const store = stores.get(name) ?? parts.storeOn(name);
-    stores.set(name, store);
-    return store;
-  };
-  const reset = new Reset({ ...parts, storeOn });
-  using trouble = monitor.troubles.watch('reset', 'waiting');
-  try {
-    for (;;) {
-      const reason = await retrying(
-        parts,
-        'reset',
-        async () => {
-          const record = await findStoredSync({ ...parts, storeOn });
-          // Another one may have been started since.
-          if (record?.startedAt.getTime() !== startedAt.getTime()) return undefined;
-          return await reset.advance(record);
-        },
-        isPassing,
-      );
-      if (reason === undefined) return;
-      trouble.set(reason);
-      await sleep(waitMs, signal);
-    }
-  } finally {
-    clusters.cluster0.writeGuard.right = undefined;
-    clusters.cluster1.writeGuard.right = undefined;
-  }
-}
 
 /** Also where another process has gone further meanwhile: what is left to do is looked up again. */
 function isPassing(error: unknown): boolean {
@@ -77,30 +30,77 @@ function isPassing(error: unknown): boolean {
   return error instanceof LeaseLost || isTransient(error);
 }
 
-class Reset {
-  readonly #parts: ResetParts;
+/**
+ * The end of a sync that is being reset, once nothing works on it any more in this process. What is done at which step follows from
+ * what is stored, the record of the sync is deleted last: killed at any point, it is carried out again and repeats what may have been
+ * done. Of several instances each ends what it had asked of the destination, then the one that has the lease does the rest.
+ */
+export class Reset {
+  readonly #live: LiveSync;
+  readonly #pair: ClusterPair;
+  readonly #monitor: SyncMonitor;
+  readonly #logger: Logger;
+  readonly #isPreferred: boolean;
+  /** One for each cluster, so that an ownership or a lease stays that of this process. */
+  readonly #stores = new Map<ClusterName, SyncStore>();
   /** The cluster that holds the record of which this process has claimed its instance, and the lease there. */
   #place: { readonly name: ClusterName; readonly lease: Lease } | undefined;
 
-  constructor(parts: ResetParts) {
-    this.#parts = parts;
+  /** @param isPreferred - whether this instance is to coordinate the others. */
+  constructor(
+    live: LiveSync,
+    pair: ClusterPair,
+    monitor: SyncMonitor,
+    logger: Logger,
+    isPreferred: boolean,
+  ) {
+    this.#live = live;
+    this.#pair = pair;
+    this.#monitor = monitor;
+    this.#logger = logger;
+    this.#isPreferred = isPreferred;
+  }
+
+  /** Resolves when no state of the sync is left. */
+  async carryOut(): Promise<void> {
+    const { clients, signal } = this.#pair;
+    const { startedAt } = this.#live.stored;
+    const retries = { signal, logger: this.#logger, monitor: this.#monitor };
+    const step = async (): Promise<string | undefined> => {
+      const record = await findStoredSync(this.#pair, this.#live.stored);
+      // Another one may have been started since.
+      if (record?.startedAt.getTime() !== startedAt.getTime()) return undefined;
+      return await this.#advance(record);
+    };
+    using warning = this.#monitor.retryWarnings.watch('reset', 'waiting');
+    try {
+      for (;;) {
+        const reason = await retrying(retries, 'reset', step, isPassing);
+        if (reason === undefined) return;
+        warning.set(reason);
+        await sleep(waitMs, signal);
+      }
+    } finally {
+      clients.cluster0.writeGuard.right = undefined;
+      clients.cluster1.writeGuard.right = undefined;
+    }
   }
 
   /** Does what comes next. Gives what it waits for; the record is looked up again after that. */
-  async advance(record: SyncRecord): Promise<string> {
-    const { id, live, storeOn, isPreferred } = this.#parts;
-    live.adopt(record);
+  async #advance(record: SyncRecord): Promise<string> {
+    const { instanceId } = this.#pair;
+    this.#live.adopt(record);
     const { reset, instances } = record;
     const { name } = record.destination;
-    const store = storeOn(name);
-    if (!reset?.received.includes(id)) {
+    const store = this.#storeOn(name);
+    if (!reset?.received.includes(instanceId)) {
       // A reversal that was under way has moved the record.
-      await receiveReset(this.#parts, reset?.destination ?? 'Keep');
+      await receiveReset(this.#pair, record, reset?.destination ?? 'Keep');
       return 'the state was moved by a reversal';
     }
     if (this.#place?.name !== name) {
       await this.#endEarlierWork(record, store);
-      this.#place = { name, lease: new Lease(store.lease, isPreferred) };
+      this.#place = { name, lease: new Lease(store.lease, this.#isPreferred) };
       return 'what this instance had begun has ended just now';
     }
     const reason = resetWaitsFor(instances, reset);
@@ -111,7 +111,7 @@ class Reset {
       await lease.keep();
       if (!lease.isHeld) return 'the coordinator has not done its part';
     }
-    const requireRight = isAlone ? store.claim.require : lease.require;
+    const requireRight = isAlone ? store.ownership.require : lease.require;
     let keptAtMs = -Infinity;
     const keepRight = async (): Promise<void> => {
       if (performance.now() - keptAtMs < keepRightEveryMs) return;
@@ -120,8 +120,8 @@ class Reset {
       if (!isAlone) await lease.keep();
     };
     // After an attempt that has removed that already.
-    await store.claimInstance();
-    await this.#carryOut(record, store, { requireRight, keepRight });
+    await store.takeOwnership();
+    await this.#remove(record, store, { requireRight, keepRight });
     return 'the stored state is about to be gone';
   }
 
@@ -129,40 +129,40 @@ class Reset {
    * Makes sure that no process writes any more for this instance what it was asked to before the reset, and records that.
    */
   async #endEarlierWork(record: SyncRecord, store: SyncStore): Promise<void> {
-    const { clusters, topologies } = this.#parts;
-    const { name } = record.destination;
-    const destination = deploymentOf(clusters[name], topologies[name]);
-    await store.claimInstance();
-    destination.writeGuard.right = store.claim;
-    await underOnePrimary(destination, this.#parts.signal, async () => {
-      await awaitEarlierWrites({ ...this.#parts, destination });
+    const { signal } = this.#pair;
+    const destination = this.#pair.deployment(record.destination.name);
+    await store.takeOwnership();
+    destination.writeGuard.right = store.ownership;
+    const waiting = { destination, signal, logger: this.#logger, monitor: this.#monitor };
+    await underOnePrimary(destination, signal, async () => {
+      await awaitEarlierWrites(waiting);
     });
-    await store.endForReset(record);
+    await store.record.endForReset(record);
   }
 
-  async #carryOut(
+  /** Removes what the sync has left: of its blocking, of its data where that is asked for, and of its state. */
+  async #remove(
     record: SyncRecord,
     store: SyncStore,
     right: { readonly requireRight: () => void; readonly keepRight: () => Promise<void> },
   ): Promise<void> {
-    const { clusters, topologies, storeOn, logger, signal } = this.#parts;
+    const { clients, signal } = this.#pair;
+    const logger = this.#logger;
     const { reset, options, source, destination } = record;
     const { requireRight, keepRight } = right;
     const left = reset?.destination ?? 'Keep';
     const blocked = left === 'Keep' ? [] : blockedBySync(record);
     const unblock = async (name: ClusterName): Promise<void> => {
       if (!blocked.includes(name)) return;
-      await setWriteBlocking(clusters[name], false, signal, requireRight);
+      await setWriteBlocking(clients[name], false, signal, requireRight);
       logger.info({ cluster: name }, 'users may write again');
     };
     logger.info({ destination: left, blocked }, 'resetting');
     await unblock(source.name);
     if (left === 'Clean') {
-      const cleaned = deploymentOf(clusters[destination.name], topologies[destination.name]);
-      const cleaning = {
-        ...{ destination: cleaned, options, record, keepRight, signal, logger },
-        requireLease: requireRight,
-      };
+      const cleaned = this.#pair.deployment(destination.name);
+      const catalog = new DestinationCatalog(cleaned, requireRight, signal);
+      const cleaning = { catalog, record, keepRight, logger };
       const { ownsCatalog } = record;
       const collections = ownsCatalog ? await store.readCollections() : [];
       await cleanDestination(cleaning, collections, ownsCatalog ? await store.readViews() : []);
@@ -171,13 +171,19 @@ class Reset {
     await unblock(destination.name);
     // A reversal leaves a part of its state on the other cluster, or has begun to put it there.
     if (options.reversible) {
-      const other = storeOn(source.name);
-      const former = await other.readSync();
+      const other = this.#storeOn(source.name);
+      const former = await other.record.readSync();
       if (!former || former.startedAt.getTime() === record.startedAt.getTime())
         await other.forget(former, requireRight);
     }
     await store.forget(record, requireRight);
     logger.info({ destination: left }, 'reset');
+  }
+
+  #storeOn(name: ClusterName): SyncStore {
+    const store = this.#stores.get(name) ?? this.#pair.storeOn(name);
+    this.#stores.set(name, store);
+    return store;
   }
 }
 

@@ -1,22 +1,17 @@
-import { findInDatabase, type CollectionInfo } from '../../mongo/catalog.ts';
+import type { CollectionInfo } from '../../mongo/catalog.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { Logger } from '../../service/logger.ts';
-import {
-  catalogSideBySide,
-  collectionAt,
-  dropCollection,
-  dropNamespace,
-  namespaceAt,
-  type Destination,
-} from '../destination/destination-catalog.ts';
+import { catalogSideBySide, type DestinationCatalog } from '../destination/destination-catalog.ts';
 import { isSameView } from '../destination/destination-views.ts';
-import { isAsMade } from '../destination/made-collections.ts';
+import { MadeCollections } from '../destination/made-collections.ts';
 import type { SyncRecord, TrackedCollection, TrackedView } from '../store/records.ts';
 
 /** What cleaning a destination needs. */
-export interface Cleaning extends Omit<Destination, 'leftIndexes'> {
+export interface Cleaning {
+  /** The catalog of the destination. */
+  readonly catalog: DestinationCatalog;
   readonly record: SyncRecord;
   readonly logger: Logger;
   /** Renews what the right to change the destination rests on. */
@@ -53,7 +48,7 @@ async function dropMade(cleaning: Cleaning, collection: TrackedCollection): Prom
       return false;
     }
     // Where it has moved meanwhile it is looked for again.
-    if (await dropCollection(cleaning, made.namespace, made.uuid)) return true;
+    if (await cleaning.catalog.dropCollection(made.namespace, made.uuid)) return true;
   }
 }
 
@@ -63,16 +58,16 @@ async function findMade(
   tracked: TrackedCollection,
 ): Promise<CollectionInfo | undefined> {
   const { namespace, destinationUuid, options } = tracked;
-  const { destination, record, signal } = cleaning;
+  const { catalog, record } = cleaning;
   if (destinationUuid !== null) {
-    const found = await findInDatabase(destination, namespace, destinationUuid, signal);
+    const found = await catalog.find(tracked);
     if (found) return found;
   }
-  const there = await collectionAt(cleaning, namespace);
+  const there = await catalog.collectionAt(namespace);
   if (!there) return undefined;
   // The sync was about to make it where nothing stood, and puts documents there only when its UUID is stored.
   if (destinationUuid === null)
-    return (await isAsMade(cleaning, there, tracked)) ? there : undefined;
+    return (await new MadeCollections(catalog).isAsMade(there, tracked)) ? there : undefined;
   // The commit was about to store the UUID that the server has given it.
   const isConverted = record.phase === 'restoring' && options['clusteredIndex'] !== undefined;
   return isConverted && isTrue(options['capped']) && isTrue(there.options['capped'])
@@ -81,7 +76,7 @@ async function findMade(
 }
 
 async function warnOfOther(cleaning: Cleaning, { namespace }: TrackedCollection): Promise<void> {
-  if (!(await collectionAt(cleaning, namespace))) return;
+  if (!(await cleaning.catalog.collectionAt(namespace))) return;
   cleaning.logger.warn(
     { namespace: namespaceText(namespace) },
     'left on the destination: not the collection that the sync has made',
@@ -89,7 +84,7 @@ async function warnOfOther(cleaning: Cleaning, { namespace }: TrackedCollection)
 }
 
 async function dropView(cleaning: Cleaning, { namespace, options }: TrackedView): Promise<boolean> {
-  const there = await namespaceAt(cleaning, namespace);
+  const there = await cleaning.catalog.namespaceAt(namespace);
   if (!there) return false;
   if (!isSameView(there, options)) {
     cleaning.logger.warn(
@@ -98,6 +93,6 @@ async function dropView(cleaning: Cleaning, { namespace, options }: TrackedView)
     );
     return false;
   }
-  await dropNamespace(cleaning, namespace);
+  await cleaning.catalog.drop(namespace);
   return true;
 }

@@ -1,22 +1,8 @@
 import { SyncError } from '../../service/errors.ts';
-import type { ClusterName } from '../options/start-body.ts';
-import { findRecord } from '../store/find-record.ts';
-import type { Topologies } from '../store/clusters.ts';
-import { requireMember } from '../store/instances.ts';
-import type { LiveSync } from '../store/live-sync.ts';
+import type { ClusterPair } from '../store/clusters.ts';
+import { requireMember, resetError } from '../store/instances.ts';
 import type { SyncRecord } from '../store/records.ts';
 import type { ResetDestination } from '../options/reset-body.ts';
-import type { SyncStore } from '../store/store.ts';
-import { resetError } from '../store/reset-error.ts';
-
-/** Where the record of a sync is looked for. */
-export interface RecordPlaces {
-  /** Of this instance. */
-  readonly id: string;
-  readonly topologies: Topologies;
-  readonly live: LiveSync;
-  readonly storeOn: (cluster: ClusterName) => SyncStore;
-}
 
 /** Attempts to record a reset beside others that change the sync. */
 const maxAttempts = 5;
@@ -36,20 +22,22 @@ export type Receipt =
 
 /**
  * Records that this instance has been given a reset. May be repeated.
+ * @param known - the sync as this process knows it; undefined where it knows none.
  * @throws SyncError NotAnInstance.
  */
 export async function receiveReset(
-  places: RecordPlaces,
+  pair: ClusterPair,
+  known: SyncRecord | undefined,
   destination: ResetDestination,
 ): Promise<Receipt> {
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-    const found = await findStoredSync(places);
+    const found = await findStoredSync(pair, known);
     if (!found) return { kind: 'received', record: undefined };
-    requireMember(found, places.id);
-    const store = places.storeOn(found.destination.name);
+    requireMember(found, pair.instanceId);
+    const store = pair.recordOn(found.destination.name);
     if (await store.receiveReset(found, destination, cleanable))
-      return { kind: 'received', record: await findStoredSync(places) };
-    const now = await findStoredSync(places);
+      return { kind: 'received', record: await findStoredSync(pair, known) };
+    const now = await findStoredSync(pair, known);
     const error = now && refusalOf(now, destination);
     if (error) return { kind: 'refused', error };
   }
@@ -66,15 +54,17 @@ export function recordOf(receipt: Receipt): SyncRecord | undefined {
   }
 }
 
-/** The sync as it is stored. A source that is not needed for that need not be there. */
-export async function findStoredSync({
-  topologies,
-  live,
-  storeOn,
-}: RecordPlaces): Promise<SyncRecord | undefined> {
-  const known = live.storedOrNone;
-  const on = known && !known.options.reversible ? [known.destination.name] : undefined;
-  return await findRecord(topologies, storeOn, on);
+/**
+ * The sync as it is stored. A source that is not needed for that need not be there.
+ * @param known - the sync as this process knows it; undefined where it knows none.
+ */
+export async function findStoredSync(
+  pair: ClusterPair,
+  known: SyncRecord | undefined,
+): Promise<SyncRecord | undefined> {
+  return await pair.findRecord(
+    known && !known.options.reversible ? [known.destination.name] : undefined,
+  );
 }
 
 function refusalOf(record: SyncRecord, destination: ResetDestination): SyncError | undefined {

@@ -2,13 +2,12 @@ import type { Timestamp } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { hasHistorySince } from '../../mongo/history.ts';
 import { SyncError } from '../../service/errors.ts';
-import { checkFeatureVersion } from '../preflight/check-feature-version.ts';
-import { checkBalancer } from '../preflight/check-sharding.ts';
+import { checkBalancer, checkFeatureVersion } from '../preflight/check-cluster.ts';
 import type { Clusters, Topologies } from '../store/clusters.ts';
-import { isWriteBlocked } from '../destination/write-blocking.ts';
+import { isWriteBlocked } from '../destination/destination-kind.ts';
 import { checkPrivilegesFor } from '../preflight/preflight.ts';
 import type { SyncRecord } from '../store/records.ts';
-import type { SyncStore } from '../store/store.ts';
+import type { RecordStore } from '../store/record-store.ts';
 import { requireReplaceable } from './hand-over.ts';
 
 /** What a reversal looks at. */
@@ -17,7 +16,7 @@ export interface ReverseSubject {
   readonly clusters: Clusters;
   readonly topologies: Topologies;
   /** On the old source, where the state is going to be. */
-  readonly storeOnSource: SyncStore;
+  readonly recordOnSource: Pick<RecordStore, 'readSync'>;
   readonly signal: AbortSignal;
 }
 
@@ -27,19 +26,19 @@ export interface ReverseSubject {
  *   WritesNotBlocked or ReverseTooLate.
  */
 export async function checkReverse(subject: ReverseSubject): Promise<void> {
-  const { record, clusters, topologies, storeOnSource, signal } = subject;
+  const { record, clusters, topologies, recordOnSource, signal } = subject;
   const { options, writableTime } = record;
   const source = clusters[options.source];
   const destination = clusters[options.destination];
-  const isSharded = topologies[options.source].kind === 'sharded';
-  await checkPrivilegesFor(options, source, destination, signal, { isSharded });
-  requireReplaceable(await storeOnSource.readSync(), record);
+  const { kind } = topologies[options.source];
+  await checkPrivilegesFor(options, source, destination, signal, kind);
+  requireReplaceable(await recordOnSource.readSync(), record);
   for (const name of [options.source, options.destination]) {
     await checkFeatureVersion(clusters[name], name, topologies[name], signal);
     await checkBalancer(clusters[name], name, topologies[name], signal);
   }
   // A cluster that was unblocked since the commit may have been written to, and what would be carried back may not fit.
-  if (!(await isWriteBlocked(source, { isSharded }, signal))) {
+  if (!(await isWriteBlocked(source, kind, signal))) {
     throw new SyncError(
       'WritesNotBlocked',
       `ordinary users can write to ${options.source}: it may have changed since the commit`,

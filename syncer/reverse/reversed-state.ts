@@ -42,7 +42,7 @@ export function reversedState(
     record: {
       ...record,
       state: 'RUNNING',
-      phase: 'loosening',
+      phase: 'preparing',
       reversals: record.reversals + 1,
       options: { ...options, source: options.destination, destination: options.source },
       source: destination,

@@ -10,7 +10,11 @@ import {
 } from '../../mongo/oplog.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { SyncError } from '../../service/errors.ts';
-import type { SourceContext } from './source-context.ts';
+import type { Deployment } from '../../mongo/deployment.ts';
+import type { NamespaceFilter } from '../../mongo/namespace-filter.ts';
+import type { SyncMonitor } from '../monitor/monitor.ts';
+import type { StartOptions } from '../options/start-body.ts';
+import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 
 /** The most that is looked at by one command: its server gives up after a while. */
 const maxSpanSeconds = 3600;
@@ -23,10 +27,16 @@ const unnoticed =
   'what clients write by the command applyOps, of which no change stream tells, is neither synced nor noticed';
 
 /** What looking needs. */
-export type AppliedOpsContext = Pick<
-  SourceContext,
-  'source' | 'options' | 'filter' | 'catalog' | 'monitor' | 'warn' | 'signal'
->;
+export interface AppliedOpsContext {
+  readonly source: Deployment;
+  readonly options: Pick<StartOptions, 'source'>;
+  readonly filter: NamespaceFilter;
+  /** What the sync knows of the collections of the source. */
+  readonly catalog: TrackedCatalog;
+  readonly monitor: Pick<SyncMonitor, 'appliedOpsTime'>;
+  readonly warn: (warning: string) => Promise<void>;
+  readonly signal: AbortSignal;
+}
 
 /**
  * Makes sure that nobody has written by the command applyOps to what is synced from a replica set: no change stream tells of that.
@@ -54,7 +64,7 @@ export async function requireNoAppliedOps(
     try {
       await lookAt(context, range);
     } catch (error) {
-      // The shortest one is tried again by whoever has called.
+      // The caller tries the shortest one again.
       if (codeOf(error) !== serverCode.maxTimeMsExpired || spanSeconds === 1) throw error;
       spanSeconds = Math.ceil(spanSeconds / 4);
       continue;
@@ -70,7 +80,7 @@ export async function requireNoAppliedOps(
  * What somebody should know where the user may not read the oplog.
  * @param cluster - the source.
  */
-export function unreadableOplogWarning({ source }: SourceContext['options']): string {
+export function unreadableOplogWarning({ source }: Pick<StartOptions, 'source'>): string {
   return `the user of ${source} may not read local.oplog.rs (as the roles backup and clusterMonitor allow): ${unnoticed}`;
 }
 

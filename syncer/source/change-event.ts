@@ -1,12 +1,16 @@
-import { UUID, type Document, type Timestamp } from 'mongodb';
+import type { Document, Timestamp, UUID } from 'mongodb';
+import { MalformedAnswer } from '../../mongo/malformed-answer.ts';
+import { checkedRow, type CheckedValue } from '../../mongo/checked-value.ts';
 import { canonicalKey } from '../../mongo/canonical-id.ts';
 import { ElementPicker } from '../../mongo/element-scan.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import {
   asBuffer,
   bsonType,
-  stringValue,
-  valueBytes,
+  documentValue,
+  requireType,
+  textValue,
+  uuidHexValue,
   type RawDocument,
   type RawElement,
 } from '../../mongo/raw-bson.ts';
@@ -74,85 +78,141 @@ const eventFields = new ElementPicker([
   'documentKey',
   'fullDocument',
   'rawUpdateDescription',
+  '_id',
+  'clusterTime',
 ]);
 const keyFields = new ElementPicker(['_id']);
 const updateFields = new ElementPicker(['diff']);
 
-/** Reads a change event, its top level alone where it is of a document. */
+/**
+ * Reads a change event, its top level alone where it is of a document.
+ * @throws MalformedAnswer where it lacks what its kind has: whoever reads the stream opens it again there.
+ */
 export function parseChangeEvent(event: RawDocument): ChangeEvent {
-  const { operationType, collectionUUID, documentKey, fullDocument, rawUpdateDescription } =
-    eventFields.pick(event);
-  const operation = operationType ? stringValue(operationType) : '';
-  // int32 length, subtype byte, 16 bytes
-  const collection = collectionUUID
-    ? asBuffer(event).toString('hex', collectionUUID.offset + 5, collectionUUID.offset + 21)
-    : '';
+  const {
+    operationType,
+    collectionUUID,
+    documentKey,
+    fullDocument,
+    rawUpdateDescription,
+    ...rest
+  } = eventFields.pick(event);
+  const { _id, clusterTime } = rest;
+  const operation = textValue(needed(operationType, 'operationType'));
+  documentElement(_id, '_id');
+  requireType(needed(clusterTime, 'clusterTime'), bsonType.timestamp);
+  const uuidHex = (): string => uuidHexValue(needed(collectionUUID, 'collectionUUID'));
   switch (operation) {
     case 'insert':
     case 'replace':
       return {
         type: 'document',
-        collection,
+        collection: uuidHex(),
         change: {
           kind: operation,
           key: keyOf(documentKey),
-          document: valueBytes(needed(fullDocument, 'fullDocument')),
+          document: documentValue(needed(fullDocument, 'fullDocument')),
         },
       };
     case 'update': {
-      const description = needed(rawUpdateDescription, 'rawUpdateDescription');
+      const description = documentElement(rawUpdateDescription, 'rawUpdateDescription');
       const { diff } = updateFields.pick(description.bytes, description.offset);
       return {
         type: 'document',
-        collection,
-        change: { kind: 'update', key: keyOf(documentKey), diff: needed(diff, 'diff') },
+        collection: uuidHex(),
+        change: { kind: 'update', key: keyOf(documentKey), diff: documentElement(diff, 'diff') },
       };
     }
     case 'delete':
-      return { type: 'document', collection, change: { kind: 'delete', key: keyOf(documentKey) } };
+      return {
+        type: 'document',
+        collection: uuidHex(),
+        change: { kind: 'delete', key: keyOf(documentKey) },
+      };
     default:
       return parseCatalogEvent(event);
   }
 }
 
 function parseCatalogEvent(event: RawDocument): CatalogEvent {
-  const decoded = decodeSpec(event);
-  const uuid = decoded['collectionUUID'] as UUID | undefined;
+  const decoded = checkedRow(decodeSpec(event), 'a change event');
+  const operation = decoded.field('operationType').text();
+  const named = decoded.optional('to') ?? decoded.field('ns');
+  const description = decodeSpec(decoded.optional('operationDescription')?.raw().bytes ?? nothing);
+  const uuid = decoded.optional('collectionUUID')?.uuid();
+  checkCatalogEvent(operation, decoded, checkedRow(description, `a change event of ${operation}`));
   return {
     type: 'catalog',
-    operation: String(decoded['operationType']),
-    time: decoded['clusterTime'] as Timestamp,
-    namespace: namespaceOf(decoded['ns']),
-    uuid: uuid === undefined ? undefined : new UUID(uuid.buffer),
-    to: decoded['to'] === undefined ? undefined : namespaceOf(decoded['to']),
-    givesOddName: isOdd(decoded['to'] ?? decoded['ns']),
-    description: decodedFields(decoded['operationDescription']),
+    operation,
+    time: decoded.field('clusterTime').timestamp(),
+    namespace: namespaceOf(decoded.field('ns'), operation === 'dropDatabase'),
+    uuid,
+    to: decoded.optional('to') && namespaceOf(decoded.field('to'), false),
+    givesOddName: isOdd(named),
+    description,
   };
 }
 
-function namespaceOf(value: unknown): Namespace {
-  const { db, coll } = decodedFields(value) as Readonly<Record<string, unknown>>;
-  return { db: textOf(db), coll: textOf(coll) };
+const nothing = Uint8Array.of(5, 0, 0, 0, 0);
+
+/** What is read of each kind of event, and without which something else would be applied than what has happened (6.0.5). */
+function checkCatalogEvent(
+  operation: string,
+  event: CheckedValue,
+  description: CheckedValue,
+): void {
+  switch (operation) {
+    case 'create':
+    case 'modify':
+      event.field('operationDescription');
+      // Views have none.
+      if (description.optional('viewOn') === undefined) event.field('collectionUUID');
+      return;
+    case 'createIndexes':
+    case 'dropIndexes':
+      event.field('collectionUUID');
+      requireArray(description.field('indexes').raw());
+      return;
+    case 'rename':
+      event.field('collectionUUID');
+      event.field('operationDescription');
+      event.field('to');
+      description.optional('dropTarget')?.uuid();
+      return;
+    case 'shardCollection':
+      event.field('collectionUUID');
+      description.field('shardKey').raw();
+      return;
+    default:
+  }
 }
 
-function isOdd(namespace: unknown): boolean {
-  return Object.values(decodedFields(namespace)).some((name) => name instanceof RawValue);
+function requireArray({ type }: RawValue): void {
+  if (type !== bsonType.array)
+    throw new MalformedAnswer('a change event whose indexes are no array');
+}
+
+function namespaceOf(value: CheckedValue, isDatabase: boolean): Namespace {
+  const { db, coll } = decodeSpec(value.raw().bytes);
+  return { db: textOf(db), coll: isDatabase ? '' : textOf(coll) };
 }
 
 function textOf(name: unknown): string {
   const text = name instanceof RawValue ? name.decode() : name;
-  return typeof text === 'string' ? text : '';
+  if (typeof text !== 'string') throw new MalformedAnswer('a change event without its namespace');
+  return text;
 }
 
-function decodedFields(value: unknown): Document {
-  return value instanceof RawValue ? decodeSpec(value.bytes) : {};
+function isOdd(namespace: CheckedValue): boolean {
+  const names = Object.values(decodeSpec(namespace.raw().bytes));
+  return names.some((name) => name instanceof RawValue);
 }
 
 /** Of a document with an `_id` alone: its length, the type, the name, the end. */
 const bytesAroundId = 4 + 1 + 4 + 1;
 
 function keyOf(documentKey: RawElement | undefined): DocumentKey {
-  const { bytes, offset, length } = needed(documentKey, 'documentKey');
+  const { bytes, offset, length } = documentElement(documentKey, 'documentKey');
   const id = needed(keyFields.pick(bytes, offset)._id, 'documentKey._id');
   const isPlaced = length > id.length + bytesAroundId;
   const exactly = isPlaced ? { offset, length } : id;
@@ -163,7 +223,13 @@ function keyOf(documentKey: RawElement | undefined): DocumentKey {
   return { id, placed, exact, canonical };
 }
 
+function documentElement(element: RawElement | undefined, name: string): RawElement {
+  const found = needed(element, name);
+  requireType(found, bsonType.document);
+  return found;
+}
+
 function needed<T>(value: T | undefined, name: string): T {
-  if (value === undefined) throw new Error(`a change event without ${name}`);
+  if (value === undefined) throw new MalformedAnswer(`a change event without ${name}`);
   return value;
 }

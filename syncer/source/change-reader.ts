@@ -1,14 +1,31 @@
 import { BSON, type Document, type Timestamp } from 'mongodb';
+import { resumeTokenTime } from '../../mongo/cluster-time.ts';
+import { MalformedAnswer } from '../../mongo/malformed-answer.ts';
 import { syncDatabase, verifierDatabase } from '../../mongo/namespace.ts';
 import { Patience } from '../../mongo/patience.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
-import { type RawBatch, RawCursor } from '../../mongo/raw-cursor.ts';
+import { hostsOf, type RawBatch, RawCursor } from '../../mongo/raw-cursor.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { codeOf, isConnectionClosed, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
-import { abbreviation, completeEvent } from './read-document.ts';
-import type { SourceContext } from './source-context.ts';
+import type { Deployment } from '../../mongo/deployment.ts';
+import type { Logger } from '../../service/logger.ts';
+import type { SyncMonitor } from '../monitor/monitor.ts';
+import type { StartOptions } from '../options/start-body.ts';
+import { abbreviation, type SourceDocuments } from './source-documents.ts';
+import type { SourceKind } from './source-kind.ts';
+
+/** What reading change events needs. */
+interface ChangeParts {
+  readonly deployment: Pick<Deployment, 'admin' | 'raw'>;
+  readonly kind: Pick<SourceKind, 'showsMigrationEvents'>;
+  readonly documents: Pick<SourceDocuments, 'completeEvent'>;
+  readonly options: Pick<StartOptions, 'includeNamespaces'>;
+  readonly monitor: Pick<SyncMonitor, 'addReceived' | 'addRetry' | 'retryWarnings'>;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+}
 
 /** Where a change stream begins: after a resume token, or at a cluster time. */
 export type StreamStart = { readonly after: RawDocument } | { readonly at: Timestamp };
@@ -33,7 +50,7 @@ const maxAwaitMs = 500;
 /** Events of one fetch. */
 const batchSize = 20_000;
 
-/** Attempts to go on from one place with whole events, after a stream that breaks off as a lost connection does. */
+/** Attempts to continue from one place with whole events, after a stream that breaks off as a lost connection does. */
 const maxWholeAttempts = 2;
 
 /** Fetches of abbreviated events, and how many each brings: the first is by itself, if it is the large one. */
@@ -55,7 +72,7 @@ const maxClosedInShort = 5;
  * event that is too large even in short.
  */
 export async function* readChanges(
-  context: SourceContext,
+  parts: ChangeParts,
   start: StreamStart,
   settings: ReadSettings,
 ): AsyncGenerator<ChangeBatch, never> {
@@ -63,62 +80,66 @@ export async function* readChanges(
   let isAbbreviated = false;
   let closedInShort = 0;
   const patience = new Patience();
-  using trouble = context.monitor.troubles.watch('change stream');
+  using warning = parts.monitor.retryWarnings.watch('change stream');
   for (let attempt = 0; ; attempt++) {
     try {
       const batches = isAbbreviated
-        ? readInShort(context, from, settings)
-        : readWhole(context, from, settings);
+        ? readInShort(parts, from, settings)
+        : readWhole(parts, from, settings);
       for await (const batch of batches) {
         // The first batch of a stream repeats the token that it was opened with.
         const isProgress =
           batch.events.length > 0 || !('after' in from) || !isSame(batch.token, from.after);
+        parts.monitor.addReceived(batch);
+        yield batch;
+        from = { after: batch.token };
+        // Not before it could be read: events that stay malformed would have the server asked at the shortest interval for ever.
         if (isProgress) {
           attempt = 0;
           closedInShort = 0;
           patience.reset();
-          trouble.clear();
+          warning.clear();
         }
-        context.monitor.addReceived(batch);
-        yield batch;
-        from = { after: batch.token };
       }
       isAbbreviated = false;
-    } catch (error) {
-      context.signal.throwIfAborted();
+    } catch (caught) {
+      parts.signal.throwIfAborted();
+      const error = namingServer(caught, parts);
       const isTooLarge = codeOf(error) === serverCode.bsonObjectTooLarge;
-      const mayBeTooLarge = isTooLarge || attempt >= maxWholeAttempts;
+      // What has come, and cannot be read, was not too large to be sent.
+      const isMalformed = error instanceof MalformedAnswer;
+      const mayBeTooLarge = isTooLarge || (attempt >= maxWholeAttempts && !isMalformed);
       const isPassing = isTransient(error) || patience.allows(error);
       if (!isPassing && !(isTooLarge && !(isAbbreviated && attempt > 0))) throw streamError(error);
-      if (!isAbbreviated || !isConnectionClosed(error)) closedInShort = 0;
-      else if (await isAnswering(context)) closedInShort++;
+      if (!isAbbreviated || isMalformed || !isConnectionClosed(error)) closedInShort = 0;
+      else if (await isAnswering(parts)) closedInShort++;
       if (closedInShort >= maxClosedInShort) throw tooLarge(error);
       isAbbreviated ||= mayBeTooLarge;
-      context.monitor.addRetry('change stream', error);
+      parts.monitor.addRetry('change stream', error);
       const reason = messageOf(error);
-      trouble.set(reason);
-      context.logger.warn({ attempt, isAbbreviated, reason }, 'opening the change stream again');
-      if (!isTooLarge) await sleep(backoffMs(attempt), context.signal);
+      warning.set(reason);
+      parts.logger.warn({ attempt, isAbbreviated, reason }, 'opening the change stream again');
+      if (!isTooLarge) await sleep(backoffMs(attempt), parts.signal);
     }
   }
 }
 
 async function* readWhole(
-  context: SourceContext,
+  parts: ChangeParts,
   from: StreamStart,
   { match }: ReadSettings,
 ): AsyncGenerator<ChangeBatch> {
-  await using cursor = await openStream(context, from, stagesOf(match));
+  await using cursor = await openStream(parts, from, stagesOf(match));
   for (let batch = await cursor.next(); batch !== undefined; batch = await cursor.next())
     yield { events: batch.documents, bytes: batch.bytes, token: tokenOf(batch) };
 }
 
 async function* readInShort(
-  context: SourceContext,
+  parts: ChangeParts,
   from: StreamStart,
   { match }: ReadSettings,
 ): AsyncGenerator<ChangeBatch> {
-  await using cursor = await openStream(context, from, [...stagesOf(match), abbreviation]);
+  await using cursor = await openStream(parts, from, [...stagesOf(match), abbreviation]);
   // The answer to its opening has no events.
   await cursor.next();
   for (const size of abbreviatedFetches) {
@@ -126,7 +147,7 @@ async function* readInShort(
     if (batch === undefined) return;
     const events: RawDocument[] = [];
     for (const event of batch.documents) {
-      const whole = await completeEvent(context, event);
+      const whole = await parts.documents.completeEvent(event);
       if (whole) events.push(whole);
     }
     const bytes = events.reduce((sum, event) => sum + event.length, 0);
@@ -143,12 +164,15 @@ function isSame(left: RawDocument, right: RawDocument): boolean {
 }
 
 function tokenOf({ postBatchResumeToken: token }: RawBatch): RawDocument {
-  if (token === undefined) throw new Error('a batch of the change stream without a resume token');
+  if (token === undefined)
+    throw new MalformedAnswer('a batch of the change stream without a resume token');
+  // Also that a time can be read from it.
+  resumeTokenTime(token);
   return token;
 }
 
 async function openStream(
-  { source, options, signal }: SourceContext,
+  { deployment, kind, options, signal }: ChangeParts,
   from: StreamStart,
   stages: readonly Document[],
 ): Promise<RawCursor> {
@@ -156,8 +180,7 @@ async function openStream(
     allChangesForCluster: true,
     showExpandedEvents: true,
     showRawUpdateDescription: true,
-    // On a replica set nothing migrates, but cloneCollectionAsCapped inserts as migrations do.
-    showMigrationEvents: !source.isSharded,
+    showMigrationEvents: kind.showsMigrationEvents,
     ...('after' in from
       ? { resumeAfter: BSON.deserialize(from.after) }
       : { startAtOperationTime: from.at }),
@@ -171,11 +194,16 @@ async function openStream(
   };
   const pipeline = [{ $changeStream: changeStream }, { $match: match }, ...stages];
   return await RawCursor.open(
-    source.raw,
+    deployment.raw,
     'admin',
     { aggregate: 1, pipeline, cursor: { batchSize: 0 }, readConcern: { level: 'majority' } },
     { signal, batchSize, maxAwaitMs },
   );
+}
+
+/** The readers of events throw what they lack, without knowing where they come from. */
+function namingServer(error: unknown, { deployment }: ChangeParts): unknown {
+  return error instanceof MalformedAnswer ? error.of(hostsOf(deployment.raw)) : error;
 }
 
 function streamError(error: unknown): unknown {
@@ -195,9 +223,9 @@ function tooLarge(error: unknown): SyncError {
   );
 }
 
-async function isAnswering({ source, signal }: SourceContext): Promise<boolean> {
+async function isAnswering({ deployment, signal }: ChangeParts): Promise<boolean> {
   try {
-    await runCommand(source.admin, { hello: 1 }, { signal });
+    await runCommand(deployment.admin, { hello: 1 }, { signal });
     return true;
   } catch {
     signal.throwIfAborted();

@@ -1,7 +1,12 @@
 import { createClusterClient, type ClusterClient } from '../../mongo/cluster-client.ts';
+import { deploymentOf, type Deployment } from '../../mongo/deployment.ts';
+import { NamespaceFilter, serverMatcher } from '../../mongo/namespace-filter.ts';
 import type { Asker, Topology } from '../../mongo/topology.ts';
-import type { ClusterName } from '../options/start-body.ts';
+import type { ClusterName, StartOptions } from '../options/start-body.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
+import { RecordStore } from './record-store.ts';
+import type { SyncRecord } from './records.ts';
+import { SyncStore } from './store.ts';
 
 /** The two clusters of a syncer by the names of their options; which of them is the source, the sync says. */
 export type Clusters = Readonly<Record<ClusterName, ClusterClient>>;
@@ -17,4 +22,70 @@ export function createClusters(options: SyncerOptions): Clusters {
   const client = (option: ClusterName): ClusterClient =>
     createClusterClient({ uri: options[option], option, ...askerOf(options) });
   return { cluster0: client('cluster0'), cluster1: client('cluster1') };
+}
+
+/** The two clusters that an instance syncs between, connected and known, and the state that each of them may hold. */
+export class ClusterPair {
+  readonly clients: Clusters;
+  readonly topologies: Topologies;
+  /** The instance that reads and writes their state. */
+  readonly instanceId: string;
+  /** Aborted when the program stops. */
+  readonly signal: AbortSignal;
+
+  constructor(clients: Clusters, topologies: Topologies, instanceId: string, signal: AbortSignal) {
+    this.clients = clients;
+    this.topologies = topologies;
+    this.instanceId = instanceId;
+    this.signal = signal;
+  }
+
+  /** A cluster with what it was seen to be. */
+  deployment(name: ClusterName): Deployment {
+    return deploymentOf(this.clients[name], this.topologies[name]);
+  }
+
+  /** The record of a sync on a cluster. */
+  recordOn(name: ClusterName): RecordStore {
+    return new RecordStore(this.clients[name], this.instanceId, this.signal);
+  }
+
+  /** The state on a cluster: another store at each call, with an ownership of its own. */
+  storeOn(name: ClusterName, signal = this.signal): SyncStore {
+    return new SyncStore(this.clients[name], this.instanceId, signal);
+  }
+
+  /** The filter of a sync: its source says what the patterns match. */
+  filterOf(options: StartOptions): NamespaceFilter {
+    return new NamespaceFilter(options, serverMatcher(this.clients[options.source], this.signal));
+  }
+
+  /**
+   * The record of a sync between the two, as it is stored: of two records the one with more reversals.
+   * @param on - the clusters that it may be on.
+   */
+  async findRecord(
+    on: readonly ClusterName[] = ['cluster1', 'cluster0'],
+  ): Promise<SyncRecord | undefined> {
+    const records = await Promise.all(
+      on.map(async (name) => {
+        const record = await this.recordOn(name).readSync();
+        return record && this.isBetween(record, name) ? record : undefined;
+      }),
+    );
+    const [record] = records
+      .filter((found) => found !== undefined)
+      .sort((left, right) => right.reversals - left.reversals);
+    return record;
+  }
+
+  /** True for the record of a sync between these two deployments with this destination. */
+  isBetween({ source, destination }: SyncRecord, destinationName: ClusterName): boolean {
+    const { topologies } = this;
+    return (
+      destination.name === destinationName &&
+      topologies[destination.name].clusterId === destination.clusterId &&
+      topologies[source.name].clusterId === source.clusterId
+    );
+  }
 }

@@ -1,3 +1,4 @@
+import { storedSync } from './encoding.ts';
 import type { SyncRecord } from './records.ts';
 
 /** What records that an instance has been given a command. */
@@ -25,5 +26,9 @@ export function commandWrite(
     commandCount: number,
     [`received.${instances.indexOf(instance)}`]: number,
   };
-  return { received, expected: { commandCount }, change: { ...first, ...received } };
+  return {
+    received,
+    expected: { commandCount },
+    change: { ...(first && storedSync(first)), ...received },
+  };
 }

@@ -73,6 +73,33 @@ export function commandWaitsFor({ sync }: Assembly): string | undefined {
   return `${missing.join(' and ')} ${missing.length === 1 ? 'has' : 'have'} not been given ${sync.command}`;
 }
 
+/** Why nothing else is done with a sync that is being reset; undefined where it is not. */
+export function resetError({
+  reset,
+  instances,
+}: Pick<SyncRecord, 'reset' | 'instances'>): SyncError | undefined {
+  if (reset === null) return undefined;
+  const waitsFor = resetWaitsFor(instances, reset);
+  return new SyncError(
+    'ResetUnderWay',
+    `the sync is being reset, with the destination ${reset.destination}${waitsFor === undefined ? '' : `: ${waitsFor}`}`,
+  );
+}
+
+/** What a reset waits for before anything is done; undefined when the work of every instance has ended. */
+export function resetWaitsFor(
+  instances: readonly string[],
+  { received, ended }: NonNullable<SyncRecord['reset']>,
+): string | undefined {
+  const missing = instances.filter((id) => !received.includes(id));
+  if (missing.length > 0)
+    return `${missing.join(' and ')} ${missing.length === 1 ? 'has' : 'have'} not been given reset`;
+  const working = instances.filter((id) => !ended.includes(id));
+  if (working.length > 0)
+    return `${working.join(' and ')} ${working.length === 1 ? 'has' : 'have'} not ended the work`;
+  return undefined;
+}
+
 /**
  * What the work of all instances waits for; undefined when each is as far as asked.
  * @param what - what they have not done.
@@ -89,11 +116,11 @@ export function workWaitsFor(
     return instance === undefined || !isDone(instance);
   });
   if (waited.length === 0) return undefined;
-  const described = waited.map((id) => `${id}${troubleOf(sync, id, instances.get(id), nowMs)}`);
+  const described = waited.map((id) => `${id}${obstacleOf(sync, id, instances.get(id), nowMs)}`);
   return `${described.join(' and ')} ${waited.length === 1 ? 'has' : 'have'} not ${what}`;
 }
 
-function troubleOf(
+function obstacleOf(
   { failure, paused }: SyncRecord,
   id: string,
   instance: InstanceRecord | undefined,

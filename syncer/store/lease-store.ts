@@ -1,4 +1,6 @@
 import type { Collection, Document } from 'mongodb';
+import { hasLeaseEnded, leaseEnd } from '../../mongo/lease.ts';
+import { storedDocument } from '../../mongo/stored-document.ts';
 import type { Stored } from './encoding.ts';
 
 /** The lease of the coordinator: one document, `_id: 'coordinator'`, in the collection `sync`. */
@@ -22,7 +24,7 @@ export class LeaseStore {
   /** Who coordinates, also when that was a while ago; null where nobody has yet. */
   async read(): Promise<string | null> {
     const found = await this.#collection.findOne({ _id: 'coordinator' }, { signal: this.#signal });
-    return (found?.['holder'] as string | null | undefined) ?? null;
+    return found && (storedDocument(this.#collection, found).orNull('holder')?.text() ?? null);
   }
 
   /**
@@ -37,7 +39,7 @@ export class LeaseStore {
       { $setOnInsert: nobody },
       { upsert: true },
     );
-    const isOver = { $and: [{ $ne: ['$holder', null] }, { $lt: ['$until', '$$NOW'] }] };
+    const isOver = { $and: [{ $ne: ['$holder', null] }, hasLeaseEnded('$until')] };
     const isFree = [
       isOver,
       { $eq: ['$holder', { $literal: this.#instanceId }] },
@@ -46,7 +48,7 @@ export class LeaseStore {
     return await this.#set(leaseMs, { $or: isFree });
   }
 
-  /** Goes on being the coordinator. @returns false where another process is by now. */
+  /** Remains the coordinator. @returns false where another process is by now. */
   async renew(leaseMs: number): Promise<boolean> {
     return await this.#set(leaseMs, { $eq: ['$incarnation', this.#incarnation] });
   }
@@ -57,7 +59,7 @@ export class LeaseStore {
         $set: {
           holder: { $literal: this.#instanceId },
           incarnation: this.#incarnation,
-          until: { $add: ['$$NOW', leaseMs] },
+          until: leaseEnd(leaseMs),
         },
       },
     ]);

@@ -1,4 +1,6 @@
 import type { Collection, UUID } from 'mongodb';
+import { storedDocument } from '../../mongo/stored-document.ts';
+import { readWhole } from '../../mongo/whole-reading.ts';
 import type { Stored } from './encoding.ts';
 
 /**
@@ -31,16 +33,20 @@ export class LeftIndexStore {
   }
 
   async read(): Promise<LeftIndexRecord[]> {
-    const found = await this.#records
-      .find({}, { signal: this.#signal, sort: { _id: 1 } })
-      .toArray();
-    return found.map(({ _id: { collection, name }, reason, expectedSeconds, mark }) => ({
-      collection,
-      name,
-      reason: String(reason),
-      expectedSeconds: expectedSeconds as number | null,
-      mark: String(mark),
-    }));
+    const found = await readWhole(
+      this.#records.find({}, { signal: this.#signal, sort: { _id: 1 } }),
+    );
+    return found.map((one) => {
+      const record = storedDocument(this.#records, one);
+      const key = record.field('_id');
+      return {
+        collection: key.field('collection').uuid(),
+        name: key.field('name').text(),
+        reason: record.field('reason').text(),
+        expectedSeconds: record.orNull('expectedSeconds')?.number() ?? null,
+        mark: record.field('mark').text(),
+      };
+    });
   }
 
   /** Records that an index is left. What is known of its time stays known. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Timestamp } from 'mongodb';
-import { LiveSync, type RecordStore } from './live-sync.ts';
+import { LiveSync, type RecordPlace } from './live-sync.ts';
 import type { SyncRecord } from './records.ts';
 import { reversibleSync } from '../testing/reversible-sync.ts';
 
@@ -19,7 +19,7 @@ class Memory {
   /** What they are lost by, when it is done. */
   after: (call: string) => void = () => undefined;
 
-  get store(): RecordStore {
+  get store(): RecordPlace {
     const call = async <T>(name: string, act: () => T): Promise<T> => {
       await this.before(name);
       const answer = act();
@@ -59,9 +59,7 @@ class Memory {
 }
 
 function liveOn(memory: Memory): LiveSync {
-  const live = new LiveSync('syncer', () => memory.store);
-  live.adopt(memory.record);
-  return live;
+  return new LiveSync('syncer', memory.record, () => memory.store);
 }
 
 /** Holds the next reading of the record, until what it returns is called. */
@@ -135,15 +133,14 @@ describe('LiveSync', () => {
   it('gives no command where another process of the same name is given it at the same time', async () => {
     const memory = new Memory();
     const other = liveOn(memory);
-    const beaten: RecordStore = {
+    const beaten: RecordPlace = {
       ...memory.store,
       receiveCommand: async () => {
         await other.receiving('commit', { state: 'COMMITTING' })();
         return false;
       },
     };
-    const live = new LiveSync('syncer', () => beaten);
-    live.adopt(memory.record);
+    const live = new LiveSync('syncer', memory.record, () => beaten);
     await assert.rejects(
       live.receiving('commit', { state: 'COMMITTING' })(),
       /given other commands elsewhere/,

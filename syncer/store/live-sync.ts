@@ -1,15 +1,14 @@
 import type { Timestamp } from 'mongodb';
 import { isTransient } from '../../mongo/server-errors.ts';
 import { SyncError } from '../../service/errors.ts';
-import { instancesWithoutCommand, stateOf } from './instances.ts';
-import { resetError } from './reset-error.ts';
+import { instancesWithoutCommand, resetError, stateOf } from './instances.ts';
 import type { GroupCommand, SyncRecord, SyncView } from './records.ts';
 import type { LeaseStore } from './lease-store.ts';
-import type { SyncStore } from './store.ts';
+import type { RecordStore } from './record-store.ts';
 
 /** Where a record is kept. */
-export type RecordStore = Pick<
-  SyncStore,
+export type RecordPlace = Pick<
+  RecordStore,
   'readSync' | 'updateSync' | 'addWarning' | 'setPaused' | 'receiveCommand'
 > & { readonly lease: Pick<LeaseStore, 'read'> };
 
@@ -38,8 +37,8 @@ function anotherSync(): SyncError {
 /** The record of a sync: read at any time, changed in the store first. */
 export class LiveSync {
   readonly #id: string;
-  readonly #storeOf: (record: SyncRecord) => RecordStore;
-  #stored: SyncRecord | undefined;
+  readonly #storeOf: (record: SyncRecord) => RecordPlace;
+  #stored: SyncRecord;
   /** Goes up with every change: what was read before it is older. */
   #version = 0;
   /** How often the store has been asked, and the latest question that was answered. */
@@ -52,16 +51,17 @@ export class LiveSync {
 
   /**
    * @param id - of this instance.
+   * @param record - as it is in the store.
    * @param storeOf - the store that holds a record.
    */
-  constructor(id: string, storeOf: (record: SyncRecord) => RecordStore) {
+  constructor(id: string, record: SyncRecord, storeOf: (record: SyncRecord) => RecordPlace) {
     this.#id = id;
+    this.#stored = record;
     this.#storeOf = storeOf;
   }
 
-  /** As this instance shows it. Undefined in IDLE: there is no sync, or it has not been given its start. */
+  /** As this instance shows it. Undefined in IDLE: it has not been given its start. */
   get record(): SyncView | undefined {
-    if (!this.#stored) return undefined;
     const state = stateOf(this.#stored, this.#id);
     if (state === 'IDLE') return undefined;
     return { ...this.#stored, state: this.#isToldToReset ? 'PAUSED' : state };
@@ -69,15 +69,10 @@ export class LiveSync {
 
   /** Why nothing else is done, where the sync is being reset. */
   get resetUnderWay(): SyncError | undefined {
-    return this.#stored && resetError(this.#stored);
+    return resetError(this.#stored);
   }
 
-  /** As it is in the store; undefined where there is none. */
-  get storedOrNone(): SyncRecord | undefined {
-    return this.#stored;
-  }
-
-  /** The record of a sync that there is. */
+  /** As this instance shows it, when it has been given its start. */
   get current(): SyncView {
     const { record } = this;
     if (!record) throw new SyncError('InternalError', 'there is no sync');
@@ -86,13 +81,12 @@ export class LiveSync {
 
   /** As it is in the store. */
   get stored(): SyncRecord {
-    if (!this.#stored) throw new SyncError('InternalError', 'there is no sync');
     return this.#stored;
   }
 
   /** True where several instances work on it. */
   get isShared(): boolean {
-    return (this.#stored?.instances.length ?? 0) > 1;
+    return this.#stored.instances.length > 1;
   }
 
   /** True when every instance has been given the last command. */
@@ -114,14 +108,6 @@ export class LiveSync {
   adopt(record: SyncRecord): void {
     this.#version++;
     this.#stored = record;
-  }
-
-  /** There is no sync any more. */
-  forget(): void {
-    this.#version++;
-    this.#stored = undefined;
-    this.#coordinator = null;
-    this.#isGivenCommit = false;
   }
 
   /**
@@ -146,7 +132,7 @@ export class LiveSync {
     this.adopt({ ...this.stored, warnings: [...others, warning] });
   }
 
-  /** Pauses this instance, or lets it go on. */
+  /** Pauses or resumes this instance. */
   async setPaused(isPaused: boolean): Promise<void> {
     await this.#store.setPaused(isPaused);
     const others = this.stored.paused.filter((id) => id !== this.#id);
@@ -272,14 +258,14 @@ export class LiveSync {
 
   /** What it does for the sync is only that. */
   get #isToldToReset(): boolean {
-    return this.#stored?.reset?.received.includes(this.#id) ?? false;
+    return this.#stored.reset?.received.includes(this.#id) ?? false;
   }
 
   get #receivedCount(): number | undefined {
     return this.stored.received[this.stored.instances.indexOf(this.#id)];
   }
 
-  get #store(): RecordStore {
+  get #store(): RecordPlace {
     return this.#storeOf(this.stored);
   }
 }

@@ -4,18 +4,19 @@ import type { Namespace } from '../../mongo/namespace.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { isPlacedById, type ShardKey } from '../../mongo/shard-key.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
+import type { Topology } from '../../mongo/topology.ts';
 import type { ErrorName } from '../../service/error-table.ts';
 import type { ResetDestination } from '../options/reset-body.ts';
-import type { StartOptions } from '../options/start-body.ts';
+import type { ClusterName, StartOptions } from '../options/start-body.ts';
 
 /**
  * How far a sync is. `catalog`: reading the source's catalog and creating collections; `copy`: copying documents;
  * `changes`: applying change events, also while a commit waits for its time; `restoring`: the commit gives collections
  * their true characteristics; `done`: committed; `handover`: a reversal moves the state to its new destination;
- * `loosening`: it gives collections there the replicated form, before changes are applied.
+ * `preparing`: it gives collections there the replicated form, before changes are applied.
  */
 export type Phase =
-  'catalog' | 'copy' | 'changes' | 'restoring' | 'done' | 'handover' | 'loosening';
+  'catalog' | 'copy' | 'changes' | 'restoring' | 'done' | 'handover' | 'preparing';
 
 /** A deployment as it was when the sync began: a restarted process checks that it still talks to the same ones. */
 export interface ClusterRecord {
@@ -187,20 +188,74 @@ export interface CopyEvidence {
 }
 
 /**
+ * The record of a sync that begins now, by a start that one of its instances was given: the one that is called as a
+ * shard of the source works for that shard, beside one for each other shard; any other works for all.
+ */
+export function newRecord(
+  options: StartOptions,
+  topologies: Readonly<Record<ClusterName, Topology>>,
+  id: string,
+): SyncRecord {
+  const cluster = (name: ClusterName): ClusterRecord => ({
+    name,
+    clusterId: topologies[name].clusterId,
+  });
+  const { kind, shards } = topologies[options.source];
+  const instances = kind === 'sharded' && shards.includes(id) ? shards : [id];
+  return {
+    state: 'RUNNING',
+    phase: 'catalog',
+    instances,
+    command: 'start',
+    commandCount: 1,
+    formerState: 'IDLE',
+    received: instances.map((instance) => (instance === id ? 1 : 0)),
+    paused: [],
+    catalogEvent: null,
+    reversals: 0,
+    options,
+    source: cluster(options.source),
+    destination: cluster(options.destination),
+    startedAt: new Date(),
+    startTime: null,
+    catalogTimes: [],
+    estimatedTotalBytes: null,
+    ownsCatalog: false,
+    collectionCount: null,
+    commitTime: null,
+    isFixingCommitTime: false,
+    writableTime: null,
+    canWrite: false,
+    failure: null,
+    reset: null,
+    warnings: [],
+  };
+}
+
+/**
  * True for a collection of the destination where a document may be on any shard, as far as its `_id` tells: the shard key
  * has other fields, or the ids are compared under a collation and the shard key is not.
  */
-export function isScattered({
+export function mayBeOnAnyShard({
   shardKey,
   options,
 }: Pick<TrackedCollection, 'shardKey' | 'options'>): boolean {
   return shardKey !== null && (options['collation'] !== undefined || !isPlacedById(shardKey));
 }
 
+/** How a document of the source is found on the destination. */
+export type Addressing =
+  /** Its `_id` tells the shard, or there are no shards. */
+  | 'byId'
+  /** Its shard key tells the shard, and the change events of the source, a sharded cluster, tell the shard key. */
+  | 'byShardKey'
+  /** Nothing that the source tells says on which shard it is. */
+  | 'onEveryShard';
+
 /**
  * True for a collection whose changes are all applied one after the other: which ids the server takes for the same cannot be
  * told from them (under a collation), or the order of all documents counts (capped collections).
  */
-export function isUndivided({ options }: Pick<TrackedCollection, 'options'>): boolean {
+export function isAppliedInOrder({ options }: Pick<TrackedCollection, 'options'>): boolean {
   return options['collation'] !== undefined || isTrue(options['capped']);
 }

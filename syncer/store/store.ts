@@ -8,46 +8,32 @@ import {
   type UpdateOptions,
 } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
-import { namespaceText, syncDatabase, type Namespace } from '../../mongo/namespace.ts';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
-import { decodeSpec } from '../../mongo/specification.ts';
+import { storedDocument } from '../../mongo/stored-document.ts';
+import { boundedDocuments, readWhole } from '../../mongo/whole-reading.ts';
 import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { SyncError } from '../../service/errors.ts';
 import { inGroupsOf } from '../../service/groups.ts';
-import { commandWrite } from './command-write.ts';
-import { Claim } from './claim.ts';
-import {
-  bytesOf,
-  collectionNames,
-  decodeCollection,
-  encodeCollection,
-  partitionIn,
-  stored,
-  storedBound,
-  syncRecordIn,
-  withoutId,
-  type Stored,
-} from './encoding.ts';
-import { LeaseStore } from './lease-store.ts';
+import { InstanceOwnership } from './instance-ownership.ts';
+import { collectionNames, encodeCollection, stored, storedBound, type Stored } from './encoding.ts';
+import { collectionIn, instanceIn, partitionIn, partitionKeyIn, viewIn } from './stored-records.ts';
+import type { LeaseStore } from './lease-store.ts';
 import { LeftIndexStore } from './left-index-store.ts';
+import { RecordStore, stateDatabase, type SyncIdentity } from './record-store.ts';
 import {
   type CopyEvidence,
   type InstanceRecord,
   type Partition,
   type StoredPartition,
-  type SyncRecord,
   type TrackedCollection,
   type TrackedView,
 } from './records.ts';
-import { resetDestinations, type ResetDestination } from '../options/reset-body.ts';
 
 /** Collections that are encoded or decoded at once: 10,000 would keep progress from answering for a second. */
 const maxBatch = 250;
-
-/** The latest warnings that are kept. */
-const maxWarnings = 100;
 
 /** What an instance has done at first. */
 const nothingDone = {
@@ -63,10 +49,7 @@ const nothingDone = {
 /** Index of the record that says that all partitions of a collection are stored. */
 const partitionsEnd = -1;
 
-/** What tells a sync from any other, and from itself before a reversal. */
-export type SyncIdentity = Pick<SyncRecord, 'startedAt' | 'reversals'>;
-
-/** A checkpoint of an instance: what a restarted process needs to go on. */
+/** A checkpoint of an instance: what a restarted process needs to continue. */
 export interface Checkpoint {
   readonly resumeToken: RawDocument;
   readonly appliedTime: Timestamp;
@@ -75,17 +58,18 @@ export interface Checkpoint {
 }
 
 /**
- * The state of a sync that survives its processes: the database `clustersync_internal` on the destination.
+ * The state of a sync that survives its processes: the database `clustersync_internal` on the destination. What is read of a collection is
+ * read whole; where it does not end, this rejects with SyncError ServerRefused.
  * Every write but the heartbeat is acknowledged by a majority before the promise resolves.
  */
 export class SyncStore {
-  readonly lease: LeaseStore;
+  /** The record of the sync. */
+  readonly record: RecordStore;
   readonly leftIndexes: LeftIndexStore;
   /** Of this process on its instance. */
-  readonly claim = new Claim(async () => {
+  readonly ownership = new InstanceOwnership(async () => {
     await this.heartbeat();
   });
-  readonly #sync: Collection<Stored<string>>;
   readonly #instances: Collection<Stored<string>>;
   readonly #collections: Collection<Stored<UUID>>;
   readonly #views: Collection<Stored<string>>;
@@ -96,20 +80,21 @@ export class SyncStore {
   readonly #signal: AbortSignal;
 
   constructor(destination: ClusterClient, instanceId: string, signal: AbortSignal) {
-    const db = destination.decoded.db(syncDatabase, {
-      writeConcern: { w: 'majority', journal: true },
-    });
+    const db = stateDatabase(destination);
     this.#db = db;
-    this.#sync = db.collection('sync');
     this.#instances = db.collection('instances');
     this.#collections = db.collection('collections');
     this.#views = db.collection('views');
     this.#partitions = db.collection('partitions');
     this.#instanceId = instanceId;
     this.#signal = signal;
-    const instance = { id: instanceId, incarnation: this.#incarnation };
-    this.lease = new LeaseStore(this.#sync, instance, signal);
+    this.record = new RecordStore(destination, instanceId, signal, this.#incarnation);
     this.leftIndexes = new LeftIndexStore(db.collection('leftIndexes'), signal);
+  }
+
+  /** The lease of the coordinator. */
+  get lease(): LeaseStore {
+    return this.record.lease;
   }
 
   /** The store of the same instance on another cluster. */
@@ -120,119 +105,6 @@ export class SyncStore {
   /** Removes everything, the sync first. */
   async clear(): Promise<void> {
     for (const name of collectionNames) await this.#db.collection(name).drop();
-  }
-
-  /** The sync, undefined when none was started. */
-  async readSync(): Promise<SyncRecord | undefined> {
-    const found = await this.#sync.findOne({ _id: 'sync' }, { signal: this.#signal });
-    return syncRecordIn(found);
-  }
-
-  /** The sync as the primary has it: a majority may not have that yet. */
-  async readSyncOfPrimary(): Promise<SyncRecord | undefined> {
-    const found = await this.#sync.findOne(
-      { _id: 'sync' },
-      { readConcern: { level: 'local' }, signal: this.#signal },
-    );
-    return syncRecordIn(found);
-  }
-
-  /**
-   * Records a new sync. May be repeated by the same object where the answer was lost.
-   * @throws SyncError OtherSyncUnfinished when there is one already.
-   */
-  async createSync(record: SyncRecord): Promise<void> {
-    const stored = await this.#sync.findOneAndUpdate(
-      { _id: 'sync' },
-      { $setOnInsert: { ...record, createdBy: this.#incarnation } },
-      { upsert: true, returnDocument: 'after' },
-    );
-    if (stored?.['createdBy'] !== this.#incarnation)
-      throw new SyncError('OtherSyncUnfinished', 'the destination holds another sync');
-  }
-
-  /**
-   * Changes the sync where it is as expected, and is not being reset. What another process has changed stays.
-   * @returns false where it is not, or is gone.
-   */
-  async updateSync(
-    change: Partial<SyncRecord>,
-    expected: Partial<SyncRecord> = {},
-  ): Promise<boolean> {
-    const result = await this.#sync.updateOne(
-      { _id: 'sync', reset: null, ...expected },
-      { $set: change },
-    );
-    return result.matchedCount > 0;
-  }
-
-  /** Keeps a warning, once where work is repeated: the latest ones stay. */
-  async addWarning(warning: string): Promise<void> {
-    const push: Document = { warnings: { $each: [warning], $slice: -maxWarnings } };
-    await this.#sync.updateOne({ _id: 'sync', warnings: { $ne: warning } }, { $push: push });
-  }
-
-  /** Records that an instance is paused, or not any more. */
-  async setPaused(isPaused: boolean): Promise<void> {
-    const change: Document = { paused: this.#instanceId };
-    await this.#sync.updateOne(
-      { _id: 'sync' },
-      isPaused ? { $addToSet: change } : { $pull: change },
-    );
-  }
-
-  /**
-   * Records that an instance has been given a command. The first one that is brings the sync to another state.
-   * May be repeated where the answer was lost.
-   * @param first - the change of the sync that the command makes; undefined where another instance was given it before.
-   * @returns false where another instance has been given another command meanwhile.
-   */
-  async receiveCommand(
-    record: Pick<SyncRecord, 'instances' | 'commandCount'>,
-    first: Partial<SyncRecord> | undefined,
-  ): Promise<boolean> {
-    const { received, expected, change } = commandWrite(record, this.#instanceId, first);
-    const isReceived = { _id: 'sync', ...received };
-    if ((await this.#sync.findOne(isReceived, { signal: this.#signal })) !== null) return true;
-    const result = await this.#sync.updateOne(
-      { _id: 'sync', reset: null, ...expected },
-      { $set: change },
-    );
-    return result.matchedCount > 0;
-  }
-
-  /**
-   * Records that this instance has been given a reset; the first one that is gives the sync its reset. One that is under way
-   * can be made to do less, not more. May be repeated where the answer was lost.
-   * @param cleanable - what a sync has to be for its destination to be cleaned.
-   * @returns false where the sync is another by now, is being reset to do less, or is not to be cleaned.
-   */
-  async receiveReset(
-    { startedAt, reversals }: SyncIdentity,
-    destination: ResetDestination,
-    cleanable: Readonly<Document>,
-  ): Promise<boolean> {
-    const same = { _id: 'sync', startedAt, reversals };
-    const id = this.#instanceId;
-    const begun = await this.#sync.updateOne(
-      { ...same, reset: null, ...(destination === 'Clean' ? cleanable : {}) },
-      { $set: { reset: { destination, received: [id], ended: [] } } },
-    );
-    if (begun.matchedCount > 0) return true;
-    const asMuch = resetDestinations.slice(resetDestinations.indexOf(destination));
-    const joined = await this.#sync.updateOne(
-      { ...same, 'reset.destination': { $in: asMuch } },
-      { $set: { 'reset.destination': destination }, $addToSet: { 'reset.received': id } },
-    );
-    return joined.matchedCount > 0;
-  }
-
-  /** Records that nothing is to come any more of what this instance did before it was given a reset. */
-  async endForReset({ startedAt, reversals }: SyncIdentity): Promise<void> {
-    await this.#sync.updateOne(
-      { _id: 'sync', startedAt, reversals, 'reset.received': this.#instanceId },
-      { $addToSet: { 'reset.ended': this.#instanceId } },
-    );
   }
 
   /**
@@ -264,10 +136,8 @@ export class SyncStore {
 
   /** What is stored of each instance, by its id. */
   async readInstances(): Promise<ReadonlyMap<string, InstanceRecord>> {
-    const found = await this.#instances.find({}, { signal: this.#signal }).toArray();
-    return new Map(
-      found.map((stored) => [stored._id, withoutId(stored) as unknown as InstanceRecord]),
-    );
+    const found = await readWhole(this.#instances.find({}, { signal: this.#signal }));
+    return new Map(found.map((stored) => [stored._id, instanceIn(this.#instances, stored)]));
   }
 
   /** What is stored of this instance, undefined when it never worked on the sync. */
@@ -276,7 +146,7 @@ export class SyncStore {
       { _id: this.#instanceId },
       { signal: this.#signal },
     );
-    return found === null ? undefined : (withoutId(found) as unknown as InstanceRecord);
+    return found === null ? undefined : instanceIn(this.#instances, found);
   }
 
   /**
@@ -285,9 +155,9 @@ export class SyncStore {
    * place there, and have come here first.
    * @throws SyncError SupersededByOtherInstance where it may not be taken over, and is another's.
    */
-  async claimInstance(mayTakeOver = true): Promise<InstanceRecord> {
+  async takeOwnership(mayTakeOver = true): Promise<InstanceRecord> {
     const filter = { _id: this.#instanceId };
-    const claimed = await this.claim.confirmedBy(async () => {
+    const claimed = await this.ownership.confirmedBy(async () => {
       const claiming = this.#instances.findOneAndUpdate(
         mayTakeOver ? filter : { ...filter, incarnation: this.#incarnation },
         {
@@ -301,7 +171,7 @@ export class SyncStore {
         throw codeOf(error) === serverCode.duplicateKey ? this.#superseded() : error;
       });
     });
-    return withoutId(claimed ?? {}) as unknown as InstanceRecord;
+    return instanceIn(this.#instances, claimed ?? filter);
   }
 
   #superseded(): SyncError {
@@ -326,7 +196,7 @@ export class SyncStore {
     await this.#updateInstance({ $set: { isCopied: true } });
   }
 
-  /** Forgets all that any instance has applied and copied: the sync begins anew. @throws SyncError SupersededByOtherInstance. */
+  /** Forgets all that any instance has applied and copied: the sync starts over. @throws SyncError SupersededByOtherInstance. */
   async resetInstances(): Promise<void> {
     await this.heartbeat();
     await this.#instances.updateMany({}, { $set: { ...nothingDone } });
@@ -344,7 +214,7 @@ export class SyncStore {
     update: { $set?: Document; $inc?: Document },
     options: UpdateOptions = {},
   ): Promise<void> {
-    await this.claim.confirmedBy(async () => {
+    await this.ownership.confirmedBy(async () => {
       const result = await this.#instances.updateOne(
         { _id: this.#instanceId, incarnation: this.#incarnation },
         { ...update, $set: { ...update.$set, heartbeatAt: new Date() } },
@@ -358,14 +228,14 @@ export class SyncStore {
   async readCollections(): Promise<TrackedCollection[]> {
     const collections: TrackedCollection[] = [];
     const options = { signal: this.#signal, batchSize: maxBatch };
-    for await (const stored of this.#collections.find({}, options))
-      collections.push(decodeCollection(stored));
+    for await (const stored of boundedDocuments(this.#collections.find({}, options)))
+      collections.push(collectionIn(this.#collections, stored));
     return collections;
   }
 
   async readCollection(uuid: UUID): Promise<TrackedCollection | undefined> {
     const found = await this.#collections.findOne({ _id: uuid }, { signal: this.#signal });
-    return found === null ? undefined : decodeCollection(found);
+    return found === null ? undefined : collectionIn(this.#collections, found);
   }
 
   async putCollections(collections: readonly TrackedCollection[]): Promise<void> {
@@ -387,13 +257,8 @@ export class SyncStore {
   }
 
   async readViews(): Promise<TrackedView[]> {
-    const stored = await this.#views.find({}, { signal: this.#signal }).toArray();
-    return stored.map(({ namespace, options, specifiedAt, specifiedBy }) => ({
-      namespace: namespace as Namespace,
-      options: decodeSpec(bytesOf(options)),
-      specifiedAt: specifiedAt as Timestamp,
-      specifiedBy: specifiedBy as Timestamp,
-    }));
+    const stored = await readWhole(this.#views.find({}, { signal: this.#signal }));
+    return stored.map((view) => viewIn(this.#views, view));
   }
 
   async putView({ namespace, options, ...times }: TrackedView): Promise<void> {
@@ -419,10 +284,13 @@ export class SyncStore {
   async readPartitions(): Promise<ReadonlyMap<string, readonly Partition[]>> {
     const partitions = new Map<string, Partition[]>();
     const whole = this.#partitions.find({ '_id.index': partitionsEnd }, { signal: this.#signal });
-    for await (const { _id } of whole) partitions.set(_id.collection.toHexString(false), []);
+    for await (const stored of boundedDocuments(whole))
+      partitions.set(partitionKeyIn(this.#partitions, stored).collection.toHexString(false), []);
     const pending = this.#partitions.find({ isCopied: false }, { signal: this.#signal });
-    for await (const { _id, ...range } of pending)
-      partitions.get(_id.collection.toHexString(false))?.push(partitionIn(_id, range));
+    for await (const stored of boundedDocuments(pending)) {
+      const partition = partitionIn(this.#partitions, stored);
+      partitions.get(partition.collection.toHexString(false))?.push(partition);
+    }
     return partitions;
   }
 
@@ -493,8 +361,9 @@ export class SyncStore {
   async readCopyEvidence(): Promise<ReadonlyMap<string, CopyEvidence>> {
     const partitions = new Map<string, StoredPartition[]>();
     const ended = new Set<string>();
-    for await (const { _id, ...stored } of this.#partitions.find({}, { signal: this.#signal })) {
-      const { collection, index } = _id;
+    const all = this.#partitions.find({}, { signal: this.#signal });
+    for await (const stored of boundedDocuments(all)) {
+      const { collection, index } = partitionKeyIn(this.#partitions, stored);
       const key = collection.toHexString(false);
       if (index === partitionsEnd) {
         ended.add(key);
@@ -502,14 +371,16 @@ export class SyncStore {
       }
       const of = partitions.get(key) ?? [];
       partitions.set(key, of);
-      of.push(partitionIn(_id, stored));
+      of.push(partitionIn(this.#partitions, stored));
     }
     const evidence = new Map<string, CopyEvidence>();
     const options = { signal: this.#signal, projection: { isCopied: 1 } };
-    for await (const { _id, isCopied } of this.#collections.find({}, options)) {
-      const key = _id.toHexString(false);
+    for await (const stored of boundedDocuments(this.#collections.find({}, options))) {
+      const { isCopied } = stored;
+      const collection = storedDocument(this.#collections, stored).field('_id').uuid();
+      const key = collection.toHexString(false);
       evidence.set(key, {
-        collection: _id,
+        collection,
         isCopied: isCopied === true,
         partitions: ended.has(key) ? (partitions.get(key) ?? []) : null,
       });

@@ -27,7 +27,7 @@ export class TrackedCatalog {
     return catalog;
   }
 
-  /** Reads what is stored anew, where another instance may have changed it. */
+  /** Reads what is stored again, where another instance may have changed it. */
   async reload(): Promise<void> {
     const collections = await this.#store.readCollections();
     const views = await this.#store.readViews();

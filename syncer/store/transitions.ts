@@ -20,7 +20,7 @@ export interface Situation {
   readonly isCallerGone: boolean;
   /** The sync was started with `reversible`. */
   readonly isReversible: boolean;
-  /** Why the sync stopped for good; undefined while it goes on. */
+  /** Why the sync stopped for good; undefined while it runs. */
   readonly failure: SyncError | undefined;
 }
 
@@ -42,7 +42,7 @@ const transitions: Readonly<Record<Command, Transition>> = {
 };
 
 const fixedOptions =
-  '. The options of a sync and its filter are fixed: with others it has to begin anew, with an empty destination';
+  '. The options of a sync and its filter are fixed: to change them, start over with an empty destination';
 
 /**
  * The state that a command leads to.
@@ -52,12 +52,7 @@ const fixedOptions =
 export function stateAfter(command: Command, situation: Situation): SyncState {
   const { from, to } = transitions[command];
   if (situation.failure && command !== 'start') throw situation.failure;
-  if (situation.state !== from) {
-    throw new SyncError(
-      'InvalidStateTransition',
-      `${command} is allowed in ${from}; the state is ${situation.state}${command === 'start' ? fixedOptions : ''}`,
-    );
-  }
+  if (situation.state !== from) throw notAllowed(command, situation.state);
   if (command === 'commit' && !situation.canCommit && situation.versionRefusal)
     throw situation.versionRefusal;
   if (command === 'commit' && !situation.canCommit)
@@ -75,6 +70,15 @@ export function stateAfter(command: Command, situation: Situation): SyncState {
   if (command === 'reverse' && !situation.isReversible)
     throw new SyncError('NotReversible', 'the sync was started without reversible: true');
   return to;
+}
+
+/** Why a command is not taken in another state than its own: InvalidStateTransition. */
+export function notAllowed(command: Command, state: SyncState): SyncError {
+  const { from } = transitions[command];
+  return new SyncError(
+    'InvalidStateTransition',
+    `${command} is allowed in ${from}; the state is ${state}${command === 'start' ? fixedOptions : ''}`,
+  );
 }
 
 /** @throws SyncError InvalidBody when a command without parameters was given some. */

@@ -1,7 +1,6 @@
 import type { StartOptions } from '../options/start-body.ts';
 import type { Topologies } from '../store/clusters.ts';
-import { newRecord } from '../store/new-record.ts';
-import type { SyncRecord } from '../store/records.ts';
+import { newRecord, type SyncRecord } from '../store/records.ts';
 
 const topology = {
   kind: 'replicaSet',

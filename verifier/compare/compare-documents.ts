@@ -1,10 +1,10 @@
 import type { Document } from 'mongodb';
 import { DocumentList } from '../../mongo/document-list.ts';
+import { anyOf } from '../../mongo/id-groups.ts';
 import type { IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
-import { bsonType, RawWriter } from '../../mongo/raw-bson.ts';
 import type { RawBatch } from '../../mongo/raw-cursor.ts';
-import { RawValue } from '../../mongo/raw-value.ts';
+import { inGroupsWithin } from '../../service/groups.ts';
 import type { VerifierMonitor } from '../monitor.ts';
 import { BatchMatcher, maxDifferences, type DocumentDifferences } from './batch-matcher.ts';
 import type { Excuse } from './expiry.ts';
@@ -109,19 +109,9 @@ const maxIds = 1000;
 const maxIdsLength = 1024 * 1024;
 
 /** Cuts ids into lists that one comparison can look up. */
-export function* idLists(ids: Iterable<IdKey>): Generator<IdKey[], void> {
-  let list: IdKey[] = [];
-  let length = 0;
-  for (const id of ids) {
-    if (list.length >= maxIds || (list.length > 0 && length + id.length > maxIdsLength)) {
-      yield list;
-      list = [];
-      length = 0;
-    }
-    list.push(id);
-    length += id.length;
-  }
-  if (list.length > 0) yield list;
+export function idLists(ids: Iterable<IdKey>): Generator<readonly IdKey[], void> {
+  const bytesOf = ({ length }: IdKey): number => length;
+  return inGroupsWithin(ids, { maxItems: maxIds, maxBytes: maxIdsLength, bytesOf });
 }
 
 /**
@@ -182,13 +172,8 @@ export async function compareIds(
   return { found, isOverflowing, compared: amount.total, read: null };
 }
 
-/** Finds ids as the bytes that they are: the driver would put numeric field names of an embedded document in another order. */
-function idQuery(ids: readonly IdKey[]): Document {
-  const writer = new RawWriter();
-  for (const [index, id] of ids.entries()) writer.value(String(index), idElementOfKey(id));
-  const bytes = writer.finish();
-  const list = { type: bsonType.array, name: '$in', bytes, offset: 0, length: bytes.length };
-  return { filter: { _id: { $in: new RawValue('$in', list) } } };
+function idQuery(ids: readonly IdKey[]): { readonly filter: Document } {
+  return { filter: anyOf(ids.map(idElementOfKey)) };
 }
 
 /**

@@ -1,8 +1,7 @@
-import type { Document } from 'mongodb';
+import type { CheckedValue } from '../../mongo/checked-value.ts';
 import { listIndexes, type NamespaceInfo } from '../../mongo/catalog.ts';
 import { readConfig } from '../../mongo/config-database.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
-import { RawValue } from '../../mongo/raw-value.ts';
 import { readShardIndexes } from '../../mongo/shard-indexes.ts';
 import {
   metadataDifferences,
@@ -60,8 +59,8 @@ async function readPlacement(
     signal,
   );
   // Newer servers note there also collections that are not sharded.
-  const key: unknown = row?.['unsplittable'] === true ? undefined : row?.['key'];
-  if (!(key instanceof RawValue)) {
+  const isSharded = row !== undefined && row.optional('unsplittable')?.boolean() !== true;
+  if (!isSharded) {
     return { shardKey: undefined, zoneRanges: [], zones: new Set() };
   }
   const tags = await readConfig(side.cluster, { find: 'tags', filter: { ns } }, signal);
@@ -72,13 +71,13 @@ async function readPlacement(
     signal,
   );
   return {
-    shardKey: key,
-    zoneRanges: tags.flatMap(zoneRange),
-    zones: new Set(zones.map(({ _id }) => String(_id))),
+    shardKey: row.field('key').raw(),
+    zoneRanges: tags.map(zoneRange),
+    zones: new Set(zones.map((zone) => zone.field('_id').text())),
   };
 }
 
-function zoneRange({ tag, min, max }: Document): ZoneRange[] {
-  const isRange = min instanceof RawValue && max instanceof RawValue;
-  return isRange ? [{ zone: String(tag), min, max }] : [];
+function zoneRange(row: CheckedValue): ZoneRange {
+  const [min, max] = [row.field('min').raw(), row.field('max').raw()];
+  return { zone: row.field('tag').text(), min, max };
 }

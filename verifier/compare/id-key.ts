@@ -8,6 +8,7 @@ import {
   type RawDocument,
   type RawElement,
 } from '../../mongo/raw-bson.ts';
+import { keepTypes } from '../../mongo/raw-value.ts';
 
 const { EJSON } = BSON;
 
@@ -16,15 +17,6 @@ export type IdKey = string;
 
 /** Longest text of an `_id` that is shown. */
 const maxIdTextLength = 1024;
-
-/** Keeps the BSON type of every value. */
-const keepTypes = {
-  promoteValues: false,
-  promoteLongs: false,
-  promoteBuffers: false,
-  bsonRegExp: true,
-  validation: { utf8: false },
-} as const;
 
 /** The key of a value. */
 export function keyOfElement(element: RawElement): IdKey {

@@ -1,12 +1,16 @@
 import { BSON, type Document } from 'mongodb';
+import { MalformedAnswer } from '../../mongo/malformed-answer.ts';
+import { checkedRow } from '../../mongo/checked-value.ts';
 import { canonicalKey } from '../../mongo/canonical-id.ts';
 import { isNoCollection } from '../../mongo/catalog.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
-import type { IdRange } from '../../mongo/id-range.ts';
+import { rangesBetween, type IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
-import { elementsOf, idElement } from '../../mongo/raw-bson.ts';
-import { RawCursor } from '../../mongo/raw-cursor.ts';
+import { elementsOf, idElement, type RawElement } from '../../mongo/raw-bson.ts';
+import { hostsOf } from '../../mongo/raw-cursor.ts';
 import { decodeElement } from '../../mongo/raw-value.ts';
+import { sortedSample } from '../../mongo/sample.ts';
+import { readWhole } from '../../mongo/whole-reading.ts';
 import { boundDocument, idKey } from './id-key.ts';
 import { wholeRange } from './read-documents.ts';
 import type { Amount } from './sides.ts';
@@ -35,23 +39,16 @@ export async function splitRanges(
   const count = Math.min(maxRanges, Math.ceil(sizeBytes / rangeBytes));
   if (count <= 1) return [wholeRange];
   const samples: Sample[] = [];
-  const pipeline = [
-    { $sample: { size: count * samplesPerRange } },
-    { $project: { _id: 1, bytes: { $bsonSize: '$$ROOT' } } },
-    { $sort: { _id: 1 } },
-  ];
-  await using cursor = await RawCursor.open(
-    cluster.raw,
-    namespace.db,
-    { aggregate: namespace.coll, pipeline, cursor: {}, allowDiskUse: true },
-    { signal },
-  );
-  for await (const { documents } of cursor.batches()) {
-    for (const document of documents) {
-      const bound = boundDocument(idKey(document));
-      const bytes = elementsOf(document).find(({ name }) => name === 'bytes');
-      if (bound && bytes) samples.push({ bound, bytes: Number(decodeElement(bytes)) });
-    }
+  const sampling = {
+    size: count * samplesPerRange,
+    stages: [{ $project: { _id: 1, bytes: { $bsonSize: '$$ROOT' } } }],
+  };
+  const server = hostsOf(cluster.raw);
+  for await (const document of sortedSample(cluster, namespace, sampling, signal)) {
+    const bound = boundDocument(idKey(document));
+    const bytes = elementsOf(document).find(({ name }) => name === 'bytes');
+    if (bytes === undefined) throw new MalformedAnswer('a sample without bytes', server);
+    if (bound) samples.push({ bound, bytes: bytesIn(bytes, server) });
   }
   return rangesBetween(boundsOf(samples, count));
 }
@@ -74,10 +71,6 @@ export function boundsOf(sorted: readonly Sample[], count: number): Document[] {
   return [...bounds.values()];
 }
 
-function rangesBetween(bounds: readonly Document[]): IdRange[] {
-  return [null, ...bounds].map((min, index) => ({ min, max: bounds[index] ?? null }));
-}
-
 /** What a collection holds, as its statistics have it; nothing where there is none. */
 export async function collectionAmount(
   cluster: ClusterClient,
@@ -89,16 +82,22 @@ export async function collectionAmount(
     { $group: { _id: null, ...sumsOf('count', 'size') } },
   ];
   try {
-    const [row] = await cluster.decoded
-      .db(db)
-      .collection(coll)
-      .aggregate(pipeline, { signal })
-      .toArray();
-    return { documents: Number(row?.['count'] ?? 0), bytes: Number(row?.['size'] ?? 0) };
+    const collection = cluster.decoded.db(db).collection(coll);
+    const [row] = await readWhole(collection.aggregate(pipeline, { signal }));
+    // Of no rows there is no sum.
+    if (row === undefined) return { documents: 0, bytes: 0 };
+    const sums = checkedRow(row, 'an answer to $collStats', hostsOf(cluster.decoded));
+    return { documents: sums.field('count').count(), bytes: sums.field('size').count() };
   } catch (error) {
     if (isNoCollection(error)) return { documents: 0, bytes: 0 };
     throw error;
   }
+}
+
+function bytesIn(bytes: RawElement, server: string): number {
+  return checkedRow({ bytes: decodeElement(bytes) }, 'a sample', server)
+    .field('bytes')
+    .count();
 }
 
 function sumsOf(...names: string[]): Document {

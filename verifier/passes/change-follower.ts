@@ -1,4 +1,5 @@
 import { BSON, type Document, type Timestamp } from 'mongodb';
+import { MalformedAnswer } from '../../mongo/malformed-answer.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { resumeTokenTime } from '../../mongo/cluster-time.ts';
 import { syncDatabase, verifierDatabase, type Namespace } from '../../mongo/namespace.ts';
@@ -31,7 +32,7 @@ export interface ChangeFollowerOptions extends RetryContext {
   /** Changes after this cluster time are followed. */
   readonly from: Timestamp;
   readonly selects: (namespace: Namespace) => Promise<boolean>;
-  /** How far a former lead has come. */
+  /** How far a former coordinator has come. */
   readonly reached: Position | null;
   /** Where everything that changed is put. */
   readonly log: ChangeLog;
@@ -110,7 +111,7 @@ export class ChangeFollower {
     { documents, postBatchResumeToken: token }: RawBatch,
     isFirst: boolean,
   ): Promise<RawDocument> {
-    if (!token) throw new Error('a batch of the change stream without a resume token');
+    if (!token) throw new MalformedAnswer('a batch of the change stream without a resume token');
     const { log, monitor, side } = this.#options;
     const changes: ObservedChange[] = [];
     for (const event of documents) {

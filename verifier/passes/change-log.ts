@@ -1,8 +1,10 @@
 import { Binary, type Timestamp } from 'mongodb';
+import { MalformedAnswer } from '../../mongo/malformed-answer.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import {
+  documentValue,
   elementsOf,
-  stringValue,
+  textValue,
   type RawDocument,
   type RawElement,
 } from '../../mongo/raw-bson.ts';
@@ -30,18 +32,23 @@ export type ObservedChange =
 /** The fields of an event that `observedChange` needs, as a $project stage. */
 export const neededFields = { operationType: 1, ns: 1, to: 1, documentKey: 1 } as const;
 
-/** Reads a change event, of which no more than `neededFields` need be there. */
+/**
+ * Reads a change event, of which no more than `neededFields` need be there.
+ * @throws MalformedAnswer where it lacks one that its kind has.
+ */
 export function observedChange(event: RawDocument): ObservedChange {
-  let operationType = '';
+  let operationType: string | undefined;
   let ns: RawElement | undefined;
   let to: RawElement | undefined;
   let documentKey: RawElement | undefined;
   for (const element of elementsOf(event)) {
-    if (element.name === 'operationType') operationType = stringValue(element);
+    if (element.name === 'operationType') operationType = textValue(element);
     else if (element.name === 'ns') ns = element;
     else if (element.name === 'to') to = element;
     else if (element.name === 'documentKey') documentKey = element;
   }
+  if (operationType === undefined)
+    throw new MalformedAnswer('a change event without operationType');
   const { db, coll } = namespaceOf(ns);
   if (operationType === 'dropDatabase' || coll === undefined) return { kind: 'database', db };
   const namespace = { db, coll };
@@ -70,18 +77,18 @@ export function observedChange(event: RawDocument): ObservedChange {
 function namespaceOf(element: RawElement | undefined): { db: string; coll: string | undefined } {
   let db: string | undefined;
   let coll: string | undefined;
-  for (const part of element ? elementsOf(element.bytes, element.offset) : []) {
-    if (part.name === 'db') db = stringValue(part);
-    else if (part.name === 'coll') coll = stringValue(part);
+  for (const part of element ? elementsOf(documentValue(element)) : []) {
+    if (part.name === 'db') db = textValue(part);
+    else if (part.name === 'coll') coll = textValue(part);
   }
-  if (db === undefined) throw new Error('a change event without a namespace');
+  if (db === undefined) throw new MalformedAnswer('a change event without a namespace');
   return { db, coll };
 }
 
 function idOf(documentKey: RawElement | undefined): IdKey {
-  const elements = documentKey ? elementsOf(documentKey.bytes, documentKey.offset) : [];
+  const elements = documentKey ? elementsOf(documentValue(documentKey)) : [];
   const id = elements.find(({ name }) => name === '_id');
-  if (!id) throw new Error('a change event without a document key');
+  if (!id) throw new MalformedAnswer('a change event without a document key');
   return keyOfElement(id);
 }
 
@@ -125,7 +132,7 @@ interface Waiting {
 
 /**
  * What the change streams of both sides tell, on its way to the metadata store. A position is stored only when all changes
- * before it are: who goes on from a stored position misses none. A log that could not store something is of no more use: what it
+ * before it are: a process that continues from a stored position misses none. A log that could not store something is of no more use: what it
  * held is lost, so that it stores no position after it. Another one takes the changes from the stored position.
  */
 export class ChangeLog {

@@ -1,8 +1,10 @@
 import { BSON, type Document } from 'mongodb';
+import { checkedRow } from '../../mongo/checked-value.ts';
 import { isNoCollection } from '../../mongo/catalog.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
-import { RawCursor } from '../../mongo/raw-cursor.ts';
+import { hostsOf, RawCursor } from '../../mongo/raw-cursor.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
+import { readWhole } from '../../mongo/whole-reading.ts';
 import type { OfSides, Side, SideName } from '../compare/sides.ts';
 import type { Tally } from '../store/records.ts';
 
@@ -20,16 +22,15 @@ export async function countByStatistics(
     { $project: { count: '$storageStats.count', orphans: '$storageStats.numOrphanDocs' } },
   ];
   try {
-    const rows = await cluster.decoded
-      .db(namespace.db)
-      .collection(namespace.coll)
-      .aggregate(stats, { signal })
-      .toArray();
+    const collection = cluster.decoded.db(namespace.db).collection(namespace.coll);
+    const rows = await readWhole(collection.aggregate(stats, { signal }));
     let total = 0;
-    for (const { count, orphans } of rows) {
+    for (const row of rows) {
+      const stats = checkedRow(row, 'an answer to $collStats', hostsOf(cluster.decoded));
+      const orphans = isSharded ? stats.optional('orphans')?.count() : 0;
       // Servers before 6.0.3 do not say how many are left.
-      if (isSharded && orphans === undefined) return undefined;
-      total += Number(count ?? 0) - (isSharded ? Number(orphans) : 0);
+      if (orphans === undefined) return undefined;
+      total += stats.field('count').count() - orphans;
     }
     return total;
   } catch (error) {
@@ -53,7 +54,10 @@ export async function countByScan(
   };
   await using cursor = await RawCursor.open(cluster.raw, db, command, { signal });
   for await (const { documents } of cursor.batches()) {
-    for (const document of documents) return Number(BSON.deserialize(document)['count']);
+    for (const document of documents) {
+      const row = checkedRow(BSON.deserialize(document), 'a count of documents', cursor.address);
+      return row.field('count').count();
+    }
   }
   return 0;
 }

@@ -9,7 +9,7 @@ import type { Position, ScopeRecord, Start } from '../store/records.ts';
 import type { Stores } from '../store/stores.ts';
 import { ChangeFollower, checkRights, type ChangeFollowerOptions } from './change-follower.ts';
 import { ChangeLog } from './change-log.ts';
-import type { Leadership } from './leadership.ts';
+import type { CoordinatorLease } from './coordinator-lease.ts';
 import { ChangeNotes } from './notes.ts';
 import { readScope, scopeOf, type ScopeOptions } from './scope.ts';
 
@@ -68,16 +68,16 @@ export interface FollowingContext extends Clusters {
 /** The changes of both sides, from where the record has come to, on their way to it. */
 export class Following {
   readonly #context: FollowingContext;
-  readonly #leadership: Leadership;
+  readonly #lease: CoordinatorLease;
   readonly #begun: Begun;
   readonly #log: ChangeLog;
   #isAtEnd = false;
 
-  constructor(context: FollowingContext, leadership: Leadership, begun: Begun) {
+  constructor(context: FollowingContext, lease: CoordinatorLease, begun: Begun) {
     this.#context = context;
-    this.#leadership = leadership;
+    this.#lease = lease;
     this.#begun = begun;
-    this.#log = changeLog(context.stores, leadership);
+    this.#log = changeLog(context.stores, lease);
   }
 
   /** True when every change made before writesOff has been noted. */
@@ -139,33 +139,33 @@ export class Following {
       selects,
       side,
       cluster: this.#context[side],
-      reached: this.#leadership.record.positions[side],
+      reached: this.#lease.record.positions[side],
       log: this.#log,
       onStored: () => {
-        this.#leadership.wake();
+        this.#lease.wake();
       },
     });
   }
 
   /** After writesOff: waits until every change that was made before it has been noted on both sides. */
   async #awaitEnd(followers: OfSides<ChangeFollower>, signal: AbortSignal): Promise<void> {
-    await this.#leadership.until(() => this.#leadership.isWritesOff, signal);
+    await this.#lease.until(() => this.#lease.isWritesOff, signal);
     const times = await endTimes(this.#context, this.#begun);
     await Promise.all([
       followers.source.passed(times.source),
       followers.destination.passed(times.destination),
     ]);
     this.#isAtEnd = true;
-    this.#leadership.wake();
+    this.#lease.wake();
   }
 }
 
 /** Notes changes for the pass that is planned next, and on record how many with the position that is after them. */
 function changeLog(
   { rechecks, coverages }: FollowingContext['stores'],
-  leadership: Leadership,
+  lease: CoordinatorLease,
 ): ChangeLog {
-  const { run, epoch, record } = leadership;
+  const { run, epoch, record } = lease;
   const notes = new ChangeNotes(epoch, record.noted);
   return new ChangeLog(
     {
@@ -176,8 +176,8 @@ function changeLog(
         await coverages.addTallies(run, number, tallies);
       },
       setPositions: async (positions) => {
-        const noted = notes.after(leadership.record.generation?.number ?? -1);
-        await leadership.update({ positions, noted });
+        const noted = notes.after(lease.record.generation?.number ?? -1);
+        await lease.update({ positions, noted });
       },
     },
     { generation: (record.generation?.number ?? -1) + 1, positions: record.positions },

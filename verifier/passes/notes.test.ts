@@ -63,7 +63,7 @@ describe('NotesOnRecord', () => {
 });
 
 describe('ChangeNotes', () => {
-  it('numbers what is noted for each pass, and keeps what former leads have noted', () => {
+  it('numbers what is noted for each pass, and keeps what former coordinators have noted', () => {
     const former = [
       { generation: 1, epoch: 1, count: 7 },
       { generation: 2, epoch: 1, count: 4 },

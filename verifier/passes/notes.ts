@@ -3,15 +3,15 @@ import type { ChangeNote, Recheck, VerificationRecord } from '../store/records.t
 import type { TaskStore } from '../store/task-store.ts';
 import { notProven } from './prove.ts';
 
-/** The name under which a lead notes changes for a pass. */
+/** The name under which a coordinator notes changes for a pass. */
 export function changeNote({ generation, epoch }: Omit<ChangeNote, 'count'>): string {
   return `changes:${generation}:${epoch}`;
 }
 
-/** How much a lead has noted of the changes: it goes on record with the position that is after them. */
+/** How much a coordinator has noted of the changes: it goes on record with the position that is after them. */
 export class ChangeNotes {
   readonly #epoch: number;
-  /** What former leads have noted. */
+  /** What former coordinators have noted. */
   readonly #former: readonly ChangeNote[];
   readonly #counts = new Map<number, number>();
 

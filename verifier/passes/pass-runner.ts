@@ -12,7 +12,7 @@ import {
 } from '../store/records.ts';
 import type { Stores } from '../store/stores.ts';
 import { readCoverage } from './coverage.ts';
-import type { Leadership } from './leadership.ts';
+import type { CoordinatorLease } from './coordinator-lease.ts';
 import { expectedNotes } from './notes.ts';
 import { planPass } from './plan-pass.ts';
 import { notProven } from './prove.ts';
@@ -41,20 +41,20 @@ export interface NextPass {
 /** The passes of a verification, one after the other: tasks that all of its processes take. */
 export class PassRunner {
   readonly #context: PassContext;
-  readonly #leadership: Leadership;
+  readonly #lease: CoordinatorLease;
   readonly #starts: OfSides<Start>;
 
-  constructor(context: PassContext, leadership: Leadership, starts: OfSides<Start>) {
+  constructor(context: PassContext, lease: CoordinatorLease, starts: OfSides<Start>) {
     this.#context = context;
-    this.#leadership = leadership;
+    this.#lease = lease;
     this.#starts = starts;
   }
 
-  /** Stores all tasks of the next pass, then the pass: from then on its tasks are taken. @throws LeadLost */
+  /** Stores all tasks of the next pass, then the pass: from then on its tasks are taken. @throws CoordinatorLeaseLost */
   async plan({ kind, isOfAll = false, followed, doubted, readAfter }: NextPass): Promise<void> {
     const { stores, logger } = this.#context;
     const { tasks, rechecks, mismatches } = stores;
-    const { run, epoch, record } = this.#leadership;
+    const { run, epoch, record } = this.#lease;
     const former = record.generation;
     const times = readAfter ?? {
       source: followed.source?.time ?? this.#starts.source.from,
@@ -64,9 +64,9 @@ export class PassRunner {
     const notes = await expectedNotes(tasks, record, doubted);
     const count = await planPass(this.#context, { kind, isOfAll, key, notes });
     const compared = former ? (await tasks.counts(planKey(run, former))).compared : nothing;
-    const { totals } = this.#leadership.record;
+    const { totals } = this.#lease.record;
     const { generation: number } = key;
-    await this.#leadership.update({
+    await this.#lease.update({
       generation: {
         number,
         epoch,
@@ -83,7 +83,7 @@ export class PassRunner {
       },
     });
     logger.info({ generation: number, kind, tasks: count }, 'pass begins');
-    this.#leadership.wake();
+    this.#lease.wake();
     await rechecks.forgetUpTo(run, number);
     await tasks.forgetOthers(key);
     await mismatches.forgetBefore(key);
@@ -91,15 +91,15 @@ export class PassRunner {
 
   /**
    * Waits until all tasks of the current pass have ended, and notes what they have read.
-   * @throws SyncError CheckFailed where the tasks on record are not all that there have to be; LeadLost.
+   * @throws SyncError CheckFailed where the tasks on record are not all that there have to be; CoordinatorLeaseLost.
    */
   async ended(): Promise<void> {
-    const { run, record } = this.#leadership;
+    const { run, record } = this.#lease;
     const { generation: pass } = record;
     if (!pass) return;
     const key = planKey(run, pass);
     const { tasks } = this.#context.stores;
-    await this.#leadership.until(async () => await tasks.isOver(key));
+    await this.#lease.until(async () => await tasks.isOver(key));
     const { failed, completed, metadataMismatch } = await tasks.counts(key);
     await this.#recordCoverage(pass);
     const { number, kind, startedAt } = pass;
@@ -113,10 +113,10 @@ export class PassRunner {
   /** Notes, from what is on record, of which collections a pass has read every document. */
   async #recordCoverage(pass: PassRecord): Promise<void> {
     const { coverages } = this.#context.stores;
-    const { run } = this.#leadership;
+    const { run } = this.#lease;
     const { covered, problems, noted } = await readCoverage(this.#context, run, pass);
-    // Another lead may have planned the next pass and forgotten these tasks meanwhile: then they prove nothing.
-    await this.#leadership.update({ generation: { ...pass, noted: pass.noted ?? noted } });
+    // Another coordinator may have planned the next pass and forgotten these tasks meanwhile: then they prove nothing.
+    await this.#lease.update({ generation: { ...pass, noted: pass.noted ?? noted } });
     await coverages.add(run, covered);
     if (problems.length > 0) throw notProven(`pass ${pass.number} is not complete`, problems);
   }

@@ -10,9 +10,18 @@ import {
 } from '../../mongo/namespace-filter.ts';
 import { syncDatabase, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
-import { messageOf, SyncError } from '../../service/errors.ts';
+import { messageOf, shortened, SyncError } from '../../service/errors.ts';
 import type { OfSides } from '../compare/sides.ts';
 import type { ScopeRecord } from '../store/records.ts';
+
+/** Of a filter, as the syncer takes it: another one could not mean what the sync has moved, and would be equal unseen. */
+const maxEntries = 256;
+const maxCollections = 1_024;
+const maxDatabaseName = 63;
+const maxCollectionName = 255;
+const maxPattern = 1_024;
+const databaseName = /^[^/\\. "$\0]+$/;
+const patternOptions = /^[imsx]{0,4}$/;
 
 /** What is to be compared, as the options say. */
 export interface ScopeOptions {
@@ -204,6 +213,7 @@ function identityOf({ startedAt, reversals }: StoredSync): string | undefined {
 function entries(value: unknown): NamespaceFilterEntry[] | null {
   if (value === undefined || value === null) return null;
   if (!Array.isArray(value)) throw new Error('an array of entries is expected');
+  if (value.length > maxEntries) throw new Error(`there are more than ${maxEntries} entries`);
   return value.map(filterEntry);
 }
 
@@ -212,7 +222,7 @@ function filterEntry(value: unknown): NamespaceFilterEntry {
   const { database, databaseRegex, collections, collectionsRegex, ...others } = withoutNulls(value);
   const [other] = Object.keys(others);
   if (other !== undefined) throw new Error(`an entry has no field ${JSON.stringify(other)}`);
-  if (database !== undefined && typeof database !== 'string') throw notText('database');
+  if (database !== undefined) requireDatabaseName(database);
   if ((database === undefined) === (databaseRegex === undefined)) {
     throw new Error('an entry has either database or databaseRegex');
   }
@@ -229,10 +239,24 @@ function filterEntry(value: unknown): NamespaceFilterEntry {
 
 function names(value: unknown): string[] {
   if (!Array.isArray(value)) throw new Error('collections is an array of names');
+  if (value.length === 0 || value.length > maxCollections)
+    throw new Error(`collections is an array of 1 to ${maxCollections} names`);
   return value.map((name) => {
     if (typeof name !== 'string') throw notText('a name of collections');
+    if (name === '' || name.length > maxCollectionName || name.includes('\0'))
+      throw new Error(`${shown(name)} cannot be the name of a collection`);
     return name;
   });
+}
+
+function requireDatabaseName(name: unknown): asserts name is string {
+  if (typeof name !== 'string') throw notText('database');
+  if (name.length > maxDatabaseName || !databaseName.test(name))
+    throw new Error(`${shown(name)} cannot be the name of a database`);
+}
+
+function shown(name: string): string {
+  return JSON.stringify(shortened(name, maxDatabaseName));
 }
 
 function namePattern(value: unknown): NamePattern {
@@ -241,7 +265,11 @@ function namePattern(value: unknown): NamePattern {
   const [other] = Object.keys(others);
   if (other !== undefined) throw new Error(`a regex has no field ${JSON.stringify(other)}`);
   if (typeof pattern !== 'string') throw notText('pattern');
+  if (pattern === '' || pattern.length > maxPattern || pattern.includes('\0'))
+    throw new Error(`pattern has 1 to ${maxPattern} characters, none of them NUL`);
   if (options !== undefined && typeof options !== 'string') throw notText('options');
+  if (options !== undefined && !patternOptions.test(options))
+    throw new Error('options are any of i, m, s, x');
   return options === undefined ? { pattern } : { pattern, options };
 }
 

@@ -4,7 +4,7 @@ import { sidesOf } from '../compare/sides.ts';
 import type { Notes } from '../store/recheck-store.ts';
 import { planKey, type Proof, type ScopeRecord } from '../store/records.ts';
 import type { Begun } from './following.ts';
-import type { Leadership } from './leadership.ts';
+import type { CoordinatorLease } from './coordinator-lease.ts';
 import type { NextPass, PassContext } from './pass-runner.ts';
 import { notProven, prove, shownReasons } from './prove.ts';
 
@@ -12,21 +12,21 @@ import { notProven, prove, shownReasons } from './prove.ts';
  * Gives the verdict, which is that of the last pass: different if any of its tasks found a difference, equal if each namespace is
  * proven to be. What is not is to be compared again as a whole, once.
  * @returns the pass that looks again, whose rechecks have been noted; undefined where the verdict is on record.
- * @throws SyncError CheckFailed where nothing differs, and something is not proven, or there was nothing to compare; LeadLost.
+ * @throws SyncError CheckFailed where nothing differs, and something is not proven, or there was nothing to compare; CoordinatorLeaseLost.
  */
 export async function decide(
   context: PassContext,
-  leadership: Leadership,
+  lease: CoordinatorLease,
   { scope, starts }: Begun,
 ): Promise<Pick<NextPass, 'doubted' | 'readAfter'> | undefined> {
   const { stores, catalog, logger } = context;
-  const { run, epoch, record } = leadership;
+  const { run, epoch, record } = lease;
   const { generation: pass } = record;
   if (pass?.kind !== 'last') throw new Error('a verdict without a last pass');
   const complete = async (verdict: 'equal' | 'different', proof: Proof | null): Promise<void> => {
-    await leadership.update({ status: 'complete', verdict, proof, completedAt: new Date() });
+    await lease.update({ status: 'complete', verdict, proof, completedAt: new Date() });
     logger.info({ verdict, ...proof }, 'the verification is complete');
-    leadership.wake();
+    lease.wake();
   };
   const key = planKey(run, pass);
   const { failed } = await stores.tasks.counts(key);
@@ -36,7 +36,7 @@ export async function decide(
   }
   const sides = sidesOf(catalog, starts, pass.readAfter);
   const { proof, namespaces, doubts, counts } = await prove({ ...context, sides }, key);
-  await leadership.update();
+  await lease.update();
   if (namespaces === 0) throw nothingCompared(scope);
   await stores.coverages.setCounted(run, counts);
   if (doubts.length === 0) {

@@ -1,4 +1,5 @@
-import { harmless, harmlessJson, harmlessXml } from '../../service/terminal.ts';
+import { harmless } from '../../service/harmless.ts';
+import { harmlessJson, harmlessXml } from '../../service/terminal.ts';
 import type { MismatchView } from '../compare/mismatch.ts';
 import type { VerificationProgress } from '../../sync-api/json.ts';
 import type { Proof } from '../store/records.ts';
@@ -50,7 +51,7 @@ export function formatReport(report: Report, format: ReportFormat): AsyncGenerat
 
 /** What a verification came to, in a few words. */
 function verdictText({ status, verdict, error }: ReportHead): string {
-  if (error !== null) return `cannot go on: ${error}`;
+  if (error !== null) return `cannot continue: ${error}`;
   if (verdict !== null) return verdict;
   return status === 'idle' ? 'has not begun' : 'not complete';
 }

@@ -1,9 +1,13 @@
 import type { AnyBulkWriteOperation, Collection, Document } from 'mongodb';
+import type { CheckedValue } from '../../mongo/checked-value.ts';
+import { namespaceIn, storedDocument } from '../../mongo/stored-document.ts';
+import { readWhole } from '../../mongo/whole-reading.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { inGroupsOf } from '../../service/groups.ts';
 import type { OfSides } from '../compare/sides.ts';
 import { onStore, type MetadataStore } from './metadata-store.ts';
 import type { Count, Coverage, Tally } from './records.ts';
+import { tallyIn } from './stored-records.ts';
 
 interface Stored extends Document {
   _id: string;
@@ -34,7 +38,7 @@ export class CoverageStore {
     this.#tallies = store.db.collection('tallies');
   }
 
-  /** Notes what a pass has read. The same is noted by each lead that finds the pass over. */
+  /** Notes what a pass has read. The same is noted by each coordinator that finds the pass over. */
   async add(run: string, coverages: readonly Coverage[]): Promise<void> {
     await this.#write(
       this.#coverages,
@@ -66,18 +70,19 @@ export class CoverageStore {
     const { signal } = this.#store;
     const filter = { run, ...(names && { name: { $in: [...names] } }) };
     const found = await onStore(this.#store, async () => {
-      return await this.#coverages
-        .find(filter, { signal })
-        .sort({ name: 1, generation: 1 })
-        .toArray();
+      const sort = { name: 1, generation: 1 } as const;
+      return await readWhole(this.#coverages.find(filter, { signal, sort }));
     });
     return new Map(
-      found.map((stored) => [String(stored['name']), stored as unknown as CountedCoverage]),
+      found.map((stored) => {
+        const record = storedDocument(this.#coverages, stored);
+        return [record.field('name').text(), coverageIn(record)];
+      }),
     );
   }
 
   /**
-   * Adds to what was inserted and deleted since a pass was planned. An answer that is lost has the same added twice, and so has a lead
+   * Adds to what was inserted and deleted since a pass was planned. An answer that is lost has the same added twice, and so has a coordinator
    * that reads events again: a tally is never too small.
    */
   async addTallies(
@@ -106,9 +111,9 @@ export class CoverageStore {
     const { signal } = this.#store;
     const filter = { run, name: namespaceText(namespace), generation: { $gt: generation } };
     const found = await onStore(this.#store, async () => {
-      return await this.#tallies.find(filter, { signal }).toArray();
+      return await readWhole(this.#tallies.find(filter, { signal }));
     });
-    return found.reduce<Tally>((sum, stored) => plus(sum, stored as unknown as Tally), none);
+    return found.reduce<Tally>((sum, stored) => plus(sum, tallyIn(this.#tallies, stored)), none);
   }
 
   async createIndexes(): Promise<void> {
@@ -136,6 +141,25 @@ export class CoverageStore {
       });
     }
   }
+}
+
+function coverageIn(record: CheckedValue): CountedCoverage {
+  const counted = record.orNull('counted');
+  return {
+    namespace: namespaceIn(record.field('namespace')),
+    generation: record.field('generation').count(),
+    isOfLast: record.field('isOfLast').boolean(),
+    ranges: record.field('ranges').count(),
+    read: sidesIn(record.field('read')),
+    counted: counted && sidesIn(counted),
+  };
+}
+
+function sidesIn(value: CheckedValue): OfSides<number> {
+  return {
+    source: value.field('source').count(),
+    destination: value.field('destination').count(),
+  };
 }
 
 function plus(one: Tally, other: Tally): Tally {

@@ -3,8 +3,9 @@ import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { verifierDatabase } from '../../mongo/namespace.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { connectionError, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { readWhole } from '../../mongo/whole-reading.ts';
 
-/** How long a lead, or a process, counts as alive after it was last heard of, by the clock of the metadata store. */
+/** How long a coordinator, or a process, counts as alive after it was last heard of, by the clock of the metadata store. */
 export const leaseMs = 10_000;
 
 /** Who a process is. */
@@ -93,7 +94,7 @@ async function notThere<T extends Document & { _id: unknown }>(
 ): Promise<T[]> {
   if (documents.length === 0) return [];
   const ids = documents.map(({ _id }) => _id);
-  const found = await collection.find({ _id: { $in: ids } } as never).toArray();
+  const found = await readWhole(collection.find({ _id: { $in: ids } } as never));
   const byId = new Map(found.map((each) => [keyOf(each._id), each]));
   return documents.filter((document) => {
     const there = byId.get(keyOf(document._id));

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { AnyBulkWriteOperation, Collection, Document } from 'mongodb';
+import type { CheckedValue } from '../../mongo/checked-value.ts';
+import { storedDocument } from '../../mongo/stored-document.ts';
+import { readWhole } from '../../mongo/whole-reading.ts';
 import { inGroupsOf } from '../../service/groups.ts';
 import type { MismatchPage, VerificationProgress } from '../../sync-api/json.ts';
 import type { Mismatch, MismatchView } from '../compare/mismatch.ts';
@@ -20,6 +23,12 @@ export interface MismatchCounts {
   /** Those with the most, the most first. */
   readonly namespaces: VerificationProgress['mismatchNamespaces'];
 }
+
+const mismatchKinds = [
+  ...(['missingDocument', 'extraDocument', 'differentDocument', 'fieldOrder'] as const),
+  ...(['documentOrder', 'missingNamespace', 'extraNamespace', 'namespaceType'] as const),
+  ...(['options', 'missingIndex', 'extraIndex', 'differentIndex', 'shardKey', 'zone'] as const),
+] as const satisfies MismatchView['kind'][];
 
 /** How many namespaces are counted by name. */
 const maxNamespaces = 10;
@@ -55,16 +64,16 @@ export class MismatchStore {
     const prefix = passText(pass);
     const from = after === undefined ? prefix : prefix + after;
     const found = await onStore(this.#store, async () => {
-      return await this.#mismatches
-        .find({ _id: { $gt: from, $lt: `${prefix}\u{10ffff}` } }, { signal })
-        .sort({ _id: 1 })
-        .limit(limit + 1)
-        .toArray();
+      const filter = { _id: { $gt: from, $lt: `${prefix}\u{10ffff}` } };
+      const options = { signal, sort: { _id: 1 }, limit: limit + 1 } as const;
+      return await readWhole(this.#mismatches.find(filter, options));
     });
     const shown = found.slice(0, limit);
     const last = shown.at(-1);
     return {
-      mismatches: shown.map(({ mismatch }) => mismatch as MismatchView),
+      mismatches: shown.map((one) =>
+        viewIn(storedDocument(this.#mismatches, one).field('mismatch')),
+      ),
       next: found.length > limit && last ? last._id.slice(prefix.length) : null,
     };
   }
@@ -90,20 +99,16 @@ export class MismatchStore {
       },
     ];
     const [row] = await onStore(this.#store, async () => {
-      return await this.#mismatches
-        .aggregate<Record<'kinds' | 'namespaces', readonly Document[]>>(pipeline, {
-          signal,
-          allowDiskUse: true,
-        })
-        .toArray();
+      return await readWhole(this.#mismatches.aggregate(pipeline, { signal, allowDiskUse: true }));
     });
-    const { kinds = [], namespaces = [] } = row ?? {};
+    const counted = storedDocument(this.#mismatches, row ?? {});
+    const [kinds, namespaces] = [counted.field('kinds'), counted.field('namespaces')];
     return {
-      kinds: kinds.map(({ _id, count }) => {
-        return { kind: _id as MismatchView['kind'], count: Number(count) };
+      kinds: kinds.list().map((one) => {
+        return { kind: one.field('_id').oneOf(mismatchKinds), count: one.field('count').count() };
       }),
-      namespaces: namespaces.map(({ _id, count }) => {
-        return { namespace: String(_id), count: Number(count) };
+      namespaces: namespaces.list().map((one) => {
+        return { namespace: one.field('_id').text(), count: one.field('count').count() };
       }),
     };
   }
@@ -121,6 +126,23 @@ export class MismatchStore {
       await this.#mismatches.deleteMany({ run: { $nin: [...living] } });
     });
   }
+}
+
+const viewTexts = [
+  ...(['id', 'index', 'field', 'detail'] as const),
+  ...(['sourceType', 'destinationType', 'sourceValue', 'destinationValue'] as const),
+];
+
+function viewIn(mismatch: CheckedValue): MismatchView {
+  const texts = viewTexts.flatMap((name) => {
+    const text = mismatch.optional(name)?.text();
+    return text === undefined ? [] : [[name, text]];
+  });
+  return {
+    namespace: mismatch.field('namespace').text(),
+    kind: mismatch.field('kind').oneOf(mismatchKinds),
+    ...(Object.fromEntries(texts) as Partial<Record<(typeof viewTexts)[number], string>>),
+  };
 }
 
 function range(pass: PassKey): Document {

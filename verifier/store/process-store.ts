@@ -1,4 +1,7 @@
 import type { Collection, Document } from 'mongodb';
+import { hasLeaseEnded, leaseEnd } from '../../mongo/lease.ts';
+import { storedDocument } from '../../mongo/stored-document.ts';
+import { readWhole } from '../../mongo/whole-reading.ts';
 import { leaseMs, onStore, type MetadataStore, type ProcessIdentity } from './metadata-store.ts';
 
 interface StoredProcess extends Document {
@@ -51,13 +54,17 @@ export class ProcessStore {
   async living(): Promise<readonly { readonly id: string; readonly incarnation: string }[]> {
     return await onStore(this.#store, async () => {
       const { verification } = this.#identity;
-      const found = await this.#processes
-        .find({ '_id.verification': verification, $expr: { $gt: ['$until', '$$NOW'] } })
-        .toArray();
-      return found.map(({ _id, incarnation }) => ({
-        id: _id.id,
-        incarnation: String(incarnation),
-      }));
+      const lives = { $expr: { $not: [hasLeaseEnded('$until')] } };
+      const found = await readWhole(
+        this.#processes.find({ '_id.verification': verification, ...lives }),
+      );
+      return found.map((one) => {
+        const process = storedDocument(this.#processes, one);
+        return {
+          id: process.field('_id').field('id').text(),
+          incarnation: process.field('incarnation').text(),
+        };
+      });
     });
   }
 
@@ -74,6 +81,6 @@ export class ProcessStore {
 
   #alive(): Document[] {
     const { incarnation } = this.#identity;
-    return [{ $set: { incarnation, until: { $add: ['$$NOW', leaseMs] } } }];
+    return [{ $set: { incarnation, until: leaseEnd(leaseMs) } }];
   }
 }

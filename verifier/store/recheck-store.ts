@@ -1,9 +1,12 @@
 import { Binary, type Collection, type Document } from 'mongodb';
+import { storedDocument } from '../../mongo/stored-document.ts';
+import { readWhole } from '../../mongo/whole-reading.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { inGroupsOf } from '../../service/groups.ts';
 import { keyBytes, type IdKey } from '../compare/id-key.ts';
 import { insertNew, onStore, type MetadataStore } from './metadata-store.ts';
 import type { Recheck } from './records.ts';
+import { recheckIn } from './stored-records.ts';
 
 interface StoredRecheck extends Document {
   _id: string;
@@ -65,7 +68,7 @@ export class RecheckStore {
   }
 
   /**
-   * Everything that is noted, by namespace, databases first. A plan takes all of it, whatever pass it is noted for: a lead that died
+   * Everything that is noted, by namespace, databases first. A plan takes all of it, whatever pass it is noted for: a coordinator that died
    * while it planned a pass has noted changes for the one after it, and the position on record is past those changes.
    */
   async *all(run: string): AsyncGenerator<NotedRecheck, void> {
@@ -74,7 +77,7 @@ export class RecheckStore {
       .find({ run }, { signal, batchSize: 100 })
       .sort({ 'namespace.db': 1, 'namespace.coll': 1 })
       .allowDiskUse(true);
-    for await (const stored of cursor) yield stored as unknown as NotedRecheck;
+    for await (const stored of cursor) yield recheckIn(this.#rechecks, stored);
   }
 
   /** True where something is noted. */
@@ -93,9 +96,9 @@ export class RecheckStore {
       { $group: { _id: null, count: { $sum: '$count' } } },
     ];
     const [row] = await onStore(this.#store, async () => {
-      return await this.#rechecks.aggregate(pipeline, { signal }).toArray();
+      return await readWhole(this.#rechecks.aggregate(pipeline, { signal }));
     });
-    return Number(row?.['count'] ?? 0);
+    return row === undefined ? 0 : storedDocument(this.#rechecks, row).field('count').count();
   }
 
   /** Forgets what a pass, all of whose tasks are stored, was planned from. */

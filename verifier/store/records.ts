@@ -37,7 +37,7 @@ export interface Position {
 export interface PassRecord {
   /** 0 is the first pass. */
   readonly number: number;
-  /** Of the lead that has planned it: tasks of any other are those of a plan that was never finished. */
+  /** Of the coordinator that has planned it: tasks of any other are those of a plan that was never finished. */
   readonly epoch: number;
   readonly kind: PassKind;
   /** True for a last pass that is made again, of what the one before did not prove. */
@@ -60,7 +60,7 @@ export interface PassKey {
 
 /** A pass of a run, as one plan has made it. */
 export interface PlanKey extends PassKey {
-  /** Of the lead that has planned it. */
+  /** Of the coordinator that has planned it. */
   readonly epoch: number;
 }
 
@@ -69,10 +69,10 @@ export function planKey(run: string, { number, epoch }: PassRecord): PlanKey {
   return { run, generation: number, epoch };
 }
 
-/** What a lead has noted of the changes for a pass that it, or another lead, will plan. */
+/** What a coordinator has noted of the changes for a pass that it, or another coordinator, will plan. */
 export interface ChangeNote {
   readonly generation: number;
-  /** Of the lead. */
+  /** Of the coordinator. */
   readonly epoch: number;
   /** How many rechecks. */
   readonly count: number;
@@ -84,7 +84,7 @@ export interface Totals {
   readonly bytes: number;
 }
 
-/** Why a verification cannot go on. */
+/** Why a verification cannot continue. */
 export interface ErrorRecord {
   readonly name: ErrorName;
   readonly message: string;
@@ -92,7 +92,7 @@ export interface ErrorRecord {
   readonly isFinal: boolean;
 }
 
-/** A verification. It is written by the lead alone, apart from what the API's commands change. */
+/** A verification. It is written by the coordinator alone, apart from what the API's commands change. */
 export interface VerificationRecord {
   readonly formatVersion: number;
   /** The number that its processes were started with: those of a lower one have nothing more to say. */

@@ -1,4 +1,7 @@
 import { UUID, type AnyBulkWriteOperation, type Collection, type Document } from 'mongodb';
+import type { CheckedValue } from '../../mongo/checked-value.ts';
+import { namespaceIn, storedDocument } from '../../mongo/stored-document.ts';
+import { boundedDocuments, readWhole } from '../../mongo/whole-reading.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { inGroupsOf } from '../../service/groups.ts';
 import { insertNew, onStore, type MetadataStore } from './metadata-store.ts';
@@ -12,8 +15,8 @@ import {
   type Task,
   type TaskCounts,
   type TaskEnd,
-  type TaskWork,
 } from './records.ts';
+import { rangeTaskIn, taskIn, workKindIn } from './stored-records.ts';
 
 interface StoredPart extends PartKey {
   /** The number of the claim. */
@@ -103,25 +106,26 @@ export class TaskStore {
   ): Promise<ClaimedTask[]> {
     const { signal } = this.#store;
     const readTaken = async (): Promise<StoredTask[]> => {
-      return await this.#tasks.find({ ...plan, state: 'processing', claim }, { signal }).toArray();
+      const filter = { ...plan, state: 'processing', claim };
+      return await readWhole(this.#tasks.find(filter, { signal }));
     };
     return await onStore(this.#store, async (attempt) => {
       // An attempt whose answer was lost has taken what nobody would take again as long as this process lives.
       let taken = attempt > 0 ? await readTaken() : [];
       if (taken.length === 0) {
-        const free = await this.#tasks
-          .find({ ...plan, state: 'added' }, { signal, projection: { 'work.kind': 1 } })
-          .sort({ seq: 1 })
-          .limit(weight)
-          .toArray();
+        const options = { signal, projection: { 'work.kind': 1 }, sort: { seq: 1 } } as const;
+        const added = this.#tasks.find({ ...plan, state: 'added' }, { ...options, limit: weight });
+        const free = await readWhole(added);
         if (free.length === 0) return [];
         await this.#tasks.updateMany(
-          { _id: { $in: keysWithin(free, weight) }, state: 'added' },
+          { _id: { $in: this.#keysWithin(free, weight) }, state: 'added' },
           { $set: { state: 'processing', owner, claim }, $inc: { claims: 1 } },
         );
         taken = await readTaken();
       }
-      const claimed = taken.map((task) => claimedTask(task, claim));
+      const claimed = taken.map((task) => {
+        return { ...taskIn(this.#tasks, task), key: task._id, claim };
+      });
       const earlier = claimed
         .filter(({ claims }) => claims > 1)
         .map(({ key, claims }) => ({ 'part.parent': key, 'part.claims': { $lt: claims } }));
@@ -190,12 +194,16 @@ export class TaskStore {
       { $group: { _id: '$state', count: { $sum: 1 }, ...sums, ...flags } },
     ];
     const rows = await onStore(this.#store, async () => {
-      return await this.#tasks.aggregate(pipeline, { signal }).toArray();
+      return await readWhole(this.#tasks.aggregate(pipeline, { signal }));
     });
-    const of = (state: string): number =>
-      Number(rows.find(({ _id }) => _id === state)?.['count'] ?? 0);
+    const checked = rows.map((row) => this.#checked(row));
+    const of = (state: RangeTask['state']): number =>
+      checked
+        .find((row) => row.field('_id').oneOf(taskStates) === state)
+        ?.field('count')
+        .count() ?? 0;
     const total = (field: string): number =>
-      rows.reduce((sum, row) => sum + Number(row[field] ?? 0), 0);
+      checked.reduce((sum, row) => sum + row.field(field).count(), 0);
     return {
       added: of('added'),
       processing: of('processing'),
@@ -234,19 +242,36 @@ export class TaskStore {
       { $limit: limit },
     ];
     const rows = await onStore(this.#store, async () => {
-      return await this.#tasks.aggregate(pipeline, { signal }).toArray();
+      return await readWhole(this.#tasks.aggregate(pipeline, { signal }));
     });
-    return rows.map((row) => ({
-      namespace: String(row['_id']),
-      tasks: Number(row['tasks']),
-      endedTasks: Number(row['ended']),
-      failedTasks: Number(row['failed']),
-      compared: { documents: Number(row['documents']), bytes: Number(row['bytes']) },
-      expected: {
-        documents: Number(row['expectedDocuments']),
-        bytes: Number(row['expectedBytes']),
-      },
-    }));
+    return rows.map((found) => {
+      const row = this.#checked(found);
+      const count = (field: string): number => row.field(field).count();
+      return {
+        namespace: row.field('_id').text(),
+        tasks: count('tasks'),
+        endedTasks: count('ended'),
+        failedTasks: count('failed'),
+        compared: { documents: count('documents'), bytes: count('bytes') },
+        expected: { documents: count('expectedDocuments'), bytes: count('expectedBytes') },
+      };
+    });
+  }
+
+  /** A row of sums over tasks. */
+  #checked(row: Document): CheckedValue {
+    return storedDocument(this.#tasks, row);
+  }
+
+  /** Of so many small tasks, or a quarter of that of ranges. */
+  #keysWithin(tasks: readonly StoredTask[], weight: number): string[] {
+    let room = weight;
+    const isWithin = (task: StoredTask): boolean => {
+      const hasRoom = room > 0;
+      room -= workKindIn(this.#tasks, task) === 'range' ? rangeWeight : 1;
+      return hasRoom;
+    };
+    return tasks.filter(isWithin).map(({ _id }) => _id);
   }
 
   /** How many rechecks the tasks of a pass have noted, all together. */
@@ -257,9 +282,9 @@ export class TaskStore {
       { $group: { _id: null, noted: { $sum: '$noted' } } },
     ];
     const [row] = await onStore(this.#store, async () => {
-      return await this.#tasks.aggregate(pipeline, { signal }).toArray();
+      return await readWhole(this.#tasks.aggregate(pipeline, { signal }));
     });
-    return Number(row?.['noted'] ?? 0);
+    return row === undefined ? 0 : this.#checked(row).field('noted').count();
   }
 
   /** How many rechecks each task of a pass has noted, by the name that they have. */
@@ -269,9 +294,11 @@ export class TaskStore {
     return await onStore(this.#store, async () => {
       const counts = new Map<string, number>();
       const options = { signal, batchSize: 1000, projection };
-      for await (const stored of this.#tasks.find({ ...plan, noted: { $gt: 0 } }, options)) {
-        const task = { key: stored._id, claim: String(stored['claim']) };
-        counts.set(taskNote(task), Number(stored['noted']));
+      const noted = this.#tasks.find({ ...plan, noted: { $gt: 0 } }, options);
+      for await (const stored of boundedDocuments(noted)) {
+        const record = storedDocument(this.#tasks, stored);
+        const task = { key: stored._id, claim: record.field('claim').text() };
+        counts.set(taskNote(task), record.field('noted').count());
       }
       return counts;
     });
@@ -294,7 +321,7 @@ export class TaskStore {
       .find(filter, { signal, batchSize: 1000 })
       .sort({ 'namespace.db': 1, 'namespace.coll': 1, 'part.index': 1 })
       .allowDiskUse(true);
-    for await (const stored of cursor) yield rangeTask(stored);
+    for await (const stored of cursor) yield rangeTaskIn(this.#tasks, stored);
   }
 
   /** The namespaces whose existence, options and indexes a pass has compared, and found no difference in. */
@@ -302,9 +329,8 @@ export class TaskStore {
     const { signal } = this.#store;
     const filter = { ...plan, 'work.kind': 'metadata', state: 'completed' };
     const options = { signal, batchSize: 1000, projection: { namespace: 1 } };
-    for await (const { namespace } of this.#tasks.find(filter, options)) {
-      yield namespace as Namespace;
-    }
+    for await (const stored of this.#tasks.find(filter, options))
+      yield namespaceIn(storedDocument(this.#tasks, stored).field('namespace'));
   }
 
   /** Forgets the tasks of a run but those of one pass. */
@@ -337,43 +363,13 @@ const sums = {
   expectedBytes: { $sum: '$expected.bytes' },
 };
 
+const taskStates = ['added', 'processing', 'completed', 'failed'] as const;
+
 const flags = {
   metadata: { $sum: { $cond: ['$isMetadataMismatch', 1, 0] } },
   overflowing: { $sum: { $cond: ['$isOverflowing', 1, 0] } },
 };
 
-/** Of so many small tasks, or a quarter of that of ranges. */
-function keysWithin(tasks: readonly StoredTask[], weight: number): string[] {
-  let room = weight;
-  const isWithin = ({ work }: Document): boolean => {
-    const hasRoom = room > 0;
-    room -= (work as TaskWork).kind === 'range' ? rangeWeight : 1;
-    return hasRoom;
-  };
-  return tasks.filter(isWithin).map(({ _id }) => _id);
-}
-
 function storedTask({ namespace, work, expected }: Task): Document {
   return { namespace, work, expected, state: 'added', claims: 0 };
-}
-
-function rangeTask(stored: StoredTask): RangeTask {
-  const { namespace, work, state } = stored as unknown as Omit<RangeTask, 'read'>;
-  const { claim = null, read = null, parts = null, part = null } = stored;
-  return {
-    key: stored._id,
-    namespace,
-    work,
-    state,
-    claim: claim as string | null,
-    read: read as RangeTask['read'],
-    parts: parts as number | null,
-    part: part as PartKey | null,
-  };
-}
-
-function claimedTask(stored: StoredTask, claim: string): ClaimedTask {
-  const { namespace, work, expected } = stored as unknown as Task;
-  const claims = Number(stored['claims']);
-  return { namespace, work: work satisfies TaskWork, expected, key: stored._id, claim, claims };
 }

@@ -1,18 +1,22 @@
 import { UUID, type Collection, type Document } from 'mongodb';
+import { storedDocument } from '../../mongo/stored-document.ts';
+import { readWhole } from '../../mongo/whole-reading.ts';
 import { SyncError } from '../../service/errors.ts';
+import { hasLeaseEnded, leaseEnd } from '../../mongo/lease.ts';
 import { leaseMs, onStore, type MetadataStore, type ProcessIdentity } from './metadata-store.ts';
 import { formatVersion, type ErrorRecord, type VerificationRecord } from './records.ts';
+import { verificationIn } from './stored-records.ts';
 
 interface Stored<T> extends Document {
   _id: T;
 }
 
-/** Another process leads the verification now, or it was begun anew: what this one would write counts no more. */
-export class LeadLost extends Error {
-  override readonly name = 'LeadLost';
+/** Another process coordinates the verification now, or it was started over: what this one would write counts no more. */
+export class CoordinatorLeaseLost extends Error {
+  override readonly name = 'CoordinatorLeaseLost';
 }
 
-/** What is stored of one verification as a whole, and who leads it. */
+/** What is stored of one verification as a whole, and who coordinates it. */
 export class VerificationStore {
   readonly #store: MetadataStore;
   readonly #verifications: Collection<Stored<string>>;
@@ -44,7 +48,7 @@ export class VerificationStore {
         `the metadata store holds the verification ${verification} of another version of clustersync; start with --clean, or under another name`,
       );
     }
-    const record = found as unknown as VerificationRecord;
+    const record = verificationIn(this.#verifications, found);
     if (attempt !== undefined && attempt !== record.attempt) {
       throw new SyncError(
         'SupersededByOtherInstance',
@@ -61,7 +65,7 @@ export class VerificationStore {
   }
 
   /**
-   * Makes this process's attempt the one that is on record: begun anew where an earlier one is.
+   * Makes this process's attempt the one that is on record: started over where an earlier one is.
    * @throws SyncError as `read`.
    */
   async openAttempt(): Promise<void> {
@@ -77,8 +81,8 @@ export class VerificationStore {
   /** The runs of all verifications that are on record. */
   async runs(): Promise<string[]> {
     return await onStore(this.#store, async () => {
-      const found = await this.#verifications.find({}, { projection: { run: 1 } }).toArray();
-      return found.map(({ run }) => String(run));
+      const found = await readWhole(this.#verifications.find({}, { projection: { run: 1 } }));
+      return found.map((one) => storedDocument(this.#verifications, one).field('run').text());
     });
   }
 
@@ -92,7 +96,7 @@ export class VerificationStore {
   }
 
   /**
-   * Lets the verification begin, where it has not; lets one that failed go on, or begin anew where changes are lost. Does
+   * Lets the verification begin, where it has not; lets one that failed continue, or start over where changes are lost. Does
    * nothing while it runs and when it is complete.
    * @throws SyncError as `read`.
    */
@@ -103,8 +107,8 @@ export class VerificationStore {
     const lost = { ...this.#key(), 'error.isFinal': true };
     const idle = { ...this.#key(), status: 'idle' };
     await onStore(this.#store, async () => {
-      const anew = { $set: { ...fresh, status: 'running', startedAt } };
-      await this.#verifications.updateOne(lost, anew);
+      const startOver = { $set: { ...fresh, status: 'running', startedAt } };
+      await this.#verifications.updateOne(lost, startOver);
       await this.#verifications.updateOne(idle, { $set: { status: 'running', startedAt } });
       await this.#verifications.updateOne(
         { ...this.#key(), status: 'running', 'error.isFinal': false },
@@ -143,13 +147,14 @@ export class VerificationStore {
       const unclaimed = { ...this.#key(), subject: null };
       await this.#verifications.updateOne(unclaimed, { $set: { subject } });
       const found = await this.#verifications.findOne(this.#key());
-      return String(found?.['subject']);
+      if (found === null) return '';
+      return storedDocument(this.#verifications, found).field('subject').text();
     });
     if (recorded === subject) this.#subject = subject;
     return recorded;
   }
 
-  /** Records why a run cannot go on. The first reason stays. */
+  /** Records why a run cannot continue. The first reason stays. */
   async fail(run: string, error: ErrorRecord): Promise<void> {
     const filter = { ...this.#key(), run, status: 'running', error: null };
     await onStore(this.#store, async () => {
@@ -157,8 +162,8 @@ export class VerificationStore {
     });
   }
 
-  /** Takes the lead of a run where nobody has it, or its lease has ended. @returns the lead's epoch. */
-  async takeLead(run: string): Promise<number | undefined> {
+  /** Takes the lease of a run where nobody holds it, or it has ended. @returns its epoch. */
+  async takeLease(run: string): Promise<number | undefined> {
     const { incarnation } = this.#identity;
     return await onStore(this.#store, async () => {
       const mine = await this.#verifications.findOne({
@@ -166,17 +171,16 @@ export class VerificationStore {
         run,
         'lead.holder': incarnation,
       });
-      const isFree = { $lte: [{ $ifNull: ['$lead.until', new Date(0)] }, '$$NOW'] };
       const taken = await this.#verifications.findOneAndUpdate(
         mine
           ? { ...this.#key(), run, 'lead.holder': incarnation }
-          : { ...this.#key(), run, $expr: isFree },
+          : { ...this.#key(), run, $expr: hasLeaseEnded('$lead.until') },
         [
           {
             $set: {
               lead: {
                 holder: incarnation,
-                until: { $add: ['$$NOW', leaseMs] },
+                until: leaseEnd(leaseMs),
                 epoch: { $add: [{ $ifNull: ['$lead.epoch', 0] }, 1] },
               },
             },
@@ -184,12 +188,13 @@ export class VerificationStore {
         ],
         { returnDocument: 'after' },
       );
-      return taken ? Number((taken['lead'] as Document)['epoch']) : undefined;
+      if (taken === null) return undefined;
+      return storedDocument(this.#verifications, taken).field('lead').field('epoch').count();
     });
   }
 
-  /** Prolongs the lead and writes a change. @throws LeadLost */
-  async updateAsLead(
+  /** Renews the lease and writes a change. @throws CoordinatorLeaseLost */
+  async updateAsCoordinator(
     run: string,
     epoch: number,
     change: Partial<VerificationRecord> = {},
@@ -202,24 +207,25 @@ export class VerificationStore {
           {
             $set: {
               ...literals(change),
-              'lead.until': { $add: ['$$NOW', leaseMs] },
+              'lead.until': leaseEnd(leaseMs),
             },
           },
         ],
       );
-      if (matchedCount === 0) throw new LeadLost('another process leads the verification');
+      if (matchedCount === 0)
+        throw new CoordinatorLeaseLost('another process coordinates the verification');
     });
   }
 
-  /** Ends the lead of a process that is gone, so that nobody need wait for the end of its lease. */
-  async endLead(incarnation: string): Promise<void> {
+  /** Ends the lease of a process that is gone, so that nobody need wait for the end of its lease. */
+  async endLease(incarnation: string): Promise<void> {
     await onStore(this.#store, async () => {
       await this.#freeLead(incarnation);
     });
   }
 
-  /** Gives the lead of this process back, at its end. Not repeated. */
-  async releaseLead(): Promise<void> {
+  /** Gives the lease of this process back, at its end. Not repeated. */
+  async releaseLease(): Promise<void> {
     await this.#freeLead(this.#identity.incarnation);
   }
 

@@ -52,7 +52,7 @@ export class RunPage implements AsyncDisposable {
     this.#source.show(view, new Date());
   }
 
-  /** Says that the command ends before the migration does, and what goes on with it. */
+  /** Says that the command ends before the migration does, and what continues the migration. */
   stop(text: string): void {
     this.#source.end({ kind: 'stopped', message: redact(text) });
   }

@@ -10,7 +10,7 @@ const applying = { ...copying, info: 'change event application', canCommit: true
 const sizes = { collectionCopy: { estimatedTotalBytes: 1000, estimatedCopiedBytes: 999 } };
 
 function viewOf(sync: SyncProgress, more: Partial<View> = {}): View {
-  const nothing = { collections: undefined, verification: undefined, trouble: undefined };
+  const nothing = { collections: undefined, verification: undefined, warning: undefined };
   return { ...nothing, sync, copyBytesPerSecond: null, eventsPerSecond: null, ...more };
 }
 
@@ -86,8 +86,8 @@ describe('what the page of a run shows', () => {
   ];
   for (const [when, state, phase, kind] of cases) {
     it(`says how it is ${when}`, () => {
-      const { phase: shown, outlook } = runSummary(state);
-      assert.deepEqual([shown, outlook.kind], [phase, kind]);
+      const { phase: shown, readiness } = runSummary(state);
+      assert.deepEqual([shown, readiness.kind], [phase, kind]);
     });
   }
 
@@ -100,8 +100,8 @@ describe('what the page of a run shows', () => {
   });
 
   it('says what is being tried again', () => {
-    const { outlook } = runSummary(stateOf(viewOf(syncOf(copying), { trouble: 'no answer' })));
-    assert.deepEqual(outlook, { kind: 'working', reason: 'TryingAgain', message: 'no answer' });
+    const { readiness } = runSummary(stateOf(viewOf(syncOf(copying), { warning: 'no answer' })));
+    assert.deepEqual(readiness, { kind: 'working', reason: 'TryingAgain', message: 'no answer' });
   });
 
   it('has waited for the start only where it has started the sync itself', () => {

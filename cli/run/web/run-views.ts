@@ -2,12 +2,13 @@ import type {
   CollectionsView,
   InstanceView,
   MismatchView,
-  Outlook,
+  Readiness,
   SyncDetail,
   SyncSummary,
   VerificationSummary,
   VerificationView,
 } from '../../../dashboard/api/sync-view.ts';
+import { detailFigures, summaryFigures } from '../../../sync-api/sync-figures.ts';
 import { copyInfo, type ReportedProgress } from '../../../sync-api/syncer-answers.ts';
 import type { ReportedMismatch } from '../../../sync-api/verifier-answers.ts';
 import type { SyncProgress } from '../../api/combine.ts';
@@ -54,12 +55,9 @@ export function runSummary(state: RunState): SyncSummary {
   return {
     ...{ ...runKey, carriedOutBy: 'run', source, destination, isReversed: false },
     phase: phaseOf(state),
-    outlook: outlookOf(state),
+    readiness: readinessOf(state),
     percent: sync ? percentOf(sync) : null,
-    totalBytes: sync?.totalBytes ?? null,
-    copiedBytes: sync?.copiedBytes ?? null,
-    lagSeconds: sync?.lagSeconds ?? null,
-    eventsApplied: sync?.eventsApplied ?? null,
+    ...summaryFigures(sync?.instances ?? []),
     canCommit: sync?.canCommit === true,
     readyInstances: null,
     // One that was begun by an earlier command has waited for that one, not for this.
@@ -75,19 +73,16 @@ export function runDetail(
   collections: CollectionsView | null,
 ): SyncDetail {
   const sync = view?.sync;
-  const isReady = view !== undefined && view.trouble === undefined && end === undefined;
+  const isReady = view !== undefined && view.warning === undefined && end === undefined;
   return {
     instances: (sync?.instances ?? []).map((instance) =>
       instanceView(instance, sync?.coordinatorId ?? null, isReady),
     ),
     collections,
-    indexes: sync?.indexes ?? null,
     verifications: view?.verification ? [verificationView(view.verification)] : [],
     conditions: [],
-    warnings: sync?.warnings ?? [],
     events: null,
-    oplogSeconds: sync?.oplogSeconds ?? null,
-    catchUpSeconds: sync?.catchUpSeconds ?? null,
+    ...detailFigures(sync?.instances ?? []),
   };
 }
 
@@ -119,17 +114,17 @@ function phaseOf({ view, end }: RunState): string {
   }
 }
 
-function outlookOf(state: RunState): Outlook {
+function readinessOf(state: RunState): Readiness {
   const { view, end } = state;
   if (end?.kind === 'failed') return { kind: 'stalled', reason: end.name, message: end.message };
   const phase = phaseOf(state);
   if (end) return { kind: 'working', reason: phase, message: end.message };
-  if (view?.trouble !== undefined) {
-    return { kind: 'working', reason: 'TryingAgain', message: view.trouble };
+  if (view?.warning !== undefined) {
+    return { kind: 'working', reason: 'TryingAgain', message: view.warning };
   }
   switch (phase) {
     case 'InitialCopy':
-      return { kind: 'working', reason: phase, message: 'the initial copy goes on' };
+      return { kind: 'working', reason: phase, message: 'the initial copy is running' };
     case 'ChangeApplication': {
       const kind = view?.sync.canCommit === true ? 'ready' : 'working';
       const message = `changes of the source are being applied; ${commitTexts[state.commit]}`;
@@ -140,7 +135,7 @@ function outlookOf(state: RunState): Outlook {
     case 'Committing':
       return { kind: 'working', reason: phase, message: 'the commit is being carried out' };
     case 'Committed':
-      return endOutlook(state);
+      return readinessAtEnd(state);
     default:
       return { kind: 'working', reason: phase, message: 'the syncers are being started' };
   }
@@ -152,7 +147,7 @@ const commitTexts: Readonly<Record<RunFacts['commit'], string>> = {
   never: 'when the destination has caught up, the sync is paused: there is nobody to ask',
 };
 
-function endOutlook({ view, isVerified }: RunState): Outlook {
+function readinessAtEnd({ view, isVerified }: RunState): Readiness {
   const what = 'the sync is committed';
   if (!isVerified) {
     return { kind: 'ready', reason: 'Committed', message: `${what}; nothing is compared` };

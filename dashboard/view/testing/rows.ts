@@ -11,7 +11,7 @@ export function rowOf(name: string, different: Partial<SyncRow> = {}): SyncRow {
     source: 'old',
     destination: 'new',
     isReversed: false,
-    outlook: {
+    readiness: {
       kind: 'ready',
       reason: 'InSync',
       message: 'changes of the source are being applied',

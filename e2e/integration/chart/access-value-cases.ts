@@ -24,9 +24,16 @@ const accountUsers = [
   `${testPod}.serviceAccountName`,
   'RoleBinding/clustersync-own subjects.0.name',
 ];
-export const policies = ['clustersyncs', 'networkpolicies', 'services', 'statefulsets'].map(
-  (plural) => `ValidatingAdmissionPolicy/clustersync-clustersync-${plural}`,
-);
+const policiesOf = (names: readonly string[]): string[] =>
+  names.map((name) => `ValidatingAdmissionPolicy/clustersync-clustersync-${name}`);
+/** Those that hold the operator's account. */
+const accountPolicies = policiesOf([
+  ...['clustersyncs', 'deletions', 'networkpolicies', 'services', 'statefulsets'],
+]);
+export const policies = [
+  ...accountPolicies,
+  ...policiesOf(['operands', 'operand-scales', 'operand-revisions', 'operand-pods']),
+];
 export const bindings = policies.map((name) => name.replace('/', 'Binding/'));
 export const podPolicy =
   'ValidatingAdmissionPolicy/clustersync-clustersync-statefulsets spec.variables';
@@ -66,7 +73,7 @@ export const accessCases: readonly ValueCase[] = [
     values: { serviceAccount: { name: 'given' } },
     differences: [
       ...accountUsers.map((path) => `${path}: "clustersync" → "given"`),
-      ...policies.map(
+      ...accountPolicies.map(
         (name) =>
           `${name} spec.matchConditions.0.expression: ${onlyFor('clustersync')} → ${onlyFor('given')}`,
       ),
@@ -91,7 +98,7 @@ export const accessCases: readonly ValueCase[] = [
     value: 'operandEgress',
     values: { operandEgress: [] },
     differences: [
-      String.raw`${operator}.args.9: "--operandEgress=[{\"namespaceSelector\":{}},{\"ipBlock\":{\"cidr\":\"0.0.0.0/0\",\"except\":[\"169.254.169.254/32\"]}},{\"ipBlock\":{\"cidr\":\"::/0\",\"except\":[\"fd00:ec2::254/128\"]}}]" → `,
+      String.raw`${operator}.args.9: "--operandEgress=[{\"namespaceSelector\":{}},{\"ipBlock\":{\"cidr\":\"0.0.0.0/0\",\"except\":[\"169.254.0.0/16\",\"100.100.100.200/32\"]}},{\"ipBlock\":{\"cidr\":\"::/0\",\"except\":[\"fe80::/10\",\"fd00:ec2::/32\",\"fd20:ce::254/128\"]}}]" → `,
     ],
   },
   {

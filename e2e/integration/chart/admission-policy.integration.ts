@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Registry } from 'prom-client';
 import { clusterSyncs } from '../../../operator/api/clustersync.ts';
+import { syncVerifications } from '../../../operator/api/sync-verification.ts';
 import {
   networkPolicies,
   services,
@@ -10,113 +11,25 @@ import { KubeClient } from '../../../operator/kube/client.ts';
 import { KubeError } from '../../../operator/kube/kube-error.ts';
 import { KubeMetrics } from '../../../operator/kube/metrics.ts';
 import { resourcePath, type KubeObject, type Resource } from '../../../operator/kube/resource.ts';
-import { operandObjects } from '../../../operator/operand/workload.ts';
 import { until } from '../../ground/until.ts';
 import { useApiServer } from '../kube/use-api-server.ts';
 import { installDefinitions, smallestSpec } from '../operator/custom-resources.ts';
+import {
+  changed,
+  container,
+  forbidden,
+  made,
+  parts,
+  placeIn,
+  pod,
+  sidecar,
+  unnamed,
+} from './forbidden-pods.ts';
 import { helm, chartFolder, releaseName, releaseNamespace } from './helm.ts';
 import { operatorConfig } from './operator-account.ts';
 
 const signal = new AbortController().signal;
-const image = 'example.dev/clustersync:test';
-const owner = {
-  apiVersion: 'clustersync.dev/v1alpha1',
-  kind: 'ClusterSync',
-  metadata: { namespace: 'shop', name: 'orders', uid: 'a-uid' },
-};
-
-/** What the operator makes for a ClusterSync. */
-const made = operandObjects(
-  {
-    ...{ owner, name: 'orders-syncer', kind: 'syncer', replicas: 1, port: 27182 },
-    args: ['--id=old'],
-    token: 'token',
-    podIndexVariable: 'CLUSTERSYNC_INSTANCE',
-    secrets: [{ folder: 'source', secretName: 'old-uri', key: 'uri' }],
-    options: { resources: {}, logLevel: 'info', tls: { secretName: 'orders-tls' } },
-    secretsHash: 'hash',
-  },
-  {
-    image,
-    imagePullPolicy: 'IfNotPresent',
-    images: [],
-    egress: [{ namespaceSelector: {} }],
-    operatorNamespace: releaseNamespace,
-  },
-);
-
-/** An object with another value at a place. */
-function changed(object: object, place: string, value: unknown): object {
-  const copy = structuredClone(object);
-  const parts = place.split('.');
-  const last = parts.pop() ?? '';
-  const at = parts.reduce<object>((each, part) => Reflect.get(each, part) as object, copy);
-  if (value === undefined) Reflect.deleteProperty(at, last);
-  else Reflect.set(at, last, value);
-  return copy;
-}
-
-const pod = 'spec.template.spec';
-const container = `${pod}.containers.0`;
-const security = `${container}.securityContext`;
-const sidecar = { name: 'other', image };
-const stranger = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'x', controller: true }];
-
-/** What the operator's rights would let it make: a place of its StatefulSet, and what is there. */
-const forbidden: readonly (readonly [string, string, unknown])[] = [
-  ['no owner', 'metadata.ownerReferences', undefined],
-  ['another owner', 'metadata.ownerReferences', stranger],
-  ['a token of its account', `${pod}.automountServiceAccountToken`, true],
-  ['no word about a token', `${pod}.automountServiceAccountToken`, undefined],
-  ['another account', `${pod}.serviceAccountName`, 'builder'],
-  ['the network of its node', `${pod}.hostNetwork`, true],
-  ['the processes of its node', `${pod}.hostPID`, true],
-  ['the IPC of its node', `${pod}.hostIPC`, true],
-  [
-    'a port of its node',
-    `${container}.ports`,
-    [{ name: 'api', containerPort: 80, hostPort: 80, protocol: 'TCP' }],
-  ],
-  [
-    'a folder of its node',
-    `${pod}.volumes`,
-    [{ name: 'tmp', hostPath: { path: '/' } }, ...volumesOf(['source', 'tls'])],
-  ],
-  [
-    'a token as a volume',
-    `${pod}.volumes`,
-    [
-      { name: 'tmp', projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } },
-      ...volumesOf(['source', 'tls']),
-    ],
-  ],
-  ['root', `${pod}.securityContext.runAsUser`, 0],
-  ['perhaps root', `${pod}.securityContext.runAsNonRoot`, undefined],
-  ['root in its container', `${security}.runAsUser`, 0],
-  ['perhaps root in its container', `${security}.runAsNonRoot`, false],
-  ['no seccomp profile', `${pod}.securityContext.seccompProfile`, undefined],
-  ['another seccomp profile', `${security}.seccompProfile`, { type: 'Unconfined' }],
-  ['another capability', `${security}.capabilities`, { drop: ['ALL'], add: ['NET_ADMIN'] }],
-  ['the usual capabilities', `${security}.capabilities`, undefined],
-  ['more privileges later', `${security}.allowPrivilegeEscalation`, undefined],
-  ['a file system to write to', `${security}.readOnlyRootFilesystem`, false],
-  [
-    'privileges',
-    security,
-    { privileged: true, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
-  ],
-  ['a second container', `${pod}.containers.1`, sidecar],
-  ['a container before it', `${pod}.initContainers`, [sidecar]],
-  ['another command', `${container}.command`, ['sh']],
-  ['a Secret in its environment', `${container}.envFrom`, [{ secretRef: { name: 'another' } }]],
-  ['an image that nobody has allowed', `${container}.image`, 'evil.dev/tool:1'],
-  ['an image of a name that begins alike', `${container}.image`, 'example.dev/tools-evil:1'],
-];
-
-function volumesOf(names: readonly string[]): object[] {
-  return names.map((name) => ({ name, secret: { secretName: name } }));
-}
-
+const denied = /ValidatingAdmissionPolicy .* denied/;
 describe("what the API server lets the operator's account make", () => {
   let client: KubeClient;
   let operator: KubeClient;
@@ -197,20 +110,136 @@ describe("what the API server lets the operator's account make", () => {
     }
   });
 
-  it('has whatever image it had before, where it is to have no pods', async () => {
+  /** Asks for a change, without its being made. @returns why it is refused. */
+  async function askFor(
+    asker: KubeClient,
+    method: 'PATCH' | 'DELETE',
+    path: string,
+    body: object,
+  ): Promise<string> {
+    const contentType = method === 'PATCH' ? 'application/merge-patch+json' : undefined;
+    try {
+      const request = { method, path, query: { dryRun: 'All' }, body, signal } as const;
+      await asker.raw({ ...request, ...(contentType && { contentType }) });
+      return 'taken';
+    } catch (error) {
+      if (error instanceof KubeError) return error.message;
+      throw error;
+    }
+  }
+
+  const setsPath = resourcePath(statefulSets, { namespace: 'shop' });
+
+  it('is the end of its pods, whatever image they have, or somebody has made of them', async () => {
     const former = changed(
       made.statefulSet,
       `${container}.image`,
       'example.dev/clustersync:former',
     );
-    assert.match(await ask(operator, statefulSets, former), /ValidatingAdmissionPolicy .* denied/);
-    assert.equal(await ask(operator, statefulSets, changed(former, 'spec.replicas', 0)), 'taken');
+    assert.match(await ask(operator, statefulSets, former), denied);
+    assert.match(
+      await ask(operator, statefulSets, changed(former, 'spec.replicas', 0)),
+      denied,
+      'it could be given pods by its scale',
+    );
+    const other = changed(
+      changed(former, `${pod}.containers.1`, sidecar),
+      'metadata.name',
+      'former',
+    );
+    await client.create<KubeObject>(statefulSets, other as never, { signal });
+    const path = `${setsPath}/former`;
+    assert.equal(await askFor(operator, 'PATCH', path, { spec: { replicas: 0 } }), 'taken');
+    assert.match(await askFor(operator, 'PATCH', path, { spec: { replicas: 2 } }), denied);
+    const labels = { evil: 'yes' };
+    const more = { spec: { replicas: 0, template: { metadata: { labels } } } };
+    assert.match(await askFor(operator, 'PATCH', path, more), denied);
+  });
+
+  it('is no change and no deletion of what others have made', async () => {
+    const foreign = changed(
+      changed(
+        changed(made.statefulSet, 'metadata.ownerReferences', undefined),
+        'metadata.name',
+        'postgres',
+      ),
+      'spec.selector.matchLabels',
+      { ...made.statefulSet.spec?.selector?.matchLabels, 'app.kubernetes.io/instance': 'postgres' },
+    );
+    const labels = {
+      ...made.statefulSet.spec?.template?.metadata?.labels,
+      'app.kubernetes.io/instance': 'postgres',
+    };
+    const theirs = changed(foreign, 'spec.template.metadata.labels', labels);
+    await client.create<KubeObject>(statefulSets, theirs as never, { signal });
+    const path = `${setsPath}/postgres`;
+    const { ownerReferences } = made.statefulSet.metadata;
+    // As it would be its own by then, it may not take it.
+    for (const patch of [{ spec: { replicas: 0 } }, { metadata: { ownerReferences } }])
+      assert.match(await askFor(operator, 'PATCH', path, patch), denied);
+    assert.match(await askFor(operator, 'DELETE', path, { kind: 'DeleteOptions' }), denied);
+    assert.equal(await askFor(client, 'DELETE', path, { kind: 'DeleteOptions' }), 'taken');
+    const own = changed(made.statefulSet, 'metadata.name', 'own');
+    await client.create<KubeObject>(statefulSets, own as never, { signal });
+    // It goes with its ClusterSync.
+    const end = { kind: 'DeleteOptions' };
+    assert.match(await askFor(operator, 'DELETE', `${setsPath}/own`, end), denied);
+    const [owner] = made.statefulSet.metadata.ownerReferences ?? [];
+    const check = changed(
+      changed(made.statefulSet, 'metadata.name', 'check'),
+      'metadata.ownerReferences',
+      [{ ...owner, kind: 'SyncVerification' }],
+    );
+    await client.create<KubeObject>(statefulSets, check as never, { signal });
+    assert.equal(await askFor(operator, 'DELETE', `${setsPath}/check`, end), 'taken');
+  });
+
+  it('is no deletion of a SyncVerification that nobody has asked to be deleted', async () => {
+    const path = resourcePath(syncVerifications, { namespace: 'shop' });
+    for (const [name, more, isTaken] of [
+      ['kept', {}, false],
+      ['passing', { ttlSecondsAfterFinished: 0 }, true],
+    ] as const) {
+      const spec = { clusterSyncRef: { name: 'orders' }, ...more };
+      const metadata = { namespace: 'shop', name };
+      await client.create<KubeObject>(syncVerifications, { metadata, spec } as never, { signal });
+      const answer = await askFor(operator, 'DELETE', `${path}/${name}`, { kind: 'DeleteOptions' });
+      assert.equal(answer === 'taken', isTaken, answer);
+    }
+  });
+
+  it('is, of all fields that a pod has, those that it has a use for: another one is to be thought of', async () => {
+    const document = (await client.raw({
+      method: 'GET',
+      path: '/openapi/v3/apis/apps/v1',
+      signal,
+    })) as {
+      readonly components: { readonly schemas: Readonly<Record<string, { properties: object }>> };
+    };
+    for (const [kind, place] of Object.entries(parts)) {
+      const known = document.components.schemas[`io.k8s.api.core.v1.${kind}`];
+      const refused = forbidden.flatMap(([, each]) =>
+        each.startsWith(`${place}.`) ? each.slice(place.length + 1) : [],
+      );
+      const named = [
+        ...refused,
+        ...Object.keys(placeIn(made.statefulSet, place)),
+        ...(unnamed[kind] ?? []),
+      ];
+      // What pods of every user may have: operator/operand/workload.ts takes it from the resource.
+      const asked = ['imagePullSecrets', 'nodeSelector', 'tolerations', 'affinity'];
+      const missing = Object.keys(known?.properties ?? {}).filter(
+        (field) => ![...named, ...(kind === 'PodSpec' ? asked : [])].includes(field),
+      );
+      assert.ok(Object.keys(known?.properties ?? {}).length > 5, kind);
+      assert.deepEqual(missing, [], kind);
+    }
   });
 
   for (const [what, place, value] of forbidden) {
     it(`is no pod with ${what}, which others may make`, async () => {
       const set = changed(made.statefulSet, place, value);
-      assert.match(await ask(operator, statefulSets, set), /ValidatingAdmissionPolicy .* denied/);
+      assert.match(await ask(operator, statefulSets, set), denied);
       assert.equal(await ask(client, statefulSets, set), 'taken');
     });
   }
@@ -223,18 +252,17 @@ describe("what the API server lets the operator's account make", () => {
   ] as const) {
     it(`is no Service with ${what}, which others may make`, async () => {
       const service = changed(made.service, place, value);
-      assert.match(await ask(operator, services, service), /ValidatingAdmissionPolicy .* denied/);
+      assert.match(await ask(operator, services, service), denied);
       assert.equal(await ask(client, services, service), 'taken');
     });
   }
 
   it('is no NetworkPolicy for the pods of others', async () => {
-    for (const selector of [{}, { matchLabels: { app: 'shop' } }]) {
+    const instance = { 'app.kubernetes.io/instance': 'shop' };
+    const selectors = [{}, { matchLabels: { app: 'shop' } }, { matchLabels: instance }];
+    for (const selector of selectors) {
       const policy = changed(made.networkPolicy, 'spec.podSelector', selector);
-      assert.match(
-        await ask(operator, networkPolicies, policy),
-        /ValidatingAdmissionPolicy .* denied/,
-      );
+      assert.match(await ask(operator, networkPolicies, policy), denied);
       assert.equal(await ask(client, networkPolicies, policy), 'taken');
     }
   });
@@ -254,5 +282,58 @@ describe("what the API server lets the operator's account make", () => {
     });
     const finalizers = ['clustersync.dev/reset'];
     await operator.patch(clusterSyncs, metadata, { metadata: { finalizers } }, { signal });
+  });
+
+  /** Gives the operator's account a right that the chart does not give it. */
+  async function letDelete(): Promise<void> {
+    const metadata = { name: 'delete-clustersyncs', namespace: 'shop' };
+    const rules = [
+      { apiGroups: ['clustersync.dev'], resources: ['clustersyncs'], verbs: ['delete'] },
+    ];
+    const path = '/apis/rbac.authorization.k8s.io/v1/namespaces/shop';
+    const body = { metadata, rules };
+    await client.raw({ method: 'POST', path: `${path}/roles`, body, signal });
+    const binding = {
+      metadata,
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: metadata.name },
+      subjects: [{ kind: 'ServiceAccount', namespace: releaseNamespace, name: releaseName }],
+    };
+    await client.raw({ method: 'POST', path: `${path}/rolebindings`, body: binding, signal });
+  }
+
+  it('is no change of what else others have written about a ClusterSync', async () => {
+    const finalizers = ['example.dev/theirs'];
+    const theirs = { labels: { app: 'shop' }, annotations: { note: 'theirs' }, finalizers };
+    const metadata = { namespace: 'shop', name: 'theirs', ...theirs };
+    await client.create<KubeObject>(clusterSyncs, { metadata, spec: smallestSpec } as never, {
+      signal,
+    });
+    const path = resourcePath(clusterSyncs, { namespace: 'shop', name: 'theirs' });
+    for (const change of [
+      { labels: { app: 'other' } },
+      { labels: null },
+      { annotations: { note: null } },
+      { annotations: { 'argocd.argoproj.io/tracking-id': 'other' } },
+      { finalizers: null },
+      { finalizers: ['clustersync.dev/reset'] },
+      { finalizers: ['example.dev/theirs', 'example.dev/other'] },
+    ]) {
+      const answer = await askFor(operator, 'PATCH', path, { metadata: change });
+      assert.match(answer, denied, `${JSON.stringify(change)}: ${answer}`);
+      assert.equal(await askFor(client, 'PATCH', path, { metadata: change }), 'taken');
+    }
+    // The garbage collector deletes what nobody owns that is there. This API server asks for the right to delete it, too; not all do.
+    await letDelete();
+    const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'none', uid: 'of-nobody' };
+    const owned = { metadata: { ownerReferences: [owner] } };
+    await until('the right counts', async () => {
+      return !(await askFor(operator, 'PATCH', path, owned)).includes('cannot set an ownerRef');
+    });
+    assert.match(await askFor(operator, 'PATCH', path, owned), denied);
+    assert.equal(await askFor(client, 'PATCH', path, owned), 'taken');
+    const both = { finalizers: ['example.dev/theirs', 'clustersync.dev/reset'] };
+    assert.equal(await askFor(operator, 'PATCH', path, { metadata: both }), 'taken');
+    await client.patch(clusterSyncs, metadata, { metadata: both }, { signal });
+    assert.equal(await askFor(operator, 'PATCH', path, { metadata: { finalizers } }), 'taken');
   });
 });

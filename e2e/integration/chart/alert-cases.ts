@@ -128,7 +128,7 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'ClustersyncNotReady',
-    what: 'the initial copy goes on',
+    what: 'the initial copy is running',
     series: [condition('InitialCopyDone', times(30, 0)), condition('Ready', times(30, 0))],
   },
   {

@@ -11,12 +11,21 @@ export const operatorAccount = `system:serviceaccount:${releaseNamespace}:${rele
 
 /** How the operator of the release reaches the API server: with the token of its ServiceAccount, and what is bound to that. */
 export async function operatorConfig(server: ApiServer, client: KubeClient): Promise<KubeConfig> {
-  const path = `/api/v1/namespaces/${releaseNamespace}/serviceaccounts/${releaseName}/token`;
+  return await accountConfig(server, client, { namespace: releaseNamespace, name: releaseName });
+}
+
+/** The same for any other account that is there. */
+export async function accountConfig(
+  server: ApiServer,
+  client: KubeClient,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): Promise<KubeConfig> {
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
   const answer = await client.raw({ method: 'POST', path, body: { spec: {} }, signal });
   const { token } = (answer as KubeObject & { status: { token: string } }).status;
   const config = new KubeConfig();
   const cluster = server.config().getCurrentCluster();
   if (!cluster) throw new Error('the API server has no address');
-  config.loadFromClusterAndUser(cluster, { name: 'operator', token });
+  config.loadFromClusterAndUser(cluster, { name, token });
   return config;
 }

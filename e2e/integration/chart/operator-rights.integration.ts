@@ -10,7 +10,7 @@ import { managedLabels } from '../../../operator/operand/names.ts';
 import { verifierPort } from '../../../operator/verification/resources.ts';
 import { OperatorProcess } from '../../ground/operator-process.ts';
 import { until } from '../../ground/until.ts';
-import { OperatorGround, outlook } from '../operator/operator-ground.ts';
+import { OperatorGround, readiness } from '../operator/operator-ground.ts';
 import { applying, StandIn } from '../operator/stand-in.ts';
 import { helm, chartFolder, releaseName, releaseNamespace } from './helm.ts';
 import { operatorAccount, operatorConfig } from './operator-account.ts';
@@ -77,7 +77,7 @@ describe('the operator, with the rights that the chart gives it', () => {
     await withOperator(async () => {
       await ground.createSync(namespace);
       await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
-      await ground.untilSync(namespace, 'in sync', (status) => outlook(status) === 'True InSync');
+      await ground.untilSync(namespace, 'in sync', (status) => readiness(status) === 'True InSync');
     });
     assert.deepEqual(syncer.commandNames, []);
     const writes = await ground.server.auditedWrites();
@@ -104,12 +104,13 @@ describe('the operator, with the rights that the chart gives it', () => {
     assert.deepEqual(
       blocks?.filter((block) => block !== undefined),
       [
-        { cidr: '0.0.0.0/0', except: ['169.254.169.254/32'] },
-        { cidr: '::/0', except: ['fd00:ec2::254/128'] },
+        { cidr: '0.0.0.0/0', except: ['169.254.0.0/16', '100.100.100.200/32'] },
+        { cidr: '::/0', except: ['fe80::/10', 'fd00:ec2::/32', 'fd20:ce::254/128'] },
       ],
     );
     const own = await ground.get(networkPolicies, releaseNamespace, releaseName);
-    const [anywhere, operands, ...others] = own?.spec?.egress ?? [];
+    assert.deepEqual(own?.spec?.policyTypes, ['Ingress', 'Egress']);
+    const [anywhere, operands, ...others] = own.spec.egress ?? [];
     assert.deepEqual(others, []);
     assert.deepEqual(
       anywhere?.ports?.map(({ port }) => port),

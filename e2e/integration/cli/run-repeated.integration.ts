@@ -168,7 +168,7 @@ describe('clustersync run, repeated with something else than before', () => {
     });
     const { exitCode, said } = await run([...begun, '--commit-when-caught-up']);
     assert.equal(exitCode, 0, said);
-    assert.match(said, /going on with moving .*, which is PAUSED/);
+    assert.match(said, /continuing to move .*, which is PAUSED/);
     await pair.assertEqual();
     // What is committed is not said to be so of another sync, either.
     for (const change of optionChanges().slice(0, 1)) await refuses(change);
@@ -206,7 +206,7 @@ describe('clustersync run, repeated with something else than before', () => {
     assert.deepEqual(await everything(true), before);
     const { exitCode, said } = await run(args);
     assert.equal(exitCode, 0, said);
-    assert.match(said, /going on with moving .*, which is RUNNING/);
+    assert.match(said, /continuing to move .*, which is RUNNING/);
     await pair.assertEqual();
   });
 

@@ -111,7 +111,7 @@ describe('clustersync run', () => {
         async () => (await syncerConnections(pair.source.client)) === 0,
       );
       await using second = await run(args);
-      await second.untilSays(/going on with moving/);
+      await second.untilSays(/continuing to move/);
       // Applications stop writing before the commit, which comes by itself.
       await writer[Symbol.asyncDispose]();
       assert.equal((await second.end()).exitCode, 0, await second.errors());
@@ -175,7 +175,10 @@ describe('clustersync run', () => {
     process.kill(syncer, 'SIGKILL');
     await cli.untilSays(/the syncer has ended with SIGKILL; it is started again/);
     assert.equal((await cli.end()).exitCode, 3, await cli.errors());
-    assert.match(await cli.errors(), /the same command with --commit-when-caught-up goes on/);
+    assert.match(
+      await cli.errors(),
+      /the same command with --commit-when-caught-up continues and commits/,
+    );
     assert.deepEqual((await stored())?.paused, ['syncer']);
 
     // Other options than it was begun with are refused: it says what differs, and which ways out there are.

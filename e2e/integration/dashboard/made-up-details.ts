@@ -29,10 +29,13 @@ export const busyDetail: Partial<SyncDetail> = {
     'ordinary users cannot write on the destination',
     'change stream: trying again for 12 s: connection refused',
   ],
-  events: ['Started', 'InstanceUnreachable', 'PodPending'].map((reason, index) => ({
-    ...{ type: index === 1 ? 'Warning' : 'Normal', reason, at: lastMinute, count: index * 3 + 1 },
-    ...{ note: 'the pod sessions-syncer-2 has not been made yet', about: 'ClusterSync/sessions' },
-  })),
+  events: {
+    shown: ['Started', 'InstanceUnreachable', 'PodPending'].map((reason, index) => ({
+      ...{ type: index === 1 ? 'Warning' : 'Normal', reason, at: lastMinute, count: index * 3 + 1 },
+      ...{ note: 'the pod sessions-syncer-2 has not been made yet', about: 'ClusterSync/sessions' },
+    })),
+    hasMore: true,
+  },
 };
 
 /** A verification with differences of each kind. */

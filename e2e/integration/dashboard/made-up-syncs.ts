@@ -82,7 +82,7 @@ function madeUp(index: number): SyncSummary {
         ...copied,
         ...{ phase: 'Stalled', lagSeconds: 86_400, percent: 37, copiedAt: null },
         copiedBytes: Math.round(totalBytes * 0.37),
-        outlook: {
+        readiness: {
           kind: 'stalled',
           reason: 'OplogRolledOver',
           message:
@@ -95,14 +95,18 @@ function madeUp(index: number): SyncSummary {
       return {
         ...{ ...started, phase: 'InitialCopy', percent, lagSeconds: 3 },
         copiedBytes: Math.round((totalBytes * percent) / 100),
-        outlook: { kind: 'working', reason: 'InitialCopy', message: 'the initial copy goes on' },
+        readiness: {
+          kind: 'working',
+          reason: 'InitialCopy',
+          message: 'the initial copy is running',
+        },
       };
     }
     case 5:
     case 6:
       return {
         ...{ ...copied, phase: 'ChangeApplication', canCommit: true },
-        outlook: {
+        readiness: {
           ...{ kind: 'ready', reason: 'InSync' },
           message: 'changes of the source are being applied',
         },
@@ -111,16 +115,16 @@ function madeUp(index: number): SyncSummary {
     case 7:
       return {
         ...{ ...copied, phase: 'Paused', lagSeconds: null },
-        outlook: {
+        readiness: {
           ...{ kind: 'ready', reason: 'Paused' },
-          message: 'the sync is paused; the oplog of the source has to last until it goes on',
+          message: 'the sync is paused; the oplog of the source has to last until it is resumed',
         },
       };
     case 8:
       return {
         ...{ ...base, phase: 'Pending', percent: null, totalBytes: null, copiedBytes: null },
         ...{ lagSeconds: null, readyInstances: '0/1' },
-        outlook: {
+        readiness: {
           ...{ kind: 'working', reason: 'PodPending' },
           message: `the pod ${name}-syncer-0 has not been made yet`,
         },
@@ -129,7 +133,7 @@ function madeUp(index: number): SyncSummary {
       const verdict = index % 25 === 10 ? 'different' : 'equal';
       return {
         ...{ ...copied, phase: 'Committed', committedAt: ago(60), lagSeconds: 0 },
-        outlook: { kind: 'ready', reason: 'Committed', message: 'the sync is committed' },
+        readiness: { kind: 'ready', reason: 'Committed', message: 'the sync is committed' },
         verifications: [
           {
             ...{ name: 'check', verdict },
@@ -143,7 +147,7 @@ function madeUp(index: number): SyncSummary {
 }
 
 function detailOf(summary: SyncSummary): SyncDetail {
-  const { name, phase, copiedBytes, lagSeconds, eventsApplied, outlook, verifications } = summary;
+  const { name, phase, copiedBytes, lagSeconds, eventsApplied, readiness, verifications } = summary;
   return {
     instances: [
       {
@@ -161,12 +165,12 @@ function detailOf(summary: SyncSummary): SyncDetail {
     })),
     conditions: [
       {
-        ...{ type: 'Ready', status: outlook.kind === 'ready' ? 'True' : 'False' },
-        ...{ reason: outlook.reason, message: outlook.message, since: ago(3) },
+        ...{ type: 'Ready', status: readiness.kind === 'ready' ? 'True' : 'False' },
+        ...{ reason: readiness.reason, message: readiness.message, since: ago(3) },
       },
     ],
     warnings: [],
-    events: [],
+    events: { shown: [], hasMore: false },
     oplogSeconds: 200_000,
     catchUpSeconds: 0,
   };

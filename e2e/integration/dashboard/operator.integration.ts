@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { syncVerifications } from '../../../operator/api/sync-verification.ts';
+import { events } from '../../../operator/kube/builtin-resources.ts';
+import { microTime } from '../../../operator/kube/micro-time.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
+import type { EventsView } from '../../../dashboard/api/sync-view.ts';
 import { TestBrowser } from '../../ground/browser/browser.ts';
+import { until } from '../../ground/until.ts';
 import { OperatorGround, RunningOperator } from '../operator/operator-ground.ts';
 import { applying, committed, copying, idle, StandIn } from '../operator/stand-in.ts';
 
@@ -127,5 +131,34 @@ describe("the operator's dashboard, with a real API server and in Chromium", () 
     );
     const hosts = new Set(watched.requests.map(({ host }) => host));
     assert.deepEqual([...hosts], [`127.0.0.1:${operator.dashboardPort}`]);
+  });
+
+  it('reads no more than 500 events of a sync, shows 50, and says that there are others', async () => {
+    const { namespace } = await ground.newPlace();
+    const sync = await ground.createSync(namespace);
+    const { name, uid = '' } = sync.metadata;
+    const regarding = { apiVersion: sync.apiVersion, kind: sync.kind, namespace, name, uid };
+    await Promise.all(
+      Array.from({ length: 510 }, async (_, n) => {
+        const event = {
+          ...{ metadata: { namespace, name: `${name}.${n}` }, regarding },
+          ...{ eventTime: microTime(Date.now()), type: 'Normal', reason: 'Much', action: 'Tell' },
+          ...{ reportingController: 'example.com/much', reportingInstance: 'much' },
+        };
+        await ground.client.create(events, event, { signal });
+      }),
+    );
+    const path = `/api/v1/syncs/${namespace}/${name}`;
+    let report: { readonly events?: EventsView } = {};
+    await until('the page has the events', async () => {
+      const headers = { Authorization: `Bearer ${dashboardToken}` };
+      const answer = await fetch(`http://127.0.0.1:${operator.dashboardPort}${path}`, { headers });
+      report = (await answer.json()) as typeof report;
+      return (report.events?.shown.length ?? 0) > 0;
+    });
+    assert.equal(report.events?.shown.length, 50);
+    assert.equal(report.events.hasMore, true);
+    const others = await ground.client.list(events, { namespace, signal });
+    assert.ok(others.items.length >= 510);
   });
 });

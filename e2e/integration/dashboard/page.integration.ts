@@ -158,10 +158,12 @@ describe('the page of the dashboard, in Chromium', () => {
     assert.equal(report.row.lagSeconds, 77);
     await page.getByRole('img', { name: 'Lag: 1 min 17 s now, at most ' }).waitFor();
     await page.getByRole('img', { name: 'Bytes copied: 123 GB now, at most ' }).waitFor();
+    const eventsShown = page.getByRole('region', { name: 'Events' });
     assert.deepEqual(
-      await page.getByRole('region', { name: 'Events' }).locator('.plain').allInnerTexts(),
-      report.events?.map(({ reason }) => reason),
+      await eventsShown.locator('.plain').allInnerTexts(),
+      report.events?.shown.map(({ reason }) => reason),
     );
+    await eventsShown.getByText('some of them: kubectl events has all').waitFor();
     assert.equal(await page.locator('.warnings > li').count(), report.warnings.length);
     assert.match(await page.locator('.step-current').innerText(), /^Initial copy/);
     assert.equal(await page.getByText('131 of 230 copied').count(), 1);

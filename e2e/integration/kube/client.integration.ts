@@ -144,6 +144,32 @@ describe('KubeClient, on a real API server', () => {
     await assert.rejects(client.get(configMaps, { namespace, name }, { signal }), isNotFound);
   });
 
+  it('finds nothing under a name that no object can have', async () => {
+    for (const name of ['.', '..', 'a/b', 'a%2fb', 'A B'])
+      assert.equal(await client.find(configMaps, { namespace, name }, { signal }), undefined, name);
+  });
+
+  it('lists all pages of a selection, or no more than it is asked for', async () => {
+    const labels = { list: 'long' };
+    // A page has 500.
+    const names = Array.from({ length: 505 }, (_, n) => `long-${String(n).padStart(3, '0')}`);
+    await Promise.all(
+      names.map(async (name) => {
+        await client.create(configMaps, { metadata: { namespace, name, labels } }, { signal });
+      }),
+    );
+    const listed = async (maxItems?: number): Promise<readonly unknown[]> => {
+      const selection = { namespace, labelSelector: 'list=long', signal };
+      const options = maxItems === undefined ? selection : { ...selection, maxItems };
+      const { items, hasMore } = await client.list(configMaps, options);
+      return [items.map(({ metadata }) => metadata.name), hasMore];
+    };
+    assert.deepEqual(await listed(), [names, false]);
+    for (const count of [1, 500, 502, 504])
+      assert.deepEqual(await listed(count), [names.slice(0, count), true], `${count} items`);
+    assert.deepEqual(await listed(505), [names, false]);
+  });
+
   it('answers plain text as text, and reads objects of the cluster', async () => {
     assert.equal(await client.raw({ method: 'GET', path: '/readyz', signal }), 'ok');
     const found = await client.get(namespaces, { name: 'default' }, { signal });

@@ -29,9 +29,15 @@ class Candidate {
   isLeading = false;
   lost: LeadershipLostError | undefined;
 
-  constructor(client: KubeClient, name: string, identity: string, itsTimes = longTimes) {
+  constructor(
+    client: KubeClient,
+    name: string,
+    identity: string,
+    itsTimes = longTimes,
+    clock = systemClock,
+  ) {
     this.elector = new LeaderElector({
-      ...itsTimes,
+      ...{ ...itsTimes, clock },
       client,
       namespace,
       name,
@@ -249,6 +255,17 @@ describe('LeaderElector, on a real API server', () => {
     const base = { client, namespace, name: 'x', identity: 'x', logger, metrics };
     assert.throws(() => new LeaderElector({ ...base, renewDeadlineMs: 15_000 }), TypeError);
     assert.throws(() => new LeaderElector({ ...base, retryPeriodMs: 10_000 }), TypeError);
+  });
+
+  it('does not count as leader longer than the lease, before its renewing has noticed too', async () => {
+    let frozenMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + frozenMs };
+    const woken = new Candidate(client, 'woken', 'woken', longTimes, clock);
+    candidates.push(woken);
+    await until('it leads', () => woken.isLeading && woken.elector.isLeader);
+    frozenMs = longTimes.leaseDurationMs;
+    assert.equal(woken.elector.isLeader, false);
+    assert.equal(woken.isLeading, true, 'nothing has told it yet');
   });
 
   it('takes over from a process that was frozen, which reports the loss when it wakes up', async () => {

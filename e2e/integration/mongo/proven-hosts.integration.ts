@@ -3,6 +3,7 @@ import { MongoClient } from 'mongodb';
 import { provenHosts } from '../../../mongo/proven-hosts.ts';
 import { askTopology, type Topology } from '../../../mongo/topology.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+import { FakeMongod, helloNames } from '../../attack/fake-mongod.ts';
 import { credentials, syncerRoles } from '../../ground/mongod/users.ts';
 
 const { signal } = new AbortController();
@@ -57,6 +58,20 @@ describe('the hosts at which somebody has logged in', () => {
     assert.equal(await proven(named, 'guest:guest@'), `mongodb://${hostsOf(own).join()}`);
     assert.equal(await proven(named, 'guest:wrong@'), '');
     assert.equal(await proven(named, ''), '');
+  });
+
+  it('are none that name a member of the deployment, where the user could log in, in their own place', async () => {
+    const [neighbour = ''] = hostsOf(own);
+    await using stranger = await FakeMongod.start(({ name, honest, answer }) => {
+      const itsSet = { setName: 'rs0', hosts: [neighbour], primary: neighbour, me: neighbour };
+      const refused = { ok: 0, code: 18, codeName: 'AuthenticationFailed', errmsg: 'no' };
+      if (helloNames.includes(name)) answer({ ...honest, ...itsSet });
+      else answer(name.startsWith('sasl') ? refused : honest);
+    });
+    const named = [stranger.address, ...hostsOf(own)];
+    assert.equal(await proven(named, syncer), `mongodb://${hostsOf(own).join()}`);
+    // It was asked to let the user in.
+    assert.ok(stranger.names.includes('saslStart') || stranger.mechanisms.size > 0);
   });
 
   it('are the one that is named, where there is one, and what is found by its name', async () => {

@@ -13,7 +13,7 @@ import { until } from '../../ground/until.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
 import { commandKind } from '../syncer/command-kind.ts';
 import { uriData } from './custom-resources.ts';
-import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
+import { OperatorGround, readiness, RunningOperator } from './operator-ground.ts';
 import { PlayedApplication } from './played-application.ts';
 import { PodProcess } from './pod-process.ts';
 
@@ -135,7 +135,7 @@ describe('an automatic commit where the secondary of the destination is frozen (
     await ground.untilSync(
       namespace,
       'it is committed, and nothing is held',
-      (status) => outlook(status) === 'True Committed' && status.commit === undefined,
+      (status) => readiness(status) === 'True Committed' && status.commit === undefined,
     );
     assert.equal(await application.size(), 0);
     assert.equal(application.starts, starts);
@@ -184,7 +184,7 @@ describe('an automatic commit where the secondary of the destination is frozen (
       await ground.untilSync(
         namespace,
         'the deadline is missed',
-        (status) => outlook(status) === 'False CommitDeadlineMissed' && !status.commit?.workloads,
+        (status) => readiness(status) === 'False CommitDeadlineMissed' && !status.commit?.workloads,
       );
       const { written } = application;
       await until('it writes again', () => application.written > written);

@@ -8,11 +8,12 @@ import {
   type Lease,
 } from '../../../operator/kube/builtin-resources.ts';
 import type { KubeClient } from '../../../operator/kube/client.ts';
+import { Workloads } from '../../../operator/commit/workloads.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
 import { until } from '../../ground/until.ts';
 import { uriData } from './custom-resources.ts';
-import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
+import { OperatorGround, readiness, RunningOperator } from './operator-ground.ts';
 import { applying, committed, idle, StandIn } from './stand-in.ts';
 
 const signal = new AbortController().signal;
@@ -44,17 +45,6 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
     await client.delete(pods, pod, { signal, gracePeriodSeconds: 0 });
   }
 
-  /** Waits until the operator has reconciled ClusterSyncs so often again. */
-  async function passes(count: number): Promise<void> {
-    const counted = async (): Promise<number> => {
-      const metrics = await (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
-      const series = /^controller_runtime_reconcile_total\{controller="clustersync".*\} (\d+)$/gm;
-      return [...metrics.matchAll(series)].reduce((sum, [, each]) => sum + Number(each), 0);
-    };
-    const before = await counted();
-    await until('some more passes', async () => (await counted()) >= before + count);
-  }
-
   it('has one sync at a time to a destination, whoever comes first and however it is written', async () => {
     const { namespace, address } = await ground.newPlace();
     const other = await ground.newPlace();
@@ -62,9 +52,9 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
     const first = await ground.createSync(namespace);
     const set = await ground.untilMade(namespace, 'orders-syncer');
     await ground.runPod(set, address);
-    await ground.untilSync(namespace, 'in sync', (status) => outlook(status) === 'True InSync');
+    await ground.untilSync(namespace, 'in sync', (status) => readiness(status) === 'True InSync');
 
-    const uri = `mongodb://me:secret@10.9.8.7,${namespace.toUpperCase()}.new-uri:27017/?tls=true`;
+    const uri = `mongodb://me:secret@10.9.8.7,${namespace.toUpperCase()}.new-uri.test:27017/?tls=true`;
     const data = uriData(uri);
     await client.patch(
       secrets,
@@ -76,10 +66,10 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
     const waiting = await ground.untilSync(
       other.namespace,
       'it waits',
-      (status) => outlook(status) === 'False DestinationInUse',
+      (status) => readiness(status) === 'False DestinationInUse',
     );
     const message = findCondition(waiting.conditions, 'Ready')?.message ?? '';
-    assert.ok(message.includes(`${namespace}.new-uri:27017`), message);
+    assert.ok(message.includes(`${namespace}.new-uri.test:27017`), message);
     assert.match(message, /is that of a ClusterSync of another namespace:/);
     assert.ok(!message.includes(`${namespace}/orders`), message);
     const nothingBegun = async (): Promise<void> => {
@@ -90,13 +80,13 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
     // Another operator finds the same.
     await operator[Symbol.asyncDispose]();
     operator = await RunningOperator.start(ground.kubeconfig);
-    await passes(2);
+    await operator.passes(2);
 
     assert.deepEqual(syncer.commandNames, []);
     // Deleted: but its pod may work on until it is gone, which is for others than the operator to see to.
     await client.delete(clusterSyncs, first.metadata, { signal });
     await client.delete(statefulSets, set.metadata, { signal });
-    await passes(3);
+    await operator.passes(3);
     await nothingBegun();
     assert.equal((await claimsOf(namespace)).length, 1);
     await deletePod(namespace);
@@ -111,11 +101,23 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
       (await claimsOf(other.namespace))
         .map(({ metadata }) => metadata.annotations?.['clustersync.dev/destination-host'])
         .sort(),
-      ['10.9.8.7:27017', `${namespace}.new-uri:27017`],
+      ['10.9.8.7:27017', `${namespace}.new-uri.test:27017`],
     );
     assert.doesNotMatch(
       JSON.stringify(await client.list(leases, { namespace: 'default', signal })),
       /secret/,
+    );
+  });
+
+  it('misses workloads of names that no object can have, as it does those that are not there', async () => {
+    const { namespace } = await ground.newPlace();
+    const refs = ['.', '..', 'a/b', 'a%2fb', 'not-there'].map((name) => {
+      return { kind: 'Deployment', name } as const;
+    });
+    const views = await new Workloads(client).look(namespace, refs, signal);
+    assert.deepEqual(
+      views.map(({ state }) => state.kind),
+      refs.map(() => 'missing'),
     );
   });
 
@@ -154,7 +156,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
     const waiting = await ground.untilSync(
       namespace,
       'it waits for what is left',
-      (status) => outlook(status) === 'False DestinationInUse',
+      (status) => readiness(status) === 'False DestinationInUse',
     );
     assert.match(findCondition(waiting.conditions, 'Ready')?.message ?? '', /a former ClusterSync/);
     await client.delete(statefulSets, { namespace, name: 'orders-syncer' }, { signal });
@@ -162,7 +164,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
     await ground.untilSync(
       namespace,
       'the conflict is told',
-      (status) => outlook(status) === 'False NameConflict',
+      (status) => readiness(status) === 'False NameConflict',
     );
   });
 
@@ -223,7 +225,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
       await ground.untilSync(
         namespace,
         'an application is missed',
-        (status) => outlook(status) === 'False WorkloadNotFound',
+        (status) => readiness(status) === 'False WorkloadNotFound',
       );
       assert.equal(await sizeOf(namespace, web), 3);
       await createApplication(namespace, queue, 1);
@@ -234,7 +236,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
       );
       assert.deepEqual([await sizeOf(namespace, web), await sizeOf(namespace, queue)], [0, 0]);
       await replaceOperator();
-      await passes(2);
+      await operator.passes(2);
       const held = await ground.untilSync(
         namespace,
         'it goes on',
@@ -249,7 +251,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
       const end = await ground.untilSync(
         namespace,
         'it is committed, and nothing is held',
-        (status) => outlook(status) === 'True Committed' && status.commit === undefined,
+        (status) => readiness(status) === 'True Committed' && status.commit === undefined,
       );
       assert.equal(end.phase, 'Committed');
       assert.deepEqual(syncer.commandNames, ['commit']);
@@ -279,7 +281,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
       await ground.untilSync(
         namespace,
         'the lag',
-        (status) => outlook(status) === 'False WaitingForLag',
+        (status) => readiness(status) === 'False WaitingForLag',
       );
       assert.equal(await sizeOf(namespace, web), 3);
       const pod = { namespace, name: 'web-1' };
@@ -300,7 +302,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
       const missed = await ground.untilSync(
         namespace,
         'the deadline',
-        (status) => outlook(status) === 'False CommitDeadlineMissed' && !status.commit?.workloads,
+        (status) => readiness(status) === 'False CommitDeadlineMissed' && !status.commit?.workloads,
       );
       assert.equal(missed.phase, 'Stalled');
       assert.equal(await sizeOf(namespace, web), 3);
@@ -318,7 +320,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
       await ground.untilSync(
         namespace,
         'it is committed, and nothing is held',
-        (status) => outlook(status) === 'True Committed' && status.commit === undefined,
+        (status) => readiness(status) === 'True Committed' && status.commit === undefined,
       );
       assert.equal(await sizeOf(namespace, web), 3);
       assert.deepEqual(syncer.commandNames, ['commit']);
@@ -360,10 +362,10 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
       await ground.runPod(set, address);
       await until('the commit is sent', () => syncer.commandNames.includes('commit'));
       await client.delete(clusterSyncs, sync.metadata, { signal });
-      await passes(3);
+      await operator.passes(3);
       assert.equal(await sizeOf(namespace, web), 0);
       await client.delete(statefulSets, set.metadata, { signal });
-      await passes(3);
+      await operator.passes(3);
       assert.equal(await sizeOf(namespace, web), 0, 'its pod is still there');
       const pod = { namespace, name: 'orders-syncer-0' };
       await client.delete(pods, pod, { signal, gracePeriodSeconds: 0 });

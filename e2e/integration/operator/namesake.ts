@@ -9,7 +9,7 @@ import { isConflict } from '../../../operator/kube/kube-error.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
 import { StatusWriter } from '../../../operator/operand/status-writer.ts';
 import { until } from '../../ground/until.ts';
-import { outlook, type OperatorGround } from './operator-ground.ts';
+import { readiness, type OperatorGround } from './operator-ground.ts';
 import { committed, StandIn } from './stand-in.ts';
 
 const { signal } = new AbortController();
@@ -43,7 +43,7 @@ export async function assertNamesakeBeginsAnew(
   await ground.untilSync(
     namespace,
     'the conflict is told',
-    (status) => outlook(status) === 'False NameConflict',
+    (status) => readiness(status) === 'False NameConflict',
   );
   // Of what the first one had, the pod is the last to go: what it says is not of the namesake.
   for (const resource of [statefulSets, services, networkPolicies]) {
@@ -52,7 +52,7 @@ export async function assertNamesakeBeginsAnew(
   await ground.untilSync(
     namespace,
     'the pod is missed',
-    (status) => outlook(status) === 'False PodPending',
+    (status) => readiness(status) === 'False PodPending',
   );
   assert.deepEqual(syncer.commandNames, []);
 }

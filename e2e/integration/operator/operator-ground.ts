@@ -92,6 +92,17 @@ export class RunningOperator implements AsyncDisposable {
     });
   }
 
+  /** Waits until it has reconciled ClusterSyncs so often again. */
+  async passes(count: number): Promise<void> {
+    const counted = async (): Promise<number> => {
+      const metrics = await (await fetch(`http://127.0.0.1:${this.port}/metrics`)).text();
+      const series = /^controller_runtime_reconcile_total\{controller="clustersync".*\} (\d+)$/gm;
+      return [...metrics.matchAll(series)].reduce((sum, [, each]) => sum + Number(each), 0);
+    };
+    const before = await counted();
+    await until('some more passes', async () => (await counted()) >= before + count);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort(new Error('stopped'));
     await this.#ended;
@@ -152,7 +163,10 @@ export class OperatorGround implements AsyncDisposable {
     this.#places += 1;
     const namespace = `ground-${this.#places}`;
     await this.client.create(namespaces, { metadata: { name: namespace } }, { signal });
-    const uris = { 'old-uri': sourceUri, 'new-uri': `mongodb://user:secret@${namespace}.new-uri/` };
+    const uris = {
+      'old-uri': sourceUri,
+      'new-uri': `mongodb://user:secret@${namespace}.new-uri.test/`,
+    };
     for (const [name, uri] of Object.entries(uris)) {
       await this.#makeSecret(namespace, name, uri);
     }
@@ -247,7 +261,7 @@ export class OperatorGround implements AsyncDisposable {
 }
 
 /** Status and reason of the condition Ready. */
-export function outlook(status: ClusterSync['status']): string {
+export function readiness(status: ClusterSync['status']): string {
   const ready = findCondition(status?.conditions, 'Ready');
   return `${ready?.status ?? ''} ${ready?.reason ?? ''}`;
 }

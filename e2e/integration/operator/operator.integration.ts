@@ -23,7 +23,7 @@ import { uriData } from './custom-resources.ts';
 import { assertIsPutRight, assertStatusIsMadeAnew } from './put-right.ts';
 import { assertFiguresAreWrittenSeldom } from './moving-figures.ts';
 import { assertNamesakeBeginsAnew } from './namesake.ts';
-import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
+import { OperatorGround, readiness, RunningOperator } from './operator-ground.ts';
 import { applying, committed, copying, idle, StandIn } from './stand-in.ts';
 
 const signal = new AbortController().signal;
@@ -76,7 +76,7 @@ describe('the operator, on a real API server', () => {
     await ground.untilSync(
       namespace,
       'the pod is missed',
-      (status) => outlook(status) === 'False PodPending',
+      (status) => readiness(status) === 'False PodPending',
     );
 
     // start
@@ -120,7 +120,7 @@ describe('the operator, on a real API server', () => {
     const changes = await ground.untilSync(
       namespace,
       'changes',
-      (status) => outlook(status) === 'True InSync',
+      (status) => readiness(status) === 'True InSync',
     );
     assert.equal(changes.canCommit, true);
     assert.equal(changes.coordinatorID, 'old');
@@ -153,7 +153,7 @@ describe('the operator, on a real API server', () => {
     const end = await ground.untilSync(
       namespace,
       'the end',
-      (status) => outlook(status) === 'True Committed',
+      (status) => readiness(status) === 'True Committed',
     );
     assert.equal(end.canWrite, true);
     assert.equal(end.observedGeneration, 2);
@@ -190,7 +190,7 @@ describe('the operator, on a real API server', () => {
       'no pods',
       ({ readyInstances }) => readyInstances === '0/0',
     );
-    assert.equal(outlook(rest), 'True Committed');
+    assert.equal(readiness(rest), 'True Committed');
     assert.deepEqual(rest.instances, [
       { id: 'old', pod: 'orders-syncer-0', ready: false, progress: committed },
     ]);
@@ -207,7 +207,7 @@ describe('the operator, on a real API server', () => {
     assert.doesNotMatch(JSON.stringify(items), /user:secret/);
   });
 
-  it('is stalled by a wrong password, says so by an event, and goes on when it is corrected', async () => {
+  it('is stalled by a wrong password, says so by an event, and continues when it is corrected', async () => {
     const { namespace, address } = await ground.newPlace();
     const error =
       'AuthenticationFailed: the source mongodb://user:secret@old/ refuses the password';
@@ -239,7 +239,7 @@ describe('the operator, on a real API server', () => {
     // The syncer of the new pod goes on where it was: nothing is begun again.
     syncer.progress = { progress: applying };
     await ground.runPod(set, address, { containerID: 'test://2' });
-    await ground.untilSync(namespace, 'in sync', (now) => outlook(now) === 'True InSync');
+    await ground.untilSync(namespace, 'in sync', (now) => readiness(now) === 'True InSync');
     assert.deepEqual(syncer.commandNames, []);
   });
 
@@ -253,7 +253,7 @@ describe('the operator, on a real API server', () => {
     await ground.createSync(namespace, { reversible: true, enableUserWriteBlocking: true });
     await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
     const status = await ground.untilSync(namespace, 'stalled', ({ phase }) => phase === 'Stalled');
-    assert.equal(outlook(status), 'False InvalidConfiguration');
+    assert.equal(readiness(status), 'False InvalidConfiguration');
     assert.match(JSON.stringify(status.conditions), /ReversibleNotSupported/);
     assert.equal(syncer.commands.length, 1);
   });
@@ -268,7 +268,7 @@ describe('the operator, on a real API server', () => {
     await ground.createSync(namespace);
     await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
     const until = async (what: string) =>
-      await ground.untilSync(namespace, what, (status) => outlook(status) === what);
+      await ground.untilSync(namespace, what, (status) => readiness(status) === what);
     await until('True InSync');
     const set = async (state: string): Promise<void> => {
       const name = { namespace, name: 'orders' };
@@ -291,13 +291,13 @@ describe('the operator, on a real API server', () => {
     {
       await using syncer = await StandIn.start(address, 27182, { progress: applying });
       await ground.runPod(set, address);
-      await ground.untilSync(namespace, 'in sync', (status) => outlook(status) === 'True InSync');
+      await ground.untilSync(namespace, 'in sync', (status) => readiness(status) === 'True InSync');
       assert.deepEqual(syncer.commandNames, []);
     }
     await ground.untilSync(
       namespace,
       'missed',
-      (status) => outlook(status) === 'False SyncerUnreachable',
+      (status) => readiness(status) === 'False SyncerUnreachable',
     );
     await using syncer = await StandIn.start(address, 27182, { progress: idle });
     syncer.onCommand = () => {
@@ -307,7 +307,7 @@ describe('the operator, on a real API server', () => {
     await ground.untilSync(
       namespace,
       'in sync again',
-      (status) => outlook(status) === 'True InSync',
+      (status) => readiness(status) === 'True InSync',
     );
     assert.deepEqual(syncer.commandNames, ['start']);
   });
@@ -329,7 +329,7 @@ describe('the operator, on a real API server', () => {
     await ground.untilSync(
       namespace,
       'the conflict is told',
-      (status) => outlook(status) === 'False NameConflict',
+      (status) => readiness(status) === 'False NameConflict',
     );
     const now = await ground.get(services, namespace, 'orders-syncer');
     assert.equal(now?.metadata.resourceVersion, foreign.metadata.resourceVersion);
@@ -341,14 +341,14 @@ describe('the operator, on a real API server', () => {
     await ground.untilSync(namespace, 'it is told', ({ phase }) => phase === 'Stalled');
   });
 
-  it('says which Secret is missing, and goes on when it is there', async () => {
+  it('says which Secret is missing, and continues when it is there', async () => {
     const { namespace } = await ground.newPlace();
     await client.delete(secrets, { namespace, name: 'new-uri' }, { signal });
     await ground.createSync(namespace);
     const status = await ground.untilSync(
       namespace,
       'it is told',
-      (now) => outlook(now) === 'False SecretNotFound',
+      (now) => readiness(now) === 'False SecretNotFound',
     );
     assert.match(findCondition(status.conditions, 'Ready')?.message ?? '', /new-uri/);
     assert.equal(await ground.get(statefulSets, namespace, 'orders-syncer'), undefined);
@@ -380,7 +380,7 @@ describe('the operator, on a real API server', () => {
     await using syncer = await StandIn.start(address, 27182, { progress: applying });
     await ground.createSync(namespace);
     await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
-    await ground.untilSync(namespace, 'in sync', (status) => outlook(status) === 'True InSync');
+    await ground.untilSync(namespace, 'in sync', (status) => readiness(status) === 'True InSync');
     const versions = async (): Promise<unknown[]> =>
       await Promise.all([
         ground

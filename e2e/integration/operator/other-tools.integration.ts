@@ -4,7 +4,7 @@ import { findCondition } from '../../../operator/kube/conditions.ts';
 import type { DialectName } from '../../ground/sync-tool/dialects.ts';
 import { SyncTools, type ToolSetup } from '../../ground/sync-tool/sync-tools.ts';
 import { until } from '../../ground/until.ts';
-import { outlook, type OperatorGround } from './operator-ground.ts';
+import { readiness, type OperatorGround } from './operator-ground.ts';
 import { useOperatorGround } from './use-operator-ground.ts';
 
 const image = 'example.dev/other-tool:1';
@@ -29,7 +29,7 @@ describe('the operator with another sync tool, on a real API server', () => {
     const set = await ground.untilMade(namespace, 'orders-syncer');
     await ground.runPod(set, address);
     const reach = async (expected: string) =>
-      await ground.untilSync(namespace, expected, (status) => outlook(status) === expected);
+      await ground.untilSync(namespace, expected, (status) => readiness(status) === expected);
     /** Ends what takes an hour, when it has been seen. */
     const skip = (): void => {
       tools.skip(address, hourMs);
@@ -115,13 +115,13 @@ describe('the operator with another sync tool, on a real API server', () => {
     assert.deepEqual(names, ['start', 'commit', 'reverse']);
   });
 
-  it('runs no image that nobody has allowed, and goes on when it is left out', async () => {
+  it('runs no image that nobody has allowed, and continues when it is left out', async () => {
     const { namespace } = await ground.newPlace();
     await ground.createSync(namespace, { syncer: { image: 'example.dev/other-tools-of-mine:1' } });
     const refused = await ground.untilSync(
       namespace,
       'it is refused',
-      (status) => outlook(status) === 'False ImageNotAllowed',
+      (status) => readiness(status) === 'False ImageNotAllowed',
     );
     assert.equal(refused.phase, 'Stalled');
     assert.equal(await ground.get(statefulSets, namespace, 'orders-syncer'), undefined);
@@ -133,7 +133,7 @@ describe('the operator with another sync tool, on a real API server', () => {
     await ground.untilSync(
       namespace,
       'it is refused again',
-      (status) => outlook(status) === 'False ImageNotAllowed',
+      (status) => readiness(status) === 'False ImageNotAllowed',
     );
     const kept = await ground.get(statefulSets, namespace, 'orders-syncer');
     assert.equal(kept?.metadata.resourceVersion, version);

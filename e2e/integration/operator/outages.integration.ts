@@ -7,7 +7,7 @@ import { SyncTools } from '../../ground/sync-tool/sync-tools.ts';
 import { TcpProxy } from '../../ground/tcp-proxy.ts';
 import { until } from '../../ground/until.ts';
 import { smallestSpec } from './custom-resources.ts';
-import { OperatorGround, outlook } from './operator-ground.ts';
+import { OperatorGround, readiness } from './operator-ground.ts';
 
 const { signal } = new AbortController();
 const leaseName = 'outages';
@@ -88,7 +88,7 @@ describe('operators in processes of their own, on a real API server', () => {
   async function untilAll(expected: string): Promise<void> {
     await Promise.all(
       namespaces.map(async (namespace) => {
-        await ground.untilSync(namespace, expected, (status) => outlook(status) === expected);
+        await ground.untilSync(namespace, expected, (status) => readiness(status) === expected);
       }),
     );
   }

@@ -9,6 +9,8 @@ import { createGuardedFolder, type GuardedFolder } from '../../ground/guarded-fo
 import { hasEnded } from '../../ground/has-ended.ts';
 
 const program = fileURLToPath(new URL('../../../bin/clustersync.ts', import.meta.url));
+/** Has another file of hosts than the machine, in a mount namespace of its own. */
+const ownHosts = 'mount --bind "$1" /etc/hosts && shift && exec "$@"';
 const signal = new AbortController().signal;
 
 /** The program that a pod of a StatefulSet would run, with its command line and the files that are mounted there. */
@@ -21,11 +23,15 @@ export class PodProcess implements AsyncDisposable {
     this.#child = child;
   }
 
-  /** @param address - that it listens on. */
+  /**
+   * @param address - that it listens on.
+   * @param names - what the names mean to it that it looks up, by the address: as pods of another namespace they mean something else to.
+   */
   static async start(
     client: KubeClient,
     { metadata: { namespace }, spec }: StatefulSet,
     address: string,
+    names: Readonly<Record<string, string>> = {},
   ): Promise<PodProcess> {
     const folder = await createGuardedFolder();
     try {
@@ -47,7 +53,16 @@ export class PodProcess implements AsyncDisposable {
           .replace('=/etc/clustersync/', `=${folder.path}/etc/clustersync/`)
           .replace('--host=0.0.0.0', `--host=${address}`),
       );
-      return new PodProcess(folder, folder.spawn(process.execPath, [program, ...args], 'log'));
+      if (Object.keys(names).length === 0)
+        return new PodProcess(folder, folder.spawn(process.execPath, [program, ...args], 'log'));
+      const lines = Object.entries(names).map(([name, meant]) => `${meant} ${name}\n`);
+      const hosts = join(folder.path, 'hosts');
+      await writeFile(hosts, `127.0.0.1 localhost\n${lines.join('')}`);
+      const own = ['--mount', 'sh', '-c', ownHosts, 'sh', hosts];
+      return new PodProcess(
+        folder,
+        folder.spawn('unshare', [...own, process.execPath, program, ...args], 'log'),
+      );
     } catch (error) {
       await folder.remove();
       throw error;

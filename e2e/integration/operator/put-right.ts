@@ -7,7 +7,7 @@ import {
 } from '../../../operator/kube/builtin-resources.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
 import { until } from '../../ground/until.ts';
-import { outlook, type OperatorGround } from './operator-ground.ts';
+import { readiness, type OperatorGround } from './operator-ground.ts';
 import { applying, StandIn } from './stand-in.ts';
 
 const { signal } = new AbortController();
@@ -18,8 +18,8 @@ export async function assertStatusIsMadeAnew(ground: OperatorGround): Promise<vo
   await using syncer = await StandIn.start(address, 27182, { progress: applying });
   const { metadata } = await ground.createSync(namespace);
   await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
-  const isInSync = (status: Parameters<typeof outlook>[0]): boolean =>
-    outlook(status) === 'True InSync';
+  const isInSync = (status: Parameters<typeof readiness>[0]): boolean =>
+    readiness(status) === 'True InSync';
   const before = await ground.untilSync(namespace, 'changes are applied', isInSync);
   const { status } = await ground.client.patch(
     clusterSyncs,

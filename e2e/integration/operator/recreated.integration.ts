@@ -15,7 +15,7 @@ import schema from '../../../syncer/options/start-body.schema.json' with { type:
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { until } from '../../ground/until.ts';
 import { uriData } from './custom-resources.ts';
-import { outlook, type OperatorGround } from './operator-ground.ts';
+import { readiness, type OperatorGround } from './operator-ground.ts';
 import { PodProcess } from './pod-process.ts';
 import { applying, idle, StandIn } from './stand-in.ts';
 import { useOperatorGround } from './use-operator-ground.ts';
@@ -75,7 +75,7 @@ describe('a ClusterSync that is deleted and created again, on a real API server'
   ) {
     await ground.createSync(namespace, spec);
     await ground.runPod(await ground.untilMade(namespace, operand), address);
-    return await ground.untilSync(namespace, expected, (now) => outlook(now) === expected);
+    return await ground.untilSync(namespace, expected, (now) => readiness(now) === expected);
   }
 
   it('is tested below with each option of a start', () => {
@@ -104,7 +104,7 @@ describe('a ClusterSync that is deleted and created again, on a real API server'
       await create(place, first, 'True InSync');
       assert.deepEqual(syncer.commandNames, ['start']);
       await ground.patchSync(namespace, { state: 'Paused' });
-      await ground.untilSync(namespace, 'paused', (now) => outlook(now) === 'True Paused');
+      await ground.untilSync(namespace, 'paused', (now) => readiness(now) === 'True Paused');
       const [start, pause] = syncer.commands;
       const digest = optionsDigest(start?.body as object);
       assert.deepEqual([start?.digest, pause?.digest], [digest, digest]);
@@ -180,7 +180,7 @@ describe('a ClusterSync that is deleted and created again, on a real API server'
         await using pod = await PodProcess.start(ground.client, set, address);
         await ground.runPod(set, address);
         const status = await ground.untilSync(namespace, expected, (now) => {
-          return outlook(now) === expected;
+          return readiness(now) === expected;
         });
         await then?.();
         await deleteSync(namespace);

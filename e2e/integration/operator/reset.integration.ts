@@ -17,7 +17,7 @@ import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-se
 import { emptyCluster } from '../../ground/mongod/empty-cluster.ts';
 import { until } from '../../ground/until.ts';
 import { uriData } from './custom-resources.ts';
-import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
+import { OperatorGround, readiness, RunningOperator } from './operator-ground.ts';
 import { PodProcess } from './pod-process.ts';
 import { applying, StandIn } from './stand-in.ts';
 
@@ -92,7 +92,7 @@ describe('the end of a sync by the operator, on a real API server with real sync
   }
 
   async function untilInSync(namespace: string) {
-    return await ground.untilSync(namespace, 'in sync', (now) => outlook(now) === 'True InSync');
+    return await ground.untilSync(namespace, 'in sync', (now) => readiness(now) === 'True InSync');
   }
 
   async function deleteSync(namespace: string): Promise<void> {
@@ -185,7 +185,7 @@ describe('the end of a sync by the operator, on a real API server with real sync
     const waiting = await ground.untilSync(
       namespace,
       'it says why it waits',
-      (status) => outlook(status) === 'False SyncerUnreachable',
+      (status) => readiness(status) === 'False SyncerUnreachable',
     );
     const message = findCondition(waiting.conditions, 'Ready')?.message ?? '';
     assert.match(message, /set spec\.onDelete to Keep$/);
@@ -260,7 +260,7 @@ describe('the end of a sync by the operator, on a real API server with real sync
     const status = await ground.untilSync(
       namespace,
       'it says why',
-      (now) => outlook(now) === 'False ClusterUnreachable',
+      (now) => readiness(now) === 'False ClusterUnreachable',
     );
     const message = findCondition(status.conditions, 'Ready')?.message ?? '';
     assert.match(message, /; to let it go as it is, set spec\.onDelete to Keep$/);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { events, pods, statefulSets } from '../../../operator/kube/builtin-resources.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
 import { until } from '../../ground/until.ts';
-import { outlook, type OperatorGround } from './operator-ground.ts';
+import { readiness, type OperatorGround } from './operator-ground.ts';
 import { crashPod } from './played-pod.ts';
 import { applying, StandIn } from './stand-in.ts';
 import { useOperatorGround } from './use-operator-ground.ts';
@@ -22,7 +22,7 @@ describe('a syncer that ends again and again, on a real API server', () => {
     const set = await ground.untilMade(namespace, 'orders-syncer');
     await using syncer = await StandIn.start(address, 27182, { progress: applying });
     const isInSync = async (): Promise<void> => {
-      await ground.untilSync(namespace, 'in sync', (status) => outlook(status) === 'True InSync');
+      await ground.untilSync(namespace, 'in sync', (status) => readiness(status) === 'True InSync');
     };
     const versions = async (): Promise<unknown[]> => {
       const made = await ground.get(statefulSets, namespace, 'orders-syncer');
@@ -37,7 +37,7 @@ describe('a syncer that ends again and again, on a real API server', () => {
       const status = await ground.untilSync(
         namespace,
         `its end is told, ${count}`,
-        (now) => outlook(now) === 'False PodCrashLooping',
+        (now) => readiness(now) === 'False PodCrashLooping',
       );
       const ready = findCondition(status.conditions, 'Ready');
       assert.match(ready?.message ?? '', /; last time with exit code 137 \(OOMKilled\)$/);

@@ -11,7 +11,7 @@ import { startMongod } from '../../ground/mongod/mongod-process.ts';
 import { testPassword } from '../../ground/mongod/users.ts';
 import { useShardedCluster } from '../../ground/sharded/use-sharded-cluster.ts';
 import { until } from '../../ground/until.ts';
-import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
+import { OperatorGround, readiness, RunningOperator } from './operator-ground.ts';
 import { PodProcess } from './pod-process.ts';
 import { applying, committed, copying, idle, StandIn, topologyOf } from './stand-in.ts';
 
@@ -122,7 +122,7 @@ describe('the operator with a sharded source, on a real API server', () => {
     const alone = await ground.untilSync(
       namespace,
       'the second is missed',
-      (status) => outlook(status) === 'False PodPending' && status.readyInstances === '1/2',
+      (status) => readiness(status) === 'False PodPending' && status.readyInstances === '1/2',
     );
     assert.match(findCondition(alone.conditions, 'Ready')?.message ?? '', /orders-syncer-1/);
     assert.deepEqual(alone.source, { kind: 'Sharded', shards: [...ids] });
@@ -144,7 +144,7 @@ describe('the operator with a sharded source, on a real API server', () => {
       const refused = await ground.untilSync(
         namespace,
         'one refuses to start',
-        (status) => outlook(status) === 'False ClusterUnreachable',
+        (status) => readiness(status) === 'False ClusterUnreachable',
       );
       assert.equal(refused.phase, 'Starting');
       assert.match(
@@ -182,7 +182,7 @@ describe('the operator with a sharded source, on a real API server', () => {
       const inSync = await ground.untilSync(
         namespace,
         'both are in sync',
-        (status) => outlook(status) === 'True InSync' && status.lagTimeSeconds === 7,
+        (status) => readiness(status) === 'True InSync' && status.lagTimeSeconds === 7,
       );
       assert.equal(inSync.canCommit, true);
       const columns = await ground.kubectl('get', 'csync', '--namespace', namespace, '-o', 'wide');
@@ -210,7 +210,7 @@ describe('the operator with a sharded source, on a real API server', () => {
     const end = await ground.untilSync(
       namespace,
       'the end',
-      (status) => outlook(status) === 'True Committed',
+      (status) => readiness(status) === 'True Committed',
     );
     assert.equal(end.canWrite, true);
     assert.deepEqual(first.commandNames, ['start', 'commit']);
@@ -222,7 +222,7 @@ describe('the operator with a sharded source, on a real API server', () => {
     const progress = { progress: applying };
     await using sync = await runningSync({}, progress, progress);
     const { namespace, set, first, second } = sync;
-    await ground.untilSync(namespace, 'in sync', (status) => outlook(status) === 'True InSync');
+    await ground.untilSync(namespace, 'in sync', (status) => readiness(status) === 'True InSync');
     const paused = { progress: { ...applying, state: 'PAUSED', canCommit: false } };
     for (const syncer of [first, second]) {
       syncer.onCommand = () => {
@@ -234,7 +234,7 @@ describe('the operator with a sharded source, on a real API server', () => {
     await ground.untilSync(
       namespace,
       'the second is missed',
-      (status) => outlook(status) !== 'True InSync',
+      (status) => readiness(status) !== 'True InSync',
     );
     await ground.patchSync(namespace, { state: 'Paused' });
     await until('the first is paused', () => first.commandNames.includes('pause'));
@@ -244,7 +244,7 @@ describe('the operator with a sharded source, on a real API server', () => {
       ({ instances = [] }) =>
         instances.find(({ id }) => id === ids[0])?.progress?.['state'] === 'PAUSED',
     );
-    assert.notEqual(outlook(some), 'True Paused');
+    assert.notEqual(readiness(some), 'True Paused');
     assert.deepEqual(second.commandNames, []);
     const address = await ground.reserveAddress();
     await using again = await StandIn.start(address, port, progress);
@@ -252,7 +252,7 @@ describe('the operator with a sharded source, on a real API server', () => {
       again.progress = paused;
     };
     await ground.runPod(set, address, { index: 1, containerID: 'test://3' });
-    await ground.untilSync(namespace, 'paused', (status) => outlook(status) === 'True Paused');
+    await ground.untilSync(namespace, 'paused', (status) => readiness(status) === 'True Paused');
     assert.deepEqual(first.commandNames, ['pause']);
     assert.deepEqual(again.commandNames, ['pause']);
   });
@@ -290,7 +290,7 @@ describe('the operator with a sharded source, on a real API server', () => {
         const status = await ground.untilSync(
           namespace,
           expected,
-          (now) => outlook(now) === expected,
+          (now) => readiness(now) === expected,
         );
         assert.equal(status.phase, phase);
         assert.equal(status.source, undefined);
@@ -318,7 +318,7 @@ describe('the operator with a sharded source, on a real API server', () => {
         syncer.progress = { progress: committed };
       };
     }
-    await ground.untilSync(namespace, 'in sync', (status) => outlook(status) === 'True InSync');
+    await ground.untilSync(namespace, 'in sync', (status) => readiness(status) === 'True InSync');
     const before = await version();
 
     const away = { success: false, error: 'ClusterUnreachable', errorDescription: 'no router' };
@@ -328,7 +328,7 @@ describe('the operator with a sharded source, on a real API server', () => {
     const status = await ground.untilSync(
       namespace,
       'the commit waits',
-      (now) => outlook(now) === 'False WaitingForCanCommit',
+      (now) => readiness(now) === 'False WaitingForCanCommit',
     );
     assert.match(
       findCondition(status.conditions, 'Ready')?.message ?? '',
@@ -344,7 +344,7 @@ describe('the operator with a sharded source, on a real API server', () => {
     const stalled = await ground.untilSync(
       namespace,
       'the shard is noticed',
-      (now) => outlook(now) === 'False ShardsChanged',
+      (now) => readiness(now) === 'False ShardsChanged',
     );
     assert.equal(stalled.phase, 'Stalled');
     assert.match(findCondition(stalled.conditions, 'Stalled')?.message ?? '', /added: shard-2/);
@@ -353,7 +353,7 @@ describe('the operator with a sharded source, on a real API server', () => {
 
     for (const syncer of [first, second]) syncer.answers.set('topology', topologyOf(...ids));
     await restartOperator();
-    await ground.untilSync(namespace, 'the end', (now) => outlook(now) === 'True Committed');
+    await ground.untilSync(namespace, 'the end', (now) => readiness(now) === 'True Committed');
     assert.deepEqual([first.commandNames, second.commandNames], [['commit'], ['commit']]);
     assert.equal(await version(), before);
   });

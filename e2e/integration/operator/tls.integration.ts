@@ -4,7 +4,7 @@ import { events, secrets, statefulSets } from '../../../operator/kube/builtin-re
 import { findCondition } from '../../../operator/kube/conditions.ts';
 import { issueCertificate, type IssuedCertificate } from '../../ground/certificates.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
-import { OperatorGround, outlook, RunningOperator } from './operator-ground.ts';
+import { OperatorGround, readiness, RunningOperator } from './operator-ground.ts';
 import { PodProcess } from './pod-process.ts';
 
 const signal = new AbortController().signal;
@@ -34,7 +34,7 @@ describe('the operator with a syncer that serves HTTPS', () => {
     await ground[Symbol.asyncDispose]();
   });
 
-  it('waits for the Secret, refuses another authority in one condition, and goes on with the right one', async () => {
+  it('waits for the Secret, refuses another authority in one condition, and continues with the right one', async () => {
     const { namespace, address } = await ground.newPlace();
     const { client } = ground;
     const uri = Buffer.from(destination.uri('syncer')).toString('base64');
@@ -43,7 +43,7 @@ describe('the operator with a syncer that serves HTTPS', () => {
     const waiting = await ground.untilSync(
       namespace,
       'the Secret is missed',
-      (status) => outlook(status) === 'False SecretNotFound',
+      (status) => readiness(status) === 'False SecretNotFound',
     );
     assert.match(
       findCondition(waiting.conditions, 'Ready')?.message ?? '',
@@ -72,7 +72,7 @@ describe('the operator with a syncer that serves HTTPS', () => {
     const refusing = await ground.untilSync(
       namespace,
       'the certificate is refused',
-      (status) => outlook(status) === 'False CertificateNotTrusted',
+      (status) => readiness(status) === 'False CertificateNotTrusted',
     );
     const { message = '' } = findCondition(refusing.conditions, 'Ready') ?? {};
     assert.match(
@@ -88,7 +88,7 @@ describe('the operator with a syncer that serves HTTPS', () => {
     await ground.untilSync(
       namespace,
       'changes are applied',
-      (status) => outlook(status) === 'True InSync',
+      (status) => readiness(status) === 'True InSync',
     );
     const [container] = set.spec?.template.spec?.containers ?? [];
     assert.equal(container?.livenessProbe?.httpGet?.scheme, 'HTTPS');

@@ -28,6 +28,7 @@ describe('HTTPS', () => {
   let server: HttpServer;
   const log: string[] = [];
   let notes = 0;
+  let asked = 0;
 
   before(async () => {
     folder = await createGuardedFolder();
@@ -52,7 +53,10 @@ describe('HTTPS', () => {
         {
           method: 'GET',
           path: '/api/v1/progress',
-          handle: () => ({ progress: { state: 'IDLE' } }),
+          handle: () => {
+            asked += 1;
+            return { progress: { state: 'IDLE' } };
+          },
           errorBody: genericErrorBody,
         },
         {
@@ -122,6 +126,7 @@ describe('HTTPS', () => {
       [undefined, serverName, /certificate/],
       [first['ca.crt'], 'orders-syncer.other.svc', /orders-syncer\.other\.svc/],
     ];
+    const before = asked;
     for (const [authority, expectedName, message] of cases) {
       await assert.rejects(call(authority, expectedName), (error) => {
         assert.ok(error instanceof UntrustedServerError);
@@ -129,6 +134,9 @@ describe('HTTPS', () => {
         return true;
       });
     }
+    // An answer to a request that comes after them: whatever those had sent would have come before it.
+    assert.equal(await call(first['ca.crt']), 200);
+    assert.equal(asked, before + 1);
   });
 
   it('is sent nothing that may not be sent any more when the connection is there at last', async () => {

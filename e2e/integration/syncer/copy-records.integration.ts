@@ -18,7 +18,7 @@ describe('what is recorded of a copy', () => {
   beforeEach(async () => {
     store = new SyncStore(cluster, 'syncer', new AbortController().signal);
     await store.clear();
-    await store.claimInstance();
+    await store.takeOwnership();
     await store.putCollections([collection]);
   });
   after(async () => {

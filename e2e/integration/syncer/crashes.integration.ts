@@ -242,15 +242,16 @@ describe('state: the syncer is killed, started again, and goes on', () => {
     await shop.command({ create: 'view', viewOn: 'items', pipeline: [{ $limit: 3 }] });
   }
 
-  /** Goes on writing documents, and changing the catalog, until the signal is aborted. */
+  /** Writes documents until the signal is aborted, and changes the catalog for the first 120 rounds. */
   async function write(signal: AbortSignal): Promise<void> {
     const shop = pair.source.client.db('shop');
     const items = shop.collection('items');
-    for (let n = 0; n < 120 && !signal.aborted; n++) {
+    for (let n = 0; !signal.aborted; n++) {
       await items.insertOne({ n: 1000 + n, unique: n });
       await items.updateOne({ n: n % 200 }, { $set: { changed: n }, $inc: { times: 1 } });
       await items.deleteOne({ n: 1000 + n - 5 });
       await shop.collection('capped').insertOne({ n });
+      if (n >= 120) continue;
       if (n % 10 === 0) await shop.collection(`made_${n}`).insertOne({ n });
       if (n % 20 === 0) await shop.renameCollection(`made_${n}`, `renamed_${n}`);
       if (n % 30 === 0) {

@@ -3,6 +3,7 @@ import type {
   SyncerProcessOptions,
   SyncerProgress,
 } from '../../ground/syncer-process.ts';
+import { until } from '../../ground/until.ts';
 import { forward } from './cluster-pair.ts';
 import type { ShardedPair } from './sharded-pair.ts';
 
@@ -12,6 +13,11 @@ export interface Instances extends AsyncDisposable {
   /** Sends a command to all at the same time. Rejects when one refuses it. */
   send(command: string, body?: object): Promise<void>;
   start(body?: object): Promise<void>;
+  /**
+   * Commits all. One that cannot commit any more by the time the command comes, as on a machine that is busy, is sent it again when it
+   * can: the others wait for it.
+   */
+  commit(options?: { readonly deadlineMs?: number }): Promise<void>;
   /** Waits until the progress of each is as asked. */
   waitFor(
     isReached: (progress: SyncerProgress) => boolean,
@@ -31,6 +37,13 @@ export async function startInstances(
   return instancesOf(all);
 }
 
+async function isCommitTaken(one: SyncerProcess): Promise<boolean> {
+  const { status, body } = await one.post('commit', {});
+  if (status === 200) return true;
+  if (body['error'] === 'CannotCommitYet') return false;
+  throw new Error(`commit: ${JSON.stringify(body)}`);
+}
+
 /** Takes syncers together. */
 export function instancesOf(all: readonly SyncerProcess[]): Instances {
   const instances: Instances = {
@@ -42,6 +55,13 @@ export function instancesOf(all: readonly SyncerProcess[]): Instances {
     },
     async start(body = {}) {
       await instances.send('start', { ...forward, ...body });
+    },
+    async commit({ deadlineMs } = {}) {
+      await Promise.all(
+        all.map(async (one) => {
+          await until('commit is taken', async () => await isCommitTaken(one), deadlineMs);
+        }),
+      );
     },
     async waitFor(isReached, waiting) {
       return await Promise.all(all.map(async (one) => await one.waitFor(isReached, waiting)));

@@ -79,7 +79,7 @@ describe('instances of one sync that are killed in the middle of a change of the
       await other.kill();
       await other.restart();
       await instances.waitFor(({ canCommit }) => canCommit);
-      await instances.send('commit');
+      await instances.commit();
       await instances.waitFor(({ state }) => state === 'COMMITTED');
       await pair.assertEqual();
     });

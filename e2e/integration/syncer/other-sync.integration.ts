@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
+import { deploymentDigest } from '../../../mongo/proven-hosts.ts';
+import { askTopology } from '../../../mongo/topology.ts';
 import { optionsDigest } from '../../../service/options-digest.ts';
-import { destinationHeader, optionsDigestHeader } from '../../../sync-api/headers.ts';
+import {
+  deploymentHeader,
+  destinationHeader,
+  optionsDigestHeader,
+} from '../../../sync-api/headers.ts';
 import type { Answer, SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward, restartAndCommit, useClusterPair } from './cluster-pair.ts';
@@ -59,13 +65,22 @@ describe('a sync is known by the options that it was started with', () => {
   it('each answer says where the process has logged in on the side of cluster1, also without a sync', async () => {
     const { members } = pair.destination.set;
     const expected = `mongodb://${members.map(({ address }) => address).join()}`;
-    const told = async (url: string): Promise<string | null> =>
-      (await fetch(`${url}/api/v1/progress`)).headers.get(destinationHeader);
+    const digests = new Set<string | null>();
+    const told = async (url: string): Promise<string | null> => {
+      const { headers } = await fetch(`${url}/api/v1/progress`);
+      if (headers.has(destinationHeader)) digests.add(headers.get(deploymentHeader));
+      return headers.get(destinationHeader);
+    };
     await using idle = await pair.syncer();
     await until('it is told', async () => (await told(idle.url)) === expected);
     await idle.kill();
     await using running = await pair.syncing(filtered);
     await until('it is told', async () => (await told(running.url)) === expected);
+    const asker = { appName: 'test', refusesFiles: true };
+    const uri = pair.destination.set.uri('syncer');
+    const deployment = await askTopology(uri, asker, new AbortController().signal);
+    assert.deepEqual([...digests], [deploymentDigest(deployment)]);
+    assert.ok(!deploymentDigest(deployment).includes(deployment.clusterId));
   });
 
   it('a command for another sync is refused in every state, and changes nothing', async () => {

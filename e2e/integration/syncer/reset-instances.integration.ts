@@ -27,7 +27,7 @@ describe('reset of several instances', () => {
     );
     const total = progresses[0]?.collectionCopy?.estimatedTotalBytes ?? 0;
     assert.ok(total > 0 && copied.reduce((sum, bytes) => sum + bytes, 0) >= total, copied.join());
-    await instances.send('commit');
+    await instances.commit();
     await instances.waitFor(({ state }) => state === 'COMMITTED');
     await pair.assertEqual();
   }

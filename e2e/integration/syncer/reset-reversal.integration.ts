@@ -39,11 +39,11 @@ const moments: Readonly<Record<string, Moment>> = {
     good: ['destination'],
     blocked: { before: ['source'], unblocked: ['source'] },
   },
-  'while the old source is loosened': {
+  'while the old source is prepared': {
     slow: { side: 'source', commands: ['collMod'] },
     reach: async (syncer) => {
       await reverse(syncer);
-      await inLog(syncer, '"phase":"loosening"');
+      await inLog(syncer, '"phase":"preparing"');
     },
     good: ['destination'],
     blocked: { before: ['source'], unblocked: [] },

@@ -3,6 +3,7 @@ import { MongoClient, type Db } from 'mongodb';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, indexOf, optionsOf, useClusterPair, type Side } from './cluster-pair.ts';
+import { otherSync } from './other-sync.ts';
 import { canBeSlow } from './slow-commands.ts';
 
 const reversible = { reversible: true, enableUserWriteBlocking: true } as const;
@@ -91,10 +92,9 @@ describe('reverse', () => {
     await refuses(syncer, 'WritesNotBlocked', /write to cluster0/);
     await admin.command({ setUserWriteBlockMode: 1, global: true });
     const internal = pair.source.client.db('clustersync_internal');
-    await internal.collection<{ _id: string; startedAt: Date }>('sync').insertOne({
-      _id: 'sync',
-      startedAt: new Date(0),
-    });
+    await internal
+      .collection<{ _id: string }>('sync')
+      .insertOne(otherSync({ name: 'cluster0', clusterId: 'another' }));
     await refuses(syncer, 'OtherSyncUnfinished', /cluster0 holds/);
     await internal.dropDatabase();
     await reverse(syncer);
@@ -103,14 +103,9 @@ describe('reverse', () => {
   it('start refuses reversible where the source holds the state of another sync', async () => {
     await using syncer = await pair.syncer();
     const internal = pair.source.client.db('clustersync_internal');
-    const other = { name: 'cluster0', clusterId: 'another' };
     await internal
-      .collection<{ _id: string; source: object; destination: object }>('sync')
-      .insertOne({
-        _id: 'sync',
-        source: other,
-        destination: other,
-      });
+      .collection<{ _id: string }>('sync')
+      .insertOne(otherSync({ name: 'cluster0', clusterId: 'another' }));
     const body = { source: 'cluster0', destination: 'cluster1', ...reversible };
     const answer = await syncer.post('start', body);
     assert.equal(answer.body['error'], 'OtherSyncUnfinished', JSON.stringify(answer.body));

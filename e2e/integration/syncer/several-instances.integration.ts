@@ -53,7 +53,7 @@ describe('several instances on one sync', () => {
 
   async function commit(instances: Instances): Promise<void> {
     await instances.waitFor(({ canCommit }) => canCommit);
-    await instances.send('commit');
+    await instances.commit();
     await instances.waitFor(({ state }) => state === 'COMMITTED');
   }
 
@@ -271,7 +271,7 @@ describe('several instances on one sync', () => {
     const slow = await slowOnShards(pair.destination, ['find', 'clusterFind'], 3_000, {
       namespace,
     });
-    await instances.send('commit');
+    await instances.commit();
     await instances.waitFor(({ state }) => state === 'COMMITTED');
     await instances.send('reverse');
     await slow[Symbol.asyncDispose]();
@@ -307,7 +307,7 @@ describe('several instances on one sync', () => {
     await using instances = await syncing();
     const admin = pair.source.client.db('admin');
     await admin.command({ reshardCollection: 'shop.items', key: { number: 1 } });
-    await instances.send('commit');
+    await instances.commit();
     // The one that finds it, as an error; the other, as what it waits for.
     const told = async (): Promise<string[]> =>
       await Promise.all(

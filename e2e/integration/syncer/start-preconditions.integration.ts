@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { MongoClient } from 'mongodb';
+import { otherSync } from './other-sync.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward, namespacesOf, useClusterPair } from './cluster-pair.ts';
@@ -87,15 +88,9 @@ describe('contract 4.1: what start refuses because of the clusters', () => {
 
   it('the state of another sync on the destination', async () => {
     const internal = pair.destination.client.db('clustersync_internal');
-    const other = { name: 'cluster1', clusterId: 'another' };
-    await internal.collection<{ _id: string }>('sync').insertOne({
-      _id: 'sync',
-      state: 'RUNNING',
-      source: other,
-      destination: other,
-    } as {
-      _id: string;
-    });
+    await internal
+      .collection<{ _id: string }>('sync')
+      .insertOne(otherSync({ name: 'cluster1', clusterId: 'another' }));
     await using syncer = await pair.syncer();
     await refuses(syncer, {}, 409, 'OtherSyncUnfinished', /another sync/);
     assert.equal(await internal.collection('sync').countDocuments(), 1);

@@ -13,6 +13,8 @@ const maxAttempts = 8;
 const maxDeviation = 0.05;
 /** Estimates are made about once a second. */
 const maxStandstillMs = 2_500;
+/** Before the first event is applied. Estimates count it as a part of the time that events took. */
+const maxStartMs = 1_000;
 
 /** An answer of progress while a backlog was worked off. */
 interface Sample {
@@ -79,11 +81,13 @@ async function createSteadily(db: Db, prefix: string): Promise<boolean> {
   return latestMs < (backlogEvents * createEveryMs) / 10;
 }
 
-/** In words; undefined where events were applied at one rate, and the estimate never stood still for long. */
+/** In words; undefined where events were applied at one rate from the start, and the estimate never stood still for long. */
 function unsteadinessOf(samples: readonly Sample[]): string | undefined {
   const first = samples.find(({ applied }) => applied > (samples[0]?.applied ?? 0));
   const last = samples.at(-1);
   if (!first || !last) return 'applied at once';
+  const startMs = first.atMs - (samples[0]?.atMs ?? first.atMs);
+  if (startMs > maxStartMs) return `nothing was applied for ${startMs} ms`;
   let sinceMs = first.atMs;
   let seconds = first.seconds;
   for (const sample of samples.slice(samples.indexOf(first))) {

@@ -7,8 +7,11 @@ import type { ShardedPair } from './sharded-pair.ts';
 /** How long writers go on while change events are applied. */
 const workloadMs = 1_500;
 
-/** Changes of the catalog take longer on shards. */
-const deadlineMs = 150_000;
+/**
+ * Of the whole run, where changes of the catalog take longer on shards. Shorter than mocha's, which would not say what the run
+ * was waiting for.
+ */
+const runDeadlineMs = 330_000;
 
 const never = new AbortController().signal;
 
@@ -35,6 +38,8 @@ export async function syncThroughKills(
     readonly body?: () => Promise<object>;
   },
 ): Promise<void> {
+  const endMs = performance.now() + runDeadlineMs;
+  const leftMs = (): number => Math.max(1, Math.ceil(endMs - performance.now()));
   const chance = new SeededRandom(seed);
   const isKilled = seed % 2 === 0;
   // Small partitions, so that small collections are split too.
@@ -50,21 +55,27 @@ export async function syncThroughKills(
     await syncer.restart();
   };
   const writing = new AbortController();
-  const written = write(writing.signal);
+  let isWriting = true;
+  const written = write(writing.signal).finally(() => {
+    isWriting = false;
+  });
+  // A failure of the writers is thrown where they are awaited.
+  written.catch(() => undefined);
   try {
     const buildIndexes = seed % 3 === 0 ? 'afterDataCopy' : 'beforeDataCopy';
     await instances.start({ buildIndexes, ...(await body()) });
     await killAndRestart(3_000);
-    await instances.waitFor(({ canCommit }) => canCommit, { deadlineMs });
+    await instances.waitFor(({ canCommit }) => canCommit, { deadlineMs: leftMs() });
     await sleep(workloadMs, never);
-    await until('enough was written', hasWritten, deadlineMs);
+    await until('enough was written', hasWritten, leftMs());
     await killAndRestart(1);
   } finally {
     writing.abort();
-    await written;
   }
-  await instances.waitFor(({ canCommit }) => canCommit, { deadlineMs });
-  await instances.send('commit');
+  await until('the writers have ended', () => !isWriting, leftMs());
+  await written;
+  await instances.waitFor(({ canCommit }) => canCommit, { deadlineMs: leftMs() });
+  await instances.commit({ deadlineMs: leftMs() });
   await killAndRestart(2_000);
-  await instances.waitFor(({ state }) => state === 'COMMITTED', { deadlineMs });
+  await instances.waitFor(({ state }) => state === 'COMMITTED', { deadlineMs: leftMs() });
 }

@@ -105,7 +105,7 @@ describe('verifier, attacks on the verdict', () => {
     });
   }
 
-  /** Keeps the lead from looking for what is to be compared again. */
+  /** Keeps the coordinator from looking for what is to be compared again. */
   async function holdNotes(): Promise<void> {
     await fail({
       mode: 'alwaysOn',
@@ -127,7 +127,7 @@ describe('verifier, attacks on the verdict', () => {
     return mismatches.map(({ namespace, kind, id }) => [namespace, kind, id]);
   }
 
-  it('finds a change that a lead noted which was killed while it planned a pass', async () => {
+  it('finds a change noted by a coordinator that was killed while it planned a pass', async () => {
     await fill();
     const { srcURI, destURI } = uris();
     await using verifier = await VerifierProcess.start({

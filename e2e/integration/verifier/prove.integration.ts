@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Document, Timestamp } from 'mongodb';
 import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-client.ts';
-import { Troubles } from '../../../mongo/troubles.ts';
+import { RetryWarnings } from '../../../mongo/retry-warnings.ts';
 import { createLogger } from '../../../service/logger.ts';
 import type { Side } from '../../../verifier/compare/sides.ts';
 import { countByScan, countByStatistics } from '../../../verifier/passes/count-documents.ts';
@@ -67,7 +67,7 @@ describe('verifier, what proves a collection to be equal', () => {
     const context = {
       signal,
       logger: createLogger('verifier', 'error', () => undefined),
-      monitor: { troubles: new Troubles(), addRetry: () => undefined },
+      monitor: { retryWarnings: new RetryWarnings(), addRetry: () => undefined },
     };
     const store = { ...context, db: client.db('stores') };
     const tasks = new TaskStore(store);

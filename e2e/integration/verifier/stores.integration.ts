@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Binary, BSON, Timestamp, UUID, type Collection, type Db, type Document } from 'mongodb';
-import { Troubles } from '../../../mongo/troubles.ts';
+import { RetryWarnings } from '../../../mongo/retry-warnings.ts';
 import { createLogger } from '../../../service/logger.ts';
 import { readCoverage, type PassCoverage } from '../../../verifier/passes/coverage.ts';
 import { CoverageStore } from '../../../verifier/store/coverage-store.ts';
@@ -42,7 +42,7 @@ describe('verifier, the stores of the metadata', () => {
       db: db(),
       signal: new AbortController().signal,
       logger: createLogger('verifier', 'error', () => undefined),
-      monitor: { troubles: new Troubles(), addRetry: () => undefined },
+      monitor: { retryWarnings: new RetryWarnings(), addRetry: () => undefined },
     };
   }
 

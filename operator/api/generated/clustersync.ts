@@ -449,7 +449,7 @@ export interface InstanceStatus {
    */
   ready?: boolean;
   /**
-   * The progress that it last reported, as it was received, up to 16 KiB; long lists are cut, and say how many more there are, and `omittedFields` counts what is left out.
+   * The progress that it last reported. What connection strings have of users and passwords is taken out. It has 16 KiB at most: long lists are cut, and say how many more there are, and `omittedFields` counts what is left out.
    */
   progress?: {
     [k: string]: unknown;

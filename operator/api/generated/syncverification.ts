@@ -348,7 +348,7 @@ export interface VerifierStatus {
    */
   writesOffSentAt?: string;
   /**
-   * The progress that it last reported, as it was received, without the mismatches: they tell the _ids of documents.
+   * The progress that it last reported, without the mismatches: they tell the _ids of documents. What connection strings have of users and passwords is taken out. It has 16 KiB at most; `omittedFields` counts what is left out.
    */
   progress?: {
     [k: string]: unknown;

@@ -258,7 +258,7 @@ export function decideOn(
 }
 
 /** Phase, and status and reason of the condition Ready. */
-export function outlook({ phase, conditions }: ClusterSyncStatus): string {
+export function phaseAndReadiness({ phase, conditions }: ClusterSyncStatus): string {
   const ready = findCondition(conditions, 'Ready');
   return `${phase ?? ''}: ${ready?.status ?? ''} ${ready?.reason ?? ''}`;
 }

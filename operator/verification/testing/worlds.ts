@@ -90,7 +90,7 @@ export function running(
 }
 
 /** Phase, status and reason of the condition Ready, what else of the triple is there, Complete and Consistent. */
-export function outlook({ status }: Decision): string {
+export function phaseAndConditions({ status }: Decision): string {
   const ready = findCondition(status?.conditions, 'Ready');
   const others = ['Reconciling', 'Stalled'].filter((type) =>
     findCondition(status?.conditions, type),

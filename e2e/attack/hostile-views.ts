@@ -1,0 +1,108 @@
+import type {
+  SyncDetail,
+  SyncSummary,
+  VerificationSummary,
+  VerificationView,
+} from '../../dashboard/api/sync-view.ts';
+
+/** A text for a place, by the name of the place. */
+export type TextFor = (place: string) => string;
+
+const time = '2026-01-01T00:00:00Z';
+
+/**
+ * A sync that has a hostile text wherever a text from outside is shown. Names of resources and namespaces have none: the API server
+ * takes lower-case letters, digits, hyphens and dots for them, and nothing else.
+ */
+export function hostileSummary(name: string, text: TextFor): SyncSummary {
+  return {
+    ...{ key: `tenant/${name}`, namespace: 'tenant', name, carriedOutBy: 'operator' },
+    ...{ phase: text('phase'), source: text('source'), destination: text('destination') },
+    ...{ isReversed: true, canCommit: true, readyInstances: text('ready') },
+    readiness: { kind: 'stalled', reason: text('reason'), message: text('message') },
+    ...{ percent: 50, totalBytes: 1000, copiedBytes: 500, lagSeconds: 3, eventsApplied: 7 },
+    ...{ createdAt: time, startedAt: text('time'), copiedAt: text('time'), committedAt: time },
+    verifications: ['first', 'second'].map((one) => ({
+      ...{ name: text(`${one} verification`), phase: text(`${one} verification's phase`) },
+      ...{ verdict: one === 'first' ? null : 'different', mismatches: one === 'first' ? 0 : 3 },
+    })),
+  };
+}
+
+/** Where the list shows texts of such a sync. */
+export const placesInList: readonly string[] = [
+  ...['phase', 'source', 'destination', 'reason', 'message', "first verification's phase"],
+];
+
+/** Everything else about it. */
+export function hostileDetail({ verifications }: SyncSummary, text: TextFor): SyncDetail {
+  return {
+    instances: ['first', 'second'].map((one) => ({
+      ...{ id: text(`${one} id`), pod: text(`${one} pod`), isReady: true, isCoordinator: true },
+      ...{ state: text(`${one} state`), info: text(`${one} info`), error: text(`${one} error`) },
+      ...{ copiedBytes: 1, lagSeconds: 2, eventsApplied: 3 },
+    })),
+    collections: {
+      ...{ total: 2, copied: 1 },
+      collections: ['copied', 'waiting'].map((one) => ({
+        ...{ namespace: text(`${one} collection`), isCopied: one === 'copied' },
+        ...{ totalBytes: 10, copiedBytes: 5 },
+      })),
+    },
+    indexes: { built: 1, total: 2 },
+    verifications: verifications.map((one) => verificationView(one, text)),
+    conditions: ['True', 'False'].map((status) => ({
+      ...{ type: text(`type ${status}`), status, reason: text(`reason ${status}`) },
+      ...{ message: text(`message ${status}`), since: text('time') },
+    })),
+    warnings: [text('first warning'), text('second warning')],
+    events: {
+      shown: ['Warning', text('type')].map((type, index) => ({
+        ...{ type, reason: text(`reason ${index}`), note: text(`note ${index}`) },
+        ...{
+          about: text(`about ${index}`),
+          count: index + 1,
+          at: index === 0 ? time : text('time'),
+        },
+      })),
+      hasMore: false,
+    },
+    oplogSeconds: 4,
+    catchUpSeconds: 5,
+  };
+}
+
+function verificationView(summary: VerificationSummary, text: TextFor): VerificationView {
+  const isDifferent = summary.verdict === 'different';
+  return {
+    ...{ ...summary, error: text(`error of ${summary.name}`), generation: 1 },
+    ...{ documentsCompared: 12, documentsDone: 3, documentsTotal: 4 },
+    kinds: isDifferent ? [{ name: text('kind'), count: 2 }] : [],
+    namespaces: isDifferent ? [{ name: text('namespace'), count: 2 }] : [],
+    list: isDifferent
+      ? ['index', 'field'].map((where) => ({
+          ...{ namespace: text(`${where}: namespace`), kind: text(`${where}: kind`) },
+          ...{ index: where === 'index' ? text('index') : null, field: text('field') },
+          detail: text(`${where}: detail`),
+        }))
+      : null,
+    reportCommand: isDifferent ? text('command') : null,
+  };
+}
+
+/** Where the page of one sync shows texts: all that it is told, but for what only decides how something looks. */
+export const placesInPage: readonly string[] = [
+  ...['phase', 'source', 'destination', 'reason', 'message', 'type True', 'type False', 'command'],
+  ...['first', 'second'].flatMap((one) =>
+    ['id', 'pod', 'state', 'info', 'error', 'warning', 'verification'].map(
+      (what) => `${one} ${what}`,
+    ),
+  ),
+  ...['copied collection', 'waiting collection', 'kind', 'namespace', 'index', 'field'],
+  ...['index', 'field'].flatMap((where) =>
+    ['namespace', 'kind', 'detail'].map((what) => `${where}: ${what}`),
+  ),
+  ...['reason True', 'reason False', 'message True', 'message False'],
+  ...['reason 0', 'reason 1', 'note 0', 'note 1', 'about 0', 'about 1'],
+  "first verification's phase",
+];

@@ -1,0 +1,17 @@
+import type { Document } from 'mongodb';
+
+// A lease in MongoDB ends at a time by the clock of the server: `until`, in the document that says who has it. Nobody compares that
+// with a clock of its own.
+
+/** The end of a lease that is taken or prolonged now: an expression for an update by a pipeline. */
+export function leaseEnd(leaseMs: number): Document {
+  return { $add: ['$$NOW', leaseMs] };
+}
+
+/**
+ * Whether a lease has ended: an expression for `$expr`.
+ * @param until - the path of its end, such as `$until`. Where nothing is there nobody has had it, and it has ended.
+ */
+export function hasLeaseEnded(until: `$${string}`): Document {
+  return { $lte: [{ $ifNull: [until, new Date(0)] }, '$$NOW'] };
+}

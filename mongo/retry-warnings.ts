@@ -1,0 +1,63 @@
+/** Work that fails, though it may succeed later. */
+export interface RetryWarning extends Disposable {
+  /** It has failed once more. */
+  set(reason: string): void;
+  /** It has succeeded; it may fail again. */
+  clear(): void;
+}
+
+/** Shorter ones are no news: an election takes as long. */
+const minWarnMs = 3_000;
+
+/** What takes time by itself, though not so long. */
+export const longWorkMs = 10_000;
+
+/** What is being tried again and again at the moment, or waits. */
+export class RetryWarnings {
+  readonly #now: () => number;
+  readonly #current = new Map<
+    symbol,
+    { kind: string; sinceMs: number; minMs: number; reason: string }
+  >();
+
+  /** @param now - a clock in milliseconds. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /**
+   * Follows one piece of work. What is told of it is forgotten when it is disposed of.
+   * @param doing - what it does while it fails.
+   * @param minMs - for how long that is no news.
+   */
+  watch(work: string, doing = 'trying again', minMs = minWarnMs): RetryWarning {
+    const key = Symbol(work);
+    const kind = `${work}: ${doing}`;
+    const clear = (): void => {
+      this.#current.delete(key);
+    };
+    return {
+      set: (reason) => {
+        const sinceMs = this.#current.get(key)?.sinceMs ?? this.#now();
+        this.#current.set(key, { kind, sinceMs, minMs, reason });
+      },
+      clear,
+      [Symbol.dispose]: clear,
+    };
+  }
+
+  /** A sentence for each kind of work that has not succeeded, or ended, for some seconds, with the latest reason. */
+  warnings(): string[] {
+    const byKind = new Map<string, { sinceMs: number; minMs: number; reason: string }>();
+    for (const { kind, sinceMs, minMs, reason } of this.#current.values()) {
+      const known = byKind.get(kind);
+      byKind.set(kind, { sinceMs: Math.min(sinceMs, known?.sinceMs ?? sinceMs), minMs, reason });
+    }
+    return [...byKind]
+      .filter(([, { sinceMs, minMs }]) => this.#now() - sinceMs >= minMs)
+      .map(([kind, { sinceMs, reason }]) => {
+        const seconds = Math.floor((this.#now() - sinceMs) / 1000);
+        return `${kind} for ${seconds} s: ${reason}`;
+      });
+  }
+}

@@ -1,0 +1,184 @@
+// The driver's own class for connections; it is internal, so the driver's version is pinned and
+// zero-copy-connection.test.ts guards the shape.
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { BSON, type Document } from 'mongodb';
+import {
+  Connection,
+  type CommandOptions,
+  type ConnectionOptions,
+  type Message,
+  type WriteOptions,
+} from 'mongodb/lib/cmap/connection.js';
+import { asError } from '../service/errors.ts';
+import { checkAnswer, documentOf } from './answer-check.ts';
+import {
+  checkForm,
+  sentCommand,
+  serverKind,
+  type SentCommand,
+  type ServerKind,
+} from './answer-form.ts';
+import { MalformedAnswer, notBson } from './malformed-answer.ts';
+import { isPacked, unpacked } from './packed-message.ts';
+import { readMessages } from './message-reader.ts';
+import type { RawDocument } from './raw-bson.ts';
+import { RawValue } from './raw-value.ts';
+import { checkLogin } from './server-login.ts';
+
+/** From this size on, a value is worth being sent from where it lies. */
+const largeBytes = 64 * 1024;
+
+/** A command has one answer, and no other is sent before it is there. */
+const maxUnreadAnswers = 8;
+
+/**
+ * A connection that copies less. It sends a large raw value of a command from where it lies; the driver's own copies it four
+ * times: into the serialized command, out of that, and into the message. It reads answers into the memory that they are
+ * kept in.
+ *
+ * What a server sends has limits, which the driver (7.8) does not set: how long a message is, also when it is unpacked; how many
+ * there are that nobody has asked for; and how much work a login is. What is no answer, or no BSON, closes the connection
+ * (MalformedAnswer), before anything is made of it; and so does an answer that lacks what its command has to be answered with
+ * (answer-form.ts): of a write nothing is known then.
+ */
+export class ZeroCopyConnection extends Connection {
+  #isUnpacking = false;
+  readonly #server: string;
+  /** The field of the next answer whose value stays bytes. */
+  #unread: string | undefined;
+  /** What was sent last, which the next answer is to; of a hello, all that follow. */
+  #sent: SentCommand | undefined;
+  #kind: ServerKind | undefined;
+
+  constructor(socket: Socket, options: ConnectionOptions) {
+    super(socket, options);
+    this.#server = options.hostAddress.toString();
+    readMessages(socket, this.messageStream, {
+      take: (message) => {
+        if (isPacked(message)) void this.#takePacked(message);
+        else this.#take(message);
+      },
+      onBytes: () => {
+        if (this.delayedTimeoutId !== null) clearTimeout(this.delayedTimeoutId);
+        this.delayedTimeoutId = null;
+      },
+      fail: (error) => {
+        this.#fail(error);
+      },
+    });
+  }
+
+  override async command(
+    namespace: { readonly db: string },
+    command: Document,
+    options?: CommandOptions,
+    responseType?: unknown,
+  ): Promise<unknown> {
+    this.#unread = options?.raw === true ? options.documentsReturnedIn : undefined;
+    const bytesBefore = this.socket.bytesRead;
+    try {
+      const answer = await super.command(namespace, command, options, responseType);
+      checkLogin(command, answer as Document);
+      return answer;
+    } catch (error) {
+      // Until something has come, it is what was to be sent that is no BSON.
+      const isAnswer = this.socket.bytesRead > bytesBefore;
+      if (!isAnswer || !BSON.BSONError.isBSONError(error)) throw error;
+      throw notBson(error).of(this.#server);
+    } finally {
+      this.#unread = undefined;
+    }
+  }
+
+  #take(message: Buffer): void {
+    const { messageStream } = this;
+    if (messageStream.readableLength >= maxUnreadAnswers)
+      throw new MalformedAnswer('answers that nobody has asked for');
+    checkAnswer(message, this.#unread);
+    if (this.#sent !== undefined) this.#checkForm(this.#sent, documentOf(message));
+    messageStream.push(message);
+  }
+
+  #checkForm(sent: SentCommand, answer: RawDocument): void {
+    checkForm(sent, answer);
+    const kind = serverKind(sent, answer);
+    if (kind === undefined) return;
+    if (this.#kind !== undefined && kind !== this.#kind)
+      throw new MalformedAnswer(
+        `an answer to ${sent.name} as a ${kind}, and one as a ${this.#kind}`,
+      );
+    this.#kind = kind;
+  }
+
+  #fail(error: unknown): void {
+    this.cleanup(error instanceof MalformedAnswer ? error.of(this.#server) : asError(error));
+  }
+
+  /** Never rejects. */
+  async #takePacked(message: Buffer): Promise<void> {
+    try {
+      if (this.#isUnpacking) throw new MalformedAnswer('two answers at once');
+      this.#isUnpacking = true;
+      this.#take(await unpacked(message));
+      this.#isUnpacking = false;
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  protected override async writeCommand(message: Message, options: WriteOptions): Promise<void> {
+    this.#sent = sentCommand(message.command ?? message.query ?? {});
+    await this.#write(message, options);
+  }
+
+  async #write(message: Message, options: WriteOptions): Promise<void> {
+    const large = largeValueOf(message);
+    if (!large || options.agreedCompressor !== 'none' || options.timeoutContext?.csotEnabled()) {
+      await super.writeCommand(message, options);
+      return;
+    }
+    const { head, tail } = await aroundValue(large, message);
+    this.socket.cork();
+    this.socket.write(head);
+    this.socket.write(large.bytes);
+    this.socket.uncork();
+    // A large message takes time, and the network whatever is handed over, also from a process that was frozen meanwhile.
+    if (this.socket.writableNeedDrain) await once(this.socket, 'drain');
+    this.assertMaySend();
+    // Waits until the network has taken everything.
+    await super.writeCommand({ toBin: () => [tail] }, options);
+  }
+
+  /** Called before the end of a large command is sent, without which a server does nothing of it: may throw. */
+  protected assertMaySend(): void {
+    // Whatever was begun is sent.
+  }
+}
+
+function largeValueOf({ command }: Message): RawValue | undefined {
+  return Object.values(command ?? {}).find(
+    (value): value is RawValue => value instanceof RawValue && value.bytes.length >= largeBytes,
+  );
+}
+
+/** Message header, flags and the kind of the first section, which is the command. */
+const commandOffset = 16 + 4 + 1;
+
+/** What goes before the value and after it, for it to be the command's last field. */
+async function aroundValue(
+  { name, type, bytes }: RawValue,
+  message: Message,
+): Promise<{ head: Buffer; tail: Buffer }> {
+  const { [name]: _value, ...others } = message.command ?? {};
+  message.command = others;
+  const rest = Buffer.concat(await message.toBin());
+  const commandEnd = commandOffset + rest.readInt32LE(commandOffset) - 1;
+  const field = Buffer.from(`_${name}\0`);
+  field[0] = type;
+  const head = Buffer.concat([rest.subarray(0, commandEnd), field]);
+  const added = field.length + bytes.length;
+  for (const lengthOffset of [0, commandOffset])
+    head.writeInt32LE(rest.readInt32LE(lengthOffset) + added, lengthOffset);
+  return { head, tail: rest.subarray(commandEnd) };
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import type { Pod } from '../kube/builtin-resources.ts';
+import { keyOf, podOf, Scene, type Tenant } from './testing/claim-scene.ts';
+
+const deletionTimestamp = '2026-01-01T00:00:00Z';
+
+/** A pod that its namespace's people keep in the API by a finalizer, with what the kubelet says of it. */
+function kept(tenant: Tenant, { spec, status }: Pick<Pod, 'spec' | 'status'>): Pod {
+  const pod = podOf(tenant);
+  const metadata = { ...pod.metadata, finalizers: ['example.dev/kept'], deletionTimestamp };
+  return { ...pod, metadata, ...(spec && { spec }), ...(status && { status }) };
+}
+
+const onNode = { containers: [], nodeName: 'node-1' };
+
+describe('the pods that keep a claim', () => {
+  /** One that has the destination, and no pods as they ought to be; and one that has logged in there, too. */
+  async function twoTenants(): Promise<{ scene: Scene; owner: Tenant; other: Tenant }> {
+    const scene = new Scene();
+    const [owner, other] = [scene.add('a'), scene.add('a')];
+    scene.logIn(owner, 'a');
+    assert.equal((await scene.pass(owner)).kind, 'held');
+    scene.logIn(other, 'a');
+    return { scene, owner, other };
+  }
+
+  for (const [what, pod, kind] of [
+    ['one that has ended', { spec: onNode, status: { phase: 'Succeeded' } }, 'held'],
+    ['one that has failed', { spec: onNode, status: { phase: 'Failed' } }, 'held'],
+    ['one that no node has had', { spec: { containers: [] } }, 'held'],
+    ['one that is being ended', { spec: onNode, status: { phase: 'Running' } }, 'taken'],
+    ['one of which nothing is known', { spec: onNode }, 'taken'],
+  ] as const) {
+    for (const end of ['broken', 'deleted'] as const)
+      it(`are those that may write: of a claim that is ${end}, ${what} that a finalizer keeps leaves it ${kind}`, async () => {
+        const { scene, owner, other } = await twoTenants();
+        if (end === 'broken') scene.break(owner);
+        else owner.isThere = false;
+        scene.endPods(owner);
+        owner.replicas = 0;
+        scene.otherPods.push(kept(owner, pod));
+        assert.equal((await scene.pass(other)).kind, kind);
+        const left = await scene.claims.release(keyOf(owner), new AbortController().signal);
+        assert.equal(left, end === 'deleted' && kind === 'taken');
+      });
+  }
+
+  it('are those of its StatefulSet: an annotation makes no other one count', async () => {
+    const { scene, owner, other } = await twoTenants();
+    scene.break(owner);
+    scene.endPods(owner);
+    owner.replicas = 0;
+    const [pod] = [podOf(owner)];
+    scene.otherPods.push({ ...pod, metadata: { ...pod.metadata, name: 'second-syncer-0' } });
+    assert.equal((await scene.pass(other)).kind, 'held');
+  });
+
+  it('are those of its StatefulSet: whoever may change annotations hides none', async () => {
+    const { scene, owner, other } = await twoTenants();
+    scene.break(owner);
+    scene.endPods(owner);
+    owner.replicas = 0;
+    const pod = podOf(owner);
+    scene.otherPods.push({ ...pod, metadata: { ...pod.metadata, annotations: {} } });
+    assert.equal((await scene.pass(other)).kind, 'taken');
+  });
+});

@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import type { DestinationHost } from './destination-hosts.ts';
+import type { DestinationProof } from './destination-proof.ts';
+
+/** What a ClusterSync wants to have to do with. */
+export interface DestinationWish {
+  /** By its connection string; none where that is not known now. */
+  readonly named: readonly DestinationHost[];
+  /** What its syncers say: they may have read another connection string than there is now. */
+  readonly proof: DestinationProof;
+}
+
+/** What one Lease is for. */
+export interface ClaimKey {
+  /** Name of the Lease. */
+  readonly lease: string;
+  readonly host: string;
+  /** Undefined where the host alone counts. */
+  readonly deployment?: string;
+  /** Also for others a name of the same Service: those with two labels have a Lease for the deployment as well. */
+  readonly isFull: boolean;
+}
+
+/** What the Leases of destinations are called. */
+export const leasePrefix = 'clustersync-destination-';
+
+/** The name of the Lease of a host alone. */
+export function hostLease(host: string): string {
+  return `${leasePrefix}${createHash('sha256').update(host).digest('hex').slice(0, 20)}`;
+}
+
+/** Two ClusterSyncs have the same destination where they have a key in common. */
+export function wantedKeys({ named, proof }: DestinationWish): readonly ClaimKey[] {
+  return unique([
+    ...named.flatMap((host) => keysOf(host, proof.deployments)),
+    ...provenKeys({ proof }),
+  ]);
+}
+
+/** Those at which a syncer has logged in. */
+export function provenKeys({ proof }: Pick<DestinationWish, 'proof'>): readonly ClaimKey[] {
+  return unique(proof.hosts.flatMap((host) => keysOf(host, [host.deployment])));
+}
+
+/** The hosts that are written with two labels alone. */
+export function ambiguousHosts({ named, proof }: DestinationWish): readonly string[] {
+  const hosts = [...named, ...proof.hosts];
+  const full = new Set(hosts.filter(({ form }) => form === 'full').map(({ host }) => host));
+  const ambiguous = hosts.filter(({ host, form }) => form === 'ambiguous' && !full.has(host));
+  return [...new Set(ambiguous.map(({ host }) => host))].sort();
+}
+
+/** A name of two labels means what the deployment is that it has led to; before that is known, nothing. */
+function keysOf(
+  { host, form }: DestinationHost,
+  deployments: readonly string[],
+): readonly ClaimKey[] {
+  const alone = { lease: hostLease(host), host, isFull: form === 'full' };
+  const beside = deployments.map((deployment) => {
+    return { lease: hostLease(`${host} ${deployment}`), host, deployment, isFull: false };
+  });
+  switch (form) {
+    case 'other':
+      return [alone];
+    case 'full':
+      return [alone, ...beside];
+    case 'ambiguous':
+      return beside;
+  }
+}
+
+/** In one order for all, so that of two that want the same one is first. */
+function unique(keys: readonly ClaimKey[]): readonly ClaimKey[] {
+  const byLease = new Map(keys.map((key) => [key.lease, key]));
+  return [...byLease.values()].sort((one, other) => (one.lease < other.lease ? -1 : 1));
+}

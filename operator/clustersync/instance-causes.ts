@@ -1,0 +1,92 @@
+import {
+  commandErrorCause,
+  apiErrorCause,
+  silenceCause,
+  type ProcessView,
+} from '../operand/api-causes.ts';
+import type { Observation } from '../operand/observation.ts';
+import { missingPod } from '../operand/pod-state.ts';
+import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
+import { listed, type Instance } from './resources.ts';
+import type { Stage } from './stage.ts';
+import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
+
+/** What is known of an instance. */
+export interface InstanceView extends ProcessView {
+  readonly instance: Instance;
+  readonly observation: Observation<SyncerProgress, SyncerCommand> | undefined;
+}
+
+/**
+ * The gravest cause of all instances.
+ * @param stages - how far each of them has come.
+ */
+export function gravestInstanceCause(
+  instances: readonly InstanceView[],
+  stages: readonly Stage[],
+  nowMs: number,
+): ConditionCause | undefined {
+  return gravestCause(
+    instances.flatMap((view, index) => [
+      answeredError(view),
+      refusedCommand(view, stages[index] ?? 'unknown'),
+      view.pod ? view.pod.cause : missingPod(view.instance.podName),
+      unreachable(view, stages[index] ?? 'unknown', nowMs),
+    ]),
+  );
+}
+
+/** @param views - the instances that work on another sync, or have. */
+export function otherSyncCause(views: readonly InstanceView[]): ConditionCause {
+  const ids = views.map(({ instance }) => instance.id);
+  const failed = views.flatMap(({ observation }) =>
+    observation?.answer?.kind === 'error' ? [observation.answer.error] : [],
+  )[0];
+  const failure = failed ? `; it has failed with ${failed.name}: ${failed.description}` : '';
+  return {
+    reason: 'DifferentSync',
+    message: `the destination holds a sync that was started with other options than this spec has (it is that of the syncer ${listed(ids)}${failure}): nothing is sent to it. To continue that sync, create the ClusterSync again with the options that it was started with; to give it up and begin with these options, ask for that with spec.startOver`,
+    level: 'stalled',
+  };
+}
+
+function answeredError({ instance, observation }: InstanceView): ConditionCause | undefined {
+  if (observation?.answer?.kind !== 'error') return undefined;
+  return apiErrorCause(observation.answer.error, `the syncer ${instance.id} reports`);
+}
+
+/** A refusal counts as long as the command is still called for. */
+function refusedCommand(
+  { instance, observation }: InstanceView,
+  stage: Stage,
+): ConditionCause | undefined {
+  const command = observation?.command;
+  if (command?.kind !== 'refused') return undefined;
+  if (!stagesOf[command.name].includes(stage)) return undefined;
+  return commandErrorCause(command.error, `the syncer ${instance.id}`, command.name);
+}
+
+/** How far an instance is when a command is called for. */
+const stagesOf: Record<SyncerCommand, readonly Stage[]> = {
+  start: ['idle'],
+  pause: ['reversing', 'copy', 'changes'],
+  resume: ['reversing', 'copy', 'changes'],
+  commit: ['changes'],
+  reverse: ['reversing'],
+  // Only while it is asked for: see planReset.
+  reset: [],
+};
+
+function unreachable(view: InstanceView, stage: Stage, nowMs: number): ConditionCause | undefined {
+  const who = `the syncer ${view.instance.id}`;
+  const cause = silenceCause(view, { reason: 'SyncerUnreachable', who }, nowMs);
+  const command = view.observation?.command;
+  const isOpen =
+    command?.kind === 'refused' ? command.error.isUnanswered : command?.kind === 'sending';
+  if (!cause || !command || !isOpen || !stagesOf[command.name].includes(stage)) return cause;
+  const { message } = cause;
+  return {
+    ...cause,
+    message: `${message}; it is not known whether it has taken ${command.name}`,
+  };
+}

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { SyncError } from './errors.ts';
+import { readCertificate } from './served-certificate.ts';
+
+describe('the files of a certificate', () => {
+  let folder: string;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'served-certificate-'));
+    await promisify(execFile)('mkfifo', [join(folder, 'pipe')]);
+    await writeFile(join(folder, 'long'), Buffer.alloc(4 * 1024 * 1024 + 1, 'a'));
+  });
+  after(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  const refused: readonly (readonly [string, () => string, RegExp])[] = [
+    ['a device without end', () => '/dev/zero', /\/dev\/zero is no regular file$/],
+    ['a pipe that nobody writes to', () => join(folder, 'pipe'), /pipe is no regular file$/],
+    ['a folder', () => folder, /is no regular file$/],
+    ['a file of more than 4 MiB', () => join(folder, 'long'), /has more than 4194304 bytes$/],
+    ['nothing', () => join(folder, 'none'), /none cannot be read$/],
+  ];
+  for (const [what, pathOf, message] of refused)
+    it(`are not waited for, and not read without end: ${what}`, () => {
+      const certificateFile = pathOf();
+      assert.throws(
+        () => readCertificate({ certificateFile, keyFile: '/dev/null' }),
+        (error) => {
+          assert.ok(error instanceof SyncError, String(error));
+          assert.equal(error.name, 'InvalidOption');
+          assert.match(error.message, message);
+          return true;
+        },
+      );
+    });
+});

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { detailFigures, summaryFigures } from './sync-figures.ts';
+import { readProgress, type ReportedProgress } from './syncer-answers.ts';
+
+function instances(...told: readonly (object | undefined)[]): (ReportedProgress | undefined)[] {
+  return told.map((progress) => progress && readProgress({ state: 'RUNNING', ...progress }));
+}
+
+const copied = (estimatedCopiedBytes: number): object => ({
+  collectionCopy: { estimatedTotalBytes: 100, estimatedCopiedBytes },
+});
+
+describe('the figures of a sync', () => {
+  it('are not known of none', () => {
+    const unknown = { totalBytes: null, copiedBytes: null, lagSeconds: null, eventsApplied: null };
+    assert.deepEqual(summaryFigures([]), unknown);
+    assert.deepEqual(summaryFigures(instances(undefined, {})), unknown);
+    const nothing = { catchUpSeconds: null, oplogSeconds: null, indexes: null, warnings: [] };
+    assert.deepEqual(detailFigures([]), nothing);
+    assert.deepEqual(detailFigures(instances({}, undefined)), nothing);
+  });
+
+  it('have the bytes of all together, of which each instance reports the total', () => {
+    const { totalBytes, copiedBytes } = summaryFigures(instances(copied(30), undefined, copied(7)));
+    assert.deepEqual([totalBytes, copiedBytes], [100, 37]);
+  });
+
+  it('have a lag, a time to catch up and a number of events only where each instance says its own', () => {
+    const one = { lagTimeSeconds: 3, totalEventsApplied: 10, estimatedSecondsToCatchUp: 4 };
+    const other = { lagTimeSeconds: 8, totalEventsApplied: 1, estimatedSecondsToCatchUp: 2 };
+    const figures = (...told: readonly (object | undefined)[]): readonly unknown[] => {
+      const { lagSeconds, eventsApplied } = summaryFigures(instances(...told));
+      return [lagSeconds, eventsApplied, detailFigures(instances(...told)).catchUpSeconds];
+    };
+    assert.deepEqual(figures(one, other), [8, 11, 4]);
+    for (const silent of [undefined, {}])
+      assert.deepEqual(figures(one, silent, other), [null, null, null]);
+  });
+
+  it('have the shortest oplog, all indexes, and each warning once', () => {
+    const built = (indexesBuilt: number) => ({
+      indexBuilding: { indexesBuilt, totalIndexesToBuild: 5 },
+    });
+    const { oplogSeconds, indexes, warnings } = detailFigures(
+      instances(
+        { estimatedOplogTimeRemainingSeconds: 90, warnings: ['one', 'two'], ...built(1) },
+        undefined,
+        { estimatedOplogTimeRemainingSeconds: 60, warnings: ['two'], ...built(3) },
+      ),
+    );
+    assert.equal(oplogSeconds, 60);
+    assert.deepEqual(indexes, { built: 4, total: 10 });
+    assert.deepEqual(warnings, ['one', 'two']);
+  });
+});

@@ -1,0 +1,82 @@
+import type { IndexBuilding, ReportedProgress } from './syncer-answers.ts';
+
+/* How far a sync is, put together from what its instances say. Undefined is an instance that has not said anything; null, what is not known. */
+type Instances = readonly (ReportedProgress | undefined)[];
+
+/** What a sync is known by at a glance. */
+export interface SummaryFigures {
+  /** Each instance reports that of all. */
+  readonly totalBytes: number | null;
+  /** By all instances together. */
+  readonly copiedBytes: number | null;
+  /** The largest; null where one instance does not know. */
+  readonly lagSeconds: number | null;
+  /** By all instances together; null where one does not say. */
+  readonly eventsApplied: number | null;
+}
+
+/** What is shown besides to somebody who looks at this sync alone. */
+export interface DetailFigures {
+  /** The largest; null where one instance does not know. */
+  readonly catchUpSeconds: number | null;
+  /** Time until the oplog of the source no longer holds what the sync needs: the smallest. */
+  readonly oplogSeconds: number | null;
+  /** Indexes that are being built after the copy. */
+  readonly indexes: IndexBuilding | null;
+  /** What the instances warn of, each once. */
+  readonly warnings: readonly string[];
+}
+
+/** The figures of a sync at a glance, from what its instances report. */
+export function summaryFigures(instances: Instances): SummaryFigures {
+  return {
+    totalBytes: largest(known(instances, 'estimatedTotalBytes')),
+    copiedBytes: sumOf(known(instances, 'estimatedCopiedBytes')),
+    lagSeconds: largest(knownToAll(instances, 'lagTimeSeconds')),
+    eventsApplied: sumOf(knownToAll(instances, 'totalEventsApplied')),
+  };
+}
+
+/** The other figures of a sync, from what its instances report. */
+export function detailFigures(instances: Instances): DetailFigures {
+  const indexes = instances.flatMap((one) => one?.indexBuilding ?? []);
+  const [built, total] = [
+    sumOf(indexes.map((one) => one.built)),
+    sumOf(indexes.map((one) => one.total)),
+  ];
+  return {
+    catchUpSeconds: largest(knownToAll(instances, 'estimatedSecondsToCatchUp')),
+    oplogSeconds: smallest(known(instances, 'estimatedOplogTimeRemainingSeconds')),
+    indexes: built === null || total === null ? null : { built, total },
+    warnings: [...new Set(instances.flatMap((one) => one?.warnings ?? []))],
+  };
+}
+
+/** The names of the fields that hold numbers. */
+type NumberField = {
+  [Name in keyof ReportedProgress]-?: ReportedProgress[Name] extends number | undefined
+    ? Name
+    : never;
+}[keyof ReportedProgress];
+
+function known(instances: Instances, field: NumberField): readonly number[] {
+  return instances.map((one) => one?.[field]).filter((value) => value !== undefined);
+}
+
+/** None where one instance does not say its own. */
+function knownToAll(instances: Instances, field: NumberField): readonly number[] {
+  const values = known(instances, field);
+  return values.length === instances.length ? values : [];
+}
+
+function largest(values: readonly number[]): number | null {
+  return values.length === 0 ? null : Math.max(...values);
+}
+
+function smallest(values: readonly number[]): number | null {
+  return values.length === 0 ? null : Math.min(...values);
+}
+
+function sumOf(values: readonly number[]): number | null {
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0);
+}

@@ -1,0 +1,148 @@
+import type { Timestamp } from 'mongodb';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { namespaceText } from '../../mongo/namespace.ts';
+import { isKeptForCommand } from '../../mongo/replicated-form.ts';
+import type { Logger } from '../../service/logger.ts';
+import type { InitialCopy } from '../copy/initial-copy.ts';
+import type { LeftBuilds } from '../ddl/left-index-builder.ts';
+import type { Destination } from '../destination/destination.ts';
+import { setWriteBlocking } from '../destination/write-blocking.ts';
+import type { SyncMonitor } from '../monitor/monitor.ts';
+import type { StartOptions } from '../options/start-body.ts';
+import type { Source } from '../source/source.ts';
+import type { TrackedCatalog } from '../store/tracked-catalog.ts';
+import type { WorkStore } from '../store/work-store.ts';
+import { Restoration } from './restore.ts';
+import { ShardSettlement } from './settle-destination.ts';
+import { SourceSettlement } from './settle-source.ts';
+
+/** What a commit is carried out by. */
+interface CommitParts {
+  readonly source: Source;
+  /** The connections of the source, where its users are blocked. */
+  readonly sourceCluster: ClusterClient;
+  readonly destination: Destination;
+  readonly catalog: TrackedCatalog;
+  readonly store: WorkStore;
+  readonly copy: InitialCopy;
+  readonly leftBuilds: LeftBuilds;
+  readonly options: StartOptions;
+  readonly monitor: SyncMonitor;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  /** How many collections are restored side by side. */
+  readonly workers: number;
+}
+
+/** The commit of a sync: the steps of its coordinator. Each may be repeated from any point. */
+export class Commit {
+  readonly #parts: CommitParts;
+  readonly #sourceSettlement: SourceSettlement;
+  readonly #shardSettlement: ShardSettlement;
+  readonly #restoration: Restoration;
+
+  constructor(parts: CommitParts) {
+    const { destination, catalog, store, options, logger, workers } = parts;
+    const { buildIndexes } = options;
+    this.#parts = parts;
+    this.#sourceSettlement = new SourceSettlement(parts);
+    this.#shardSettlement = new ShardSettlement({ ...parts, buildIndexes });
+    const settings = { buildIndexes, workers, logger };
+    this.#restoration = new Restoration(destination, catalog, store, settings);
+  }
+
+  /**
+   * Fixes the cluster time up to which changes belong to a commit, after blocking the writes of ordinary users where that
+   * is asked for. May be repeated until the time is stored.
+   * @param signal - of what asks for it: a source that does not answer keeps it no longer.
+   */
+  async fixTime(signal = this.#parts.signal): Promise<void> {
+    const { sourceCluster, store } = this.#parts;
+    const source = this.#parts.source.within(signal);
+    const { live } = store;
+    await source.ask('commit', async () => {
+      if (live.current.commitTime !== null) return;
+      store.requireLease();
+      if (live.current.options.enableUserWriteBlocking)
+        await setWriteBlocking(sourceCluster, true, signal, () => {
+          store.requireLease();
+        });
+      // The time is later than what any instance has applied: what they read from here on waits for it (awaitCommitTime).
+      const committing = { state: 'COMMITTING', commitTime: null } as const;
+      await live.update({ isFixingCommitTime: true }, committing);
+      const commitTime = await source.writeNoop('commit');
+      await live.update({ commitTime }, { commitTime: null });
+    });
+  }
+
+  /**
+   * Settles what the source has at the commit's time, once every instance has applied all changes up to it.
+   * @throws SyncError ApplyOpsOnSource, CopyIncomplete, NameNotSupported, ViewRefused.
+   */
+  async settle(commitTime: Timestamp): Promise<void> {
+    await this.#sourceSettlement.settleAppliedOps(commitTime);
+    await this.#parts.copy.requireAllCopied();
+    await this.#sourceSettlement.settleNames(commitTime);
+  }
+
+  /**
+   * Gives the destination its true characteristics, and lets users write to it as soon as what has to come before is done.
+   * @throws SyncError UniqueIndexViolation, IndexBuildRefused.
+   */
+  async restore(): Promise<void> {
+    const { destination, store, leftBuilds } = this.#parts;
+    const { live } = store;
+    // From that time on users may have changed what stands under a name.
+    if (live.current.writableTime === null) {
+      await destination.step('restore', async () => {
+        await leftBuilds.end();
+        await this.#shardSettlement.settleShardKeys();
+        await this.#dropKeptForCommands();
+      });
+      await this.#shardSettlement.settleIndexes();
+      await this.#restoration.beforeUsers();
+      await destination.step('restore', async () => {
+        await this.#fixWritableTime();
+      });
+    }
+    if (!live.current.canWrite) {
+      await destination.step('restore', async () => {
+        await this.#letUsersWrite();
+      });
+    }
+    await this.#restoration.besideUsers();
+  }
+
+  /** What the source kept for a command at the commit's time is dropped there, unseen: nobody would drop it on the destination. */
+  async #dropKeptForCommands(): Promise<void> {
+    const { destination, catalog, logger } = this.#parts;
+    for (const tracked of catalog.collections()) {
+      if (!isKeptForCommand(tracked.options)) continue;
+      await destination.made.drop(tracked);
+      await catalog.remove(tracked.uuid);
+      logger.info({ namespace: namespaceText(tracked.namespace) }, 'dropped: of a command alone');
+    }
+  }
+
+  /**
+   * Fixes the time before which no user of the destination wrote there, and from which on a reversal takes its changes (see
+   * reversedState). May be repeated: the first time that was stored stays. On a sharded cluster it is that of the shard whose
+   * clock is ahead: when a second no-op is written, those of all are beyond it, and so is what users write there.
+   */
+  async #fixWritableTime(): Promise<void> {
+    const { destination, store } = this.#parts;
+    if (store.live.current.writableTime !== null) return;
+    const writableTime = await destination.timeNow();
+    await destination.timeNow();
+    await store.live.update({ writableTime }, { writableTime: null });
+  }
+
+  /** May be repeated. */
+  async #letUsersWrite(): Promise<void> {
+    const { destination, store, options, logger } = this.#parts;
+    store.requireLease();
+    if (options.enableUserWriteBlocking) await destination.blocking.set(false);
+    await store.live.update({ canWrite: true });
+    logger.info('users may write to the destination');
+  }
+}

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { createClusterClient } from '../../mongo/cluster-client.ts';
+import { deploymentOf } from '../../mongo/deployment.ts';
+import { destinationKindOf } from './destination-kind.ts';
+
+describe('what differs between destinations', () => {
+  const uri = 'mongodb://127.0.0.1:1';
+  const cases = [
+    { kind: 'replicaSet', buildsOnEachShard: false, canLeaveDatabase: true },
+    { kind: 'sharded', buildsOnEachShard: true, canLeaveDatabase: false },
+  ] as const;
+  for (const { kind, buildsOnEachShard, canLeaveDatabase } of cases) {
+    it(`of a ${kind}`, async () => {
+      // Nothing is connected before the first command.
+      await using client = createClusterClient({ uri, option: 'cluster1', appName: 'test' });
+      const destination = destinationKindOf(deploymentOf(client, { kind, shards: [] }));
+      const [from, to] = ['items', 'things'].map((coll) => ({ db: 'shop', coll }));
+      assert.ok(from && to);
+      assert.equal(destination.buildsOnEachShard, buildsOnEachShard);
+      assert.equal(destination.canRename(from, to), true);
+      assert.equal(destination.canRename(from, { ...to, db: 'store' }), canLeaveDatabase);
+    });
+  }
+});

@@ -1,0 +1,234 @@
+import { BSON, type Document } from 'mongodb';
+import { checkedRow } from '../../mongo/checked-value.ts';
+import { readConfig } from '../../mongo/config-database.ts';
+import type { Deployment } from '../../mongo/deployment.ts';
+import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
+import { hostsOf } from '../../mongo/raw-cursor.ts';
+import { isTrue } from '../../mongo/replicated-form.ts';
+import { runCommand } from '../../mongo/run-command.ts';
+import { codeOf, isRefused, serverCode } from '../../mongo/server-errors.ts';
+import { readShardIndexes, type ShardIndexes } from '../../mongo/shard-indexes.ts';
+import {
+  type ShardKey,
+  shardKeyDocument,
+  shardKeyIndexName,
+  supportsShardKey,
+} from '../../mongo/shard-key.ts';
+import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
+import { shardsIn } from '../../mongo/topology.ts';
+import { readWhole } from '../../mongo/whole-reading.ts';
+import { messageOf } from '../../service/errors.ts';
+import type { Logger } from '../../service/logger.ts';
+import type { StartOptions } from '../options/start-body.ts';
+import type { TrackedCollection } from '../store/records.ts';
+import type { DestinationCatalog } from './destination-catalog.ts';
+
+/** What sharding on the destination needs. */
+interface ShardingParts {
+  readonly deployment: Deployment;
+  readonly catalog: DestinationCatalog;
+  readonly options: Pick<StartOptions, 'buildIndexes'>;
+  readonly logger: Logger;
+  readonly warn: (warning: string) => Promise<void>;
+  /** See Destination.step. */
+  readonly step: (work: string, run: () => Promise<void>) => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/** The values of a shard key that are in one zone. */
+export interface ZoneRange {
+  readonly min: unknown;
+  readonly max: unknown;
+  readonly zone: string;
+}
+
+/** A chunk of a sharded collection: its bounds are values of the shard key. */
+export interface PlacedChunk {
+  readonly min: Document;
+  readonly max: Document;
+  readonly shard: string;
+}
+
+/**
+ * Where the documents of the destination's sharded collections are, and the indexes that this needs. On a replica set no
+ * collection has a shard key, and nothing of this is asked for.
+ */
+export class DestinationSharding {
+  readonly #parts: ShardingParts;
+
+  constructor(parts: ShardingParts) {
+    this.#parts = parts;
+  }
+
+  /** The ids of the shards; none where the destination is a replica set. */
+  get shards(): readonly string[] {
+    return this.#parts.deployment.shards;
+  }
+
+  /** Shards a collection that has been created. May be repeated. */
+  async shard(namespace: Namespace, key: ShardKey): Promise<void> {
+    const command = {
+      shardCollection: namespaceText(namespace),
+      key: shardKeyDocument(key),
+      // Shard keys are compared as bytes; where the collection has a collation, that has to be said.
+      collation: { locale: 'simple' },
+    };
+    await this.#parts.catalog.place(command, 'none');
+  }
+
+  /**
+   * Gives a collection zone ranges, as far as there are shards in zones of these names. To be called before it is sharded: its
+   * chunks are placed by them then.
+   * @returns whether there are any.
+   */
+  async setZones(namespace: Namespace, ranges: readonly ZoneRange[]): Promise<boolean> {
+    if (ranges.length === 0) return false;
+    const { deployment, catalog, signal } = this.#parts;
+    const shards = shardsIn(await runCommand(deployment.admin, { listShards: 1 }, { signal }));
+    const tags = shards.flatMap((shard) => shard.optional('tags')?.list() ?? []);
+    const zones = new Set(tags.map((tag) => tag.text()));
+    const mapped = ranges.filter(({ zone }) => zones.has(zone));
+    for (const range of mapped)
+      await catalog.place({ updateZoneKeyRange: namespaceText(namespace), ...range });
+    return mapped.length > 0;
+  }
+
+  /** Splits a chunk; a place that is a bound already, or an array, which no chunk can begin with, is left out. */
+  async split(namespace: Namespace, middle: Document): Promise<void> {
+    const split = namespaceText(namespace);
+    try {
+      await this.#parts.catalog.place({ split, middle });
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      this.#parts.logger.debug({ namespace: split, err: error }, 'not split here');
+    }
+  }
+
+  /** Moves a chunk to another shard. Resolves when its documents are gone from where they were; repeated until then. */
+  async move(namespace: Namespace, { min, max }: PlacedChunk, to: string): Promise<void> {
+    await this.#parts.step('chunks', async () => {
+      const moveChunk = namespaceText(namespace);
+      const move = { moveChunk, bounds: [min, max], to, _waitForDelete: true };
+      await this.#parts.catalog.place(move, 'none');
+    });
+  }
+
+  /** The chunks of a collection, in the order of their bounds. */
+  async chunksOf(namespace: Namespace): Promise<PlacedChunk[]> {
+    const { deployment, signal } = this.#parts;
+    const find = { find: 'collections', filter: { _id: namespaceText(namespace) } };
+    const [placed] = await readConfig(deployment, find, signal);
+    if (placed === undefined) return [];
+    const server = hostsOf(deployment.decoded);
+    const uuid = placed.field('uuid').uuid();
+    const config = deployment.decoded.db('config');
+    const chunks = config.collection('chunks').find(
+      { uuid },
+      // The types of the bounds are kept.
+      { signal, promoteValues: false, sort: { min: 1 } },
+    );
+    return (await readWhole(chunks)).map((row) => {
+      const chunk = checkedRow(row, 'a document of config.chunks', server);
+      return {
+        min: chunk.field('min').document(),
+        max: chunk.field('max').document(),
+        shard: chunk.field('shard').text(),
+      };
+    });
+  }
+
+  /**
+   * Gives a sharded collection a shard key with more fields.
+   * @returns false where the server refuses it: documents are where they belong by the shorter key, too. A warning says so.
+   */
+  async refine(namespace: Namespace, key: ShardKey): Promise<boolean> {
+    const { catalog, warn } = this.#parts;
+    const refineCollectionShardKey = namespaceText(namespace);
+    try {
+      await catalog.place({ refineCollectionShardKey, key: shardKeyDocument(key) }, 'none');
+      return true;
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      // One that was made as unique asks for an index that is so.
+      await warn(`${refineCollectionShardKey} keeps its shard key: ${messageOf(error)}`);
+      return false;
+    }
+  }
+
+  /**
+   * Makes sure that an index of a collection supports its shard key, and will when those are hidden that are hidden on the
+   * source: otherwise a temporary one is made.
+   */
+  async supportShardKey(
+    namespace: Namespace,
+    trueIndexes: readonly IndexSpec[],
+    key: ShardKey,
+  ): Promise<void> {
+    const hidden = trueIndexes.filter((spec) => isTrue(spec['hidden'])).map(({ name }) => name);
+    const present = await this.#parts.catalog.indexesOf(namespace);
+    if (present.some((spec) => supportsShardKey(spec, key) && !hidden.includes(spec.name))) return;
+    await this.#buildTemporaryIndex(namespace, key);
+  }
+
+  /** Drops an index of a collection. Where its shard key has no other, one is made first. */
+  async dropIndex(
+    { namespace, shardKey }: Pick<TrackedCollection, 'namespace' | 'shardKey'>,
+    name: string,
+  ): Promise<void> {
+    const { catalog } = this.#parts;
+    try {
+      await catalog.dropIndex(namespace, name);
+    } catch (error) {
+      if (codeOf(error) !== serverCode.cannotDropShardKeyIndex || shardKey === null) throw error;
+      await this.#buildTemporaryIndex(namespace, shardKey);
+      await catalog.dropIndex(namespace, name);
+    }
+  }
+
+  /**
+   * Drops the index that has supported a shard key during the sync. Where the source has none for it, one on the key alone
+   * takes its place: the server needs one. With `buildIndexes: never` it stays.
+   */
+  async settleShardKeyIndex(namespace: Namespace, key: ShardKey): Promise<void> {
+    const { catalog, options, warn } = this.#parts;
+    if (options.buildIndexes === 'never') return;
+    const present = await catalog.indexesOf(namespace);
+    if (!present.some(({ name }) => name === shardKeyIndexName)) return;
+    const isSupported = present.some(
+      (spec) => spec.name !== shardKeyIndexName && supportsShardKey(spec, key),
+    );
+    try {
+      if (!isSupported) await this.#buildIndex(namespace, plainName(key), key);
+      await catalog.dropIndex(namespace, shardKeyIndexName);
+    } catch (error) {
+      // A hidden index on the same keys, say.
+      if (!isRefused(error)) throw error;
+      await warn(
+        `index ${shardKeyIndexName} of ${namespaceText(namespace)} stays: ${messageOf(error)}`,
+      );
+    }
+  }
+
+  /** The indexes of a sharded collection on each shard, which need not be the same. */
+  async shardIndexesOf(namespace: Namespace): Promise<ShardIndexes> {
+    const { deployment, catalog, signal } = this.#parts;
+    const listed = await catalog.indexesOf(namespace);
+    return await readShardIndexes(deployment, namespace, listed, signal);
+  }
+
+  /** It has a field more than the shard key, which no document has: so it stands in the way of no index of the source. */
+  async #buildTemporaryIndex(namespace: Namespace, key: ShardKey): Promise<void> {
+    const longer = [...key, { field: shardKeyIndexName, kind: 1 }] as const;
+    await this.#buildIndex(namespace, shardKeyIndexName, longer);
+  }
+
+  async #buildIndex(namespace: Namespace, name: string, key: ShardKey): Promise<void> {
+    const spec = BSON.serialize({ v: 2, key: shardKeyDocument(key), name });
+    await this.#parts.catalog.createIndexes(namespace, [decodeIndexSpec(spec)]);
+  }
+}
+
+/** The name that the server's shell gives. */
+function plainName(key: ShardKey): string {
+  return key.map(({ field, kind }) => `${field}_${kind}`).join('_');
+}

@@ -1,0 +1,158 @@
+import type { Timestamp, WriteConcernSettings } from 'mongodb';
+import { writeNoop } from '../../mongo/cluster-time.ts';
+import type { Deployment } from '../../mongo/deployment.ts';
+import { acknowledgedTogether, underOnePrimary } from '../../mongo/one-primary.ts';
+import { retrying } from '../../mongo/retrying.ts';
+import { runCommand } from '../../mongo/run-command.ts';
+import type { Logger } from '../../service/logger.ts';
+import type { SyncMonitor } from '../monitor/monitor.ts';
+import type { StartOptions } from '../options/start-body.ts';
+import { fittingCopyWorkers } from './copy-workers.ts';
+import { DestinationCatalog } from './destination-catalog.ts';
+import { DestinationDocuments } from './destination-documents.ts';
+import { destinationKindOf, type DestinationKind } from './destination-kind.ts';
+import { DestinationSharding } from './destination-sharding.ts';
+import { DestinationViews } from './destination-views.ts';
+import { awaitEarlierWrites } from './earlier-writes.ts';
+import type { LeftIndexes } from './left-indexes.ts';
+import { MadeCollections } from './made-collections.ts';
+import { ReplicatedIndexes } from './replicated-indexes.ts';
+import { DestinationBlocking } from './write-blocking.ts';
+
+/** What the destination of a sync is made of. */
+export interface DestinationParts {
+  readonly deployment: Deployment;
+  readonly leftIndexes: LeftIndexes;
+  readonly options: StartOptions;
+  readonly monitor: SyncMonitor;
+  readonly logger: Logger;
+  /** Throws where this instance may not change the catalog of the destination: another one coordinates. */
+  readonly requireLease: () => void;
+  /** Keeps a warning for the people who look at progress. */
+  readonly warn: (warning: string) => Promise<void>;
+  /** Aborted when the work is to stop. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The destination of a sync: every write to it, fenced, acknowledged by a majority, and repeated in one way. Made once for the work
+ * on a sync in one direction.
+ *
+ * - _Fenced_: a connection refuses a write when this process may have lost its instance (mongo/write-guard.ts); a change of the
+ *   catalog is refused, when it is sent, where another instance may coordinate.
+ * - _Repeated_ as a whole step, by {@link step} or {@link transfer}, never beside what an attempt that failed has left behind there.
+ */
+export class Destination {
+  readonly catalog: DestinationCatalog;
+  readonly documents: DestinationDocuments;
+  readonly indexes: ReplicatedIndexes;
+  readonly made: MadeCollections;
+  readonly views: DestinationViews;
+  readonly sharding: DestinationSharding;
+  readonly blocking: DestinationBlocking;
+  readonly leftIndexes: LeftIndexes;
+  /** What differs between a replica set and a sharded cluster. */
+  readonly kind: DestinationKind;
+  readonly #parts: DestinationParts;
+
+  constructor(parts: DestinationParts) {
+    const { deployment, leftIndexes, requireLease, signal } = parts;
+    this.#parts = parts;
+    this.leftIndexes = leftIndexes;
+    this.kind = destinationKindOf(deployment);
+    this.catalog = new DestinationCatalog(deployment, requireLease, signal);
+    this.made = new MadeCollections(this.catalog);
+    this.views = new DestinationViews(this.catalog);
+    this.documents = new DestinationDocuments({ ...parts, destination: deployment });
+    const step = async (work: string, run: () => Promise<void>): Promise<void> => {
+      await this.step(work, run);
+    };
+    const { catalog, kind } = this;
+    this.indexes = new ReplicatedIndexes({ ...parts, catalog, kind, step });
+    this.sharding = new DestinationSharding({ ...parts, catalog, step });
+    this.blocking = new DestinationBlocking({ ...parts, kind, step });
+  }
+
+  /** The same destination, for work that a narrower signal ends. */
+  within(signal: AbortSignal): Destination {
+    return new Destination({ ...this.#parts, signal });
+  }
+
+  /**
+   * Runs a step that writes to the destination until it succeeds, or fails by what does not pass: never beside what an attempt that
+   * failed has left behind there, and not relying on what such an attempt has changed before a majority has it.
+   * @param work - what it is, for the log, the warnings and the metrics.
+   * @param run - is given how often it has failed. It has to be one that may be repeated.
+   */
+  async step<T>(work: string, run: (attempt: number) => Promise<T>): Promise<T> {
+    const { deployment, signal } = this.#parts;
+    return await retrying(this.#parts, work, async (attempt) => {
+      if (attempt === 0) return await run(attempt);
+      await this.awaitEarlierWrites();
+      return await underOnePrimary(deployment, signal, async () => await run(attempt));
+    });
+  }
+
+  /**
+   * Runs what writes documents, and reads nothing of the destination that it relies on, until it succeeds: never beside what an
+   * attempt that failed has left behind there.
+   * @param isPassing - which errors are followed by another attempt, however many there were.
+   */
+  async transfer<T>(
+    work: string,
+    run: (attempt: number) => Promise<T>,
+    isPassing?: (error: unknown) => boolean,
+  ): Promise<T> {
+    const attempt = async (count: number): Promise<T> => {
+      if (count > 0) await this.awaitEarlierWrites();
+      return await run(count);
+    };
+    return await retrying(this.#parts, work, attempt, isPassing);
+  }
+
+  /**
+   * Runs writes that need no acknowledgement by a majority of their own: when it resolves, a majority has all of them.
+   * @param run - is given the write concern to write with.
+   */
+  async together<T>(run: (concern: WriteConcernSettings) => Promise<T>): Promise<T> {
+    const { deployment, signal } = this.#parts;
+    return await acknowledgedTogether(deployment, signal, run);
+  }
+
+  /** Waits until what was sent before, by whichever process of this instance, has ended: see {@link awaitEarlierWrites}. */
+  async awaitEarlierWrites(): Promise<void> {
+    await awaitEarlierWrites({ ...this.#parts, destination: this.#parts.deployment });
+  }
+
+  /** As {@link awaitEarlierWrites}, and what it has seen is not taken back by an election. */
+  async settleEarlierWrites(): Promise<void> {
+    const { deployment, signal } = this.#parts;
+    await underOnePrimary(deployment, signal, async () => {
+      await this.awaitEarlierWrites();
+    });
+  }
+
+  /** How many collections and partitions are copied side by side where no option says so: see {@link fittingCopyWorkers}. */
+  async fittingCopyWorkers(): Promise<number> {
+    const { deployment, signal } = this.#parts;
+    return await retrying(this.#parts, 'copy', async () => {
+      return await fittingCopyWorkers(deployment, signal);
+    });
+  }
+
+  /** A cluster time of the destination, later than all that was written before: a majority has that. */
+  async timeNow(): Promise<Timestamp> {
+    return await writeNoop(this.#parts.deployment, 'writable', this.#parts.signal);
+  }
+
+  /** Resolves when a majority has acknowledged a write that was sent after the call. */
+  async proveMajority(): Promise<void> {
+    const noop = {
+      appendOplogNote: 1,
+      data: { clustersync: 'majority' },
+      writeConcern: { w: 'majority' },
+    };
+    const { deployment, signal } = this.#parts;
+    await runCommand(deployment.admin, noop, { signal, deadlineMs: 'none' });
+  }
+}

@@ -1,0 +1,69 @@
+import type { Document, WriteConcernSettings } from 'mongodb';
+import { runOnPrimary } from '../../mongo/command-on-router.ts';
+import type { Deployment } from '../../mongo/deployment.ts';
+import { anyOf, groupsOf, type Identified } from '../../mongo/id-groups.ts';
+import type { Namespace } from '../../mongo/namespace.ts';
+import { asBuffer, idElement, valueBytes, type RawElement } from '../../mongo/raw-bson.ts';
+import { RawCursor } from '../../mongo/raw-cursor.ts';
+import { writeAnswer, type WriteAnswer, type WriteError } from '../../mongo/write-answer.ts';
+
+/** What writing documents to the destination needs. */
+export interface WriteContext {
+  readonly destination: Deployment;
+  readonly signal: AbortSignal;
+}
+
+const majority: WriteConcernSettings = { w: 'majority' };
+
+/**
+ * Sends a write of documents to the destination, and gives its answer: it quotes ids and keys, which are not UTF-8 at times.
+ * Acknowledged by a majority, unless the caller makes sure of that.
+ */
+export async function runDocumentWrite(
+  { destination, signal }: WriteContext,
+  db: string,
+  command: Document,
+  writeConcern = majority,
+): Promise<WriteAnswer> {
+  const bson = { enableUtf8Validation: false };
+  const write = { ...command, writeConcern };
+  return writeAnswer(await runOnPrimary(destination.decoded.db(db), write, signal, bson));
+}
+
+/** Throws what a write command reports in an answer that is `ok`, except for write errors that are expected. */
+export function throwWriteErrors(
+  { writeErrors, writeConcernError }: WriteAnswer,
+  isExpected: (writeError: WriteError) => boolean,
+): void {
+  const unexpected = writeErrors.find((writeError) => !isExpected(writeError));
+  if (unexpected) throw unexpected.toError();
+  if (writeConcernError) throw writeConcernError;
+}
+
+/**
+ * Those of some changes or documents whose `_id` no document of the destination has, in groups that can be read together. An `_id` that is
+ * there in other bytes, as 1.0 for 1, is taken for missing.
+ */
+export async function* findMissing<T extends Identified>(
+  { destination, signal }: WriteContext,
+  { db, coll }: Namespace,
+  changes: readonly T[],
+): AsyncGenerator<readonly T[]> {
+  for (const group of groupsOf(changes)) {
+    const find = {
+      find: coll,
+      filter: anyOf(group.map(({ key }) => key.id)),
+      projection: { _id: 1 },
+    };
+    const there = new Set<string>();
+    await using cursor = await RawCursor.open(destination.raw, db, find, { signal });
+    for await (const { documents } of cursor.batches())
+      for (const document of documents) there.add(textOf(idElement(document)));
+    const missing = group.filter(({ key }) => !there.has(textOf(key.id)));
+    if (missing.length > 0) yield missing;
+  }
+}
+
+function textOf(id: RawElement): string {
+  return `${id.type}:${asBuffer(valueBytes(id)).toString('latin1')}`;
+}

@@ -1,0 +1,352 @@
+import { naming } from '../../mongo/named-error.ts';
+import { retrying } from '../../mongo/retrying.ts';
+import { isTransient } from '../../mongo/server-errors.ts';
+import { messageOf, SyncError } from '../../service/errors.ts';
+import type { Logger } from '../../service/logger.ts';
+import { sleep } from '../../service/sleep.ts';
+import { blockedClusters } from '../destination/write-blocking.ts';
+import { commitWord, type CommitWord } from '../monitor/commit-word.ts';
+import type { SyncMonitor } from '../monitor/monitor.ts';
+import { neededOplog, type NeededOplog } from '../monitor/oplog-window.ts';
+import type { SyncerOptions } from '../options/syncer-options.ts';
+import { checkFeatureVersion } from '../preflight/check-cluster.ts';
+import { checkReverse } from '../reverse/check-reverse.ts';
+import type { ClusterPair } from '../store/clusters.ts';
+import { digestOf, instancesWithoutCommand } from '../store/instances.ts';
+import { LiveSync, type SentCommand } from '../store/live-sync.ts';
+import type { SyncRecord, SyncView } from '../store/records.ts';
+import { stateAfter, type Command } from '../store/transitions.ts';
+import type { CommandQueue } from './command-queue.ts';
+import type { SyncWork } from './sync-work.ts';
+import { SyncWorker } from './sync-worker.ts';
+
+/** A commit waits for so long for proofs that it would be taken, where they are older than progress takes them for. */
+const proofDeadlineMs = 5_000;
+const proofPollMs = 100;
+
+/**
+ * A sync, as one instance has it: its record, which is changed in the store first, the work on it, and what commands do to the
+ * two. It is made when a record is found, or a start is taken, and is over when a reset has removed the record.
+ *
+ * A command is carried out in the store before it is answered, so that after a crash, or for a client that has gone away
+ * meanwhile, the state is either the one before the command or the one after it.
+ */
+export class Sync {
+  readonly live: LiveSync;
+  readonly monitor: SyncMonitor;
+  readonly pair: ClusterPair;
+  readonly #commands: CommandQueue;
+  readonly #worker: SyncWorker;
+  readonly #logger: Logger;
+
+  /**
+   * @param record - as it is in the store.
+   * @param pair - the clusters that the sync is between.
+   * @param commands - which of them are under way decides what is said of a commit.
+   */
+  constructor(
+    record: SyncRecord,
+    pair: ClusterPair,
+    monitor: SyncMonitor,
+    commands: CommandQueue,
+    options: SyncerOptions,
+    logger: Logger,
+  ) {
+    this.live = new LiveSync(pair.instanceId, record, ({ destination }) =>
+      pair.recordOn(destination.name),
+    );
+    this.pair = pair;
+    this.monitor = monitor;
+    this.#commands = commands;
+    this.#worker = new SyncWorker({ live: this.live, pair, monitor, options, logger });
+    this.#logger = logger;
+  }
+
+  /** As this instance shows it. Undefined in IDLE: this instance has not been given its start. */
+  get view(): SyncView | undefined {
+    return this.live.record;
+  }
+
+  /** Why the sync has stopped, if so. */
+  get failure(): SyncError | undefined {
+    return this.#worker.failure;
+  }
+
+  /** True while it is worked on: what is stored has been read. */
+  get isWorking(): boolean {
+    return this.#worker.isWorking;
+  }
+
+  /** True when nothing of it is stored any more. */
+  get isOver(): boolean {
+    return this.#worker.hasReset;
+  }
+
+  /** Resolves when nothing works on it, and what that failed with is known. */
+  get ended(): Promise<void> {
+    return this.#worker.ended;
+  }
+
+  /** The instance that coordinates the others, as far as is known. */
+  get coordinatorId(): string | null {
+    const { live, isWorking } = this;
+    if (live.isShared) return live.coordinator;
+    const { state } = live.current;
+    return isWorking || state === 'PAUSED' || state === 'COMMITTED' ? this.pair.instanceId : null;
+  }
+
+  /** Which oplog has to hold what the sync needs; undefined where none does, or none can be looked at. */
+  get neededOplog(): NeededOplog | undefined {
+    const { view } = this;
+    // No router shows the oplogs of its shards.
+    if (!view || this.pair.topologies[view.source.name].kind !== 'replicaSet') return undefined;
+    return neededOplog(view, this.monitor.appliedTime);
+  }
+
+  /** What is known of a commit. */
+  get commitWord(): CommitWord {
+    const { current, stored, sent, isShared } = this.live;
+    const isHalfGiven = stored.state === 'COMMITTING' && current.state !== 'COMMITTING';
+    const evidence = {
+      ...this.monitor.commitProofs.evidence,
+      sentAgeMs: sent?.command === 'commit' ? performance.now() - sent.sentMs : null,
+      isCommitInHand: this.#commands.isCommitInHand,
+      otherCommand: this.#commands.otherInHand,
+      retryWarnings: this.monitor.retryWarnings.warnings(),
+      leftIndexes: this.monitor.leftIndexes,
+      isWorking: this.isWorking,
+      isShared,
+    };
+    return commitWord(current, evidence, isHalfGiven ? instancesWithoutCommand(stored) : undefined);
+  }
+
+  /** Continues what a process before this one has left: its reset, or its work. */
+  continue(): void {
+    const { stored, record } = this.live;
+    if (stored.reset?.received.includes(this.pair.instanceId) === true) this.beginReset();
+    else if (record?.state === 'RUNNING' || record?.state === 'COMMITTING') this.begin();
+  }
+
+  /** Begins to work on it. */
+  begin(): void {
+    this.#worker.begin();
+  }
+
+  /** Ends the work, then the sync for good, unless that is being done. */
+  beginReset(): void {
+    this.#worker.beginReset();
+  }
+
+  /** Takes part in a sync that another instance has been given the start of. */
+  async join(): Promise<void> {
+    await this.#persist(this.live.receiving('start', {}));
+  }
+
+  /** Resolves when the work has stopped and the sync is PAUSED. */
+  async pause(digest: string | undefined): Promise<void> {
+    await this.#carryOut('pause', digest, async () => {
+      await this.#worker.work?.pause();
+      await this.#worker.untilEnded();
+      try {
+        await this.#transition('pause', async () => {
+          await this.live.setPaused(true);
+        });
+      } catch (error) {
+        this.begin();
+        throw error;
+      }
+      this.#logger.info({ blocked: blockedClusters(this.live.current) }, 'paused');
+    });
+  }
+
+  /** Resolves when the sync is RUNNING. */
+  async resume(digest: string | undefined): Promise<void> {
+    await this.#carryOut('resume', digest, async () => {
+      await this.#transition('resume', async () => {
+        await this.live.setPaused(false);
+      });
+      this.#logger.info('resumed');
+      this.begin();
+    });
+  }
+
+  /**
+   * Resolves when the sync is COMMITTING, with the work that is to fix the time of the commit.
+   * @param caller - aborted when nobody waits for the answer any more: the commit is not begun then.
+   * @throws SyncError CannotCommitYet, FeatureVersionNotSupported.
+   */
+  async commit(digest: string | undefined, caller: AbortSignal): Promise<SyncWork | undefined> {
+    const act = async (): Promise<SyncWork | undefined> => {
+      await this.#requireFeatureVersions();
+      // The clusters were asked meanwhile, and another instance may have been given the commit.
+      await this.#untilProven(caller);
+      this.requireTaken('commit', caller);
+      await this.#transition(
+        'commit',
+        this.live.receiving('commit', { state: 'COMMITTING' }),
+        isOutcomeUnknown,
+      );
+      const { lagSeconds } = this.monitor;
+      this.#logger.info({ lagSeconds, blocked: blockedClusters(this.live.current) }, 'committing');
+      return this.#worker.work;
+    };
+    return await this.#carryOut('commit', digest, act, caller);
+  }
+
+  /** Resolves when the sync is RUNNING in the other direction. @throws SyncError for whatever forbids it. */
+  async reverse(digest: string | undefined): Promise<void> {
+    await this.#carryOut('reverse', digest, async () => {
+      // An instance may see the commit end before its own work has.
+      await this.#worker.untilEnded();
+      const { clients: clusters, topologies, signal } = this.pair;
+      const recordOnSource = this.pair.recordOn(this.live.current.source.name);
+      const record = this.live.stored;
+      await naming(async () => {
+        await checkReverse({ record, clusters, topologies, recordOnSource, signal });
+      });
+      await this.#transition(
+        'reverse',
+        this.live.receiving('reverse', { state: 'RUNNING', phase: 'handover' }),
+      );
+      this.#logger.info({ blocked: blockedClusters(this.live.current) }, 'reversing');
+      this.begin();
+    });
+  }
+
+  /** @throws SyncError DifferentSync where it is another one than a command is for; undefined for whichever there is. */
+  requireDigest(digest: string | undefined): void {
+    const { view } = this;
+    if (digest === undefined || !view || digest === digestOf(view)) return;
+    throw new SyncError(
+      'DifferentSync',
+      'the command is for a sync with other start options than those of the one that there is',
+    );
+  }
+
+  /** @throws SyncError when a command is not taken now. */
+  requireTaken(command: Command, caller?: AbortSignal): void {
+    const { record, resetUnderWay } = this.live;
+    if (resetUnderWay) throw resetUnderWay;
+    const word = record && this.commitWord;
+    stateAfter(command, {
+      state: record?.state ?? 'IDLE',
+      canCommit: word?.canCommit ?? false,
+      commitWarnings: word?.warnings ?? [],
+      versionRefusal: this.monitor.commitProofs.versionRefusal,
+      isCallerGone: caller?.aborted ?? false,
+      isReversible: record?.options.reversible ?? false,
+      failure: this.failure,
+    });
+  }
+
+  /**
+   * Looks at the record where this instance of several is paused: nothing of its work does then, and others may be given a
+   * commit. It never fails.
+   */
+  async lookWhilePaused(): Promise<void> {
+    const { live } = this;
+    if (!live.isShared || live.record?.state !== 'PAUSED' || live.resetUnderWay) return;
+    try {
+      const { commitProofs } = this.monitor;
+      const store = this.pair.recordOn(live.stored.destination.name);
+      const record = await commitProofs.by('record', async () => await store.readSyncOfPrimary());
+      if (record) commitProofs.setCommandsOnPrimary(record.commandCount);
+      if (record?.commandCount !== live.stored.commandCount) await live.refresh();
+    } catch (error) {
+      if (!this.pair.signal.aborted)
+        this.#logger.debug({ reason: messageOf(error) }, 'the record could not be looked at');
+    }
+  }
+
+  /** Acts where a command is taken. */
+  async #carryOut<T>(
+    command: Exclude<Command, 'start'>,
+    digest: string | undefined,
+    act: () => Promise<T>,
+    caller?: AbortSignal,
+  ): Promise<T> {
+    await this.#refresh();
+    this.requireDigest(digest);
+    if (caller) await this.#untilProven(caller);
+    this.requireTaken(command, caller);
+    return await this.#commands.carryOut(command, async () => {
+      await this.#requireOwnership();
+      return await act();
+    });
+  }
+
+  async #transition(
+    command: SentCommand['command'],
+    change: () => Promise<void>,
+    isPassing?: (error: unknown) => boolean,
+  ): Promise<void> {
+    await naming(async () => {
+      await this.live.sending(command, async () => {
+        await this.#persist(change, isPassing);
+      });
+    });
+  }
+
+  /**
+   * Repeats a write to the store until it is known what has become of it.
+   * @param isPassing - after which errors it is repeated; by default those that pass by themselves.
+   */
+  async #persist(
+    write: () => Promise<void>,
+    isPassing?: (error: unknown) => boolean,
+  ): Promise<void> {
+    const { monitor, pair } = this;
+    await retrying(
+      { signal: pair.signal, logger: this.#logger, monitor },
+      'command',
+      write,
+      isPassing,
+    );
+  }
+
+  /** Finds out what other instances have been given. */
+  async #refresh(): Promise<void> {
+    if (!this.live.isShared || this.live.resetUnderWay) return;
+    await naming(async () => {
+      await this.live.refresh();
+    });
+  }
+
+  /** Waits for newer proofs where those are too old that a commit would be taken. */
+  async #untilProven(caller: AbortSignal): Promise<void> {
+    const deadline = AbortSignal.any([caller, AbortSignal.timeout(proofDeadlineMs)]);
+    const { view } = this;
+    if (view?.state !== 'RUNNING' || view.phase !== 'changes') return;
+    // It does not pass by itself; what was seen a second ago need not be so any more.
+    const { versionRefusal } = this.monitor.commitProofs;
+    if (versionRefusal && !this.commitWord.canCommit) await this.#requireFeatureVersions();
+    while (!deadline.aborted && !this.commitWord.canCommit && !this.failure) {
+      await sleep(proofPollMs, deadline).catch(() => undefined);
+      // Another instance may have been given the commit meanwhile: it is on its way to a majority, and this one is to join.
+      await this.#refresh();
+    }
+  }
+
+  /** Finds out, before anything is changed, whether the store can be reached and is still this process's. */
+  async #requireOwnership(): Promise<void> {
+    await naming(async () => {
+      await this.#worker.work?.requireOwnership();
+      await this.live.requireUnchanged();
+    });
+  }
+
+  /** A commit that began with an older featureCompatibilityVersion would fail where it cannot be taken back any more. */
+  async #requireFeatureVersions(): Promise<void> {
+    const { clients, topologies, signal } = this.pair;
+    const { source, destination } = this.live.current;
+    await naming(async () => {
+      for (const { name } of [source, destination])
+        await checkFeatureVersion(clients[name], name, topologies[name], signal);
+    });
+  }
+}
+
+/** A commit that was sent cannot be taken back: whatever the destination answers, it is asked again what has become of it. */
+function isOutcomeUnknown(error: unknown): boolean {
+  return !(error instanceof SyncError) || isTransient(error);
+}

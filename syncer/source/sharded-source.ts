@@ -1,0 +1,250 @@
+import { BSON, type Document, type Timestamp, type UUID } from 'mongodb';
+import { findCollection, type CollectionInfo } from '../../mongo/catalog.ts';
+import { checkedRow } from '../../mongo/checked-value.ts';
+import { isAtMost, majorityTime } from '../../mongo/cluster-time.ts';
+import { readConfig } from '../../mongo/config-database.ts';
+import type { Deployment } from '../../mongo/deployment.ts';
+import { ElementPicker } from '../../mongo/element-scan.ts';
+import { anyOf } from '../../mongo/id-groups.ts';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
+import { hostsOf, RawCursor } from '../../mongo/raw-cursor.ts';
+import { runCommand } from '../../mongo/run-command.ts';
+import { shardKeyFrom, type ShardKey } from '../../mongo/shard-key.ts';
+import { boundedDocuments } from '../../mongo/whole-reading.ts';
+import { SyncError } from '../../service/errors.ts';
+import { mayBeOnAnyShard, type Addressing, type TrackedCollection } from '../store/records.ts';
+import type { TrackedCatalog } from '../store/tracked-catalog.ts';
+import { eventNamespace, eventTime } from './event-fields.ts';
+import { latestKnownTime, readConcernNow, type KnownTimes, type ReadLevel } from './known-times.ts';
+import {
+  collectionStatsOf,
+  type CollectionSize,
+  type ShardedSource,
+  type ShardKeys,
+  type SourceKind,
+  type SourceZone,
+} from './source-kind.ts';
+
+/** Searches after which a UUID that cannot be read is looked into: by the back-off between them, half a minute at most. */
+const patientSearches = 8;
+
+const eventFields = new ElementPicker(['ns', 'clusterTime']);
+
+/** What the sync knows of its collections. */
+type KnownCollections = Pick<TrackedCatalog, 'collections' | 'collectionAt'>;
+
+/** What is asked of a source that is a sharded cluster, through its routers. */
+export class ShardedSourceKind implements SourceKind {
+  readonly showsMigrationEvents = false;
+  readonly hasReadableOplog = false;
+  readonly repeatsRenames = true;
+  readonly #deployment: Deployment;
+  readonly #catalog: KnownCollections;
+  readonly #known: KnownTimes;
+  readonly #signal: AbortSignal;
+  #seen: { readonly suspects: Suspects; readonly time: Timestamp } | undefined;
+
+  /**
+   * @param catalog - what the sync knows of its collections.
+   * @param known - how far the source is known to be.
+   */
+  constructor(
+    deployment: Deployment,
+    catalog: KnownCollections,
+    known: KnownTimes,
+    signal: AbortSignal,
+  ) {
+    this.#deployment = deployment;
+    this.#catalog = catalog;
+    this.#known = known;
+    this.#signal = signal;
+  }
+
+  addressingOf(collection: Pick<TrackedCollection, 'shardKey' | 'options'>): Addressing {
+    return mayBeOnAnyShard(collection) ? 'byShardKey' : 'byId';
+  }
+
+  readLevelFor(shardKey: ShardKey | null): ReadLevel {
+    return shardKey === null ? 'majority' : 'snapshot';
+  }
+
+  async readShardKeys(uuids?: readonly UUID[]): Promise<ShardKeys> {
+    const filter = { dropped: { $ne: true }, ...(uuids && { uuid: { $in: [...uuids] } }) };
+    const rows = this.#deployment.decoded
+      .db('config')
+      .collection('collections')
+      .find(filter, { signal: this.#signal });
+    const found = new Map<string, ShardedSource>();
+    const server = hostsOf(this.#deployment.decoded);
+    for await (const row of boundedDocuments(rows)) {
+      const placed = checkedRow(row, 'a document of config.collections', server);
+      const key = shardKeyFrom(placed.field('key').document());
+      const uuidHex = placed.field('uuid').uuid().toHexString(false);
+      found.set(uuidHex, { namespace: placed.field('_id').text(), key });
+    }
+    return found;
+  }
+
+  async wantedShardKey(
+    { uuid }: Pick<CollectionInfo, 'uuid'>,
+    shardKeys: ShardKeys,
+  ): Promise<ShardKey | null> {
+    return await Promise.resolve(shardKeys.get(uuid.toHexString(false))?.key ?? null);
+  }
+
+  async zonesOf(namespace: Namespace): Promise<SourceZone[]> {
+    const find = { find: 'tags', filter: { ns: namespaceText(namespace) } };
+    const ranges = await readConfig(this.#deployment, find, this.#signal);
+    return ranges.map((range) => ({
+      min: range.field('min').raw(),
+      max: range.field('max').raw(),
+      zone: range.field('tag').text(),
+    }));
+  }
+
+  async sizeOf(namespace: Namespace): Promise<CollectionSize | undefined> {
+    return await collectionStatsOf(this.#deployment, namespace, this.#signal);
+  }
+
+  /**
+   * A router learns from a read without the UUID where the collection is: with it, the shard that it asks by what it knew before
+   * refuses because of the UUID, for ever (6.0.5).
+   */
+  async prepareReading(found: CollectionInfo, searches: number): Promise<void> {
+    const { db, coll } = found.namespace;
+    const read = { find: coll, limit: 1, singleBatch: true, projection: { _id: 1 } };
+    await runCommand(this.#deployment.decoded.db(db), read, { signal: this.#signal });
+    if (searches >= patientSearches) await this.#requireAgreement(found);
+  }
+
+  /** Read at one time, as a document that is on its way to another shard would be seen twice. */
+  async checkDuplicateIds(
+    collection: Pick<TrackedCollection, 'uuid' | 'namespace' | 'shardKey'>,
+    ids: readonly RawElement[],
+  ): Promise<void> {
+    // A shard has each of its own once.
+    if (ids.length === 0 || collection.shardKey === null) return;
+    const after = latestKnownTime(this.#known);
+    const now = await findCollection(this.#deployment, collection.uuid, this.#signal, after);
+    if (!now) return;
+    await this.prepareReading(now, 0);
+    const { db, coll } = now.namespace;
+    const pipeline = [
+      { $match: anyOf(ids) },
+      { $group: { _id: '$_id', count: { $sum: 1 } } },
+      { $match: { count: { $gt: 1 } } },
+      { $limit: 1 },
+    ];
+    const readConcern = readConcernNow(this.#known, this.readLevelFor(collection.shardKey));
+    const aggregate = { aggregate: coll, pipeline, cursor: {}, readConcern };
+    const options = { signal: this.#signal };
+    await using cursor = await RawCursor.open(this.#deployment.raw, db, aggregate, options);
+    for await (const { documents } of cursor.batches()) {
+      const [found] = documents;
+      if (found === undefined) continue;
+      const { _id } = BSON.deserialize(found, { promoteValues: false });
+      throw new SyncError(
+        'DuplicateIds',
+        `${namespaceText(now.namespace)} has several documents with the _id ${BSON.EJSON.stringify(_id as Document)}, on different shards of the source`,
+      );
+    }
+  }
+
+  /**
+   * Where another collection stands under the name of one that is not known, which no event has dropped, that one was resharded:
+   * it has another UUID since then, and no event tells of it (6.0.5). Not so where that one has replaced the collection by a
+   * rename: what a shard writes until it renames as well, its rename drops.
+   */
+  checkUnknown(uuidHex: string, event: RawDocument): void {
+    const { ns, clusterTime } = eventFields.pick(event);
+    if (ns === undefined || clusterTime === undefined) return;
+    const namespace = eventNamespace(ns);
+    const tracked = this.#catalog.collectionAt(namespace);
+    // Before the catalog was read another collection may have had the name.
+    if (!tracked || tracked.replacedUuid?.toHexString(false) === uuidHex) return;
+    if (isAtMost(eventTime(clusterTime), tracked.namedBy)) return;
+    throw reshardedError(namespace);
+  }
+
+  /**
+   * Finds collections that were resharded and not written to since, of which no event tells (6.0.5), before somebody commits. At a
+   * drop, at a rename, and when a collection is made again under its name, the source shows the same for a while: what was seen
+   * counts when all changes until then are applied, the collection is still there, and the same is seen once more.
+   */
+  async checkResharding(): Promise<void> {
+    const { appliedTime } = this.#known;
+    const seen = this.#seen;
+    // Thrown away, it would never be seen twice on a source that is always a little ahead.
+    if (seen && !(appliedTime && isAtMost(seen.time, appliedTime))) return;
+    const collections = this.#catalog.collections();
+    const suspects = suspectsOf(collections, await this.readShardKeys());
+    for (const { uuid, namespace } of this.#catalog.collections()) {
+      const other = suspects.get(uuid.toHexString(false));
+      if (other !== undefined && seen?.suspects.get(uuid.toHexString(false)) === other)
+        throw reshardedError(namespace);
+    }
+    this.#seen =
+      suspects.size === 0
+        ? undefined
+        : { suspects, time: await majorityTime(this.#deployment, this.#signal) };
+  }
+
+  /** The event of a shard that had no part of the occupant does not say that it was dropped. */
+  isGoneBefore(time: Timestamp, uuid: UUID, occupant: TrackedCollection): boolean {
+    return !occupant.uuid.equals(uuid) && !isAtMost(time, occupant.namedBy);
+  }
+
+  /** Its collections are made again on another shard, and their documents do not show. */
+  createdTwice(namespace: Namespace): SyncError {
+    return new SyncError(
+      'ChangeNotSupported',
+      `the database ${namespace.db} was moved to another primary shard of the source: ${namespaceText(namespace)} is there a second time`,
+    );
+  }
+
+  /**
+   * A collection that is sharded while it is converted to capped, or converted on its primary shard alone, is one collection
+   * there, and another by the config servers (6.0.5): no shard gives both.
+   */
+  async #requireAgreement({ namespace, uuid }: CollectionInfo): Promise<void> {
+    const ns = namespaceText(namespace);
+    const find = { find: 'collections', filter: { _id: ns } };
+    const [row] = await readConfig(this.#deployment, find, this.#signal);
+    const placed = row?.field('uuid').uuid();
+    if (placed === undefined || uuid.equals(placed)) return;
+    throw new SyncError(
+      'ChangeNotSupported',
+      `${ns} is one collection on the primary shard of its database, and another by the config servers of the source: it can be read as neither`,
+    );
+  }
+}
+
+/** Collections that have lost their names to others: both UUIDs, as 32 hexadecimal digits. */
+export type Suspects = ReadonlyMap<string, string>;
+
+/**
+ * The collections with a shard key that the source does not know by their UUIDs, while it knows others by their names.
+ * @param sharded - what the source has, by UUID.
+ */
+export function suspectsOf(
+  collections: readonly TrackedCollection[],
+  sharded: ShardKeys,
+): Suspects {
+  const byName = new Map([...sharded].map(([uuid, { namespace }]) => [namespace, uuid]));
+  const suspects = new Map<string, string>();
+  for (const { uuid, namespace, shardKey } of collections) {
+    const other = byName.get(namespaceText(namespace));
+    if (shardKey === null || other === undefined || sharded.has(uuid.toHexString(false))) continue;
+    suspects.set(uuid.toHexString(false), other);
+  }
+  return suspects;
+}
+
+/** The error for a collection that has been resharded since the sync began. */
+export function reshardedError(namespace: Namespace): SyncError {
+  return new SyncError(
+    'ChangeNotSupported',
+    `${namespaceText(namespace)} was resharded on the source during the sync, which cannot be followed: start again with an empty destination`,
+  );
+}

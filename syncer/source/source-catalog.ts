@@ -1,0 +1,283 @@
+import type { Timestamp, UUID } from 'mongodb';
+import {
+  findCollection,
+  listIndexes,
+  listNamed,
+  listNamespaces,
+  listUserDatabases,
+  type CollectionInfo,
+  type NamespaceInfo,
+  type ViewInfo,
+} from '../../mongo/catalog.ts';
+import { later, latestWriteTime, majorityTime } from '../../mongo/cluster-time.ts';
+import type { Deployment } from '../../mongo/deployment.ts';
+import type { NamespaceFilter } from '../../mongo/namespace-filter.ts';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { underOnePrimary } from '../../mongo/one-primary.ts';
+import { readShardIndexes, unevenIndexes } from '../../mongo/shard-indexes.ts';
+import { oddNameError } from '../../mongo/specification.ts';
+import { forEachConcurrently } from '../../service/concurrency.ts';
+import { SyncError } from '../../service/errors.ts';
+import { inGroupsOf } from '../../service/groups.ts';
+import type { TrackedCollection, TrackedView } from '../store/records.ts';
+import type { CatalogEvent } from './change-event.ts';
+import { latestKnownTime, type KnownTimes } from './known-times.ts';
+import { sizeReaderOf, type SourceKind } from './source-kind.ts';
+
+/** Collections that are read together, and how many of their commands are under way. */
+const readTogether = 32;
+const readSideBySide = 16;
+
+/** Cluster times before and after collections were listed. */
+interface ReadTimes {
+  readonly at: Timestamp;
+  readonly by: Timestamp;
+}
+
+/** What is selected of a database of the source. */
+export interface Listing {
+  readonly db: string;
+  readonly infos: readonly CollectionInfo[];
+  readonly views: readonly TrackedView[];
+  readonly read: ReadTimes;
+}
+
+/** What reading the catalog of the source needs. */
+interface CatalogParts {
+  readonly deployment: Deployment;
+  readonly kind: SourceKind;
+  readonly filter: NamespaceFilter;
+  /** How far the source is known to be. */
+  readonly known: KnownTimes;
+  readonly signal: AbortSignal;
+}
+
+/** The catalog of the source: nothing that is read of it is older than what is known of the source. */
+export class SourceCatalog {
+  readonly #parts: CatalogParts;
+
+  constructor(parts: CatalogParts) {
+    this.#parts = parts;
+  }
+
+  /** Runs reads of the catalog that belong together: see {@link underOnePrimary}. */
+  async atOnce<T>(run: () => Promise<T>): Promise<T> {
+    const { deployment, signal } = this.#parts;
+    return await underOnePrimary(deployment, signal, run);
+  }
+
+  /**
+   * Lists the selected collections and views.
+   * @param startTime - nothing is older than that: change events begin there.
+   * @throws SyncError TimeSeriesNotSupported, NameNotSupported where such a one was created since preflight.
+   */
+  async list(startTime: Timestamp): Promise<Listing[]> {
+    const { deployment, signal } = this.#parts;
+    const listings: Listing[] = [];
+    for (const db of await listUserDatabases(deployment, signal, startTime))
+      listings.push(await this.#listDatabase(db, startTime));
+    return listings;
+  }
+
+  /** Collections of a listing as the sync tracks them, some at a time. */
+  async *trackListed({ db, infos, read }: Listing): AsyncGenerator<TrackedCollection[]> {
+    for (const group of inGroupsOf(infos, readTogether)) yield await this.#track(db, group, read);
+  }
+
+  /** A collection as the sync tracks it now, for an event that has brought it into the filter; undefined where it is gone. */
+  async trackNow(uuid: UUID, eventTime: Timestamp): Promise<TrackedCollection | undefined> {
+    const { deployment, signal } = this.#parts;
+    // A primary that has just been elected may not know yet that a majority has the event.
+    const time = later(await majorityTime(deployment, signal), eventTime);
+    return await this.atOnce(async () => {
+      const info = await findCollection(deployment, uuid, signal, time);
+      if (!info) return undefined;
+      const [tracked] = await this.#track(info.namespace.db, [info], { at: time, by: eventTime });
+      return tracked;
+    });
+  }
+
+  /**
+   * The collection of a UUID, whatever its name is by now; undefined when there is none. It can be read by its UUID then.
+   * @param searches - how often it was found before, and could not be read.
+   * @param after - a cluster time that it is looked for after, besides what is known.
+   * @throws SyncError ChangeNotSupported where it cannot be read for good.
+   */
+  async locate(
+    uuid: UUID,
+    searches = 0,
+    after: Timestamp | null = null,
+  ): Promise<CollectionInfo | undefined> {
+    const { deployment, kind, known, signal } = this.#parts;
+    const time = latestKnownTime(known, after);
+    const found = await findCollection(deployment, uuid, signal, time);
+    if (found) await kind.prepareReading(found, searches);
+    return found;
+  }
+
+  /** What stands at a name by now. */
+  async namespaceNow({ db, coll }: Namespace): Promise<NamespaceInfo | undefined> {
+    const { deployment, known, signal } = this.#parts;
+    const [now] = await listNamed(deployment, db, [coll], signal, latestKnownTime(known));
+    return now;
+  }
+
+  /** The views of a database, not before a time. */
+  async viewsOf(db: string, after: Timestamp): Promise<ViewInfo[]> {
+    const { deployment, signal } = this.#parts;
+    const infos = await listNamespaces(deployment, db, signal, { type: 'view' }, after);
+    return infos.filter((info) => info.kind === 'view');
+  }
+
+  /**
+   * Whether an event is to be passed over that gives a name that is not UTF-8, or is about a view of such a name: no view of
+   * it is known, though one may be called like it here.
+   * @throws SyncError NameNotSupported where the name is selected, and what was created so is still there.
+   */
+  async isOfOddName(event: CatalogEvent): Promise<boolean> {
+    const { filter } = this.#parts;
+    const { operation, namespace, to, uuid, givesOddName } = event;
+    if (!givesOddName) return false;
+    switch (operation) {
+      case 'create':
+        if (!(await filter.selects(namespace))) return true;
+        if (await this.#isOddlyNamed(namespace)) throw oddNameError(namespaceText(namespace));
+        return true;
+      case 'rename':
+        if (to && (await filter.selects(to))) throw oddNameError(namespaceText(to));
+        return false;
+      default:
+        return uuid === undefined;
+    }
+  }
+
+  /**
+   * Makes sure that the source has nothing whose name is not UTF-8: no change event tells of a collection that is created
+   * under such a name, nor of its documents (6.0.5).
+   * @param time - of the commit: what is read is not older.
+   * @throws SyncError NameNotSupported.
+   */
+  async refuseOddNames(time: Timestamp): Promise<void> {
+    const { deployment, filter, signal } = this.#parts;
+    for (const db of await listUserDatabases(deployment, signal, time))
+      for (const { kind, namespace } of await listNamespaces(deployment, db, signal, {}, time))
+        if (kind === 'oddlyNamed' && (await filter.selects(namespace)))
+          throw oddNameError(namespaceText(namespace));
+  }
+
+  /** The indexes of a sharded collection that are not the same on all shards, and where they are: see {@link unevenIndexes}. */
+  async unevenIndexesOf(namespace: Namespace): Promise<ReadonlyMap<string, string>> {
+    const { deployment, signal } = this.#parts;
+    const listed = (await listIndexes(deployment, namespace, signal)) ?? [];
+    return unevenIndexes(await readShardIndexes(deployment, namespace, listed, signal));
+  }
+
+  async #listDatabase(db: string, startTime: Timestamp): Promise<Listing> {
+    const { deployment, filter, signal } = this.#parts;
+    const at = later(await majorityTime(deployment, signal), startTime);
+    const listed = await listNamespaces(deployment, db, signal, {}, at);
+    const by = await latestWriteTime(deployment, signal);
+    const infos: CollectionInfo[] = [];
+    const views: TrackedView[] = [];
+    for (const info of listed) {
+      if (!(await filter.selects(info.namespace))) continue;
+      switch (info.kind) {
+        case 'collection':
+          infos.push(info);
+          break;
+        case 'view': {
+          const { namespace, options } = info;
+          views.push({ namespace, options, specifiedAt: at, specifiedBy: by });
+          break;
+        }
+        case 'timeseries':
+          throw timeSeriesError(info.namespace);
+        case 'oddlyNamed':
+          throw oddNameError(namespaceText(info.namespace));
+      }
+    }
+    return { db, infos, views, read: { at, by } };
+  }
+
+  /**
+   * Collections of a database as the sync tracks them: options, indexes, size. Those are left out whose name has been given
+   * to another collection since they were listed: change events tell the rest.
+   */
+  async #track(
+    db: string,
+    infos: readonly CollectionInfo[],
+    read: ReadTimes,
+  ): Promise<TrackedCollection[]> {
+    const { deployment, kind, signal } = this.#parts;
+    const found: TrackedCollection[] = [];
+    const shardKeys = await kind.readShardKeys(infos.map(({ uuid }) => uuid));
+    await forEachConcurrently(infos, readSideBySide, async (info) => {
+      const { namespace, uuid, options } = info;
+      const reading = kind.sizeOf(namespace);
+      // An index whose name is not UTF-8 is in both: here it has a name.
+      reading.catch(() => undefined);
+      const indexes = await listIndexes(deployment, namespace, signal, read.at);
+      const size = await reading;
+      if (!indexes || !size) return;
+      found.push({
+        uuid,
+        namespace,
+        destinationUuid: null,
+        shardKey: await kind.wantedShardKey(info, shardKeys),
+        options,
+        indexes,
+        namedAt: read.at,
+        namedBy: read.by,
+        replacedUuid: null,
+        specifiedAt: read.at,
+        ...size,
+        isCopied: false,
+      });
+    });
+    const names = infos.map(({ namespace: { coll } }) => coll);
+    const listed = await listNamed(deployment, db, names, signal, read.at);
+    const now = new Map(listed.map((info) => [info.namespace.coll, info]));
+    return found.filter(({ namespace, uuid }) => {
+      const info = now.get(namespace.coll);
+      return info?.kind === 'collection' && info.uuid.equals(uuid);
+    });
+  }
+
+  async #isOddlyNamed({ db, coll }: Namespace): Promise<boolean> {
+    const { deployment, known, signal } = this.#parts;
+    const infos = await listNamespaces(deployment, db, signal, {}, latestKnownTime(known));
+    return infos.some(({ kind, namespace }) => kind === 'oddlyNamed' && namespace.coll === coll);
+  }
+}
+
+/** The error for a time-series collection that was created after the start. */
+export function timeSeriesError(namespace: Namespace): SyncError {
+  return new SyncError(
+    'TimeSeriesNotSupported',
+    `${namespaceText(namespace)} was created as a time-series collection during the sync: drop it on the source, or start again with it excluded`,
+  );
+}
+
+/** Estimates the bytes of all selected collections of a source, by what its servers count. */
+export async function estimateTotalBytes({
+  source,
+  filter,
+  signal,
+}: {
+  readonly source: Deployment;
+  readonly filter: NamespaceFilter;
+  readonly signal: AbortSignal;
+}): Promise<number> {
+  const sizeOf = sizeReaderOf(source, signal);
+  let totalBytes = 0;
+  for (const db of await listUserDatabases(source, signal)) {
+    const selected: Namespace[] = [];
+    for (const { kind, namespace } of await listNamespaces(source, db, signal))
+      if (kind === 'collection' && (await filter.selects(namespace))) selected.push(namespace);
+    await forEachConcurrently(selected, readSideBySide, async (namespace) => {
+      const size = await sizeOf(namespace);
+      totalBytes += size?.sizeBytes ?? 0;
+    });
+  }
+  return totalBytes;
+}

@@ -1,0 +1,268 @@
+import { BSON, type Document, type Timestamp, type UUID } from 'mongodb';
+import type { Deployment } from '../../mongo/deployment.ts';
+import { anyOf } from '../../mongo/id-groups.ts';
+import { idBound } from '../../mongo/id-range.ts';
+import { MalformedAnswer } from '../../mongo/malformed-answer.ts';
+import type { Namespace } from '../../mongo/namespace.ts';
+import {
+  elementsOf,
+  type RawDocument,
+  type RawElement,
+  RawWriter,
+  textValue,
+  uuidValue,
+} from '../../mongo/raw-bson.ts';
+import { RawCursor } from '../../mongo/raw-cursor.ts';
+import { sortedSample, type Sampling } from '../../mongo/sample.ts';
+import { RawValue } from '../../mongo/raw-value.ts';
+import { codeOf, isCappedSnapshot, serverCode } from '../../mongo/server-errors.ts';
+import type { ShardKey } from '../../mongo/shard-key.ts';
+import { backoffMs, sleep } from '../../service/sleep.ts';
+import type { Partition, TrackedCollection } from '../store/records.ts';
+import type { TrackedCatalog } from '../store/tracked-catalog.ts';
+import { latestKnownTime, readConcernNow, type KnownTimes } from './known-times.ts';
+import type { SourceCatalog } from './source-catalog.ts';
+import type { SourceKind } from './source-kind.ts';
+import { partitionsBetween, splitPoints } from './split-points.ts';
+import { eventTime } from './event-fields.ts';
+
+/** What reading documents of the source needs. */
+interface DocumentParts {
+  readonly deployment: Deployment;
+  readonly kind: SourceKind;
+  /** Where collections are on the source now. */
+  readonly names: SourceCatalog;
+  /** What the sync knows of its collections. */
+  readonly catalog: TrackedCatalog;
+  /** How far the source is known to be. */
+  readonly known: KnownTimes;
+  readonly signal: AbortSignal;
+}
+
+/** Documents of one collection, in one order. */
+export interface DocumentQuery {
+  readonly collection: Pick<TrackedCollection, 'uuid' | 'namedAt'>;
+  /** What the collection is called on the source now. */
+  readonly from: Namespace;
+  /** Which of them, and in which order: the `filter`, `min`, `max` and `hint` of a find. */
+  readonly bounds: Document;
+  /** How many come with one fetch. */
+  readonly batchSize: number;
+}
+
+/** Sampled ids for each partition, and documents for each chunk: more of them make these more equal. */
+const samplesForEach = 20;
+
+/** Names of the fields of the shard key in a sample: their own may have dots. */
+const sampledName = (index: number): string => `k${index}`;
+
+/** The documents of the source. What is read is not older than what is known of the source. */
+export class SourceDocuments {
+  readonly #parts: DocumentParts;
+
+  constructor(parts: DocumentParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Reads documents of a collection as bytes, not older than where the change events of the collection begin: what was written
+   * between would be in neither. (Where a transaction is prepared, which only shards do, the read waits for its end.)
+   * @throws MongoServerError where it has another name by now, or is gone.
+   */
+  async open({ collection, from, bounds, batchSize }: DocumentQuery): Promise<RawCursor> {
+    const { deployment, known, signal } = this.#parts;
+    const afterClusterTime = latestKnownTime(known, collection.namedAt);
+    const find = {
+      find: from.coll,
+      ...bounds,
+      batchSize,
+      collectionUUID: collection.uuid,
+      readConcern: { level: 'majority', afterClusterTime },
+    };
+    return await RawCursor.open(deployment.raw, from.db, find, { signal, batchSize });
+  }
+
+  /**
+   * Documents as they are on the source now, batch by batch; those that are gone are left out, all where the collection is.
+   * @param after - the cluster time of the event that they are read for; null where that has been received already.
+   */
+  async *read(
+    collection: UUID,
+    ids: readonly RawElement[],
+    after: Timestamp | null = null,
+  ): AsyncGenerator<readonly RawDocument[]> {
+    const { catalog, kind, known, names, signal } = this.#parts;
+    const tracked = catalog.collection(collection.toHexString(false));
+    let namespace = tracked?.namespace;
+    const readConcern = readConcernNow(known, kind.readLevelFor(tracked?.shardKey ?? null), after);
+    for (let searches = 0; ; searches++) {
+      namespace ??= (await names.locate(collection, searches, after))?.namespace;
+      if (namespace === undefined) return;
+      try {
+        yield* this.#find(namespace, {
+          filter: anyOf(ids),
+          collectionUUID: collection,
+          readConcern,
+        });
+        return;
+      } catch (error) {
+        // It has another name by now, or is gone. That another one is capped a server says before it looks at the UUID.
+        if (codeOf(error) !== serverCode.collectionUuidMismatch && !isCappedSnapshot(error))
+          throw error;
+        namespace = undefined;
+        await sleep(backoffMs(searches), signal);
+      }
+    }
+  }
+
+  /** The document of an `_id` as it is on the source now; undefined where it is gone, or its collection is. */
+  async readOne(
+    collection: UUID,
+    id: RawElement,
+    after: Timestamp | null = null,
+  ): Promise<RawDocument | undefined> {
+    for await (const [document] of this.read(collection, [id], after)) return document;
+    return undefined;
+  }
+
+  /**
+   * Completes an abbreviated event: it gets the document as it is now on the source, not before the event, which has not been
+   * taken for received yet. The later events lead to it again.
+   * Undefined where the document is gone: its delete is still to come. Other events stay as they are.
+   */
+  async completeEvent(event: RawDocument): Promise<RawDocument | undefined> {
+    const fields = new Map(elementsOf(event).map((element) => [element.name, element]));
+    const content = missingContent(fields);
+    if (content === undefined) return event;
+    const { operation, key, collection, time } = content;
+    const id = elementsOf(key.bytes, key.offset).find(({ name }) => name === '_id');
+    if (id === undefined) throw new MalformedAnswer('a change event without documentKey._id');
+    const uuid = uuidValue(collection);
+    const document = await this.readOne(uuid, id, time);
+    if (document === undefined) return undefined;
+    return withDocument(event, operation === 'insert' ? 'insert' : 'replace', document);
+  }
+
+  /**
+   * Splits a collection in `count` ranges of `_id` of about the same number of documents, by a sample that the server sorts: its
+   * order goes across types. The first range is open below and the last one above.
+   */
+  async split(
+    collection: Pick<TrackedCollection, 'uuid' | 'namespace'>,
+    count: number,
+  ): Promise<Partition[]> {
+    const bounds: Document[] = [];
+    const sampling = { size: count * samplesForEach, stages: [{ $project: { _id: 1 } }] };
+    for await (const document of this.#sample(collection.namespace, sampling))
+      bounds.push(...boundOf(document));
+    return partitionsBetween(collection, splitPoints(bounds, count));
+  }
+
+  /** Values of a shard key in order, in the types that the source has, which split a collection in `count` chunks of about one size. */
+  async sampleShardKeys(namespace: Namespace, key: ShardKey, count: number): Promise<Document[]> {
+    const fields = key.map(({ field }, index) => [
+      sampledName(index),
+      { $ifNull: [`$${field}`, null] },
+    ]);
+    const stages = [
+      { $project: { _id: { ...(Object.fromEntries(fields) as Document) } } },
+      // What the server takes for the same value is no place to split at twice.
+      { $group: { _id: '$_id' } },
+    ];
+    const sampling = { size: count * samplesForEach, stages, collation: { locale: 'simple' } };
+    const samples: RawDocument[] = [];
+    for await (const document of this.#sample(namespace, sampling)) samples.push(document);
+    return splitPoints(samples, count).map((sample) => middleOf(sample, key));
+  }
+
+  #sample(namespace: Namespace, sampling: Sampling): AsyncGenerator<RawDocument, void> {
+    const { deployment, signal } = this.#parts;
+    return sortedSample(deployment, namespace, sampling, signal);
+  }
+
+  async *#find({ db, coll }: Namespace, query: Document): AsyncGenerator<readonly RawDocument[]> {
+    const { deployment, signal } = this.#parts;
+    await using cursor = await RawCursor.open(
+      deployment.raw,
+      db,
+      { find: coll, ...query },
+      { signal },
+    );
+    for await (const { documents } of cursor.batches()) yield documents;
+  }
+}
+
+/** The bound that a sampled id makes: a copy, as the rest of the fetch is not kept with it. */
+function boundOf(document: RawDocument): Document[] {
+  const bound = idBound(Uint8Array.from(document));
+  return bound === undefined ? [] : [bound];
+}
+
+function middleOf(sample: RawDocument, key: ShardKey): Document {
+  const [id] = elementsOf(sample);
+  const values = id === undefined ? [] : elementsOf(id.bytes, id.offset);
+  const middle: Document = {};
+  key.forEach(({ field, kind }, index) => {
+    const value = values.find(({ name }) => name === sampledName(index));
+    if (kind === 'hashed' || value === undefined) middle[field] = new BSON.MinKey();
+    else middle[field] = new RawValue(field, value);
+  });
+  return middle;
+}
+
+/** Documents and differences above this size are left out of abbreviated events. */
+const maxContentBytes = 1024 * 1024;
+
+/**
+ * Leaves large documents and differences out of change events. The largest document and an `_id` of a few KiB make an
+ * event that is larger than a document may be (it has the `_id` three times, twice of it in the resume token), and the
+ * server sends none of them. By `$bsonSize` and not for all events, as what is left out has to be read one by one.
+ */
+export const abbreviation: Document = {
+  $set: Object.fromEntries(
+    ['fullDocument', 'rawUpdateDescription'].map((field) => [
+      field,
+      {
+        $cond: [{ $gt: [{ $bsonSize: `$${field}` }, maxContentBytes] }, '$$REMOVE', `$${field}`],
+      },
+    ]),
+  ),
+};
+
+/** An event that puts a document, with all else that an abbreviated one has: its resume token, its time. */
+export function withDocument(
+  event: RawDocument,
+  operation: 'insert' | 'replace',
+  document: RawDocument,
+): RawDocument {
+  const writer = new RawWriter(event.length + document.length + 64);
+  for (const element of elementsOf(event))
+    if (!replacedFields.has(element.name)) writer.value(element.name, element);
+  return writer.string('operationType', operation).document('fullDocument', document).finish();
+}
+
+/** Fields that an abbreviated event lacks, or gets with another value. */
+const replacedFields: ReadonlySet<string> = new Set([
+  'operationType',
+  'fullDocument',
+  'rawUpdateDescription',
+]);
+
+interface MissingContent {
+  readonly operation: string;
+  readonly key: RawElement;
+  readonly collection: RawElement;
+  readonly time: Timestamp;
+}
+
+function missingContent(fields: ReadonlyMap<string, RawElement>): MissingContent | undefined {
+  const type = fields.get('operationType');
+  const key = fields.get('documentKey');
+  const collection = fields.get('collectionUUID');
+  if (!type || !key || !collection) return undefined;
+  const operation = textValue(type);
+  if (operation === 'delete') return undefined;
+  const isWhole = fields.has(operation === 'update' ? 'rawUpdateDescription' : 'fullDocument');
+  if (isWhole) return undefined;
+  return { operation, key, collection, time: eventTime(fields.get('clusterTime')) };
+}

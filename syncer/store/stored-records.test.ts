@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { Binary, BSON, Timestamp, UUID, type Document } from 'mongodb';
+import type { Topology } from '../../mongo/topology.ts';
+import { SyncError } from '../../service/errors.ts';
+import { parseStartBody } from '../options/start-body.ts';
+import { commandWrite } from './command-write.ts';
+import { encodeCollection, stored, storedSync } from './encoding.ts';
+import { newRecord } from './records.ts';
+import { collectionIn, instanceIn, partitionIn, syncRecordIn, viewIn } from './stored-records.ts';
+
+const time = new Timestamp({ t: 1, i: 2 });
+const topology: Topology = {
+  kind: 'replicaSet',
+  ...{ setName: 'rs0', host: 'a:1', version: '6.0.5' },
+  ...{ shards: ['rs0'], clusterId: 'one' },
+};
+const options = parseStartBody({ source: 'cluster0', destination: 'cluster1' });
+
+const sync = newRecord(options, { cluster0: topology, cluster1: topology }, 'a');
+
+const collection = encodeCollection({
+  uuid: new UUID(),
+  namespace: { db: 'shop', coll: 'items' },
+  destinationUuid: new UUID(),
+  shardKey: [{ field: 'a', kind: 'hashed' }],
+  options: { capped: true },
+  indexes: [],
+  ...{ namedAt: time, namedBy: time, specifiedAt: time, replacedUuid: null },
+  ...{ sizeBytes: 7, documentCount: 1, isCopied: false },
+});
+
+const records = {
+  sync: [syncRecordIn, { _id: 'sync', ...sync }],
+  instances: [
+    instanceIn,
+    {
+      ...{ _id: 'a', incarnation: 'x', resumeToken: new Binary(), appliedTime: time },
+      ...{ copiedBytes: 0, eventsApplied: 0, isCopied: true, arrivedAt: null, claims: 1 },
+      heartbeatAt: new Date(),
+    },
+  ],
+  collections: [collectionIn, collection],
+  views: [
+    viewIn,
+    {
+      ...{ _id: 'shop.few', namespace: { db: 'shop', coll: 'few' } },
+      ...{ options: stored({ viewOn: 'items' }), specifiedAt: time, specifiedBy: time },
+    },
+  ],
+  partitions: [
+    partitionIn,
+    {
+      _id: { collection: new UUID(), index: 0 },
+      min: null,
+      max: stored({ _id: 7 }),
+      isCopied: true,
+    },
+  ],
+} as const satisfies Record<string, readonly [(from: never, found: Document) => unknown, Document]>;
+
+type Name = keyof typeof records;
+
+function read(name: Name, found: Document): unknown {
+  const [reader] = records[name];
+  const from = { dbName: 'clustersync_internal', collectionName: name };
+  return reader(from, BSON.deserialize(BSON.serialize(found)));
+}
+
+/** What is a text where it is not null. */
+const texts = new Set(['catalogEvent', 'arrivedAt']);
+
+/** What a record of a former release may lack. */
+const mayLack = new Set(['reset', 'ownsCatalog', 'isCopied of partitions']);
+
+describe('stored documents', () => {
+  for (const name of Object.keys(records) as Name[]) {
+    const [, whole] = records[name];
+
+    it(`${name}: are read as they were stored`, () => {
+      read(name, whole);
+    });
+
+    for (const field of Object.keys(whole)) {
+      if (field === '_id') continue;
+      it(`${name}: say which one it is where ${field} is missing, or something else`, () => {
+        const { [field]: _gone, ...without } = whole as Document;
+        const isNamed = (error: unknown): boolean =>
+          error instanceof SyncError &&
+          error.name === 'StoredStateInvalid' &&
+          error.message.includes(`clustersync_internal.${name} has the document {"_id":`) &&
+          error.message.includes(field);
+        if (mayLack.has(field) || mayLack.has(`${field} of ${name}`)) read(name, without);
+        else assert.throws(() => read(name, without), isNamed);
+        for (const other of ['odd', 1.5, [[]], { odd: true }]) {
+          if (other === 'odd' && texts.has(field)) continue;
+          if (typeof other === typeof (whole as Document)[field] && !(other instanceof Object))
+            continue;
+          assert.throws(
+            () => read(name, { ...whole, [field]: other }),
+            isNamed,
+            JSON.stringify(other),
+          );
+        }
+      });
+    }
+  }
+
+  it('have no state and no phase that there is none of', () => {
+    assert.throws(
+      () => read('sync', { ...sync, _id: 'sync', state: 'DONE' }),
+      /whose state is "DONE"/,
+    );
+    assert.throws(
+      () => read('sync', { ...sync, _id: 'sync', phase: 'idle' }),
+      /whose phase is "idle"/,
+    );
+    assert.throws(
+      () => read('sync', { ...sync, _id: 'sync', received: [] }),
+      /received has another length/,
+    );
+  });
+
+  it('call a phase by its former name, which is read and looked for as the one that there is', () => {
+    const former = { ...sync, _id: 'sync', phase: 'loosening' };
+    const read = syncRecordIn({ dbName: 'clustersync_internal', collectionName: 'sync' }, former);
+    assert.equal(read.phase, 'preparing');
+    assert.deepEqual(storedSync({ ...sync, phase: 'preparing' }), { ...sync, phase: 'loosening' });
+    assert.deepEqual(storedSync({ phase: 'changes' }), { phase: 'changes' });
+    assert.deepEqual(storedSync({ canWrite: true }), { canWrite: true });
+    const { change } = commandWrite({ ...sync, commandCount: 1 }, 'a', { phase: 'preparing' });
+    assert.deepEqual(change, { phase: 'loosening', commandCount: 2, 'received.0': 2 });
+  });
+
+  it('of a former release say nothing of a reset, and nothing of whose the catalog is', () => {
+    const { reset: _reset, ownsCatalog: _owns, ...former } = { ...sync, _id: 'sync' };
+    const first = read('sync', former) as { ownsCatalog: boolean };
+    const later = read('sync', { ...former, phase: 'changes' }) as { ownsCatalog: boolean };
+    assert.deepEqual([first.ownsCatalog, later.ownsCatalog], [false, true]);
+  });
+});

@@ -1,0 +1,214 @@
+import type { Document, UUID } from 'mongodb';
+import type { CheckedValue } from '../../mongo/checked-value.ts';
+import { idBound } from '../../mongo/id-range.ts';
+import { shardKeyFrom, type ShardKey } from '../../mongo/shard-key.ts';
+import { decodeIndexSpec, decodeSpec } from '../../mongo/specification.ts';
+import { namespaceIn, storedDocument, type StoredIn } from '../../mongo/stored-document.ts';
+import { isErrorName } from '../../service/error-table.ts';
+import { messageOf } from '../../service/errors.ts';
+import { resetDestinations } from '../options/reset-body.ts';
+import { parseStartBody, type StartOptions } from '../options/start-body.ts';
+import type { StoredPhase } from './encoding.ts';
+import type {
+  ClusterRecord,
+  FailureRecord,
+  InstanceRecord,
+  Phase,
+  ResetRecord,
+  StoredPartition,
+  SyncRecord,
+  TrackedCollection,
+  TrackedView,
+} from './records.ts';
+
+// What is stored is read as what it is checked to be, and as nothing else: each reader throws SyncError StoredStateInvalid.
+
+const states = ['RUNNING', 'COMMITTING', 'COMMITTED'] as const satisfies SyncRecord['state'][];
+const storedPhases = [
+  ...(['catalog', 'copy', 'changes', 'restoring'] as const),
+  ...(['done', 'handover', 'loosening'] as const),
+] as const satisfies StoredPhase[];
+const commands = ['start', 'commit', 'reverse'] as const;
+const clusterNames = ['cluster0', 'cluster1'] as const;
+
+function phaseOf(stored: StoredPhase): Phase {
+  return stored === 'loosening' ? 'preparing' : stored;
+}
+
+/** A state of a former release says nothing of a reset, and nothing of whose the catalog is: before the copy that is not known. */
+export function syncRecordIn(from: StoredIn, found: Document): SyncRecord {
+  const record = storedDocument(from, found);
+  const phase = phaseOf(record.field('phase').oneOf(storedPhases));
+  const instances = textsIn(record.field('instances'));
+  if (instances.length === 0) throw record.field('instances').error('is empty');
+  const received = record
+    .field('received')
+    .list()
+    .map((count) => count.count());
+  if (received.length !== instances.length)
+    throw record.field('received').error('has another length than instances');
+  return {
+    state: record.field('state').oneOf(states),
+    phase,
+    instances,
+    command: record.field('command').oneOf(commands),
+    commandCount: record.field('commandCount').count(),
+    formerState: record.field('formerState').oneOf(['IDLE', ...states]),
+    received,
+    paused: textsIn(record.field('paused')),
+    catalogEvent: record.orNull('catalogEvent')?.text() ?? null,
+    reversals: record.field('reversals').count(),
+    options: optionsIn(record.field('options')),
+    source: clusterIn(record.field('source')),
+    destination: clusterIn(record.field('destination')),
+    startedAt: record.field('startedAt').date(),
+    startTime: record.orNull('startTime')?.timestamp() ?? null,
+    catalogTimes: record
+      .field('catalogTimes')
+      .list()
+      .map((one) => ({ db: one.field('db').text(), time: one.field('time').timestamp() })),
+    estimatedTotalBytes: record.orNull('estimatedTotalBytes')?.count() ?? null,
+    ownsCatalog: record.optional('ownsCatalog')?.boolean() ?? phase !== 'catalog',
+    collectionCount: record.orNull('collectionCount')?.count() ?? null,
+    commitTime: record.orNull('commitTime')?.timestamp() ?? null,
+    isFixingCommitTime: record.field('isFixingCommitTime').boolean(),
+    writableTime: record.orNull('writableTime')?.timestamp() ?? null,
+    canWrite: record.field('canWrite').boolean(),
+    failure: failureIn(record.orNull('failure')),
+    reset: resetIn(record.optional('reset')),
+    warnings: textsIn(record.field('warnings')),
+  };
+}
+
+function textsIn(list: CheckedValue): string[] {
+  return list.list().map((one) => one.text());
+}
+
+function clusterIn(value: CheckedValue): ClusterRecord {
+  return {
+    name: value.field('name').oneOf(clusterNames),
+    clusterId: value.field('clusterId').text(),
+  };
+}
+
+function optionsIn(value: CheckedValue): StartOptions {
+  try {
+    return parseStartBody(value.document());
+  } catch (error) {
+    throw value.error(`cannot be read: ${messageOf(error)}`);
+  }
+}
+
+function failureIn(value: CheckedValue | null): FailureRecord | null {
+  if (value === null) return null;
+  const name = value.field('name').text();
+  if (!isErrorName(name)) throw value.field('name').error(`is ${JSON.stringify(name)}`);
+  return {
+    instance: value.field('instance').text(),
+    name,
+    description: value.field('description').text(),
+    at: value.field('at').date(),
+  };
+}
+
+function resetIn(value: CheckedValue | undefined): ResetRecord | null {
+  if (value === undefined) return null;
+  return {
+    destination: value.field('destination').oneOf(resetDestinations),
+    received: textsIn(value.field('received')),
+    ended: textsIn(value.field('ended')),
+  };
+}
+
+/** What is stored of an instance. */
+export function instanceIn(from: StoredIn, found: Document): InstanceRecord {
+  const record = storedDocument(from, found);
+  return {
+    incarnation: record.field('incarnation').text(),
+    resumeToken: record.orNull('resumeToken')?.binary() ?? null,
+    appliedTime: record.orNull('appliedTime')?.timestamp() ?? null,
+    appliedOpsTime: record.optional('appliedOpsTime')?.timestamp() ?? null,
+    copiedBytes: record.field('copiedBytes').count(),
+    eventsApplied: record.field('eventsApplied').count(),
+    isCopied: record.field('isCopied').boolean(),
+    arrivedAt: record.orNull('arrivedAt')?.text() ?? null,
+    claims: record.field('claims').count(),
+    heartbeatAt: record.field('heartbeatAt').date(),
+  };
+}
+
+/** The collection that is stored so. */
+export function collectionIn(from: StoredIn, found: Document): TrackedCollection {
+  const record = storedDocument(from, found);
+  return {
+    uuid: record.field('_id').uuid(),
+    namespace: namespaceIn(record.field('namespace')),
+    destinationUuid: record.orNull('destinationUuid')?.uuid() ?? null,
+    shardKey: shardKeyIn(record.orNull('shardKey')),
+    options: specIn(record.field('options'), decodeSpec),
+    indexes: record
+      .field('indexes')
+      .list()
+      .map((index) => specIn(index, decodeIndexSpec)),
+    namedAt: record.field('namedAt').timestamp(),
+    namedBy: record.field('namedBy').timestamp(),
+    replacedUuid: record.orNull('replacedUuid')?.uuid() ?? null,
+    specifiedAt: record.field('specifiedAt').timestamp(),
+    sizeBytes: record.field('sizeBytes').count(),
+    documentCount: record.field('documentCount').count(),
+    isCopied: record.field('isCopied').boolean(),
+  };
+}
+
+function shardKeyIn(value: CheckedValue | null): ShardKey | null {
+  if (value === null) return null;
+  return value.list().flatMap((part) => {
+    const kind = part.field('kind');
+    return shardKeyFrom({ [part.field('field').text()]: kind.textOrNumber() });
+  });
+}
+
+/** Specifications are kept as bytes. */
+function specIn<T>(value: CheckedValue, decode: (bytes: Uint8Array) => T): T {
+  try {
+    return decode(value.binary().value());
+  } catch (error) {
+    throw value.error(`cannot be read: ${messageOf(error)}`);
+  }
+}
+
+/** The view that is stored so. */
+export function viewIn(from: StoredIn, found: Document): TrackedView {
+  const record = storedDocument(from, found);
+  return {
+    namespace: namespaceIn(record.field('namespace')),
+    options: specIn(record.field('options'), decodeSpec),
+    specifiedAt: record.field('specifiedAt').timestamp(),
+    specifiedBy: record.field('specifiedBy').timestamp(),
+  };
+}
+
+/** What tells the ranges of a collection apart. */
+export interface PartitionKey {
+  readonly collection: UUID;
+  readonly index: number;
+}
+
+/** Which range of which collection a stored document is of. */
+export function partitionKeyIn(from: StoredIn, found: Document): PartitionKey {
+  const key = storedDocument(from, found).field('_id');
+  return { collection: key.field('collection').uuid(), index: key.field('index').integer() };
+}
+
+/** A stored range of a collection. What does not say that it is copied is copied again. */
+export function partitionIn(from: StoredIn, found: Document): StoredPartition {
+  const record = storedDocument(from, found);
+  const boundIn = (value: CheckedValue | null): Document | null =>
+    value === null ? null : (specIn(value, idBound) ?? null);
+  return {
+    ...partitionKeyIn(from, found),
+    min: boundIn(record.orNull('min')),
+    max: boundIn(record.orNull('max')),
+    isCopied: record.optional('isCopied')?.boolean() ?? false,
+  };
+}

@@ -1,0 +1,253 @@
+import type { Document, Timestamp } from 'mongodb';
+import type { CheckedValue } from '../../mongo/checked-value.ts';
+import type { NamespaceFilterEntry } from '../../mongo/namespace-filter.ts';
+import { namespaceIn, storedDocument, type StoredIn } from '../../mongo/stored-document.ts';
+import { isErrorName } from '../../service/error-table.ts';
+import type { Amount, OfSides } from '../compare/sides.ts';
+import type {
+  ErrorRecord,
+  PartKey,
+  PassRecord,
+  Position,
+  Proof,
+  RangeTask,
+  Recheck,
+  ScopeRecord,
+  Start,
+  Tally,
+  Task,
+  TaskWork,
+  VerificationRecord,
+} from './records.ts';
+
+// What is stored is read as what it is checked to be, and as nothing else: each reader throws SyncError StoredStateInvalid.
+
+const verdicts = ['equal', 'different'] as const;
+
+/** A verification of this version, as it is stored. */
+export function verificationIn(from: StoredIn, found: Document): VerificationRecord {
+  const record = storedDocument(from, found);
+  return {
+    formatVersion: record.field('formatVersion').count(),
+    attempt: record.field('attempt').count(),
+    run: record.field('run').text(),
+    status: record.field('status').oneOf(['idle', 'running', 'complete']),
+    writesOff: record.field('writesOff').boolean(),
+    subject: record.orNull('subject')?.text() ?? null,
+    scope: scopeIn(record.orNull('scope')),
+    starts: ifThere(record.orNull('starts'), (starts) => sidesIn(starts, startIn)),
+    positions: {
+      source: positionIn(record.field('positions').orNull('source')),
+      destination: positionIn(record.field('positions').orNull('destination')),
+    },
+    noted: record
+      .field('noted')
+      .list()
+      .map((note) => ({
+        generation: note.field('generation').count(),
+        epoch: note.field('epoch').count(),
+        count: note.field('count').count(),
+      })),
+    generation: passIn(record.orNull('generation')),
+    totals: amountIn(record.field('totals')),
+    verdict: record.orNull('verdict')?.oneOf(verdicts) ?? null,
+    proof: proofIn(record.orNull('proof')),
+    error: errorIn(record.orNull('error')),
+    startedAt: record.orNull('startedAt')?.date() ?? null,
+    completedAt: record.orNull('completedAt')?.date() ?? null,
+  };
+}
+
+function ifThere<T>(value: CheckedValue | null, read: (value: CheckedValue) => T): T | null {
+  return value === null ? null : read(value);
+}
+
+function sidesIn<T>(value: CheckedValue, read: (value: CheckedValue) => T): OfSides<T> {
+  return { source: read(value.field('source')), destination: read(value.field('destination')) };
+}
+
+function countsIn(value: CheckedValue): OfSides<number> {
+  return sidesIn(value, (count) => count.count());
+}
+
+function amountIn(value: CheckedValue): Amount {
+  return { documents: value.field('documents').count(), bytes: value.field('bytes').count() };
+}
+
+function scopeIn(value: CheckedValue | null): ScopeRecord | null {
+  return ifThere(value, (scope) => ({
+    includeNamespaces: entriesIn(scope.orNull('includeNamespaces')),
+    excludeNamespaces: entriesIn(scope.orNull('excludeNamespaces')),
+    mayLackIndexes: scope.field('mayLackIndexes').boolean(),
+    sync: scope.orNull('sync')?.text() ?? null,
+  }));
+}
+
+function entriesIn(value: CheckedValue | null): NamespaceFilterEntry[] | null {
+  return ifThere(value, (list) => list.list().map(entryIn));
+}
+
+function entryIn(value: CheckedValue): NamespaceFilterEntry {
+  const database = value.optional('database')?.text();
+  const databaseRegex = patternIn(value.optional('databaseRegex'));
+  const collections = value
+    .optional('collections')
+    ?.list()
+    .map((name) => name.text());
+  const collectionsRegex = patternIn(value.optional('collectionsRegex'));
+  return {
+    ...(database !== undefined && { database }),
+    ...(databaseRegex && { databaseRegex }),
+    ...(collections && { collections }),
+    ...(collectionsRegex && { collectionsRegex }),
+  };
+}
+
+function patternIn(value: CheckedValue | undefined): NamespaceFilterEntry['databaseRegex'] {
+  if (value === undefined) return undefined;
+  const options = value.optional('options')?.text();
+  return { pattern: value.field('pattern').text(), ...(options !== undefined && { options }) };
+}
+
+function startIn(value: CheckedValue): Start {
+  return { isSharded: value.field('isSharded').boolean(), from: value.field('from').timestamp() };
+}
+
+function positionIn(value: CheckedValue | null): Position | null {
+  return ifThere(value, (position) => ({
+    token: position.field('token').binary(),
+    time: position.field('time').timestamp(),
+  }));
+}
+
+function passIn(value: CheckedValue | null): PassRecord | null {
+  return ifThere(value, (pass) => ({
+    number: pass.field('number').count(),
+    epoch: pass.field('epoch').count(),
+    kind: pass.field('kind').oneOf(['first', 'recheck', 'last']),
+    isAgain: pass.field('isAgain').boolean(),
+    plannedTasks: pass.field('plannedTasks').count(),
+    readAfter: sidesIn<Timestamp>(pass.field('readAfter'), (time) => time.timestamp()),
+    startedAt: pass.field('startedAt').date(),
+    noted: pass.orNull('noted')?.count() ?? null,
+  }));
+}
+
+function proofIn(value: CheckedValue | null): Proof | null {
+  return ifThere(value, (proof) => ({
+    collections: proof.field('collections').count(),
+    ranges: proof.field('ranges').count(),
+    documentsCompared: countsIn(proof.field('documentsCompared')),
+    documentsCounted: countsIn(proof.field('documentsCounted')),
+  }));
+}
+
+function errorIn(value: CheckedValue | null): ErrorRecord | null {
+  return ifThere(value, (error) => {
+    const name = error.field('name').text();
+    if (!isErrorName(name)) throw error.field('name').error(`is ${JSON.stringify(name)}`);
+    return {
+      name,
+      message: error.field('message').text(),
+      isFinal: error.field('isFinal').boolean(),
+    };
+  });
+}
+
+/** What a task is about. */
+export function taskIn(from: StoredIn, found: Document): Task & { readonly claims: number } {
+  const record = storedDocument(from, found);
+  return {
+    namespace: namespaceIn(record.field('namespace')),
+    work: workIn(record.field('work')),
+    expected: amountIn(record.field('expected')),
+    claims: record.field('claims').count(),
+  };
+}
+
+/** What kind of work a task is. */
+export function workKindIn(from: StoredIn, found: Document): TaskWork['kind'] {
+  return kindIn(storedDocument(from, found).field('work'));
+}
+
+function kindIn(work: CheckedValue): TaskWork['kind'] {
+  return work.field('kind').oneOf(['metadata', 'collection', 'range', 'ids']);
+}
+
+function workIn(value: CheckedValue): TaskWork {
+  const kind = kindIn(value);
+  switch (kind) {
+    case 'metadata':
+    case 'collection':
+      return { kind };
+    case 'range':
+      return {
+        kind,
+        min: value.orNull('min')?.binary() ?? null,
+        max: value.orNull('max')?.binary() ?? null,
+      };
+    case 'ids':
+      return {
+        kind,
+        ids: value
+          .field('ids')
+          .list()
+          .map((id) => id.binary()),
+      };
+  }
+}
+
+/** A task on a collection or a range of one. */
+export function rangeTaskIn(from: StoredIn, found: Document): RangeTask {
+  const record = storedDocument(from, found);
+  const work = workIn(record.field('work'));
+  if (work.kind !== 'collection' && work.kind !== 'range')
+    throw record.field('work').error('is of other than documents');
+  const read = record.optional('read');
+  return {
+    key: record.field('_id').text(),
+    namespace: namespaceIn(record.field('namespace')),
+    work,
+    state: record.field('state').oneOf(['added', 'processing', 'completed', 'failed']),
+    claim: record.optional('claim')?.text() ?? null,
+    read: read ? countsIn(read) : null,
+    parts: record.optional('parts')?.count() ?? null,
+    part: partIn(record.optional('part')),
+  };
+}
+
+function partIn(value: CheckedValue | undefined): PartKey | null {
+  if (value === undefined) return null;
+  return {
+    parent: value.field('parent').text(),
+    claim: value.field('claim').text(),
+    index: value.field('index').count(),
+  };
+}
+
+/** What is to be compared again. */
+export function recheckIn(
+  from: StoredIn,
+  found: Document,
+): Recheck & { readonly note: string; readonly place: number } {
+  const record = storedDocument(from, found);
+  const noted = { note: record.field('note').text(), place: record.field('place').count() };
+  const kind = record.field('kind').oneOf(['ids', 'metadata', 'whole', 'database']);
+  if (kind === 'database') return { ...noted, kind, db: record.field('db').text() };
+  const namespace = namespaceIn(record.field('namespace'));
+  if (kind !== 'ids') return { ...noted, kind, namespace };
+  const ids = record
+    .field('ids')
+    .list()
+    .map((id) => id.binary());
+  return { ...noted, kind, namespace, ids };
+}
+
+/** What was inserted and deleted. What was not is not stored. */
+export function tallyIn(from: StoredIn, found: Document): Tally {
+  const record = storedDocument(from, found);
+  return {
+    inserted: countsIn(record.field('inserted')),
+    deleted: countsIn(record.field('deleted')),
+  };
+}
