@@ -17,6 +17,7 @@ import { logOnce } from './log-once.ts';
 import type { Logger } from './logger.ts';
 import { requestsInTurn } from './requests-in-turn.ts';
 import { followCertificate, readCertificate, type CertificateFiles } from './served-certificate.ts';
+import { readUnread } from './unread-body.ts';
 
 /** When a client should try again what was answered with 503: `Retry-After`. */
 const retryAfterSeconds = 2;
@@ -114,6 +115,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   app.on('error', (error: unknown) => {
     options.logger.warn({ err: error }, 'HTTP answer failed');
   });
+  app.use(readUnread);
   app.use(requirePath);
   app.use(serveHealth(options));
   app.use(serveRoutes(options));

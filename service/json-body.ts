@@ -39,16 +39,14 @@ export async function readJson(ctx: Context): Promise<object> {
 }
 
 async function readBody(ctx: Context): Promise<string> {
-  const tooLarge = (): SyncError => {
-    // The rest is not read: the connection cannot serve another request.
-    ctx.set('Connection', 'close');
-    return new SyncError('BodyTooLarge', `the body is larger than ${maxBodyBytes} bytes`);
-  };
+  const tooLarge = (): SyncError =>
+    new SyncError('BodyTooLarge', `the body is larger than ${maxBodyBytes} bytes`);
   if (Number(ctx.get('Content-Length')) > maxBodyBytes) throw tooLarge();
   const chunks: Buffer[] = [];
   let length = 0;
   try {
-    for await (const chunk of ctx.req as AsyncIterable<Buffer>) {
+    const received = ctx.req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+    for await (const chunk of received) {
       length += chunk.length;
       if (length > maxBodyBytes) throw tooLarge();
       chunks.push(chunk);

@@ -7,6 +7,7 @@ import { genericErrorBody, requirePath } from '../../service/http-server.ts';
 import { closeServer, listen, requestLimits } from '../../service/listening.ts';
 import type { Logger } from '../../service/logger.ts';
 import { requestsInTurn } from '../../service/requests-in-turn.ts';
+import { readUnread } from '../../service/unread-body.ts';
 import { Dashboard, type DashboardSource } from './dashboard.ts';
 import { readPageFiles, type PageFiles } from './page-files.ts';
 import { findRoute } from './routes.ts';
@@ -49,6 +50,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
     logger.warn({ err: error }, 'HTTP answer failed');
   });
   const page = await readPageFiles();
+  app.use(readUnread);
   app.use(requirePath);
   const tokenHash = token === undefined ? undefined : hashOfToken(token);
   app.use(answer({ dashboard, page, tokenHash, logger, signal: stop.signal }));
