@@ -1,5 +1,5 @@
-import { ObjectId, UUID, type Document } from 'mongodb';
-import { chunkCount, planMoves } from '../../syncer/ddl/chunk-plan.ts';
+import { type Document, ObjectId, UUID } from 'mongodb';
+import { chunkCount, planMoves } from '../../syncer/ddl/shard-collection.ts';
 import { isCopiedBy } from '../../syncer/instances/coordination.ts';
 import {
   partitionCount,

@@ -11,8 +11,7 @@ import {
   ScriptTarget,
 } from 'typescript';
 import { SyncError } from '../../service/errors.ts';
-import { parseResetBody } from '../../syncer/options/reset-body.ts';
-import { parseStartBody } from '../../syncer/options/start-body.ts';
+import { parseResetBody, parseStartBody } from '../../syncer/options/command-bodies.ts';
 import { filterOf } from '../../verifier/passes/scope.ts';
 import { meetingText, notMeetingText, writingText } from './outside-text.ts';
 

@@ -45,7 +45,7 @@ import {
   readTopology,
 } from '../../sync-api/syncer-answers.ts';
 import { readMismatch, readMismatches, readVerification } from '../../sync-api/verifier-answers.ts';
-import { parseStartBody } from '../../syncer/options/start-body.ts';
+import { parseStartBody } from '../../syncer/options/command-bodies.ts';
 import { formatReport, reportFormats, type Report } from '../../verifier/report/report.ts';
 
 const plain = { hasColours: false, hasBlocks: false };

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { SyncError } from '../../service/errors.ts';
 import { requireSettled } from '../../syncer/lifecycle/boot.ts';
-import { commandWrite } from '../../syncer/store/command-write.ts';
-import { stateAfter } from '../../syncer/store/transitions.ts';
 import { commitWord, type CommitWord } from '../../syncer/monitor/commit-word.ts';
 import { stateOf } from '../../syncer/store/instances.ts';
+import { commandWrite } from '../../syncer/store/record-store.ts';
 import type { SyncRecord, SyncView } from '../../syncer/store/records.ts';
+import { stateAfter } from '../../syncer/store/transitions.ts';
 import { reversibleSync } from '../../syncer/testing/reversible-sync.ts';
 import type { Happening, Model, Process, Stored } from './commit-state.ts';
 

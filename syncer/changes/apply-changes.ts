@@ -9,8 +9,13 @@ import type { SyncMonitor } from '../monitor/monitor.ts';
 import { type DocumentChange, idsOf } from '../source/change-event.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
+import {
+  coalesce,
+  type DocumentWrite,
+  splitByShardKey,
+  type WholeDocument,
+} from './batch-parts.ts';
 import type { RoutedChange } from './change-lanes.ts';
-import { coalesce, type DocumentWrite, type WholeDocument, splitByShardKey } from './coalesce.ts';
 import { ChangeWriter } from './write-changes.ts';
 
 /** Collections of one lane that are written to side by side. */

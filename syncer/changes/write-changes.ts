@@ -1,16 +1,16 @@
-import { type RawDocument, RawWriter, type RawElement } from '../../mongo/raw-bson.ts';
+import { isStoredUnchanged } from '../../mongo/altered-documents.ts';
+import { placedQuery } from '../../mongo/document-key.ts';
+import { type RawDocument, type RawElement, RawWriter } from '../../mongo/raw-bson.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { codeOf, isRefused, isRefusedByIndex, isUnclear } from '../../mongo/server-errors.ts';
+import type { ShardKey } from '../../mongo/shard-key.ts';
 import type { Logger } from '../../service/logger.ts';
 import { insertDeleted, maxPutTogether, putAsTheyAre } from '../copy/put-as-they-are.ts';
 import type { Destination } from '../destination/destination.ts';
 import { type DocumentChange, idsOf } from '../source/change-event.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { DocumentWrite, WholeDocument } from './coalesce.ts';
-import { isStoredUnchanged } from '../../mongo/altered-documents.ts';
-import type { ShardKey } from '../../mongo/shard-key.ts';
-import { placedQuery } from '../../mongo/document-key.ts';
+import type { DocumentWrite, WholeDocument } from './batch-parts.ts';
 
 /** The server takes 16 KiB above the largest document for a statement: it has an `_id` beside a document. */
 const maxStatementBytes = 16 * 1024 * 1024 + 15 * 1024;

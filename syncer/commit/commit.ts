@@ -8,7 +8,7 @@ import type { LeftBuilds } from '../ddl/left-index-builder.ts';
 import type { Destination } from '../destination/destination.ts';
 import { setWriteBlocking } from '../destination/write-blocking.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
-import type { StartOptions } from '../options/start-body.ts';
+import type { StartOptions } from '../options/command-bodies.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 import type { WorkStore } from '../store/work-store.ts';

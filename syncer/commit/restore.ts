@@ -7,7 +7,7 @@ import { messageOf, SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { Destination } from '../destination/destination.ts';
 import { canRefuse } from '../destination/insert-documents.ts';
-import type { StartOptions } from '../options/start-body.ts';
+import type { StartOptions } from '../options/command-bodies.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 import type { WorkStore } from '../store/work-store.ts';

@@ -4,7 +4,7 @@ import { type ShardKey, shardKeyDocument } from '../../mongo/shard-key.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { Destination } from '../destination/destination.ts';
-import type { StartOptions } from '../options/start-body.ts';
+import type { StartOptions } from '../options/command-bodies.ts';
 import { reshardedError } from '../source/sharded-source.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';

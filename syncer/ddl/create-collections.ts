@@ -4,7 +4,7 @@ import { forEachAsGiven, forEachConcurrently } from '../../service/concurrency.t
 import type { Logger } from '../../service/logger.ts';
 import { catalogSideBySide, notThere } from '../destination/destination-catalog.ts';
 import type { Destination } from '../destination/destination.ts';
-import type { StartOptions } from '../options/start-body.ts';
+import type { StartOptions } from '../options/command-bodies.ts';
 import type { Source } from '../source/source.ts';
 import type { SyncRecord, TrackedCollection } from '../store/records.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';

@@ -19,7 +19,7 @@ import { shardsIn } from '../../mongo/topology.ts';
 import { readWhole } from '../../mongo/whole-reading.ts';
 import { messageOf } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
-import type { StartOptions } from '../options/start-body.ts';
+import type { StartOptions } from '../options/command-bodies.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import type { DestinationCatalog } from './destination-catalog.ts';
 

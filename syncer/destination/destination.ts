@@ -6,7 +6,7 @@ import { retrying } from '../../mongo/retrying.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
-import type { StartOptions } from '../options/start-body.ts';
+import type { StartOptions } from '../options/command-bodies.ts';
 import { fittingCopyWorkers } from './copy-workers.ts';
 import { DestinationCatalog } from './destination-catalog.ts';
 import { DestinationDocuments } from './destination-documents.ts';

@@ -24,7 +24,7 @@ import type { IndexSpec } from '../../mongo/specification.ts';
 import { isIdIndex } from '../../mongo/replicated-form.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
 import type { Logger } from '../../service/logger.ts';
-import type { StartOptions } from '../options/start-body.ts';
+import type { StartOptions } from '../options/command-bodies.ts';
 import { DestinationCatalog } from './destination-catalog.ts';
 import type { LeftIndexes } from './left-indexes.ts';
 

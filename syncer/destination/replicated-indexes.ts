@@ -5,7 +5,7 @@ import { isIndexRefused } from '../../mongo/server-errors.ts';
 import { isSameSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { messageOf } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
-import type { StartOptions } from '../options/start-body.ts';
+import type { StartOptions } from '../options/command-bodies.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import type { DestinationCatalog } from './destination-catalog.ts';
 import type { DestinationKind } from './destination-kind.ts';

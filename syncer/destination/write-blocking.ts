@@ -8,7 +8,7 @@ import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
-import type { ClusterName, StartOptions } from '../options/start-body.ts';
+import type { ClusterName, StartOptions } from '../options/command-bodies.ts';
 import type { SyncView } from '../store/records.ts';
 import type { DestinationKind } from './destination-kind.ts';
 

@@ -7,7 +7,7 @@ import { readTopology, type Topology } from '../../mongo/topology.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
-import type { ClusterName } from '../options/start-body.ts';
+import type { ClusterName } from '../options/command-bodies.ts';
 import { blockedText, withBlocked } from '../destination/write-blocking.ts';
 import { ClusterPair, type Clusters } from '../store/clusters.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';

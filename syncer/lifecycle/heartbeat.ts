@@ -1,17 +1,17 @@
 import { Patience } from '../../mongo/patience.ts';
 import { isTransient } from '../../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
-import { sleep } from '../../service/sleep.ts';
-import { watchAppliedOps } from '../changes/watch-applied-ops.ts';
-import type { LiveSync } from '../store/live-sync.ts';
-import { GrowingInterval, summaryOf } from '../monitor/progress-log.ts';
-import type { ClusterRole } from '../monitor/commit-proofs.ts';
-import { checkFeatureVersion } from '../preflight/check-cluster.ts';
 import type { Logger } from '../../service/logger.ts';
+import { sleep } from '../../service/sleep.ts';
 import type { Destination } from '../destination/destination.ts';
+import type { ClusterRole } from '../monitor/commit-word.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
+import { GrowingInterval, summaryOf } from '../monitor/progress-log.ts';
+import { checkFeatureVersion } from '../preflight/check-cluster.ts';
+import { watchAppliedOps } from '../changes/watch-applied-ops.ts';
 import type { Source } from '../source/source.ts';
 import type { ClusterPair } from '../store/clusters.ts';
+import type { LiveSync } from '../store/live-sync.ts';
 import type { SyncStore } from '../store/store.ts';
 import type { SyncRun } from './run-sync.ts';
 

@@ -1,14 +1,13 @@
 import type { SyncerProgressAnswer, SyncProgress } from '../../sync-api/json.ts';
-import { leftIndexWarnings } from '../monitor/left-index-warnings.ts';
-import { unreadableOplogWarning } from '../source/applied-ops.ts';
-import { followsSource } from '../changes/watch-applied-ops.ts';
-import { neededOplog, oplogWarning } from '../monitor/oplog-window.ts';
-import type { SyncMonitor } from '../monitor/monitor.ts';
-import { catchUpOf, lagOf } from '../monitor/lag.ts';
-import { sentWarning } from '../monitor/commit-word.ts';
-import type { SentCommand } from '../store/live-sync.ts';
 import { blockedText } from '../destination/write-blocking.ts';
+import { leftIndexWarnings, sentWarning } from '../monitor/commit-word.ts';
+import { catchUpOf, lagOf } from '../monitor/lag.ts';
+import type { SyncMonitor } from '../monitor/monitor.ts';
+import { neededOplog, oplogWarning } from '../monitor/oplog-window.ts';
+import { followsSource } from '../changes/watch-applied-ops.ts';
+import { unreadableOplogWarning } from '../source/applied-ops.ts';
 import { digestOf, resetError } from '../store/instances.ts';
+import type { SentCommand } from '../store/live-sync.ts';
 import type { Phase, SyncView } from '../store/records.ts';
 import type { Sync } from './sync.ts';
 

@@ -11,7 +11,7 @@ import { LeftBuilds } from '../ddl/left-index-builder.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { Coordination } from '../instances/coordination.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
-import type { StartOptions } from '../options/start-body.ts';
+import type { StartOptions } from '../options/command-bodies.ts';
 import type { SyncerTuning } from '../options/syncer-options.ts';
 import { HandOver } from '../reverse/hand-over.ts';
 import { replicateForms } from '../reverse/replicate-forms.ts';

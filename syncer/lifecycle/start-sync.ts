@@ -3,7 +3,7 @@ import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import { setWriteBlocking } from '../destination/write-blocking.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
-import { parseStartBody, type StartOptions } from '../options/start-body.ts';
+import { parseStartBody, type StartOptions } from '../options/command-bodies.ts';
 import { checkClusters } from '../preflight/preflight.ts';
 import { estimateTotalBytes } from '../source/source-catalog.ts';
 import type { ClusterPair } from '../store/clusters.ts';

@@ -1,4 +1,3 @@
-import type { SyncerProgressAnswer, TopologyAnswer } from '../../sync-api/json.ts';
 import { naming } from '../../mongo/named-error.ts';
 import { deploymentDigest, provenHosts } from '../../mongo/proven-hosts.ts';
 import { retrying } from '../../mongo/retrying.ts';
@@ -6,18 +5,23 @@ import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import { optionsDigest } from '../../service/options-digest.ts';
 import { sleep } from '../../service/sleep.ts';
+import type { SyncerProgressAnswer, TopologyAnswer } from '../../sync-api/json.ts';
 import { blockedClusters } from '../destination/write-blocking.ts';
 import { registerStateMetrics } from '../monitor/metrics.ts';
 import { SyncMonitor } from '../monitor/monitor.ts';
 import { watchOplog } from '../monitor/watch-oplog.ts';
-import { parseResetBody, type ResetDestination } from '../options/reset-body.ts';
-import { parseStartBody, type StartOptions } from '../options/start-body.ts';
+import {
+  parseResetBody,
+  parseStartBody,
+  type ResetDestination,
+  type StartOptions,
+} from '../options/command-bodies.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
-import { receiveReset, recordOf, type Receipt } from '../reset/receive-reset.ts';
-import { askerOf, createClusters, type ClusterPair, type Clusters } from '../store/clusters.ts';
+import { type Receipt, receiveReset, recordOf } from '../reset/receive-reset.ts';
+import { askerOf, type ClusterPair, type Clusters, createClusters } from '../store/clusters.ts';
 import { digestOf, requireMember } from '../store/instances.ts';
 import type { SyncRecord } from '../store/records.ts';
-import { notAllowed, requireNoParameters, type Command } from '../store/transitions.ts';
+import { type Command, notAllowed, requireNoParameters } from '../store/transitions.ts';
 import { readStoredState, recall, tellTopology, untilBooted } from './boot.ts';
 import { CommandQueue } from './command-queue.ts';
 import { progressOf } from './progress.ts';

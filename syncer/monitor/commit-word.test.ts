@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { SyncError } from '../../service/errors.ts';
-import type { LeftIndex } from './left-index-warnings.ts';
-import { CommitProofs } from './commit-proofs.ts';
-import { commitWord, type CommitEvidence, type CommitWord } from './commit-word.ts';
+import {
+  type CommitEvidence,
+  CommitProofs,
+  commitWord,
+  type CommitWord,
+  type LeftIndex,
+  leftIndexWarnings,
+} from './commit-word.ts';
 
 const record = {
   state: 'RUNNING',
@@ -283,5 +288,37 @@ describe('proofs of a commit', () => {
       recordAgeMs: null,
       commandsOnPrimary: null,
     });
+  });
+});
+
+const leftIndex = (
+  name: string,
+  expectedSeconds: number | null,
+  isBuiltByCommitAlone = false,
+): LeftIndex => ({
+  namespace: 'shop.items',
+  name,
+  reason: 'CannotIndexParallelArrays',
+  expectedSeconds,
+  isBuiltByCommitAlone,
+});
+
+describe('leftIndexWarnings', () => {
+  it('tells of each index, why, and how long it is expected to take', () => {
+    assert.deepEqual(leftIndexWarnings([leftIndex('two', 40), leftIndex('geo', null)]), [
+      'index two of shop.items is left to the commit, unless it can be built before (CannotIndexParallelArrays): building it is expected to take 40 s',
+      'index geo of shop.items is left to the commit, unless it can be built before (CannotIndexParallelArrays): how long it takes to build is not known',
+    ]);
+    assert.deepEqual(leftIndexWarnings([leftIndex('capped', null, true)]), [
+      'index capped of shop.items is left to the commit (CannotIndexParallelArrays): how long it takes to build is not known',
+    ]);
+    assert.deepEqual(leftIndexWarnings([]), []);
+  });
+
+  it('counts those that are too many to be told of', () => {
+    const many = Array.from({ length: 25 }, (_, n) => leftIndex(`i${n}`, null));
+    const warnings = leftIndexWarnings(many);
+    assert.equal(warnings.length, 21);
+    assert.equal(warnings.at(-1), '5 more indexes are left to the commit');
   });
 });

@@ -1,5 +1,5 @@
+import type { SyncError } from '../../service/errors.ts';
 import { commitObstaclePrefix } from '../../sync-api/syncer-answers.ts';
-import type { LeftIndex } from './left-index-warnings.ts';
 import type { SyncView } from '../store/records.ts';
 
 /** An answer counts as long as it was asked for at most this long ago: contract 2.2 promises what a commit request will do now. */
@@ -178,4 +178,107 @@ function missing(ageMs: number | null, what: string): string | undefined {
 
 function isFresh(ageMs: number | null): boolean {
   return ageMs !== null && ageMs < maxProofAgeMs;
+}
+
+/** An index that is left to the commit, as people are told of it. */
+export interface LeftIndex {
+  /** `db.coll` on the destination. */
+  readonly namespace: string;
+  readonly name: string;
+  /** The name of the error with which the destination has refused it. */
+  readonly reason: string;
+  /** How long building it is expected to take; null where that is not known. */
+  readonly expectedSeconds: number | null;
+  /** Whether it is never built before: that of a capped collection. */
+  readonly isBuiltByCommitAlone: boolean;
+}
+
+/** What is told of at most; the rest is counted. */
+const maxTold = 20;
+
+/** What people are told of the indexes that are left to the commit. */
+export function leftIndexWarnings(left: readonly LeftIndex[]): string[] {
+  const told = left.slice(0, maxTold).map((index) => {
+    const { namespace, name, reason, expectedSeconds, isBuiltByCommitAlone } = index;
+    const unless = isBuiltByCommitAlone ? '' : ', unless it can be built before';
+    const time =
+      expectedSeconds === null
+        ? 'how long it takes to build is not known'
+        : `building it is expected to take ${expectedSeconds} s`;
+    return `index ${name} of ${namespace} is left to the commit${unless} (${reason}): ${time}`;
+  });
+  const more = left.length - told.length;
+  return more > 0 ? [...told, `${more} more indexes are left to the commit`] : told;
+}
+
+/** The clusters of a sync. */
+export type ClusterRole = 'source' | 'destination';
+
+type Asked = ClusterRole | `version of the ${ClusterRole}` | 'record';
+
+type ProvenByAnswers = Pick<
+  CommitEvidence,
+  'source' | 'destination' | 'recordAgeMs' | 'commandsOnPrimary'
+>;
+
+/** When the answers were asked for that prove that a commit would be taken. Times are by a monotonic clock, in milliseconds. */
+export class CommitProofs {
+  readonly #now: () => number;
+  readonly #askedMs = new Map<Asked, number>();
+  readonly #versionRefusals = new Map<ClusterRole, SyncError>();
+  #commandsOnPrimary: number | null = null;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** What was answered before proves nothing of the work that begins. */
+  clear(): void {
+    this.#askedMs.clear();
+    this.#versionRefusals.clear();
+    this.#commandsOnPrimary = null;
+  }
+
+  /** Runs a question, which proves something when it is answered: that it was so after it was asked. */
+  async by<T>(what: Asked, ask: () => Promise<T>): Promise<T> {
+    const askedMs = this.#now();
+    const answer = await ask();
+    this.#askedMs.set(what, Math.max(askedMs, this.#askedMs.get(what) ?? 0));
+    return answer;
+  }
+
+  /** How many commands the record of the sync has counted on the destination's primary. */
+  setCommandsOnPrimary(count: number): void {
+    this.#commandsOnPrimary = count;
+  }
+
+  /** Why a commit would be refused for the featureCompatibilityVersion of a cluster, by its last answer; undefined for nothing. */
+  setVersionRefusal(of: ClusterRole, refusal: SyncError | undefined): void {
+    if (refusal) this.#versionRefusals.set(of, refusal);
+    else this.#versionRefusals.delete(of);
+  }
+
+  /** The first of these. */
+  get versionRefusal(): SyncError | undefined {
+    return this.#versionRefusals.get('source') ?? this.#versionRefusals.get('destination');
+  }
+
+  get evidence(): ProvenByAnswers {
+    const clusterEvidence = (role: ClusterRole): ClusterEvidence => ({
+      ageMs: this.#ageMs(role),
+      versionAgeMs: this.#ageMs(`version of the ${role}`),
+      versionRefusal: this.#versionRefusals.get(role)?.message ?? null,
+    });
+    return {
+      source: clusterEvidence('source'),
+      destination: clusterEvidence('destination'),
+      recordAgeMs: this.#ageMs('record'),
+      commandsOnPrimary: this.#commandsOnPrimary,
+    };
+  }
+
+  #ageMs(what: Asked): number | null {
+    const askedMs = this.#askedMs.get(what);
+    return askedMs === undefined ? null : this.#now() - askedMs;
+  }
 }

@@ -1,4 +1,3 @@
-import type { SyncMonitor } from './monitor.ts';
 import type { SyncView } from '../store/records.ts';
 
 type Place = Pick<SyncView, 'state' | 'phase'>;
@@ -9,7 +8,7 @@ type Place = Pick<SyncView, 'state' | 'phase'>;
  */
 export function lagOf(
   { state, phase }: Place,
-  { lagSeconds }: Pick<SyncMonitor, 'lagSeconds'>,
+  { lagSeconds }: { readonly lagSeconds: number | null },
 ): number | null {
   switch (state) {
     case 'RUNNING':
@@ -29,7 +28,74 @@ export function lagOf(
 export function catchUpOf(
   { state, phase }: Place,
   isWorking: boolean,
-  { catchUpSeconds }: Pick<SyncMonitor, 'catchUpSeconds'>,
+  { catchUpSeconds }: { readonly catchUpSeconds: number | null },
 ): number | null {
   return isWorking && phase === 'changes' && state !== 'PAUSED' ? catchUpSeconds : null;
+}
+
+/** How far the source and the sync are at one moment, both on one scale: bytes of the source's oplog, or seconds. */
+export interface CatchUpSample {
+  /** On the monotonic clock. */
+  readonly atMs: number;
+  readonly written: number;
+  readonly applied: number;
+}
+
+/** The rate is that of the last seconds, from when most was left, */
+const windowMs = 15_000;
+/** once that is so long ago. */
+const minSpanMs = 3_000;
+
+/** Where no sample came for so long, the process was stopped: rates across that are of no use. */
+const maxGapMs = 5_000;
+
+/** What takes longer than this is as good as never. */
+const maxSeconds = 365 * 24 * 3600;
+
+/** Estimates how long it takes until the sync has caught up with the source. */
+export class CatchUpEstimator {
+  readonly #now: () => number;
+  #samples: CatchUpSample[] = [];
+
+  /** @param now - the monotonic clock, in milliseconds. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  add(sample: CatchUpSample): void {
+    const last = this.#samples.at(-1);
+    const isContinued =
+      last !== undefined &&
+      sample.atMs - last.atMs <= maxGapMs &&
+      sample.applied >= last.applied &&
+      sample.written >= last.written;
+    if (!isContinued) this.#samples = [];
+    this.#samples.push(sample);
+    this.#samples = this.#samples.filter(({ atMs }) => sample.atMs - atMs <= windowMs);
+  }
+
+  clear(): void {
+    this.#samples = [];
+  }
+
+  /** Null while it is not known, and while the sync does not come nearer. */
+  get seconds(): number | null {
+    const last = this.#samples.at(-1);
+    if (last === undefined || this.#now() - last.atMs > maxGapMs) return null;
+    const remaining = remainingAt(last);
+    if (remaining <= 0) return 0;
+    const most = this.#samples.reduce((one, other) =>
+      remainingAt(other) > remainingAt(one) ? other : one,
+    );
+    const spanMs = last.atMs - most.atMs;
+    if (spanMs < minSpanMs) return null;
+    const gained = remainingAt(most) - remaining;
+    if (gained <= 0) return null;
+    const seconds = Math.ceil((remaining * spanMs) / gained / 1000);
+    return seconds > maxSeconds ? null : seconds;
+  }
+}
+
+function remainingAt({ written, applied }: CatchUpSample): number {
+  return written - applied;
 }

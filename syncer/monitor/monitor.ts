@@ -3,13 +3,12 @@ import { Registry } from 'prom-client';
 import { secondsBetween } from '../../mongo/cluster-time.ts';
 import { RetryWarnings } from '../../mongo/retry-warnings.ts';
 import { errorNameOf } from '../../mongo/server-errors.ts';
-import type { LeftIndex } from './left-index-warnings.ts';
-import { CommitProofs } from './commit-proofs.ts';
+import { CommitProofs, type LeftIndex } from './commit-word.ts';
 import { CopyTally } from './copy-tally.ts';
-import { WorkCounters } from './work-counters.ts';
-import { CatchUpEstimator } from './catch-up.ts';
+import { CatchUpEstimator } from './lag.ts';
 import { OplogHistory, type OplogReading } from './oplog-history.ts';
 import { isLost, oplogSecondsLeft, oplogState, type OplogState } from './oplog-window.ts';
+import { WorkCounters } from './work-counters.ts';
 
 /** How far the building of indexes after the copy is. */
 export interface IndexBuilding {

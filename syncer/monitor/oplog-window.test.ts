@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { Timestamp } from 'mongodb';
-import { parseStartBody } from '../options/start-body.ts';
+import { parseStartBody } from '../options/command-bodies.ts';
 import type { Phase } from '../store/records.ts';
 import { OplogHistory, type OplogReading } from './oplog-history.ts';
 import {

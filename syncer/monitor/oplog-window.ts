@@ -1,6 +1,6 @@
 import type { Timestamp } from 'mongodb';
 import { isAtMost, secondsBetween } from '../../mongo/cluster-time.ts';
-import type { ClusterName } from '../options/start-body.ts';
+import type { ClusterName } from '../options/command-bodies.ts';
 import type { SyncRecord } from '../store/records.ts';
 import type { OplogHistory } from './oplog-history.ts';
 

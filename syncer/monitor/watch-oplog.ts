@@ -7,7 +7,7 @@ import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import { sleep } from '../../service/sleep.ts';
-import type { ClusterName } from '../options/start-body.ts';
+import type { ClusterName } from '../options/command-bodies.ts';
 import type { Clusters } from '../store/clusters.ts';
 import type { SyncMonitor } from './monitor.ts';
 import type { OplogReading } from './oplog-history.ts';

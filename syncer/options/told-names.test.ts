@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { SyncError } from '../../service/errors.ts';
-import { parseStartBody } from './start-body.ts';
+import { parseStartBody } from './command-bodies.ts';
 
 describe('what a refused start tells of the names in its body', () => {
   const clusters = { source: 'cluster0', destination: 'cluster1' };

@@ -1,18 +1,32 @@
+import type { Document } from 'mongodb';
+import {
+  listIndexes,
+  listNamespaces,
+  listUserDatabases,
+  type NamespaceInfo,
+} from '../../mongo/catalog.ts';
 import type { CheckedValue } from '../../mongo/checked-value.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
-import { runCommand } from '../../mongo/run-command.ts';
-import { listNamespaces, listUserDatabases, type NamespaceInfo } from '../../mongo/catalog.ts';
 import { FilterSelection, selectionText } from '../../mongo/filter-selection.ts';
 import type { NamespaceFilter } from '../../mongo/namespace-filter.ts';
-import { namespaceText } from '../../mongo/namespace.ts';
+import { isSameNamespace, namespaceText } from '../../mongo/namespace.ts';
+import { isTrue } from '../../mongo/replicated-form.ts';
+import { runCommand } from '../../mongo/run-command.ts';
+import { supportsShardKey } from '../../mongo/shard-key.ts';
 import { oddNameError } from '../../mongo/specification.ts';
 import { majorVersion, type Topology } from '../../mongo/topology.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
+import { checkUniqueIndexes, keyText } from '../ddl/shard-collection.ts';
+import {
+  checkTopologies,
+  namespaceOf,
+  type ShardingOptions,
+  shardKeyOf,
+  type StartOptions,
+} from '../options/command-bodies.ts';
 import type { ClusterPair } from '../store/clusters.ts';
-import { checkTopologies, type StartOptions } from '../options/start-body.ts';
 import { checkBalancer, checkFeatureVersion } from './check-cluster.ts';
-import { checkSharding } from './check-sharding.ts';
 
 /** Oldest server that is synced: change streams with DDL events, and exact updates, are from 6.0 on. */
 const oldestMajorVersion = 6;
@@ -268,4 +282,42 @@ export function missingActions(authInfo: CheckedValue, needed: NeededActions): s
     ...needed.cluster.filter((action) => !onCluster.has(action)),
     ...needed.collections.filter((action) => !onCollections.has(action)),
   ];
+}
+
+/**
+ * Holds what is to be sharded on the destination against what is on the source (contract 4.1, rules 5 and 6). What is not
+ * there yet is not looked at.
+ * @param selected - what of the source is synced.
+ * @throws SyncError InvalidShardKey, ShardKeyIndexMissing or IncompatibleUniqueIndex.
+ */
+export async function checkSharding(
+  source: ClusterClient,
+  { shardingEntries, createSupportingIndexes }: ShardingOptions,
+  selected: readonly NamespaceInfo[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const entry of shardingEntries) {
+    const namespace = namespaceOf(entry);
+    const info = selected.find((each) => isSameNamespace(each.namespace, namespace));
+    if (!info) continue;
+    const what = info.kind !== 'collection' ? info.kind : cappedText(info.options);
+    if (what !== undefined) {
+      throw new SyncError(
+        'InvalidShardKey',
+        `${namespaceText(namespace)} is a ${what}, which cannot be sharded`,
+      );
+    }
+    const indexes = (await listIndexes(source, namespace, signal)) ?? [];
+    const key = shardKeyOf(entry);
+    checkUniqueIndexes(namespace, indexes, key);
+    if (createSupportingIndexes || indexes.some((spec) => supportsShardKey(spec, key))) continue;
+    throw new SyncError(
+      'ShardKeyIndexMissing',
+      `${namespaceText(namespace)} has no index that begins with ${keyText(key)}, holds every document, is not hidden, and has the simple collation`,
+    );
+  }
+}
+
+function cappedText(options: Document): string | undefined {
+  return isTrue(options['capped']) ? 'capped collection' : undefined;
 }

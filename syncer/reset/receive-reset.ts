@@ -1,8 +1,8 @@
 import { SyncError } from '../../service/errors.ts';
+import type { ResetDestination } from '../options/command-bodies.ts';
 import type { ClusterPair } from '../store/clusters.ts';
 import { requireMember, resetError } from '../store/instances.ts';
 import type { SyncRecord } from '../store/records.ts';
-import type { ResetDestination } from '../options/reset-body.ts';
 
 /** Attempts to record a reset beside others that change the sync. */
 const maxAttempts = 5;

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { Timestamp } from 'mongodb';
 import schema from '../options/start-body.schema.json' with { type: 'json' };
-import { parseResetBody } from '../options/reset-body.ts';
-import type { StartOptions } from '../options/start-body.ts';
-import { requireNoParameters } from '../store/transitions.ts';
+import { parseResetBody, type StartOptions } from '../options/command-bodies.ts';
 import { digestOf, requireSameOptions } from '../store/instances.ts';
-import { reversibleSync } from '../testing/reversible-sync.ts';
-import { reversedState } from './reversed-state.ts';
 import type { SyncRecord } from '../store/records.ts';
+import { requireNoParameters } from '../store/transitions.ts';
+import { reversibleSync } from '../testing/reversible-sync.ts';
+import { reversedState } from './hand-over.ts';
 
 const filter = [{ database: 'a' }];
 const record = reversibleSync();

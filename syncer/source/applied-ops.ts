@@ -13,7 +13,7 @@ import { SyncError } from '../../service/errors.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
 import type { NamespaceFilter } from '../../mongo/namespace-filter.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
-import type { StartOptions } from '../options/start-body.ts';
+import type { StartOptions } from '../options/command-bodies.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 
 /** The most that is looked at by one command: its server gives up after a while. */

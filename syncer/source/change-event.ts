@@ -1,22 +1,23 @@
 import type { Document, Timestamp, UUID } from 'mongodb';
-import { MalformedAnswer } from '../../mongo/malformed-answer.ts';
-import { checkedRow, type CheckedValue } from '../../mongo/checked-value.ts';
 import { canonicalKey } from '../../mongo/canonical-id.ts';
+import { checkedRow, type CheckedValue } from '../../mongo/checked-value.ts';
+import type { DocumentKey } from '../../mongo/document-key.ts';
 import { ElementPicker } from '../../mongo/element-scan.ts';
+import { MalformedAnswer } from '../../mongo/malformed-answer.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import {
   asBuffer,
   bsonType,
   documentValue,
+  type RawDocument,
+  type RawElement,
   requireType,
   textValue,
   uuidHexValue,
-  type RawDocument,
-  type RawElement,
 } from '../../mongo/raw-bson.ts';
-import { RawValue } from '../../mongo/raw-value.ts';
+import { decodeElement, RawValue } from '../../mongo/raw-value.ts';
 import { decodeSpec } from '../../mongo/specification.ts';
-import type { DocumentKey } from '../../mongo/document-key.ts';
+import { namespaceIn } from '../../mongo/stored-document.ts';
 
 /** A change of one document. Values are bytes, shared with the event. */
 export type DocumentChange =
@@ -232,4 +233,17 @@ function documentElement(element: RawElement | undefined, name: string): RawElem
 function needed<T>(value: T | undefined, name: string): T {
   if (value === undefined) throw new MalformedAnswer(`a change event without ${name}`);
   return value;
+}
+
+/** The time of a change event, by its field clusterTime. @throws MalformedAnswer where it is none. */
+export function eventTime(clusterTime: RawElement | undefined): Timestamp {
+  if (clusterTime === undefined) throw new MalformedAnswer('a change event without clusterTime');
+  return checkedRow({ clusterTime: decodeElement(clusterTime) }, 'a change event')
+    .field('clusterTime')
+    .timestamp();
+}
+
+/** The namespace of a change of a document, by its field ns. @throws MalformedAnswer where it is none. */
+export function eventNamespace(ns: RawElement): Namespace {
+  return namespaceIn(checkedRow({ ns: decodeElement(ns) }, 'a change event').field('ns'));
 }

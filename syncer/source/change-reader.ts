@@ -12,7 +12,7 @@ import { backoffMs, sleep } from '../../service/sleep.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
-import type { StartOptions } from '../options/start-body.ts';
+import type { StartOptions } from '../options/command-bodies.ts';
 import { abbreviation, type SourceDocuments } from './source-documents.ts';
 import type { SourceKind } from './source-kind.ts';
 

@@ -1,25 +1,28 @@
 import { BSON, type Document, type Timestamp, type UUID } from 'mongodb';
-import { findCollection, type CollectionInfo } from '../../mongo/catalog.ts';
+import { type CollectionInfo, findCollection } from '../../mongo/catalog.ts';
 import { checkedRow } from '../../mongo/checked-value.ts';
 import { isAtMost, majorityTime } from '../../mongo/cluster-time.ts';
 import { readConfig } from '../../mongo/config-database.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
 import { ElementPicker } from '../../mongo/element-scan.ts';
 import { anyOf } from '../../mongo/id-groups.ts';
-import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
 import { hostsOf, RawCursor } from '../../mongo/raw-cursor.ts';
 import { runCommand } from '../../mongo/run-command.ts';
-import { shardKeyFrom, type ShardKey } from '../../mongo/shard-key.ts';
+import { type ShardKey, shardKeyFrom } from '../../mongo/shard-key.ts';
 import { boundedDocuments } from '../../mongo/whole-reading.ts';
 import { SyncError } from '../../service/errors.ts';
-import { mayBeOnAnyShard, type Addressing, type TrackedCollection } from '../store/records.ts';
+import { type Addressing, mayBeOnAnyShard, type TrackedCollection } from '../store/records.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
-import { eventNamespace, eventTime } from './event-fields.ts';
-import { latestKnownTime, readConcernNow, type KnownTimes, type ReadLevel } from './known-times.ts';
+import { eventNamespace, eventTime } from './change-event.ts';
 import {
-  collectionStatsOf,
   type CollectionSize,
+  collectionStatsOf,
+  type KnownTimes,
+  latestKnownTime,
+  readConcernNow,
+  type ReadLevel,
   type ShardedSource,
   type ShardKeys,
   type SourceKind,

@@ -1,18 +1,18 @@
 import type { Timestamp, UUID } from 'mongodb';
 import {
+  type CollectionInfo,
   findCollection,
   listIndexes,
   listNamed,
   listNamespaces,
   listUserDatabases,
-  type CollectionInfo,
   type NamespaceInfo,
   type ViewInfo,
 } from '../../mongo/catalog.ts';
 import { later, latestWriteTime, majorityTime } from '../../mongo/cluster-time.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
 import type { NamespaceFilter } from '../../mongo/namespace-filter.ts';
-import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import { underOnePrimary } from '../../mongo/one-primary.ts';
 import { readShardIndexes, unevenIndexes } from '../../mongo/shard-indexes.ts';
 import { oddNameError } from '../../mongo/specification.ts';
@@ -21,8 +21,7 @@ import { SyncError } from '../../service/errors.ts';
 import { inGroupsOf } from '../../service/groups.ts';
 import type { TrackedCollection, TrackedView } from '../store/records.ts';
 import type { CatalogEvent } from './change-event.ts';
-import { latestKnownTime, type KnownTimes } from './known-times.ts';
-import { sizeReaderOf, type SourceKind } from './source-kind.ts';
+import { type KnownTimes, latestKnownTime, sizeReaderOf, type SourceKind } from './source-kind.ts';
 
 /** Collections that are read together, and how many of their commands are under way. */
 const readTogether = 32;

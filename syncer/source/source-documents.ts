@@ -13,18 +13,22 @@ import {
   uuidValue,
 } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
-import { sortedSample, type Sampling } from '../../mongo/sample.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
+import { type Sampling, sortedSample } from '../../mongo/sample.ts';
 import { codeOf, isCappedSnapshot, serverCode } from '../../mongo/server-errors.ts';
 import type { ShardKey } from '../../mongo/shard-key.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
 import type { Partition, TrackedCollection } from '../store/records.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
-import { latestKnownTime, readConcernNow, type KnownTimes } from './known-times.ts';
+import { eventTime } from './change-event.ts';
 import type { SourceCatalog } from './source-catalog.ts';
-import type { SourceKind } from './source-kind.ts';
+import {
+  type KnownTimes,
+  latestKnownTime,
+  readConcernNow,
+  type SourceKind,
+} from './source-kind.ts';
 import { partitionsBetween, splitPoints } from './split-points.ts';
-import { eventTime } from './event-fields.ts';
 
 /** What reading documents of the source needs. */
 interface DocumentParts {

@@ -6,7 +6,7 @@ import type { Namespace } from '../../mongo/namespace.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
-import type { StartOptions } from '../options/start-body.ts';
+import type { StartOptions } from '../options/command-bodies.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 import { requireNoAppliedOps } from './applied-ops.ts';
 import {

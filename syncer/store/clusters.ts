@@ -2,7 +2,7 @@ import { createClusterClient, type ClusterClient } from '../../mongo/cluster-cli
 import { deploymentOf, type Deployment } from '../../mongo/deployment.ts';
 import { NamespaceFilter, serverMatcher } from '../../mongo/namespace-filter.ts';
 import type { Asker, Topology } from '../../mongo/topology.ts';
-import type { ClusterName, StartOptions } from '../options/start-body.ts';
+import type { ClusterName, StartOptions } from '../options/command-bodies.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
 import { RecordStore } from './record-store.ts';
 import type { SyncRecord } from './records.ts';

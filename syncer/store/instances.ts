@@ -1,6 +1,6 @@
 import { SyncError } from '../../service/errors.ts';
 import { differencesOf, optionsDigest } from '../../service/options-digest.ts';
-import type { StartOptions } from '../options/start-body.ts';
+import type { StartOptions } from '../options/command-bodies.ts';
 import type { SyncState } from './transitions.ts';
 import type { InstanceRecord, SyncRecord } from './records.ts';
 

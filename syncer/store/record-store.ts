@@ -1,11 +1,10 @@
-import { UUID, type Collection, type Db, type Document } from 'mongodb';
+import { type Collection, type Db, type Document, UUID } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { MalformedAnswer } from '../../mongo/malformed-answer.ts';
 import { syncDatabase } from '../../mongo/namespace.ts';
 import { SyncError } from '../../service/errors.ts';
-import { resetDestinations, type ResetDestination } from '../options/reset-body.ts';
-import { commandWrite } from './command-write.ts';
-import { storedSync, type Stored } from './encoding.ts';
+import { type ResetDestination, resetDestinations } from '../options/command-bodies.ts';
+import { type Stored, storedSync } from './encoding.ts';
 import { LeaseStore } from './lease-store.ts';
 import type { SyncRecord } from './records.ts';
 import { syncRecordIn } from './stored-records.ts';
@@ -159,4 +158,36 @@ export class RecordStore {
       { $addToSet: { 'reset.ended': this.#instance.id } },
     );
   }
+}
+
+/** What records that an instance has been given a command. */
+export interface CommandWrite {
+  /** What the record has where the instance has been given it before. */
+  readonly received: Readonly<Record<string, number>>;
+  /** What the record has to be like for it to be given. */
+  readonly expected: Pick<SyncRecord, 'commandCount'>;
+  /** By the paths of fields. */
+  readonly change: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * The write by which an instance is given a command: of all that are sent for one command, by whichever process and however
+ * often, one alone is taken.
+ * @param first - the change of the sync that the command makes; undefined where another instance was given it before.
+ */
+export function commandWrite(
+  { instances, commandCount }: Pick<SyncRecord, 'instances' | 'commandCount'>,
+  instance: string,
+  first: Partial<SyncRecord> | undefined,
+): CommandWrite {
+  const number = first ? commandCount + 1 : commandCount;
+  const received = {
+    commandCount: number,
+    [`received.${instances.indexOf(instance)}`]: number,
+  };
+  return {
+    received,
+    expected: { commandCount },
+    change: { ...(first && storedSync(first)), ...received },
+  };
 }

@@ -6,8 +6,7 @@ import { isPlacedById, type ShardKey } from '../../mongo/shard-key.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
 import type { Topology } from '../../mongo/topology.ts';
 import type { ErrorName } from '../../service/error-table.ts';
-import type { ResetDestination } from '../options/reset-body.ts';
-import type { ClusterName, StartOptions } from '../options/start-body.ts';
+import type { ClusterName, ResetDestination, StartOptions } from '../options/command-bodies.ts';
 
 /**
  * How far a sync is. `catalog`: reading the source's catalog and creating collections; `copy`: copying documents;

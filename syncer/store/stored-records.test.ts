@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { Binary, BSON, Timestamp, UUID, type Document } from 'mongodb';
+import { Binary, BSON, type Document, Timestamp, UUID } from 'mongodb';
 import type { Topology } from '../../mongo/topology.ts';
 import { SyncError } from '../../service/errors.ts';
-import { parseStartBody } from '../options/start-body.ts';
-import { commandWrite } from './command-write.ts';
+import { parseStartBody } from '../options/command-bodies.ts';
 import { encodeCollection, stored, storedSync } from './encoding.ts';
+import { commandWrite } from './record-store.ts';
 import { newRecord } from './records.ts';
 import { collectionIn, instanceIn, partitionIn, syncRecordIn, viewIn } from './stored-records.ts';
 

@@ -1,13 +1,12 @@
 import type { Document, UUID } from 'mongodb';
 import type { CheckedValue } from '../../mongo/checked-value.ts';
 import { idBound } from '../../mongo/id-range.ts';
-import { shardKeyFrom, type ShardKey } from '../../mongo/shard-key.ts';
+import { type ShardKey, shardKeyFrom } from '../../mongo/shard-key.ts';
 import { decodeIndexSpec, decodeSpec } from '../../mongo/specification.ts';
 import { namespaceIn, storedDocument, type StoredIn } from '../../mongo/stored-document.ts';
 import { isErrorName } from '../../service/error-table.ts';
 import { messageOf } from '../../service/errors.ts';
-import { resetDestinations } from '../options/reset-body.ts';
-import { parseStartBody, type StartOptions } from '../options/start-body.ts';
+import { parseStartBody, resetDestinations, type StartOptions } from '../options/command-bodies.ts';
 import type { StoredPhase } from './encoding.ts';
 import type {
   ClusterRecord,

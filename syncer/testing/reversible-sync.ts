@@ -1,4 +1,4 @@
-import type { StartOptions } from '../options/start-body.ts';
+import type { StartOptions } from '../options/command-bodies.ts';
 import type { Topologies } from '../store/clusters.ts';
 import { newRecord, type SyncRecord } from '../store/records.ts';
 

@@ -4,7 +4,7 @@ import { deploymentOf } from '../../../mongo/deployment.ts';
 import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-client.ts';
 import { decodeElement } from '../../../mongo/raw-value.ts';
 import { createLogger } from '../../../service/logger.ts';
-import { parseStartBody } from '../../../syncer/options/start-body.ts';
+import { parseStartBody } from '../../../syncer/options/command-bodies.ts';
 import { insertDocuments } from '../../../syncer/destination/insert-documents.ts';
 import type { ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { forward, useClusterPair } from './cluster-pair.ts';

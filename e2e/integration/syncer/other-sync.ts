@@ -1,5 +1,5 @@
 import type { Topology } from '../../../mongo/topology.ts';
-import { parseStartBody } from '../../../syncer/options/start-body.ts';
+import { parseStartBody } from '../../../syncer/options/command-bodies.ts';
 import { newRecord, type ClusterRecord, type SyncRecord } from '../../../syncer/store/records.ts';
 import { forward } from './cluster-pair.ts';
 

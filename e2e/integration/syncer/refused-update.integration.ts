@@ -5,7 +5,7 @@ import { deploymentOf } from '../../../mongo/deployment.ts';
 import { serverCode } from '../../../mongo/server-errors.ts';
 import { createLogger } from '../../../service/logger.ts';
 import { DestinationDocuments } from '../../../syncer/destination/destination-documents.ts';
-import { parseStartBody } from '../../../syncer/options/start-body.ts';
+import { parseStartBody } from '../../../syncer/options/command-bodies.ts';
 import { startReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { forward } from './cluster-pair.ts';
 

@@ -1,9 +1,76 @@
 import { Ajv, type ErrorObject } from 'ajv';
+import type { NamespaceFilterEntry } from '../../mongo/namespace-filter.ts';
+import { isSameNamespace, type Namespace, namespaceText } from '../../mongo/namespace.ts';
+import type { ShardKey } from '../../mongo/shard-key.ts';
+import type { Topology } from '../../mongo/topology.ts';
 import { SyncError } from '../../service/errors.ts';
 import { redact } from '../../service/redact.ts';
-import type { NamespaceFilterEntry } from '../../mongo/namespace-filter.ts';
-import type { Topology } from '../../mongo/topology.ts';
-import { checkEntries, type ShardingOptions } from './sharding-options.ts';
+
+/** `sharding` of a start body (contract 2.4). */
+export interface ShardingOptions {
+  readonly createSupportingIndexes: boolean;
+  readonly shardingEntries: readonly ShardingEntry[];
+}
+
+/** A collection that is to be sharded on the destination. */
+export interface ShardingEntry {
+  readonly database: string;
+  readonly collection: string;
+  readonly shardCollection: { readonly key: readonly Readonly<Record<string, number | string>>[] };
+}
+
+/** The collection that an entry is about. */
+export function namespaceOf({ database, collection }: ShardingEntry): Namespace {
+  return { db: database, coll: collection };
+}
+
+/**
+ * The shard key of an entry.
+ * @throws SyncError InvalidShardKey for what no server takes.
+ */
+export function shardKeyOf(entry: ShardingEntry): ShardKey {
+  const key = entry.shardCollection.key.flatMap((part) =>
+    Object.entries(part).map(([field, kind]) => {
+      if (kind === 1 || kind === 'hashed') return { field, kind } as const;
+      throw invalid(entry, `${field} is 1 or "hashed" in a shard key, not ${JSON.stringify(kind)}`);
+    }),
+  );
+  if (key.filter(({ kind }) => kind === 'hashed').length > 1)
+    throw invalid(entry, 'one field of a shard key can be hashed');
+  if (new Set(key.map(({ field }) => field)).size < key.length)
+    throw invalid(entry, 'a field is in the shard key twice');
+  return key;
+}
+
+/** The shard key that is asked for at a namespace; undefined where none is. */
+export function requestedShardKey(
+  sharding: ShardingOptions | undefined,
+  namespace: Namespace,
+): ShardKey | undefined {
+  const entry = sharding?.shardingEntries.find((each) =>
+    isSameNamespace(namespaceOf(each), namespace),
+  );
+  return entry && shardKeyOf(entry);
+}
+
+/** @throws SyncError InvalidShardKey for a key that no server takes, or a collection that is named twice. */
+export function checkEntries({ shardingEntries }: ShardingOptions): void {
+  const seen = new Set<string>();
+  for (const entry of shardingEntries) {
+    shardKeyOf(entry);
+    const name = namespaceText(namespaceOf(entry));
+    if (seen.has(name)) throw invalid(entry, 'the collection is named twice');
+    seen.add(name);
+  }
+}
+
+function invalid(entry: ShardingEntry, problem: string): SyncError {
+  return new SyncError(
+    'InvalidShardKey',
+    `sharding of ${namespaceText(namespaceOf(entry))}: ${problem}`,
+  );
+}
+
 import schema from './start-body.schema.json' with { type: 'json' };
 
 /** Name of a cluster in the start body: the option that holds its connection string. */
@@ -153,4 +220,31 @@ function schemaError(errors: readonly ErrorObject[]): SyncError {
   );
   const description = [...new Set(errors.map(describe))].slice(0, 5).join('; ');
   return new SyncError(isFilter ? 'InvalidNamespaceFilter' : 'InvalidBody', description);
+}
+
+/**
+ * What the end of a sync leaves on the destination. Keep: all as it is. Unblock: users may write again where the sync blocked
+ * them. Clean: that, and nothing that the sync has made.
+ */
+export const resetDestinations = ['Keep', 'Unblock', 'Clean'] as const;
+export type ResetDestination = (typeof resetDestinations)[number];
+
+/**
+ * Reads the body of POST /reset: what is to become of the destination, by default Keep.
+ * @throws SyncError InvalidBody.
+ */
+export function parseResetBody(body: unknown): ResetDestination {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new SyncError('InvalidBody', 'the body is a JSON object');
+  const unknown = Object.keys(body).find((name) => name !== 'destination');
+  if (unknown !== undefined)
+    throw new SyncError('InvalidBody', `${unknown} must NOT have additional properties`);
+  const { destination = 'Keep' } = body as { readonly destination?: unknown };
+  const known = resetDestinations.find((name) => name === destination);
+  if (known === undefined)
+    throw new SyncError(
+      'InvalidBody',
+      `destination is one of ${resetDestinations.join(', ')}, not ${JSON.stringify(destination)}`,
+    );
+  return known;
 }

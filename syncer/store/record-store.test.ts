@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { commandWrite } from './command-write.ts';
+import { commandWrite } from './record-store.ts';
 
 describe('commandWrite', () => {
   const record = { instances: ['a', 'b', 'c'], commandCount: 4 };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { SyncError } from '../../service/errors.ts';
 import { differencesOf, optionsDigest, startDefaults } from '../../service/options-digest.ts';
 import schema from './start-body.schema.json' with { type: 'json' };
-import { checkTopologies, parseStartBody } from './start-body.ts';
+import { checkTopologies, parseStartBody } from './command-bodies.ts';
 
 const clusters = { source: 'cluster0', destination: 'cluster1' };
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Timestamp, UUID } from 'mongodb';
 import type { TrackedCollection, TrackedView } from '../store/records.ts';
 import { reversibleSync } from '../testing/reversible-sync.ts';
-import { reversedState } from './reversed-state.ts';
+import { reversedState } from './hand-over.ts';
 
 const oldTime = new Timestamp({ t: 100, i: 1 });
 const writableTime = new Timestamp({ t: 50, i: 7 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { chunkCount, planMoves } from './chunk-plan.ts';
+import { chunkCount, planMoves } from './shard-collection.ts';
 
 const gibibyte = 1024 ** 3;
 
