@@ -14,7 +14,7 @@ import {
   type Group,
   type Order,
 } from '../view/sync-list.ts';
-import type { Icon, Tone } from '../view/phase.ts';
+import type { Look } from '../view/phase.ts';
 import { connectionNote } from './connection-note.ts';
 import { icon } from './icons.ts';
 import { syncAddress } from './route.ts';
@@ -29,13 +29,7 @@ export interface AccessProps {
   readonly onUnauthorized: () => void;
 }
 
-interface GroupLook {
-  readonly label: string;
-  readonly icon: Icon;
-  readonly tone: Tone;
-}
-
-const groupLooks: Readonly<Record<Group, GroupLook>> = {
+const groupLooks: Readonly<Record<Group, Look>> = {
   all: { label: 'All syncs', icon: 'flow', tone: 'quiet' },
   attention: { label: 'Need attention', icon: 'alert', tone: 'bad' },
   copying: { label: 'Copying', icon: 'copy', tone: 'busy' },
