@@ -181,3 +181,13 @@ function firstHost(cluster: Asked): string {
 export function majorVersion(version: string): number {
   return Number.parseInt(version, 10);
 }
+
+/** Whether a version is of an older release than another one, whatever the patches: `6.0` and `6.0.27` are older than `7.0`. */
+export function isOlderRelease(version: string, other: string): boolean {
+  return releaseNumber(version) < releaseNumber(other);
+}
+
+function releaseNumber(version: string): number {
+  const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
+  return major * 1_000 + minor;
+}

@@ -121,12 +121,13 @@ export const errorTable = {
   // What start refuses because of the clusters.
   ServerVersionNotSupported: {
     ...precondition,
-    action: 'Upgrade the server that the description names to 6.0 or newer.',
+    action:
+      'Upgrade the server that the description names: to 6.0 or newer, and a destination at least to the version of the source.',
   },
   FeatureVersionNotSupported: {
     ...precondition,
     action:
-      'Set that version of the cluster that the description names to 6.0 or newer (setFeatureCompatibilityVersion), wait for its end, and send the command again.',
+      'Set that version of the cluster that the description names to 6.0 or newer, on a destination at least to that of the source (setFeatureCompatibilityVersion), wait for its end, and send the command again.',
   },
   WriteBlockingNeedsUser: {
     ...precondition,

@@ -7,7 +7,7 @@ import type { Destination } from '../destination/destination.ts';
 import type { ClusterRole } from '../monitor/commit-word.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import { GrowingInterval, summaryOf } from '../monitor/progress-log.ts';
-import { checkFeatureVersion } from '../preflight/check-cluster.ts';
+import { checkFeatureVersion } from '../preflight/check-versions.ts';
 import { watchAppliedOps } from '../changes/watch-applied-ops.ts';
 import type { Source } from '../source/source.ts';
 import type { ClusterPair } from '../store/clusters.ts';

@@ -9,7 +9,7 @@ import { commitWord, type CommitWord } from '../monitor/commit-word.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import { neededOplog, type NeededOplog } from '../monitor/oplog-window.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
-import { checkFeatureVersion } from '../preflight/check-cluster.ts';
+import { checkFeatureVersion } from '../preflight/check-versions.ts';
 import { checkReverse } from '../reverse/check-reverse.ts';
 import type { ClusterPair } from '../store/clusters.ts';
 import { digestOf, instancesWithoutCommand } from '../store/instances.ts';

@@ -1,27 +1,6 @@
 import assert from 'node:assert/strict';
 import { checkedRow } from '../../mongo/checked-value.ts';
-import { checkVersion, missingActions } from './preflight.ts';
-
-describe('checkVersion', () => {
-  for (const version of ['6.0.0', '6.0.26', '7.0.1', '8.2.0-rc0', '10.0.0']) {
-    it(`takes ${version}`, () => {
-      checkVersion('cluster0', { version, host: 'a:27017' });
-    });
-  }
-  for (const version of ['5.0.31', '4.4.29']) {
-    it(`refuses ${version}, by name`, () => {
-      assert.throws(
-        () => {
-          checkVersion('cluster0', { version, host: 'a:27017' });
-        },
-        {
-          name: 'ServerVersionNotSupported',
-          message: `cluster0 (a:27017) runs ${version}; 6.0 is needed`,
-        },
-      );
-    });
-  }
-});
+import { missingActions } from './preflight.ts';
 
 describe('missingActions', () => {
   const needed = { cluster: ['listDatabases'], collections: ['find', 'insert'] };

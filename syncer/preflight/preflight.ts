@@ -26,10 +26,8 @@ import {
   type StartOptions,
 } from '../options/command-bodies.ts';
 import type { ClusterPair } from '../store/clusters.ts';
-import { checkBalancer, checkFeatureVersion } from './check-cluster.ts';
-
-/** Oldest server that is synced: change streams with DDL events, and exact updates, are from 6.0 on. */
-const oldestMajorVersion = 6;
+import { checkBalancer } from './check-balancer.ts';
+import { checkFeatureVersions, checkServerVersions } from './check-versions.ts';
 
 /**
  * Looks at both clusters before anything is written.
@@ -53,13 +51,14 @@ export async function checkClusters(
       `${options.source} and ${options.destination} are the same deployment, ${sourceTopology.setName || sourceTopology.host}`,
     );
   }
-  checkVersion(options.source, sourceTopology);
-  checkVersion(options.destination, destinationTopology);
+  checkServerVersions(
+    { option: options.source, ...sourceTopology },
+    { option: options.destination, ...destinationTopology },
+  );
   checkReversible(options, sourceTopology, destinationTopology);
   const { kind } = destinationTopology;
   await checkPrivilegesFor(options, source, destination, signal, kind);
-  await checkFeatureVersion(source, options.source, sourceTopology, signal);
-  await checkFeatureVersion(destination, options.destination, destinationTopology, signal);
+  await checkFeatureVersions(clients, topologies, options, signal);
   await checkBalancer(source, options.source, sourceTopology, signal);
   await checkBalancer(destination, options.destination, destinationTopology, signal);
   await filter.tryPatterns();
@@ -126,19 +125,6 @@ export async function checkPrivilegesFor(
     reversible ? both : asDestination,
     signal,
   );
-}
-
-/** @throws SyncError ServerVersionNotSupported for a server that is older than what is synced. */
-export function checkVersion(
-  option: string,
-  { version, host }: Pick<Topology, 'version' | 'host'>,
-): void {
-  if (majorVersion(version) < oldestMajorVersion) {
-    throw new SyncError(
-      'ServerVersionNotSupported',
-      `${option} (${host}) runs ${version}; ${oldestMajorVersion}.0 is needed`,
-    );
-  }
 }
 
 async function selectedNamespaces(

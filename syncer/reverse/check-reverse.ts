@@ -2,7 +2,8 @@ import type { Timestamp } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { hasHistorySince } from '../../mongo/history.ts';
 import { SyncError } from '../../service/errors.ts';
-import { checkBalancer, checkFeatureVersion } from '../preflight/check-cluster.ts';
+import { checkBalancer } from '../preflight/check-balancer.ts';
+import { checkFeatureVersions } from '../preflight/check-versions.ts';
 import type { Clusters, Topologies } from '../store/clusters.ts';
 import { isWriteBlocked } from '../destination/destination-kind.ts';
 import { checkPrivilegesFor } from '../preflight/preflight.ts';
@@ -33,10 +34,10 @@ export async function checkReverse(subject: ReverseSubject): Promise<void> {
   const { kind } = topologies[options.source];
   await checkPrivilegesFor(options, source, destination, signal, kind);
   requireReplaceable(await recordOnSource.readSync(), record);
-  for (const name of [options.source, options.destination]) {
-    await checkFeatureVersion(clusters[name], name, topologies[name], signal);
+  const reversed = { source: options.destination, destination: options.source };
+  await checkFeatureVersions(clusters, topologies, reversed, signal);
+  for (const name of [options.source, options.destination])
     await checkBalancer(clusters[name], name, topologies[name], signal);
-  }
   // A cluster that was unblocked since the commit may have been written to, and what would be carried back may not fit.
   if (!(await isWriteBlocked(source, kind, signal))) {
     throw new SyncError(

@@ -1,0 +1,33 @@
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { runCommand } from '../../mongo/run-command.ts';
+import type { Topology } from '../../mongo/topology.ts';
+import { SyncError } from '../../service/errors.ts';
+import { sleep } from '../../service/sleep.ts';
+
+/** How long a balancer that is stopped may be in a round: it begins one every ten seconds, to find that it is stopped (6.0.5). */
+const lastRoundMs = 5_000;
+const pollMs = 100;
+
+/**
+ * Makes sure that no chunks move while a sync runs.
+ * @throws SyncError BalancerRunning.
+ */
+export async function checkBalancer(
+  cluster: ClusterClient,
+  option: string,
+  { kind }: Topology,
+  signal: AbortSignal,
+): Promise<void> {
+  if (kind !== 'sharded') return;
+  const endMs = performance.now() + lastRoundMs;
+  for (;;) {
+    const status = await runCommand(cluster.admin, { balancerStatus: 1 }, { signal });
+    const mode = status.field('mode').text();
+    if (mode !== 'off')
+      throw new SyncError('BalancerRunning', `the balancer of ${option} runs (mode ${mode})`);
+    if (!status.field('inBalancerRound').boolean()) return;
+    if (performance.now() > endMs)
+      throw new SyncError('BalancerRunning', `the balancer of ${option} is in its last round`);
+    await sleep(pollMs, signal);
+  }
+}

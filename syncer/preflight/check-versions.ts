@@ -1,0 +1,133 @@
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import {
+  featureVersionRights,
+  readFeatureVersion,
+  type FeatureVersion,
+} from '../../mongo/feature-version.ts';
+import { codeOf, serverCode } from '../../mongo/server-errors.ts';
+import { isOlderRelease, majorVersion, type Topology } from '../../mongo/topology.ts';
+import { SyncError } from '../../service/errors.ts';
+import type { StartOptions } from '../options/command-bodies.ts';
+import type { Clusters, Topologies } from '../store/clusters.ts';
+
+/** Oldest server that is synced: change streams with DDL events, and exact updates, are from 6.0 on. */
+const oldestMajorVersion = 6;
+
+/**
+ * Oldest featureCompatibilityVersion that is synced. With an older one a 6.0 server refuses the `collMod`s that make indexes unique
+ * and give capped collections their sizes (seen on 6.0.5): nothing but a commit that cannot be taken back any more would show that.
+ * Any cluster can be the destination after a reversal, and all that is tested of a source is its own version.
+ */
+const oldestFeatureVersion = 6;
+
+/** How many major versions a destination may be ahead of the source: mongosync and Percona ClusterSync take no more. */
+const maxMajorsAhead = 2;
+
+/** One of the two clusters of a sync, by what it is called in an error. */
+export interface Versioned {
+  readonly option: string;
+  readonly host: string;
+  /** Of its servers, as `6.0.27`; or its featureCompatibilityVersion, as `6.0`. */
+  readonly version: string;
+}
+
+const named = ({ option, host }: Pick<Versioned, 'option' | 'host'>): string =>
+  `${option} (${host})`;
+
+/**
+ * Makes sure that data of the source can go to the destination: what a newer server knows, an older one refuses in the middle of
+ * the work, or takes for something else.
+ * @throws SyncError ServerVersionNotSupported for a server that is older than what is synced, a destination that is older than the
+ *   source, or one that is more than two major versions ahead.
+ */
+export function checkServerVersions(source: Versioned, destination: Versioned): void {
+  const refuse = (reason: string): never => {
+    throw new SyncError('ServerVersionNotSupported', reason);
+  };
+  for (const cluster of [source, destination])
+    if (majorVersion(cluster.version) < oldestMajorVersion)
+      refuse(`${named(cluster)} runs ${cluster.version}; ${oldestMajorVersion}.0 is needed`);
+  const versionOf = (cluster: Versioned): string => `${named(cluster)} runs ${cluster.version}`;
+  const [from, to] = [versionOf(source), versionOf(destination)];
+  if (isOlderRelease(destination.version, source.version))
+    refuse(`${to}, which is older than the source: ${from}`);
+  if (majorVersion(destination.version) > majorVersion(source.version) + maxMajorsAhead)
+    refuse(`${to}, more than ${maxMajorsAhead} major versions ahead of the source: ${from}`);
+}
+
+/**
+ * Makes sure that both clusters have a featureCompatibilityVersion that a sync can work with, are not changing it, and that the
+ * destination's is not below the source's.
+ * @throws SyncError as {@link checkFeatureVersion} does.
+ */
+export async function checkFeatureVersions(
+  clusters: Clusters,
+  topologies: Topologies,
+  { source, destination }: Pick<StartOptions, 'source' | 'destination'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const from = await checkFeatureVersion(clusters[source], source, topologies[source], signal);
+  const to = await checkFeatureVersion(
+    clusters[destination],
+    destination,
+    topologies[destination],
+    signal,
+  );
+  requireFeatureVersionPair(from, to);
+}
+
+/** @throws SyncError FeatureVersionNotSupported where the destination's version is below the source's. */
+export function requireFeatureVersionPair(source: Versioned, destination: Versioned): void {
+  if (!isOlderRelease(destination.version, source.version)) return;
+  throw new SyncError(
+    'FeatureVersionNotSupported',
+    `the featureCompatibilityVersion of ${named(destination)} is ${destination.version}, below that of the source, ${named(source)}: ${source.version}`,
+  );
+}
+
+/**
+ * Makes sure that a cluster has a featureCompatibilityVersion that a sync can work with, and is not changing it.
+ * @returns that version.
+ * @throws SyncError FeatureVersionNotSupported; MissingPrivileges where the user may not see it.
+ */
+export async function checkFeatureVersion(
+  cluster: ClusterClient,
+  option: string,
+  { kind, host }: Topology,
+  signal: AbortSignal,
+): Promise<Versioned> {
+  try {
+    const read = await readFeatureVersion(cluster, kind, signal);
+    requireFeatureVersion(`${option} (${host})`, read);
+    return { option, host, version: read.version };
+  } catch (error) {
+    if (codeOf(error) !== serverCode.unauthorized) throw error;
+    throw new SyncError(
+      'MissingPrivileges',
+      `the user of ${option} may not see the featureCompatibilityVersion: it lacks ${featureVersionRights[kind]}`,
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * @param cluster - what it is called in an error.
+ * @throws SyncError FeatureVersionNotSupported.
+ */
+export function requireFeatureVersion(
+  cluster: string,
+  { version, targetVersion }: FeatureVersion,
+): void {
+  if (targetVersion !== undefined) {
+    throw new SyncError(
+      'FeatureVersionNotSupported',
+      `the featureCompatibilityVersion of ${cluster} is being changed to ${targetVersion}, and that has not ended`,
+    );
+  }
+  if (majorVersion(version) < oldestFeatureVersion) {
+    throw new SyncError(
+      'FeatureVersionNotSupported',
+      `the featureCompatibilityVersion of ${cluster} is ${version}; ${oldestFeatureVersion}.0 is needed`,
+    );
+  }
+}
