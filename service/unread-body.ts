@@ -6,8 +6,8 @@ import { orAborted } from './or-aborted.ts';
 /** Of a body that is refused for its size, too, most is read. */
 const maxUnreadBytes = 2 * maxBodyBytes;
 
-/** A client that sends its body slowly gets its answer by then. */
-const maxReadingMs = 1_000;
+/** A client that sends nothing for so long gets its answer before the rest has come. */
+const maxIdleMs = 2_000;
 
 /**
  * Reads what the rest of an application leaves of a request's body, before the answer is sent. Otherwise Node closes the
@@ -16,17 +16,25 @@ const maxReadingMs = 1_000;
  */
 export async function readUnread(ctx: Koa.Context, next: Koa.Next): Promise<void> {
   await next();
-  const isRead = await orAborted(discard(ctx.req), AbortSignal.timeout(maxReadingMs)).catch(
-    () => false,
-  );
+  const idle = new AbortController();
+  const timer = setTimeout(() => {
+    idle.abort();
+  }, maxIdleMs);
+  const discarded = discard(ctx.req, () => timer.refresh());
+  const isRead = await orAborted(discarded, idle.signal).catch(() => false);
+  clearTimeout(timer);
   if (!isRead) ctx.set('Connection', 'close');
 }
 
-/** @returns whether all is read. */
-async function discard(request: IncomingMessage): Promise<boolean> {
+/**
+ * @param onChunk - called for each part of the body.
+ * @returns whether all is read.
+ */
+async function discard(request: IncomingMessage, onChunk: () => void): Promise<boolean> {
   let unreadBytes = 0;
   const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
   for await (const chunk of chunks) {
+    onChunk();
     unreadBytes += chunk.length;
     if (unreadBytes > maxUnreadBytes) return false;
   }

@@ -6,6 +6,7 @@ import type { KubeObject } from '../../operator/kube/resource.ts';
 import { harmlessLines } from '../../service/harmless.ts';
 import { TestBrowser, type WatchedPage } from '../ground/browser/browser.ts';
 import { CliProcess } from '../ground/cli-process.ts';
+import { until } from '../ground/until.ts';
 import { smallestSpec } from '../integration/operator/custom-resources.ts';
 import { OperatorGround, RunningOperator } from '../integration/operator/operator-ground.ts';
 import { applying, StandIn } from '../integration/operator/stand-in.ts';
@@ -60,8 +61,12 @@ describe('what pods and tenants say, on the page of the operator', () => {
       { signal },
     );
     await ground.runPod(await ground.untilMade(namespace, 'check-verifier'), address);
-    const url = `http://127.0.0.1:${operator.dashboardPort}/#/syncs/${namespace}/orders`;
-    const [opened, witness] = await openedAt(browser, url);
+    const dashboard = `http://127.0.0.1:${operator.dashboardPort}`;
+    const key = `syncs/${namespace}/orders`;
+    await until('the dashboard knows of it', async () => {
+      return (await fetch(`${dashboard}/api/v1/${key}`)).ok;
+    });
+    const [opened, witness] = await openedAt(browser, `${dashboard}/#/${key}`);
     await using watched = opened;
     const { page } = watched;
     const shown = (place: string): string[] =>

@@ -77,7 +77,7 @@ export class TestBrowser implements AsyncDisposable {
 export class WatchedPage implements AsyncDisposable {
   readonly page: Page;
   readonly #context: BrowserContext;
-  /** Errors and warnings of the console, and errors that nobody has caught. */
+  /** Errors and warnings of the console, with the address that each is about, and errors that nobody has caught. */
   readonly complaints: string[] = [];
   /** The addresses that it has asked for. */
   readonly requests: URL[] = [];
@@ -86,7 +86,8 @@ export class WatchedPage implements AsyncDisposable {
     this.#context = context;
     this.page = page;
     page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) this.complaints.push(message.text());
+      if (!['error', 'warning'].includes(message.type())) return;
+      this.complaints.push(`${message.text()} (${message.location().url})`);
     });
     page.on('pageerror', ({ message }) => {
       this.complaints.push(message);
