@@ -39,37 +39,37 @@ export interface StartBody {
    */
   buildIndexes?: 'beforeDataCopy' | 'afterDataCopy' | 'never';
   /**
-   * Blocks writes of ordinary users on the destination during the sync, and on the source once commit is received. Users with the action bypassWriteBlockingMode are not blocked.
+   * Blocks writes by ordinary users on the destination during the sync, and on the source once commit is received. Users with the bypassWriteBlockingMode action are not blocked.
    */
   enableUserWriteBlocking?: boolean;
   /**
-   * The databases and collections to sync; all when absent.
+   * The databases and collections to sync; all by default.
    *
    * @minItems 1
    * @maxItems 256
    */
   includeNamespaces?: NamespaceFilterEntry[];
   /**
-   * The databases and collections not to sync, taken out of those included.
+   * The databases and collections to exclude from those included.
    *
    * @minItems 1
    * @maxItems 256
    */
   excludeNamespaces?: NamespaceFilterEntry[];
   /**
-   * Prepares the sync for being reversed after its commit. Needs enableUserWriteBlocking.
+   * Allows the sync to be reversed after its commit. Requires enableUserWriteBlocking.
    */
   reversible?: boolean;
   /**
-   * How collections are sharded on the destination. Required from a replica set to a sharded cluster, refused otherwise.
+   * How to shard collections on the destination. Required when syncing a replica set to a sharded cluster, rejected otherwise.
    */
   sharding?: {
     /**
-     * Creates an index that supports the shard key where the source has none.
+     * Creates an index that supports the shard key if the source has none.
      */
     createSupportingIndexes?: boolean;
     /**
-     * The collections to shard; collections that are not listed stay unsharded.
+     * The collections to shard; all others stay unsharded.
      *
      * @maxItems 1024
      */
@@ -87,7 +87,7 @@ export interface StartBody {
        */
       shardCollection: {
         /**
-         * Fields of the shard key in order, each an object of one field name to its index direction.
+         * Fields of the shard key in order, each an object that maps one field name to its index direction.
          *
          * @minItems 1
          * @maxItems 32
@@ -100,7 +100,7 @@ export interface StartBody {
   };
 }
 /**
- * Selects a database or databases, and in them all collections, those listed, or those that match a pattern.
+ * Selects one or more databases, and in them all collections, those listed, or those that match a pattern.
  */
 export interface NamespaceFilterEntry {
   /**
@@ -109,7 +109,7 @@ export interface NamespaceFilterEntry {
   database?: string;
   databaseRegex?: Pattern;
   /**
-   * Names of collections; all when absent.
+   * Names of collections; all by default.
    *
    * @minItems 1
    * @maxItems 1024
@@ -118,7 +118,7 @@ export interface NamespaceFilterEntry {
   collectionsRegex?: Pattern;
 }
 /**
- * A regular expression by the server's rules: not anchored, case-sensitive unless the options contain i.
+ * A regular expression as the server evaluates it: not anchored, case-sensitive unless the options contain i.
  */
 export interface Pattern {
   /**
