@@ -51,7 +51,7 @@ describe('the commands to a running tool', () => {
     assert.equal(early.exitCode, 2);
     assert.equal(
       early.errors,
-      'clustersync: commit is allowed in RUNNING; the state is IDLE\nLook at `state` in progress: the description says which states allow the command.\n',
+      'clustersync: commit is allowed in RUNNING; the state is IDLE\nCheck `state` in progress: the description lists the states that allow the command.\n',
     );
 
     const token = { Authorization: `Bearer ${apiToken}`, 'Content-Type': 'application/json' };
