@@ -8,13 +8,13 @@ export const apiTokenOptions = {
     type: 'string',
     secret: true,
     valueName: 'token',
-    description: 'bearer token that the API asks for; none when absent',
+    description: 'bearer token that the API requires; none by default',
   },
   apiTokenHash: {
     type: 'string',
     valueName: 'hex',
     description:
-      'in place of --apiToken: the SHA-256 of the token, for a token of 256 random bits, whose hash is no secret',
+      'instead of --apiToken: the SHA-256 of the token, for a token of 256 random bits, whose hash is not secret',
   },
 } as const satisfies OptionTable;
 
