@@ -101,7 +101,7 @@ describe('the commands to a running tool', () => {
     assert.equal(nobody.exitCode, 2);
     assert.match(nobody.errors, /^clustersync: nothing answers at http:\/\/127\.0\.0\.1:1\n/);
     const shown = await say(['status', '--api-token', apiToken, '--url', syncer.url]);
-    assert.match(shown.errors, /^warning: others on this machine can see --api-token /);
+    assert.match(shown.errors, /^warning: other users of this machine can see --api-token /);
     assert.equal(shown.exitCode, 0);
     const unknown = await say(['status', '--no-such-flag']);
     assert.equal(unknown.exitCode, 2);
