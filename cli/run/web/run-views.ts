@@ -127,7 +127,7 @@ function readinessOf(state: RunState): Readiness {
       return { kind: 'working', reason: phase, message: 'the initial copy is running' };
     case 'ChangeApplication': {
       const kind = view?.sync.canCommit === true ? 'ready' : 'working';
-      const message = `changes of the source are being applied; ${commitTexts[state.commit]}`;
+      const message = `changes from the source are being applied; ${commitTexts[state.commit]}`;
       return { kind, reason: kind === 'ready' ? 'InSync' : phase, message };
     }
     case 'Paused':

@@ -134,7 +134,7 @@ describe('clustersync run, where something is in the way', () => {
     assert.equal((await cli.end()).exitCode, 2);
     assert.match(
       await cli.output(),
-      /^This migration cannot begin: the destination has data already: shop\.orders\nDrop the namespaces/,
+      /^This migration cannot begin: the destination has data already: shop\.orders\nDrop from the destination/,
     );
     const forbidden = ['--reversible', '--enable-user-write-blocking', '--build-indexes', 'never'];
     await using other = await run(['--dry-run', ...forbidden, '--output', 'json']);

@@ -70,7 +70,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
     );
     const message = findCondition(waiting.conditions, 'Ready')?.message ?? '';
     assert.ok(message.includes(`${namespace}.new-uri.test:27017`), message);
-    assert.match(message, /is that of a ClusterSync of another namespace:/);
+    assert.match(message, /belongs to a ClusterSync of another namespace:/);
     assert.ok(!message.includes(`${namespace}/orders`), message);
     const nothingBegun = async (): Promise<void> => {
       assert.equal(await ground.get(statefulSets, other.namespace, 'orders-syncer'), undefined);

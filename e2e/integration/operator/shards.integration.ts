@@ -332,7 +332,7 @@ describe('the operator with a sharded source, on a real API server', () => {
     );
     assert.match(
       findCondition(status.conditions, 'Ready')?.message ?? '',
-      /shards are still the same/,
+      /its shards are unchanged/,
     );
     assert.deepEqual(status.source, { kind: 'Sharded', shards: [...ids] });
 
