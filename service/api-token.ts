@@ -39,7 +39,7 @@ export function apiTokenHashOf(options: {
   if (apiToken !== undefined)
     throw new SyncError('InvalidOption', '--apiToken and --apiTokenHash exclude each other');
   if (!sha256.test(apiTokenHash))
-    throw new SyncError('InvalidOption', '--apiTokenHash: 64 hexadecimal digits are expected');
+    throw new SyncError('InvalidOption', '--apiTokenHash: expected 64 hexadecimal digits');
   return apiTokenHash;
 }
 

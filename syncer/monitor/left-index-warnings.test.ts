@@ -16,11 +16,11 @@ const left = (
 describe('leftIndexWarnings', () => {
   it('tells of each index, why, and how long it is expected to take', () => {
     assert.deepEqual(leftIndexWarnings([left('two', 40), left('geo', null)]), [
-      'index two of shop.items is left to the commit, unless it can be built before (CannotIndexParallelArrays): building it is expected to take 40 s',
-      'index geo of shop.items is left to the commit, unless it can be built before (CannotIndexParallelArrays): how long it takes to build is not known',
+      'index two of shop.items is left to the commit, unless it can be built earlier (CannotIndexParallelArrays): the build is expected to take 40 s',
+      'index geo of shop.items is left to the commit, unless it can be built earlier (CannotIndexParallelArrays): the build time is unknown',
     ]);
     assert.deepEqual(leftIndexWarnings([left('capped', null, true)]), [
-      'index capped of shop.items is left to the commit (CannotIndexParallelArrays): how long it takes to build is not known',
+      'index capped of shop.items is left to the commit (CannotIndexParallelArrays): the build time is unknown',
     ]);
     assert.deepEqual(leftIndexWarnings([]), []);
   });

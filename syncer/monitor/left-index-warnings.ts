@@ -18,11 +18,11 @@ const maxTold = 20;
 export function leftIndexWarnings(left: readonly LeftIndex[]): string[] {
   const told = left.slice(0, maxTold).map((index) => {
     const { namespace, name, reason, expectedSeconds, isBuiltByCommitAlone } = index;
-    const unless = isBuiltByCommitAlone ? '' : ', unless it can be built before';
+    const unless = isBuiltByCommitAlone ? '' : ', unless it can be built earlier';
     const time =
       expectedSeconds === null
-        ? 'how long it takes to build is not known'
-        : `building it is expected to take ${expectedSeconds} s`;
+        ? 'the build time is unknown'
+        : `the build is expected to take ${expectedSeconds} s`;
     return `index ${name} of ${namespace} is left to the commit${unless} (${reason}): ${time}`;
   });
   const more = left.length - told.length;

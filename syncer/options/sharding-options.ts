@@ -32,7 +32,7 @@ export function shardKeyOf(entry: ShardingEntry): ShardKey {
     }),
   );
   if (key.filter(({ kind }) => kind === 'hashed').length > 1)
-    throw invalid(entry, 'one field of a shard key can be hashed');
+    throw invalid(entry, 'only one field of a shard key can be hashed');
   if (new Set(key.map(({ field }) => field)).size < key.length)
     throw invalid(entry, 'a field is in the shard key twice');
   return key;
@@ -55,7 +55,7 @@ export function checkEntries({ shardingEntries }: ShardingOptions): void {
   for (const entry of shardingEntries) {
     shardKeyOf(entry);
     const name = namespaceText(namespaceOf(entry));
-    if (seen.has(name)) throw invalid(entry, 'the collection is named twice');
+    if (seen.has(name)) throw invalid(entry, 'the collection is listed twice');
     seen.add(name);
   }
 }

@@ -96,13 +96,13 @@ export function checkTopologies(
   if (intoSharded && sharding === undefined) {
     throw new SyncError(
       'ShardingRequired',
-      'the destination is a sharded cluster and sharding is absent',
+      'the destination is a sharded cluster, but sharding is absent',
     );
   }
   if (!intoSharded && sharding !== undefined) {
     throw new SyncError(
       'ShardingNotAllowed',
-      'sharding is for a sync from a replica set to a sharded cluster only',
+      'sharding applies only to a sync from a replica set to a sharded cluster',
     );
   }
   if (source.kind === 'sharded' && destination.kind !== 'sharded') {
@@ -122,7 +122,7 @@ export function checkTopologies(
   if (from !== to) {
     throw new SyncError(
       'ReversibleNotSupported',
-      `the source has ${from} shards and the destination ${to}: the numbers must be the same`,
+      `the source has ${from} shards and the destination ${to}: the numbers must be equal`,
     );
   }
 }

@@ -20,7 +20,7 @@ describe('requireFeatureVersion', () => {
         },
         {
           name: 'FeatureVersionNotSupported',
-          message: `the featureCompatibilityVersion of cluster1 (a:27017) is ${version}; 6.0 is needed`,
+          message: `the featureCompatibilityVersion of cluster1 (a:27017) is ${version}; 6.0 is required`,
         },
       );
     });
@@ -39,7 +39,7 @@ describe('requireFeatureVersion', () => {
         },
         {
           name: 'FeatureVersionNotSupported',
-          message: `the featureCompatibilityVersion of cluster1 (a:27017) is being changed to ${targetVersion}, and that has not ended`,
+          message: `the featureCompatibilityVersion of cluster1 (a:27017) is still being changed to ${targetVersion}`,
         },
       );
     });

@@ -54,13 +54,13 @@ export function requireFeatureVersion(
   if (targetVersion !== undefined) {
     throw new SyncError(
       'FeatureVersionNotSupported',
-      `the featureCompatibilityVersion of ${cluster} is being changed to ${targetVersion}, and that has not ended`,
+      `the featureCompatibilityVersion of ${cluster} is still being changed to ${targetVersion}`,
     );
   }
   if (majorVersion(version) < oldestMajorVersion) {
     throw new SyncError(
       'FeatureVersionNotSupported',
-      `the featureCompatibilityVersion of ${cluster} is ${version}; ${oldestMajorVersion}.0 is needed`,
+      `the featureCompatibilityVersion of ${cluster} is ${version}; ${oldestMajorVersion}.0 is required`,
     );
   }
 }
@@ -81,7 +81,7 @@ export async function checkBalancer(
     const status = await runCommand(cluster.admin, { balancerStatus: 1 }, { signal });
     const mode = status.field('mode').text();
     if (mode !== 'off')
-      throw new SyncError('BalancerRunning', `the balancer of ${option} runs (mode ${mode})`);
+      throw new SyncError('BalancerRunning', `the balancer of ${option} is running (mode ${mode})`);
     if (!status.field('inBalancerRound').boolean()) return;
     if (performance.now() > endMs)
       throw new SyncError('BalancerRunning', `the balancer of ${option} is in its last round`);

@@ -28,7 +28,7 @@ export async function checkSharding(
     if (what !== undefined) {
       throw new SyncError(
         'InvalidShardKey',
-        `${namespaceText(namespace)} is a ${what}, which cannot be sharded`,
+        `${namespaceText(namespace)} is a ${what}, and cannot be sharded`,
       );
     }
     const indexes = (await listIndexes(source, namespace, signal)) ?? [];

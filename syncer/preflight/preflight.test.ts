@@ -16,7 +16,7 @@ describe('checkVersion', () => {
         },
         {
           name: 'ServerVersionNotSupported',
-          message: `cluster0 (a:27017) runs ${version}; 6.0 is needed`,
+          message: `cluster0 (a:27017) runs ${version}; 6.0 is required`,
         },
       );
     });

@@ -66,7 +66,7 @@ export async function checkClusters(
   if (occupied.length > 0) {
     throw new SyncError(
       'DestinationNotEmpty',
-      `the destination has data already: ${namesOf(occupied)}`,
+      `the destination already has data: ${namesOf(occupied)}`,
     );
   }
 }
@@ -80,7 +80,7 @@ function checkReversible(
   if (options.reversible && majorVersion(from) !== majorVersion(to)) {
     throw new SyncError(
       'ReversibleNotSupported',
-      `the source runs ${from} and the destination ${to}: the major versions must be the same`,
+      `the source runs ${from} and the destination ${to}: the major versions must be equal`,
     );
   }
 }
@@ -122,7 +122,7 @@ export function checkVersion(
   if (majorVersion(version) < oldestMajorVersion) {
     throw new SyncError(
       'ServerVersionNotSupported',
-      `${option} (${host}) runs ${version}; ${oldestMajorVersion}.0 is needed`,
+      `${option} (${host}) runs ${version}; ${oldestMajorVersion}.0 is required`,
     );
   }
 }
@@ -221,7 +221,7 @@ async function checkPrivileges(
   if (options.enableUserWriteBlocking && !isAuthenticated(authInfo)) {
     throw new SyncError(
       'WriteBlockingNeedsUser',
-      `nobody is authenticated on ${options[side]}, so that enableUserWriteBlocking would block the sync as well`,
+      `the connection to ${options[side]} is not authenticated, so enableUserWriteBlocking would block the sync as well`,
     );
   }
   const missing = missingActions(authInfo, needed);

@@ -96,12 +96,12 @@ export class Reset {
     if (!reset?.received.includes(instanceId)) {
       // A reversal that was under way has moved the record.
       await receiveReset(this.#pair, record, reset?.destination ?? 'Keep');
-      return 'the state was moved by a reversal';
+      return 'a reversal has moved the state';
     }
     if (this.#place?.name !== name) {
       await this.#endEarlierWork(record, store);
       this.#place = { name, lease: new Lease(store.lease, this.#isPreferred) };
-      return 'what this instance had begun has ended just now';
+      return 'this instance has just ended its own work';
     }
     const reason = resetWaitsFor(instances, reset);
     if (reason !== undefined) return reason;
@@ -122,7 +122,7 @@ export class Reset {
     // After an attempt that has removed that already.
     await store.takeOwnership();
     await this.#remove(record, store, { requireRight, keepRight });
-    return 'the stored state is about to be gone';
+    return 'the stored state is about to be removed';
   }
 
   /**

@@ -79,7 +79,7 @@ async function warnOfOther(cleaning: Cleaning, { namespace }: TrackedCollection)
   if (!(await cleaning.catalog.collectionAt(namespace))) return;
   cleaning.logger.warn(
     { namespace: namespaceText(namespace) },
-    'left on the destination: not the collection that the sync has made',
+    'left on the destination: not the collection that the sync created',
   );
 }
 
@@ -89,7 +89,7 @@ async function dropView(cleaning: Cleaning, { namespace, options }: TrackedView)
   if (!isSameView(there, options)) {
     cleaning.logger.warn(
       { namespace: namespaceText(namespace) },
-      'left on the destination: not the view that the sync has made',
+      'left on the destination: not the view that the sync created',
     );
     return false;
   }

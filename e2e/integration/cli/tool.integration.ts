@@ -46,7 +46,7 @@ describe('the commands to a running tool', () => {
 
   it('lead a sync from its start to its end, and back', async () => {
     const idle = await tell('status');
-    assert.equal(idle.output, 'state  IDLE: no sync was started\n', idle.errors);
+    assert.equal(idle.output, 'state  IDLE: no sync has been started\n', idle.errors);
     const early = await tell('commit');
     assert.equal(early.exitCode, 2);
     assert.equal(
