@@ -231,7 +231,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
       await createApplication(namespace, queue, 1);
       await ground.untilSync(namespace, 'its pod is left', ({ conditions }) =>
         (findCondition(conditions, 'Ready')?.message ?? '').includes(
-          'pods of the Deployment web left',
+          'the Deployment web still has pods',
         ),
       );
       assert.deepEqual([await sizeOf(namespace, web), await sizeOf(namespace, queue)], [0, 0]);
