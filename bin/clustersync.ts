@@ -32,7 +32,8 @@ const clustersync = withExitCodes(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'run',
-      description: 'moves a deployment from one terminal: copies, follows, compares, commits',
+      description:
+        'migrates a deployment from one terminal: copies, applies changes, verifies, commits',
       options: runOptionTable,
       help: runHelp,
       load: async () => (await import('../cli/run/main.ts')).runMigration,
@@ -41,7 +42,7 @@ const clustersync = withExitCodes(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'status',
-      description: 'says how a sync is',
+      description: 'shows the state of a sync',
       options: statusOptionTable,
       help: statusHelp,
       load: async () => (await import('../cli/tool/main.ts')).showStatus,
@@ -50,7 +51,7 @@ const clustersync = withExitCodes(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'progress',
-      description: 'says how far a sync is, once or until it is committed',
+      description: 'shows the progress of a sync, once or until it is committed',
       options: progressOptionTable,
       help: progressHelp,
       load: async () => (await import('../cli/tool/main.ts')).showProgress,
@@ -59,7 +60,7 @@ const clustersync = withExitCodes(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'pause',
-      description: 'stops the work of a sync until it is resumed',
+      description: 'pauses a sync',
       options: statusOptionTable,
       help: commandHelp.pause,
       load: async () => (await import('../cli/tool/main.ts')).sendCommand('pause'),
@@ -68,7 +69,7 @@ const clustersync = withExitCodes(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'resume',
-      description: 'goes on with a sync that is paused',
+      description: 'resumes a paused sync',
       options: statusOptionTable,
       help: commandHelp.resume,
       load: async () => (await import('../cli/tool/main.ts')).sendCommand('resume'),
@@ -77,7 +78,7 @@ const clustersync = withExitCodes(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'commit',
-      description: 'ends a sync: the destination becomes complete; cannot be taken back',
+      description: 'commits a sync: completes the destination; cannot be undone',
       options: commandOptionTable,
       help: commandHelp.commit,
       load: async () => (await import('../cli/tool/main.ts')).sendCommand('commit'),
@@ -86,7 +87,7 @@ const clustersync = withExitCodes(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'reverse',
-      description: 'turns a committed sync round: what is written since then is brought back',
+      description: 'reverses a committed sync: applies later writes to the old source',
       options: commandOptionTable,
       help: commandHelp.reverse,
       load: async () => (await import('../cli/tool/main.ts')).sendCommand('reverse'),
@@ -95,7 +96,7 @@ const clustersync = withExitCodes(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'reset',
-      description: 'ends a sync for good, and forgets it; cannot be taken back',
+      description: 'ends a sync for good and removes its state; cannot be undone',
       options: resetOptionTable,
       help: commandHelp.reset,
       load: async () => (await import('../cli/tool/main.ts')).resetSync,
@@ -104,7 +105,7 @@ const clustersync = withExitCodes(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'report',
-      description: 'says what a verifier has found',
+      description: 'shows the results of a verifier',
       options: toolReportOptionTable,
       help: reportHelp,
       load: async () => (await import('../cli/tool/main.ts')).showReport,
@@ -114,7 +115,7 @@ const clustersync = withExitCodes(new Command('clustersync'))
     programCommand({
       name: 'syncer',
       description:
-        'the sync tool: copies a cluster to another one and follows its changes until the commit',
+        'the sync tool: copies a cluster to another one and applies its changes until the commit',
       options: syncerOptionTable,
       load: async () => (await import('../syncer/main.ts')).startSyncer,
     }),
@@ -129,7 +130,7 @@ const clustersync = withExitCodes(new Command('clustersync'))
       oneOffCommand({
         name: 'report',
         description:
-          'tells what a verification has found; exits with 0 for equal, 1 for different, 3 when that is not known',
+          'reports what a verification has found; exits with 0 for equal, 1 for different, 3 if unknown',
         options: reportOptionTable,
         load: async () => (await import('../verifier/report/main.ts')).writeReport,
       }),
@@ -138,7 +139,7 @@ const clustersync = withExitCodes(new Command('clustersync'))
   .addCommand(
     programCommand({
       name: 'operator',
-      description: 'the Kubernetes operator: carries out ClusterSyncs and SyncVerifications',
+      description: 'the Kubernetes operator: reconciles ClusterSyncs and SyncVerifications',
       options: operatorOptionTable,
       load: async () => (await import('../operator/main.ts')).startOperator,
     }),

@@ -17,12 +17,12 @@ export const completerName = 'kubectl_complete-clustersync';
 /** The commands of the kubectl plugin: the same executable under another name. */
 export function kubectlPlugin(version: string): Command {
   const plugin = withExitCodes(new Command(pluginName))
-    .description('Looks at and leads the ClusterSyncs of a Kubernetes cluster.')
+    .description('Shows and controls the ClusterSyncs of a Kubernetes cluster.')
     .version(version)
     .addCommand(
       personalCommand({
         name: 'list',
-        description: 'lists the syncs, each with its verification',
+        description: 'lists syncs with their verifications',
         options: listOptionTable,
         help: pluginHelp('list --all-namespaces'),
         load: async () => (await import('../cli/kubectl/main.ts')).listSyncs,
@@ -31,7 +31,7 @@ export function kubectlPlugin(version: string): Command {
     .addCommand(
       personalCommand({
         name: 'status',
-        description: 'says how a sync is: instances, coordinator, conditions, verification',
+        description: 'shows the state of a sync: instances, coordinator, conditions, verification',
         options: syncStatusOptionTable,
         argument: 'name',
         help: pluginHelp('status shop'),
@@ -41,7 +41,7 @@ export function kubectlPlugin(version: string): Command {
     .addCommand(
       personalCommand({
         name: 'watch',
-        description: 'the same again and again, until it is committed and verified',
+        description: 'watches the state of a sync until it is committed and verified',
         options: clusterOptionTable,
         argument: 'name',
         help: pluginHelp('watch shop'),
@@ -49,9 +49,9 @@ export function kubectlPlugin(version: string): Command {
       }),
     );
   const patches = {
-    commit: ['asks for the commit of a sync; it cannot be taken back', { state: 'Committed' }],
-    pause: ['asks for a pause of a sync', { state: 'Paused' }],
-    resume: ['lets a sync go on that is paused', { state: 'Running' }],
+    commit: ['requests the commit of a sync; cannot be undone', { state: 'Committed' }],
+    pause: ['requests a pause of a sync', { state: 'Paused' }],
+    resume: ['resumes a paused sync', { state: 'Running' }],
   } as const;
   for (const [name, [description, spec]] of Object.entries(patches)) {
     plugin.addCommand(
@@ -69,7 +69,7 @@ export function kubectlPlugin(version: string): Command {
     .addCommand(
       personalCommand({
         name: 'reverse',
-        description: 'turns a committed sync round: what is written since then is brought back',
+        description: 'reverses a committed sync: applies later writes to the old source',
         options: clusterOptionTable,
         argument: 'name',
         help: pluginHelp('reverse shop'),
@@ -79,7 +79,7 @@ export function kubectlPlugin(version: string): Command {
     .addCommand(
       personalCommand({
         name: 'logs',
-        description: 'shows what the syncers and verifiers of a sync log',
+        description: 'shows the logs of the syncers and verifiers of a sync',
         options: logsOptionTable,
         argument: 'name',
         help: pluginHelp('logs shop --follow'),
@@ -89,7 +89,7 @@ export function kubectlPlugin(version: string): Command {
     .addCommand(
       personalCommand({
         name: 'diagnose',
-        description: 'prints what a maintainer needs, without connection strings',
+        description: 'prints diagnostics for maintainers, without connection strings',
         options: clusterOptionTable,
         argument: 'name',
         help: pluginHelp('diagnose shop > shop.txt'),

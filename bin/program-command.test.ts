@@ -83,7 +83,7 @@ describe('the command line', function () {
       CLUSTERSYNC_META_URI: uri,
     });
     assert.match(said, /--format/);
-    assert.doesNotMatch(said, /others on this machine/);
+    assert.doesNotMatch(said, /other users of this machine/);
   });
 
   it('shows nothing of an error that directs the terminal', async () => {

@@ -119,7 +119,7 @@ function warnOfSecrets(
   for (const [name, row] of Object.entries(table)) {
     if (row.secret !== true || flags[name] === undefined) continue;
     warn(
-      `others on this machine can see --${spell(name)} in the list of processes; --${spell(name, 'file')} and ${environmentName(name)} keep it to yourself`,
+      `other users of this machine can see --${spell(name)} in the process list; use --${spell(name, 'file')} or ${environmentName(name)} instead`,
     );
   }
 }
@@ -197,7 +197,7 @@ function programFlags(name: string, row: OptionRow): readonly Option[] {
       new Option(`--${name}File <path>`, `file with the ${row.description} (env: ${fileEnv})`),
       new Option(
         `--${name} ${value}`,
-        `the same; in the arguments others on the machine can see it (${notes.join('; ')})`,
+        `the same, as an argument: other users of the machine can see it (${notes.join('; ')})`,
       ),
     ];
   }

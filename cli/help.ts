@@ -7,7 +7,7 @@ Every option can also be given in the environment (--source-file is CLUSTERSYNC_
 YAML file that --config names.
 
 Examples:
-  Say what would be done, how much it is, and what is in the way:
+  Show the plan, its size, and what blocks it:
     $ clustersync run --source-file old.txt --destination-file new.txt --dry-run
 
   Move everything; ask before the commit:
@@ -16,25 +16,25 @@ Examples:
   Watch it in a browser as well:
     $ clustersync run --source-file old.txt --destination-file new.txt --web
 
-  Move a part, without a terminal, and keep the summary:
+  Move part of it, without a terminal, and keep the summary:
     $ export CLUSTERSYNC_SOURCE=mongodb://... CLUSTERSYNC_DESTINATION=mongodb://...
     $ clustersync run --include-namespaces shop,depot.orders --commit-when-caught-up --output json > summary.json
 
-Ctrl-C pauses. Run the same command again to continue, also after it was killed.
+Ctrl-C pauses. Run the same command again to continue, even if it was killed.
 The summary goes to standard output, everything else to standard error.
 
 Exit codes:
-  0    committed, and both sides are equal; with --dry-run: nothing is in the way
+  0    committed, and both sides are equal; with --dry-run: the migration can start
   1    committed, but the verification has found differences
-  2    failed: standard error says why, and what to do
-  3    caught up and paused: no terminal to ask at, and no --commit-when-caught-up
-  130  ended by Ctrl-C or SIGTERM, and paused`;
+  2    failed: standard error says why and what to do
+  3    caught up and paused: no terminal for the confirmation, and no --commit-when-caught-up
+  130  interrupted by Ctrl-C or SIGTERM, and paused`;
 
 const exitCodes = `\
 Exit codes:
   0    done
-  2    failed: standard error says why, and what to do
-  130  ended by Ctrl-C or SIGTERM`;
+  2    failed: standard error says why and what to do
+  130  interrupted by Ctrl-C or SIGTERM`;
 
 /** What the help of `clustersync status` says below the options. */
 export const statusHelp = `\
@@ -60,27 +60,27 @@ ${exitCodes}`;
 export const commandHelp = {
   pause: helpOf(
     'pause',
-    'While it is paused, the oplog of the source must keep reaching back to where it stopped.',
+    "While the sync is paused, the source's oplog must still hold the position where it stopped.",
   ),
-  resume: helpOf('resume', 'It continues from where it was paused.'),
+  resume: helpOf('resume', 'The sync resumes where it was paused.'),
   commit: helpOf(
     'commit --wait',
-    'Stop all writes of applications to the source before; what is written during the commit may be lost.',
+    'Stop all application writes to the source first; writes during the commit may be lost.',
   ),
   reverse: helpOf(
     'reverse --wait',
-    'Only for a sync that was started with reversible. Nothing is copied again; commit ends it again.',
+    'Only for a sync that was started with reversible. Nothing is copied again; end the reversal with commit.',
   ),
   reset: helpOf(
     'reset --destination Clean --wait',
-    'It cannot be taken back: the next start begins from nothing. With Clean, the collections and views that the sync has made are dropped, and no others; once a commit has let users write to the destination, that is refused.',
+    'A reset cannot be undone: the next start begins from scratch. Clean drops the collections and views that the sync has created, and no others; it is rejected once a commit has let users write to the destination.',
   ),
 } as const;
 
 /** What the help of `clustersync report` says below the options. */
 export const reportHelp = `\
-It asks a verifier that runs. What a verification has found is kept on the destination, too:
-clustersync verifier report reads it there.
+Queries a running verifier. The results are also stored on the destination:
+clustersync verifier report reads them there.
 
 ${environment}
 
@@ -90,7 +90,7 @@ Example:
 Exit codes:
   0    equal
   1    different
-  2    failed: standard error says why, and what to do
+  2    failed: standard error says why and what to do
   3    no verdict yet`;
 
 function helpOf(example: string, note: string): string {

@@ -90,19 +90,19 @@ describe('checkConnectionString', () => {
   const readers: readonly (readonly [option: string, inPods: string])[] = [
     [
       'tlsCAFile=/etc/ca.pem',
-      'tlsCAFile is refused in pods: it names a file there, not on your machine. Leave it out, and use an image that knows the authority of the certificates',
+      'tlsCAFile is refused in pods: it names a file in the pod, not on your machine. Omit it, and use an image that trusts the certificate authority',
     ],
     [
       'tlsCertificateKeyFile=/home/me/key.pem',
-      'tlsCertificateKeyFile is refused in pods: it names a file there, not on your machine. Leave it out, and use an image that knows the authority of the certificates',
+      'tlsCertificateKeyFile is refused in pods: it names a file in the pod, not on your machine. Omit it, and use an image that trusts the certificate authority',
     ],
     [
       'authMechanismProperties=ENVIRONMENT:k8s',
-      'authMechanismProperties is refused in pods: it has a service or a program there asked for a token. Use a user with a password',
+      'authMechanismProperties is refused in pods: it requests a token from a service or program in the pod. Use a user with a password',
     ],
     [
       'proxyHost=10.0.0.1',
-      'proxyHost is refused in pods: it has another host called from there. Let the pods reach the servers themselves',
+      'proxyHost is refused in pods: it connects the pod to another host. Let the pods reach the servers directly',
     ],
     [
       'authMechanism=GSSAPI',

@@ -21,41 +21,45 @@ interface OptionGroup {
  * Source: `lib/connection_string.js` of the driver (7.8).
  */
 export const connectionOptionGroups: readonly OptionGroup[] = [
-  { names: ['replicaSet'], reason: 'The name that the set must have.' },
-  { names: ['directConnection'], reason: 'One server alone, whatever else it belongs to.' },
-  { names: ['srvServiceName', 'srvMaxHosts'], reason: 'How hosts of `mongodb+srv` are found.' },
-  { names: ['tls', 'ssl'], reason: 'Encrypts what is sent.' },
+  { names: ['replicaSet'], reason: 'The expected name of the replica set.' },
+  { names: ['directConnection'], reason: 'Connects to a single server only.' },
+  {
+    names: ['srvServiceName', 'srvMaxHosts'],
+    reason: 'How to resolve the hosts of `mongodb+srv`.',
+  },
+  { names: ['tls', 'ssl'], reason: 'Encrypts the connection.' },
   {
     names: ['tlsInsecure', 'tlsAllowInvalidCertificates', 'tlsAllowInvalidHostnames'],
     reason:
-      'Certificates that cannot be verified. Whoever is on the way may read and change everything.',
+      'Accepts certificates that cannot be verified. Anyone on the network path can read and change everything.',
   },
   {
     names: ['tlsCAFile', 'tlsCertificateKeyFile', 'tlsCRLFile'],
-    reason: 'Certificates and keys of the machine.',
+    reason: 'Certificate and key files on the machine.',
     ofMachine:
-      'it names a file there, not on your machine. Leave it out, and use an image that knows the authority of the certificates',
+      'it names a file in the pod, not on your machine. Omit it, and use an image that trusts the certificate authority',
   },
-  { names: ['tlsCertificateKeyFilePassword'], reason: 'Of the key file.' },
-  { names: ['authSource'], reason: 'The database that knows the user.' },
+  { names: ['tlsCertificateKeyFilePassword'], reason: 'Password of the key file.' },
+  { names: ['authSource'], reason: 'The database that holds the user.' },
   {
     names: ['authMechanism'],
     values: ['DEFAULT', 'SCRAM-SHA-1', 'SCRAM-SHA-256', 'MONGODB-X509', 'PLAIN'],
     machineValues: ['GSSAPI', 'MONGODB-AWS', 'MONGODB-OIDC'],
     reason:
-      'How the user proves who it is: by what stands in the connection string, or by what the machine has or is told.',
+      'How the user authenticates: with credentials in the connection string, or with credentials of the machine.',
   },
   {
     names: ['authMechanismProperties'],
-    reason: 'Which service is asked for a token, or which program.',
-    ofMachine: 'it has a service or a program there asked for a token. Use a user with a password',
+    reason: 'The service or program that provides a token.',
+    ofMachine:
+      'it requests a token from a service or program in the pod. Use a user with a password',
   },
   {
     names: ['proxyHost', 'proxyPort', 'proxyUsername', 'proxyPassword'],
-    reason: 'The host by way of which all others are reached.',
-    ofMachine: 'it has another host called from there. Let the pods reach the servers themselves',
+    reason: 'The proxy for all connections.',
+    ofMachine: 'it connects the pod to another host. Let the pods reach the servers directly',
   },
-  { names: ['loadBalanced'], reason: 'Whether a load balancer stands before the routers.' },
+  { names: ['loadBalanced'], reason: 'Whether a load balancer fronts the routers.' },
   {
     names: [
       ...[
@@ -66,27 +70,31 @@ export const connectionOptionGroups: readonly OptionGroup[] = [
       ],
       ...['timeoutMS', 'waitQueueTimeoutMS', 'wtimeoutMS', 'maxIdleTimeMS', 'localThresholdMS'],
     ],
-    reason: 'How long is waited. Most are fixed by clustersync, which needs its own.',
+    reason: 'Timeouts. clustersync overrides most of them.',
   },
   {
     names: ['maxPoolSize', 'minPoolSize', 'maxConnecting'],
-    reason: 'How many connections there are.',
+    reason: 'Connection pool sizes.',
   },
-  { names: ['serverMonitoringMode'], reason: 'How servers are watched.' },
-  { names: ['compressors', 'zlibCompressionLevel'], reason: 'Packs what is sent.' },
-  { names: ['appName'], reason: 'Taken, and replaced by the name of the program.' },
-  { names: ['retryReads', 'retryWrites'], reason: 'Whether the driver tries again at once.' },
+  { names: ['serverMonitoringMode'], reason: 'How the driver monitors servers.' },
+  { names: ['compressors', 'zlibCompressionLevel'], reason: 'Compresses the connection.' },
+  { names: ['appName'], reason: 'Accepted, but replaced by the name of the program.' },
+  { names: ['retryReads', 'retryWrites'], reason: 'Whether the driver retries once immediately.' },
   {
     names: ['readPreference'],
     values: ['primary'],
-    reason: 'Everything is read where it is written.',
+    reason: 'All reads go to the primary.',
   },
   {
     names: ['readConcernLevel', 'w'],
     values: ['majority'],
-    reason: 'Nothing is read, and nothing counts as written, that can be rolled back.',
+    reason: 'Nothing that can be rolled back is read or counts as written.',
   },
-  { names: ['journal', 'j'], values: ['true'], reason: 'A majority has it in its journals.' },
+  {
+    names: ['journal', 'j'],
+    values: ['true'],
+    reason: 'A write is acknowledged once a majority has journaled it.',
+  },
 ];
 
 const groups = new Map(
@@ -100,7 +108,7 @@ export const connectionFileOptions = {
     choices: ['take', 'refuse'],
     default: 'take',
     description:
-      'whether connection strings may name files, services and proxies, as tlsCAFile does: refused in pods, which are not the machine of the person who wrote them',
+      'whether connection strings may name files, services and proxies, as tlsCAFile does: refuse in pods, which are not the machine of their author',
   },
 } as const satisfies OptionTable;
 

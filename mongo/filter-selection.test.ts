@@ -22,7 +22,7 @@ describe('FilterSelection', () => {
     assert.deepEqual(selection.entries().map(selectionText), [
       'includeNamespaces[0] means shop.c0, shop.c1, shop.c2, shop.c3, shop.c4 and 3 more',
       'includeNamespaces[1] means shop.orders',
-      'includeNamespaces[2] means nothing that there is',
+      'includeNamespaces[2] matches nothing',
       'excludeNamespaces[0] means shop.c6, shop.orders',
     ]);
   });

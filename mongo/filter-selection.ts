@@ -47,7 +47,7 @@ export class FilterSelection {
 
 /** What an entry means, in a few words. */
 export function selectionText({ entry, namespaces, examples }: EntrySelection): string {
-  if (namespaces === 0) return `${entry} means nothing that there is`;
+  if (namespaces === 0) return `${entry} matches nothing`;
   const more = namespaces - examples.length;
   return `${entry} means ${examples.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

@@ -41,10 +41,7 @@ export async function acknowledgedTogether<T>(
   // In one term of a primary, a majority that has the last write has all before it.
   await writeNoop(cluster, 'written', signal);
   if ((await electionId(cluster, signal)) === before) return result;
-  throw new SyncError(
-    'ClusterUnreachable',
-    'the primary changed before a majority had what was written',
-  );
+  throw new SyncError('ClusterUnreachable', 'the primary changed before a majority had the write');
 }
 
 /** Another one after each election; none through a router. */

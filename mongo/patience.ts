@@ -36,6 +36,6 @@ export class Patience {
   /** What a person is told while it is tried again. */
   get hint(): string {
     const leftMs = maxUnclearMs - (this.#now() - (this.#sinceMs ?? this.#now()));
-    return `the error does not say whether it passes: it ends the work in ${Math.ceil(leftMs / 1000)} s`;
+    return `it is unknown whether the error is transient: the work ends in ${Math.ceil(leftMs / 1000)} s`;
   }
 }

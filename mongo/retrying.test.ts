@@ -46,7 +46,10 @@ describe('retrying', () => {
     const run = failing(clock, [unclear(), unclear()]);
     assert.equal(await retrying(context, 'work', run, undefined, new Patience(clock.now)), 2);
     assert.equal(told.length, 2);
-    assert.match(String(told[0]), /odd \(the error does not say whether it passes: .* in 300 s\)/);
+    assert.match(
+      String(told[0]),
+      /odd \(it is unknown whether the error is transient: .* in 300 s\)/,
+    );
     assert.match(String(told[1]), /in 240 s/);
   });
 

@@ -35,7 +35,7 @@ export function limited(command: Document, deadlineMs: number): Document {
 /** What a {@link limited} command failed with, under its name where that was its limit, or the connection. */
 export function limitError(error: unknown): SyncError | undefined {
   if (codeOf(error) !== serverCode.maxTimeMsExpired) return connectionError(error);
-  const description = `the server has not ended a command in time: ${messageOf(error)}`;
+  const description = `the server has not completed a command in time: ${messageOf(error)}`;
   return new SyncError('ClusterUnreachable', description, { cause: error });
 }
 

@@ -39,7 +39,7 @@ export interface ServerCode {
 export const codeGroups: readonly CodeGroup[] = [
   {
     class: 'transient',
-    meaning: 'A connection to a server, or between servers, was lost or could not be made.',
+    meaning: 'A connection to a server, or between servers, was lost or could not be established.',
     codes: listed`6 HostUnreachable 7 HostNotFound 89 NetworkTimeout 141 SSLHandshakeFailed 145 PooledConnectionsDropped
       149 NoConfigPrimary 172 TransportSessionClosed 173 TransportSessionNotFound 174 TransportSessionUnknown
       190 MasterSlaveConnectionFailure 199 ReplicaSetMonitorRemoved 202 NetworkInterfaceExceededTimeLimit
@@ -49,7 +49,7 @@ export const codeGroups: readonly CodeGroup[] = [
   },
   {
     class: 'transient',
-    meaning: 'There is no primary, or another one; or the server is being started or shut down.',
+    meaning: 'There is no primary, or a new one; or the server is starting or shutting down.',
     codes: listed`91 ShutdownInProgress 93 InvalidReplicaSetConfig 94 NotYetInitialized 95 NotSecondary
       109 ConfigurationInProgress 133 FailedToSatisfyReadPreference 135 StaleTerm 164 InitialSyncActive
       189 PrimarySteppedDown 216 ElectionInProgress 281 TransactionCoordinatorSteppingDown
@@ -60,7 +60,7 @@ export const codeGroups: readonly CodeGroup[] = [
   {
     class: 'transient',
     meaning:
-      'Somebody has ended the operation (killOp, killSessions), or the server has. What it was to do is repeated: that leads to the same state.',
+      'Someone killed the operation (killOp, killSessions), or the server did. It is repeated, which leads to the same state.',
     codes: listed`90 CallbackCanceled 194 BalancerInterrupted 237 CursorKilled 276 IndexBuildAborted
       282 TransactionCoordinatorReachedAbortDecision 287 TransactionCoordinatorDeadlineTaskCanceled
       310 PeriodicJobIsStopped 311 TransactionCoordinatorCanceled 312 OperationIsKilledAndDelisted
@@ -70,7 +70,7 @@ export const codeGroups: readonly CodeGroup[] = [
   },
   {
     class: 'transient',
-    meaning: 'The cursor, or the plan of the query, is gone: the reading is begun again.',
+    meaning: 'The cursor or the query plan is gone: the read is started again.',
     codes: listed`43 CursorNotFound 136 CappedPositionLost 143 CursorInUse 175 QueryPlanKilled 221 IndexModified
       222 CloseChangeStream 234 RetryChangeStream 314 ObjectIsBusy 316 QueryTrialRunCompleted
       348 ChangeStreamTopologyChange 401 ResumeTenantChangeStream 442 RetryMultiPlanning
@@ -78,15 +78,14 @@ export const codeGroups: readonly CodeGroup[] = [
   },
   {
     class: 'transient',
-    meaning:
-      'A limit of time was over: that of the operation, of a lock, or of a wait for members.',
+    meaning: 'A time limit was exceeded: of the operation, of a lock, or of a wait for members.',
     codes: listed`24 LockTimeout 50 MaxTimeMSExpired 64 WriteConcernTimeout 262 ExceededTimeLimit
       290 TransactionExceededLifetimeLimitSeconds 342 ReshardingCriticalSectionTimeout`,
   },
   {
     class: 'transient',
     meaning:
-      'Another operation is in the way: a write of the same document, an index build, a drop, a migration of chunks.',
+      'It conflicts with another operation: a write to the same document, an index build, a drop, a chunk migration.',
     codes: listed`46 LockBusy 107 LockFailed 112 WriteConflict 117 ConflictingOperationInProgress 128 LockNotFound
       129 LockStateChangeFailed 200 ChunkRangeCleanupPending 208 TooManyLocks 215 DatabaseDropPending
       267 PreparedTransactionInProgress 272 MigrationConflict 285 IndexBuildAlreadyInProgress
@@ -99,14 +98,14 @@ export const codeGroups: readonly CodeGroup[] = [
   },
   {
     class: 'transient',
-    meaning: 'The server does not have the state of that time yet, or not any more.',
+    meaning: 'The server does not have the state of that time yet, or no longer.',
     codes: listed`134 ReadConcernMajorityNotAvailableYet 203 ShardingStateNotInitialized 209 StaleClusterTime
       210 CannotVerifyAndSignLogicalTime 211 KeyNotFound 239 SnapshotTooOld 246 SnapshotUnavailable
       250 StaleChunkHistory`,
   },
   {
     class: 'transient',
-    meaning: 'What a router or a shard knows of the cluster is out of date: it learns of it.',
+    meaning: 'A router or a shard has stale routing metadata, and refreshes it.',
     codes: listed`63 OBSOLETE_StaleShardVersion 150 StaleEpoch 249 StaleDbVersion 306 ReadThroughCacheLookupCanceled
       343 ShardCannotRefreshDueToLocksHeld 360 PlacementVersionRefreshCanceled 379 DatabaseMetadataRefreshCanceled
       445 DatabaseMetadataRefreshCanceledDueToFCVTransition 9996 OBSOLETE_RecvStaleConfig 13388 StaleConfig
@@ -114,13 +113,13 @@ export const codeGroups: readonly CodeGroup[] = [
   },
   {
     class: 'transient',
-    meaning: 'The server has too much to do.',
+    meaning: 'The server is overloaded.',
     codes: listed`261 TooManyLogicalSessions 365 TemporarilyUnavailable 402 ResourceExhausted 433 AdmissionQueueOverflow
       449 RateLimitExceeded 450 PooledConnectionAcquisitionRejected 462 IngressRequestRateLimitExceeded`,
   },
   {
     class: 'transient',
-    meaning: 'The session or the transaction is of no use any more: another one is begun.',
+    meaning: 'The session or the transaction is no longer usable: a new one is started.',
     codes: listed`206 NoSuchSession 213 DuplicateSession 217 IncompleteTransactionHistory 225 TransactionTooOld
       228 SessionTransferIncomplete 244 NOT_YET_AVAILABLE_TransactionAborted 251 NoSuchTransaction
       356 TxnRetryCounterTooOld 358 InternalTransactionNotSupported 364 TxnRetryCounterNotSupported
@@ -129,31 +128,30 @@ export const codeGroups: readonly CodeGroup[] = [
   {
     class: 'transient',
     meaning:
-      'The login was refused. A server that has just been started knows no users for a moment: what is under way tries again, with a warning. A start is refused.',
+      'Authentication failed. A server that has just started knows no users for a moment: running work is retried, with a warning. A start is rejected.',
     codes: listed`18 AuthenticationFailed`,
   },
   {
     class: 'theirs',
     meaning:
-      'The user of the connection string lacks a right, or may not log in so: grant what the description names.',
+      'The user of the connection string lacks a privilege, or may not authenticate this way: grant what the description names.',
     codes: listed`11 UserNotFound 13 Unauthorized 31 RoleNotFound 69 AuthSchemaIncompatible
       214 AuthenticationRestrictionUnmet 334 MechanismUnavailable 371 UserWritesBlocked`,
   },
   {
     class: 'theirs',
-    meaning: 'The server lacks disk space, files that it may open, or memory for it: give it more.',
+    meaning: 'The server lacks disk space, file descriptors or memory: give it more.',
     codes: listed`264 TooManyFilesOpen 388 TransactionTooLargeForCache 14031 OutOfDiskSpace`,
   },
   {
     class: 'theirs',
-    meaning: 'The data of the server is damaged, or somebody has to repair the server.',
+    meaning: "The server's data is damaged, or the server needs repair.",
     codes: listed`51 ManualInterventionRequired 127 UnrecoverableRollbackError 269 DataModifiedByRepair
       270 RepairedReplicaSetNode 301 DataCorruptionDetected`,
   },
   {
     class: 'theirs',
-    meaning:
-      'The server is set up so that a sync cannot work with it: change what the description names.',
+    meaning: "The server's configuration does not allow a sync: change what the description names.",
     codes: listed`76 NoReplicationEnabled 79 UnknownReplWriteConcern 100 UnsatisfiableWriteConcern
       106 DistributedClockSkewed 108 InconsistentReplicaSetNames 123 NotAReplicaSet 140 InvalidSSLConfiguration
       148 ReadConcernMajorityNotEnabled 157 CanRepairToDowngrade 158 MustUpgrade 188 IncompatibleServerVersion
@@ -165,14 +163,14 @@ export const codeGroups: readonly CodeGroup[] = [
   {
     class: 'theirs',
     meaning:
-      'The change stream cannot go on from its place, as the oplog does not reach back to it: OplogRolledOver.',
+      'The change stream cannot resume, as the oplog no longer holds its position: OplogRolledOver.',
     codes: listed`280 ChangeStreamFatalError 286 ChangeStreamHistoryLost`,
   },
   {
     class: 'ours',
     refuses: 'keys',
     meaning:
-      'An index cannot have the keys of a document. The index is left to the commit, where the data is right again, with a warning; at the commit itself: IndexBuildRefused.',
+      'An index cannot hold the keys of a document. The index is left to the commit, when the data is right again, with a warning; at the commit itself: IndexBuildRefused.',
     codes: listed`12 UnsupportedFormat 171 CannotIndexParallelArrays 201 CannotBuildIndexKeys 13026 Location13026
       13027 Location13027 13067 Location13067 13068 Location13068 16433 Location16433 16732 Location16732
       16733 Location16733 16746 Location16746 16755 Location16755 16756 Location16756 16766 Location16766
@@ -182,7 +180,7 @@ export const codeGroups: readonly CodeGroup[] = [
     class: 'ours',
     refuses: 'index',
     meaning:
-      'The index cannot be made so, or not beside another one. It is left to the commit, with a warning; at the commit itself: IndexBuildRefused.',
+      'The index cannot be created like this, or conflicts with another one. It is left to the commit, with a warning; at the commit itself: IndexBuildRefused.',
     codes: listed`67 CannotCreateIndex 68 IndexAlreadyExists 85 IndexOptionsConflict 86 IndexKeySpecsConflict
       161 IncompatibleCollationVersion 181 AmbiguousIndexKeyPattern 197 InvalidIndexSpecificationOption
       396 IndexInformationTooLarge 16764 Location16764 31253 Location31253 31254 Location31254
@@ -191,7 +189,8 @@ export const codeGroups: readonly CodeGroup[] = [
   {
     class: 'ours',
     refuses: 'index',
-    meaning: 'A value is not accepted: of an index, it is left to the commit, as above.',
+    meaning:
+      'A value is rejected. If it belongs to an index, the index is left to the commit, as above.',
     codes: listed`2 BadValue 4 NoSuchKey 9 FailedToParse 14 TypeMismatch 15 Overflow 16 InvalidLength 72 InvalidOptions
       235 InternalErrorNotSupported 238 NotImplemented 241 ConversionFailure 40413 IDLDuplicateField
       40414 IDLFailedToParse 40415 IDLUnknownField 51091 Location51091 51108 Location51108 51109 Location51109
@@ -200,7 +199,7 @@ export const codeGroups: readonly CodeGroup[] = [
   {
     class: 'ours',
     meaning:
-      'What was named is not there, or is there already: looked for again by its UUID, or taken for done.',
+      'The object does not exist, or exists already: it is looked up again by its UUID, or counts as done.',
     codes: listed`26 NamespaceNotFound 27 IndexNotFound 47 NoMatchingDocument 48 NamespaceExists 118 NamespaceNotSharded
       162 CollectionIsEmpty 163 ZoneStillInUse 177 ZoneNotFound 361 CollectionUUIDMismatch
       383 CollectionIsEmptyLocally 447 ObjectAlreadyExists`,
@@ -208,7 +207,7 @@ export const codeGroups: readonly CodeGroup[] = [
   {
     class: 'ours',
     meaning:
-      'A document, or a change of one, is refused: the document is put as it is now on the source.',
+      'A document or an update is rejected: the document is replaced by its current version on the source.',
     codes: listed`3 OBSOLETE_DuplicateKey 10 CannotMutateObject 21 EmptyArrayOperation 22 InvalidBSON 28 PathNotViable
       29 NonExistentPath 30 InvalidPath 34 CannotBackfillArray 40 ConflictingUpdateOperators
       52 DollarPrefixedFieldName 53 InvalidIdField 54 NotSingleValueField 55 InvalidDBRef 56 EmptyFieldName
@@ -221,7 +220,7 @@ export const codeGroups: readonly CodeGroup[] = [
   },
   {
     class: 'ours',
-    meaning: 'A view, or a pipeline, is refused: ViewRefused.',
+    meaning: 'A view or a pipeline is rejected: ViewRefused.',
     codes: listed`5 GraphContainsCycle 165 ViewDepthLimitExceeded 166 CommandNotSupportedOnView
       167 OptionNotSupportedOnView 168 InvalidPipelineOperator 169 CommandOnShardedViewNotSupportedOnMongod
       182 InvalidViewDefinition 195 ViewPipelineMaxSizeExceeded 232 MaxSubPipelineDepthExceeded
@@ -230,7 +229,7 @@ export const codeGroups: readonly CodeGroup[] = [
   {
     class: 'ours',
     meaning:
-      'The command is refused. Where that is expected it is handled, as for a chunk that cannot be split; otherwise InternalError.',
+      'The command is rejected. If that is expected, it is handled, as for a chunk that cannot be split; otherwise InternalError.',
     codes: listed`17 ProtocolError 19 CannotReuseObject 20 IllegalOperation 23 AlreadyInitialized 59 CommandNotFound
       73 InvalidNamespace 87 CannotSplit 88 OBSOLETE_SplitFailed 101 OutdatedClient 115 CommandNotSupported
       126 RPCProtocolNegotiationFailed 151 OperationCannotBeBatched 153 ChunkTooBig 159 DurationOverflow
@@ -261,7 +260,7 @@ export const codeGroups: readonly CodeGroup[] = [
   {
     class: 'unclear',
     meaning:
-      'An answer to what this program does not send, or for servers among themselves: not expected.',
+      'An answer to commands that this program does not send, or between servers: not expected.',
     codes: listed`25 RemoteValidationError 32 RolesNotRelated 33 PrivilegeNotFound 35 UserModificationFailed
       36 RemoteChangeDetected 37 FileRenameFailed 38 FileNotOpen 39 FileStreamFailed 41 FileAlreadyOpen
       42 LogWriteFailed 45 UserDataInconsistent 49 InvalidRoleModification 58 RoleModificationFailed

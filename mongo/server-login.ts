@@ -27,7 +27,8 @@ export function checkLogin(command: Document, answer: Document): void {
       ? Buffer.from(bytes).toString('utf8')
       : '';
   const [, digits] = /^r=[^,]+,s=[^,]+,i=(\d{1,10})(?:,|$)/.exec(text) ?? [];
-  if (digits === undefined) throw refused('the server does not answer the login as SCRAM does');
+  if (digits === undefined)
+    throw refused('the server does not answer the login according to SCRAM');
   const { fewest, most } = iterationRange;
   if (Number(digits) < fewest || Number(digits) > most)
     throw refused(`the server asks for ${digits} rounds in the login, not ${fewest} to ${most}`);

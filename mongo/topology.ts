@@ -142,7 +142,7 @@ function clientOf(uri: string, appName: string): MongoClient {
     return new MongoClient(uri, settings);
   } catch {
     // The driver's message may quote the text, password and all.
-    throw new SyncError('InvalidOption', 'the connection string cannot be read (mongodb://...)');
+    throw new SyncError('InvalidOption', 'the connection string is invalid (mongodb://...)');
   }
 }
 

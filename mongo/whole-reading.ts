@@ -20,7 +20,7 @@ export class WholeReading {
     if (this.#bytes <= maxMebibytes * 1024 * 1024) return;
     throw new SyncError(
       'ServerRefused',
-      `the server has sent more than ${maxMebibytes} MiB of ${this.#what}, which is read whole: find out what has written so much there, and remove it, or whether a MongoDB server answers`,
+      `the server has sent more than ${maxMebibytes} MiB of ${this.#what}, which must be read as a whole: find out what has written so much there and remove it, or whether a MongoDB server answers`,
     );
   }
 }

@@ -47,19 +47,19 @@ export function registerResourceMetrics(
   );
   figure(
     'clustersync_estimated_total_bytes',
-    'Bytes that the initial copy has to copy.',
+    'Bytes to copy in the initial copy.',
     ({ totals }) => totals?.estimatedTotalBytes,
   );
   figure(
     'clustersync_estimated_copied_bytes',
-    'Bytes that the initial copy has copied.',
+    'Bytes copied in the initial copy.',
     ({ totals }) => totals?.estimatedCopiedBytes,
   );
   conditionGauge(registry, 'clustersync_condition', 'ClusterSync', syncs);
   gauge(
     registry,
     'clustersync_verification_mismatches',
-    'Differences that the current pass of a SyncVerification has found, or the last one.',
+    'Differences found by the current or last pass of a SyncVerification.',
     [],
     () =>
       verifications().map(({ metadata, status }) => ({
@@ -75,7 +75,7 @@ export function registerResourceMetrics(
 export function correctionCounter(registry: Registry): Counter<'kind'> {
   return new Counter({
     name: 'clustersync_operator_corrections_total',
-    help: 'Objects that somebody else had changed or deleted, and the operator has made again what they should be.',
+    help: 'Objects that the operator restored after someone else changed or deleted them.',
     labelNames: ['kind'],
     registers: [registry],
   });
@@ -94,7 +94,7 @@ function conditionGauge(
   kind: string,
   list: () => (KubeObject & { readonly status?: { readonly conditions?: readonly Condition[] } })[],
 ): void {
-  const help = `Whether a condition of a ${kind} is True: 1 or 0. Not there while that is not known.`;
+  const help = `Whether a condition of a ${kind} is True: 1 or 0. Absent while unknown.`;
   gauge(registry, name, help, ['condition'], () =>
     list().flatMap(({ metadata, status }) =>
       (status?.conditions ?? []).map(({ type, status: value }) => ({

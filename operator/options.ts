@@ -8,90 +8,90 @@ export const operatorOptionTable = {
     type: 'string',
     valueName: 'file',
     description:
-      "how to reach the API server; in a pod its service account, elsewhere kubectl's when absent",
+      'kubeconfig for the API server; by default the service account in a pod, elsewhere that of kubectl',
   },
   watchNamespaces: {
     type: 'string',
     valueName: 'names',
-    description: 'namespaces to look after, separated by commas; all when absent',
+    description: 'namespaces to watch, separated by commas; all by default',
   },
   operandImage: {
     type: 'string',
     required: true,
     valueName: 'image',
-    description: 'image of the syncers and verifiers whose resource names none',
+    description: 'image of syncers and verifiers whose resource does not set one',
   },
   operandImages: {
     type: 'string',
     valueName: 'names',
     description:
-      'registries, repositories and images, separated by commas, of which a resource may name one in place of that; none when absent',
+      'registries, repositories and images that a resource may use instead, separated by commas; none by default',
   },
   operandEgress: {
     type: 'string',
     valueName: 'json',
     description:
-      'whom syncers and verifiers may reach beside name servers, as a list of peers of a NetworkPolicy; everybody when absent',
+      'peers that syncers and verifiers may reach besides DNS, as a list of NetworkPolicy peers; all by default',
   },
   operandImagePullPolicy: {
     type: 'string',
     default: 'IfNotPresent',
     choices: ['Always', 'IfNotPresent', 'Never'],
-    description: 'pull policy of the operands whose resource names none',
+    description: 'pull policy of operands whose resource does not set one',
   },
   leaderElect: {
     type: 'boolean',
     default: true,
-    description: 'works only while holding the Lease, so that several operators may run',
+    description: 'reconcile only while holding the Lease, so that several replicas may run',
   },
   leaseDurationSeconds: {
     type: 'integer',
     default: 15,
     range: [3, 3_600],
     description:
-      'time after which another operator takes over from one that has died; one that cannot renew the Lease gives up before',
+      'time after which another replica takes over from a dead leader; a leader that cannot renew the Lease steps down earlier',
   },
   leaseName: { type: 'string', default: 'clustersync-operator', description: 'name of the Lease' },
   leaseNamespace: {
     type: 'string',
     default: 'default',
-    description: 'namespace of the Leases, and of the Secret of `apiKeySecret`',
+    description: 'namespace of the Leases and of the Secret in `apiKeySecret`',
   },
   apiKeySecret: {
     type: 'string',
     default: 'clustersync-operator-api-key',
     description:
-      'name of the Secret with the key that the API tokens of syncers and verifiers are derived with; it must be there, and is filled where it is empty',
+      'name of the Secret with the key from which the API tokens of syncers and verifiers are derived; it must exist, and is filled if empty',
   },
   port: {
     type: 'integer',
     default: 8080,
     range: [0, 65_535],
-    description: 'port of /healthz, /readyz and /metrics; 0 for any free one',
+    description: 'port of /healthz, /readyz and /metrics; 0 for any free port',
   },
   ...hostOption,
   dashboard: {
     type: 'boolean',
     default: false,
-    description: 'serves the dashboard: a page that shows all syncs, and changes nothing',
+    description: 'serve the dashboard: a read-only page with all syncs',
   },
   dashboardPort: {
     type: 'integer',
     default: 8081,
     range: [0, 65_535],
-    description: 'port of the dashboard; 0 for any free one',
+    description: 'port of the dashboard; 0 for any free port',
   },
   dashboardHost: {
     type: 'string',
     default: '127.0.0.1',
     description:
-      'address that the dashboard listens on; for any but one of the loopback network it needs `dashboardToken`',
+      'address that the dashboard listens on; any but a loopback address requires `dashboardToken`',
   },
   dashboardToken: {
     type: 'string',
     secret: true,
     valueName: 'token',
-    description: 'what people have to give to see anything in the dashboard',
+    description: 'token that the dashboard requires',
   },
   ...logOptions,
   ...configOption,

@@ -8,13 +8,13 @@ export const apiTokenOptions = {
     type: 'string',
     secret: true,
     valueName: 'token',
-    description: 'bearer token that the API asks for; none when absent',
+    description: 'bearer token that the API requires; none by default',
   },
   apiTokenHash: {
     type: 'string',
     valueName: 'hex',
     description:
-      'in place of --apiToken: the SHA-256 of the token, for a token of 256 random bits, whose hash is no secret',
+      'instead of --apiToken: the SHA-256 of the token, for a token of 256 random bits, whose hash is not secret',
   },
 } as const satisfies OptionTable;
 
@@ -39,7 +39,7 @@ export function apiTokenHashOf(options: {
   if (apiToken !== undefined)
     throw new SyncError('InvalidOption', '--apiToken and --apiTokenHash exclude each other');
   if (!sha256.test(apiTokenHash))
-    throw new SyncError('InvalidOption', '--apiTokenHash: 64 hexadecimal digits are expected');
+    throw new SyncError('InvalidOption', '--apiTokenHash: expected 64 hexadecimal digits');
   return apiTokenHash;
 }
 

@@ -19,7 +19,7 @@ export function isLoopback(host: string): boolean {
 export function refuseOtherOrigins(ctx: Context): void {
   const origin = ctx.get('Origin');
   if (origin !== '' && URL.parse(origin)?.host !== ctx.host) {
-    throw new SyncError('CrossOriginRequest', 'pages of another site may not call this API');
+    throw new SyncError('CrossOriginRequest', 'pages of other origins may not call this API');
   }
 }
 
@@ -35,7 +35,7 @@ export function refuseOtherNames(ctx: Context): void {
   if (isIP(name) === 0 && !isLoopback(name)) {
     throw new SyncError(
       'UnknownHost',
-      'without a token this server answers to addresses and to localhost alone',
+      'without a token this server answers only to IP addresses and localhost',
     );
   }
 }

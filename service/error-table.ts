@@ -23,7 +23,7 @@ export const errorTable = {
   // The HTTP request itself.
   InvalidJSON: {
     ...badRequest,
-    action: 'Send a JSON object as the body; `{}` where there is nothing to say.',
+    action: 'Send a JSON object as the body; `{}` if there are no parameters.',
   },
   InvalidBody: { ...badRequest, action: 'Correct the field that the description names.' },
   BodyTooLarge: { ...badRequest, status: 413, action: 'Send a body of at most 1 MiB.' },
@@ -35,7 +35,7 @@ export const errorTable = {
   MethodNotAllowed: {
     ...badRequest,
     status: 405,
-    action: 'Use the method that the `Allow` header names.',
+    action: 'Use a method from the `Allow` header.',
   },
   NotFound: {
     ...badRequest,
@@ -57,7 +57,7 @@ export const errorTable = {
     ...badRequest,
     status: 421,
     action:
-      'Use an address or localhost, or give the server a token: without one it answers to no other name.',
+      'Use an IP address or localhost, or configure a token: without one the server answers to no other host name.',
   },
   InvalidRequestTarget: {
     ...badRequest,
@@ -68,7 +68,7 @@ export const errorTable = {
     status: 503,
     retryable: true,
     reason: 'TooManyStreams',
-    action: 'Close pages of the dashboard that nobody looks at.',
+    action: 'Close dashboard pages that are not in use.',
   },
 
   // What start refuses because of its body.
@@ -86,7 +86,7 @@ export const errorTable = {
   },
   ReversibleNotSupported: {
     ...configuration,
-    action: 'Leave reversible out: the description says why these clusters cannot change places.',
+    action: 'Omit reversible: the description says why these clusters cannot be reversed.',
   },
   ShardingRequired: {
     ...configuration,
@@ -94,7 +94,7 @@ export const errorTable = {
   },
   ShardingNotAllowed: {
     ...configuration,
-    action: 'Leave `sharding` out: it is for replica set to sharded cluster only.',
+    action: 'Omit `sharding`: it applies only from a replica set to a sharded cluster.',
   },
   InvalidShardKey: {
     ...configuration,
@@ -102,7 +102,7 @@ export const errorTable = {
   },
   TopologyNotSupported: {
     ...configuration,
-    action: 'Use replica sets or sharded clusters; a sharded cluster goes to a sharded cluster.',
+    action: 'Use replica sets or sharded clusters; a sharded source needs a sharded destination.',
   },
   TimeSeriesNotSupported: {
     ...configuration,
@@ -111,7 +111,7 @@ export const errorTable = {
   NameNotSupported: {
     ...configuration,
     action:
-      'Exclude what the description names, or give it another name: no tool that takes names as text can reach it.',
+      'Exclude or rename what the description names: tools that take names as text cannot address it.',
   },
   InvalidNamespaceFilter: {
     ...configuration,
@@ -127,16 +127,16 @@ export const errorTable = {
   FeatureVersionNotSupported: {
     ...precondition,
     action:
-      'Set that version of the cluster that the description names to 6.0 or newer, on a destination at least to that of the source (setFeatureCompatibilityVersion), wait for its end, and send the command again.',
+      'Set the featureCompatibilityVersion of the cluster that the description names to 6.0 or newer (setFeatureCompatibilityVersion), and that of a destination to at least that of the source, wait until it completes, and send the command again.',
   },
   WriteBlockingNeedsUser: {
     ...precondition,
     action:
-      'Name a user in the connection string of the cluster that the description names; or set enableUserWriteBlocking to false, and stop writes yourself.',
+      'Add a user to the connection string of the cluster that the description names, or set enableUserWriteBlocking to false and stop writes yourself.',
   },
   SameCluster: {
     ...precondition,
-    action: 'Let the destination be another deployment than the source.',
+    action: 'Choose a destination other than the source.',
   },
   MissingPrivileges: {
     ...precondition,
@@ -144,23 +144,24 @@ export const errorTable = {
   },
   DestinationNotEmpty: {
     ...precondition,
-    action: 'Drop the namespaces that the description names from the destination, or exclude them.',
+    action: 'Drop from the destination the namespaces that the description names, or exclude them.',
   },
   OtherSyncUnfinished: {
     ...precondition,
     action:
-      'Finish the other sync, or end it: `clustersync reset` to a syncer between its clusters. Where these are gone, drop the database clustersync_internal on the destination.',
+      'Finish the other sync, or end it: send `clustersync reset` to a syncer between its clusters. If they no longer exist, drop the database clustersync_internal on the destination.',
   },
   OtherStartOptions: {
     ...precondition,
-    action: 'Send the same start to every instance; the description names the options of the sync.',
+    action:
+      'Send the same start body to every instance; the description lists the options of the sync.',
   },
   DifferentSync: {
     status: 409,
     retryable: false,
     reason: 'DifferentSync',
     action:
-      'Use the options that the sync was started with. To give that sync up, ask for it explicitly: spec.startOver of the ClusterSync, or POST /api/v1/reset of the syncer.',
+      'Use the options that the sync was started with. To abandon that sync, do so explicitly: set spec.startOver of the ClusterSync, or send POST /api/v1/reset to the syncer.',
   },
   NotAnInstance: {
     ...precondition,
@@ -174,7 +175,7 @@ export const errorTable = {
   IncompatibleUniqueIndex: {
     ...precondition,
     action:
-      'Choose another shard key, with the fields that the unique indexes begin with, or drop the index that the description names.',
+      'Choose a shard key that is a prefix of the unique indexes, or drop the index that the description names.',
   },
   BalancerRunning: {
     ...precondition,
@@ -186,59 +187,60 @@ export const errorTable = {
     retryable: true,
     reason: 'OrphanInTheWay',
     action:
-      'Nothing, if it passes: it is tried again until the shard has removed what a chunk that was moved away has left there. Where that was stopped, let it continue.',
+      'Wait: the sync retries until the shard has deleted the orphaned documents of a migrated chunk. If range deletion was stopped there, let it continue.',
   },
   ClusterUnreachable: {
     status: 503,
     retryable: true,
     reason: 'ClusterUnreachable',
-    action: 'Check that the servers run and can be reached from here.',
+    action: 'Check that the servers are running and reachable from here.',
   },
   ServerAnswerMalformed: {
     status: 503,
     retryable: true,
     reason: 'ServerAnswerMalformed',
     action:
-      'Nothing, if it passes: it is tried again. Otherwise find out what changes data on its way to the server that the description names (a proxy, a load balancer, a network card), whether a MongoDB server answers there, and whether its disk is sound (validate).',
+      'Wait: the program retries. If the error persists, find out what alters data between here and the server that the description names (a proxy, a load balancer, a network card), whether a MongoDB server answers there, and whether its disk is sound (validate).',
   },
   StoredStateInvalid: {
     status: 503,
     retryable: true,
     reason: 'StoredStateInvalid',
     action:
-      'Put the document that the description names back as it was (something else than clustersync has changed it, or another version has written it): it is read again until it can be. Where nobody knows how it was, begin again: `clustersync reset` and an empty destination for a sync, --clean for a verification.',
+      'Restore the document that the description names (something other than clustersync changed it, or another version wrote it): the program rereads it until it is valid. If it cannot be restored, start over: `clustersync reset` and an empty destination for a sync, --clean for a verification.',
   },
   CommitUnknown: {
     status: 503,
     retryable: false,
     reason: 'CommitUnknown',
     action:
-      'Let no application write to the source. Look at `state` and `commitUnderWay` in progress until they say that the commit is carried out, or that none is under way.',
+      'Do not let applications write to the source. Watch `state` and `commitUnderWay` in progress until they show that the commit was carried out, or that none is in progress.',
   },
   ToolUnreachable: {
     status: 503,
     retryable: true,
     reason: 'ToolUnreachable',
-    action: 'Check that the program runs, and that --url leads to it.',
+    action: 'Check that the program is running and that --url points to it.',
   },
   CertificateNotTrusted: {
     status: 502,
     retryable: false,
     reason: 'CertificateNotTrusted',
     action:
-      'Name with --ca-file the file of the authority that has signed the certificate, and with --tls-server-name the name that it is for.',
+      'Set --ca-file to the certificate of the issuing authority, and --tls-server-name to the name that the certificate is valid for.',
   },
   KubectlFailed: {
     status: 502,
     retryable: false,
     reason: 'KubectlFailed',
-    action: 'See what kubectl says: the name, the namespace, the context, or your rights.',
+    action:
+      'Check what kubectl reports: the name, the namespace, the context, or your permissions.',
   },
   AuthenticationFailed: {
     status: 502,
     retryable: false,
     reason: 'AuthenticationFailed',
-    action: 'Correct user name and password in the connection string.',
+    action: 'Correct the user name and password in the connection string.',
   },
 
   // Commands in the wrong state.
@@ -246,7 +248,7 @@ export const errorTable = {
     status: 409,
     retryable: false,
     reason: 'InvalidStateTransition',
-    action: 'Look at `state` in progress: the description says which states allow the command.',
+    action: 'Check `state` in progress: the description lists the states that allow the command.',
   },
   CannotCommitYet: {
     status: 409,
@@ -263,26 +265,26 @@ export const errorTable = {
   WritesNotBlocked: {
     ...precondition,
     action:
-      'Make sure that nobody has written to the cluster that the description names since the commit, block it again (setUserWriteBlockMode), and send reverse again.',
+      'Make sure that nothing was written to the cluster that the description names since the commit, block writes again (setUserWriteBlockMode), and send reverse again.',
   },
   ReverseTooLate: {
     ...precondition,
     action:
-      'Changes since the commit are forgotten. To go back, empty the old source and start a new sync in the other direction; next time, with a larger oplog on the destination.',
+      'The oplog no longer holds the changes since the commit. To go back, empty the old source and start a new sync in the other direction; use a larger oplog on the destination next time.',
   },
   ResetUnderWay: {
     status: 409,
     retryable: true,
     reason: 'ResetUnderWay',
     action:
-      'Wait until `state` in progress is IDLE; `warnings` say what the reset waits for. Of several instances each has to be given it.',
+      'Wait until `state` in progress is IDLE; `warnings` say what the reset waits for. Send reset to every instance.',
   },
   CleanNotAllowed: {
     status: 409,
     retryable: false,
     reason: 'CleanNotAllowed',
     action:
-      'The destination is in use, and nothing of it is dropped. Send reset with Keep, and drop there yourself what nobody needs.',
+      'The destination is in use, so nothing is dropped. Send reset with Keep, and drop what is not needed yourself.',
   },
   NotStarted: {
     status: 503,
@@ -302,7 +304,7 @@ export const errorTable = {
     ...fatal,
     reason: 'OplogRolledOver',
     action:
-      'The source has forgotten changes that were not read yet. Start over with a larger oplog on the source: `spec.startOver`, or `clustersync reset --destination Clean` and another start.',
+      "The source's oplog no longer holds changes that were not read yet. Start over with a larger oplog on the source: `spec.startOver`, or `clustersync reset --destination Clean` and another start.",
   },
   UniqueIndexViolation: {
     ...fatal,
@@ -314,65 +316,65 @@ export const errorTable = {
     ...fatal,
     reason: 'IndexBuildRefused',
     action:
-      'Correct on both sides what the description names, then restart the program: the commit continues.',
+      'Correct what the description names on both sides, then restart the program: the commit continues.',
   },
   ViewRefused: {
     ...fatal,
     reason: 'ViewRefused',
     action:
-      'Correct on the destination what the description names, or drop the view from the source, then restart the program: the sync continues.',
+      'Correct what the description names on the destination, or drop the view from the source, then restart the program: the sync continues.',
   },
   InvalidShardKeyValue: {
     ...fatal,
     reason: 'InvalidShardKeyValue',
     action:
-      'A document of the source has an array in a field of the shard key, which no sharded collection can have. Correct it, empty the destination, and start again; or choose another shard key.',
+      'A document on the source has an array in a shard key field, which a sharded collection does not allow. Correct it, empty the destination, and start again; or choose another shard key.',
   },
   DuplicateIds: {
     ...fatal,
     reason: 'DuplicateIds',
     action:
-      'Give one of the documents that the description names another _id: empty the destination, and start again. A collection that is sharded by other fields than _id does not keep its ids unique.',
+      'Give one of the documents that the description names another _id, empty the destination, and start again. A collection whose shard key is not _id does not enforce unique ids.',
   },
   CopyIncomplete: {
     ...fatal,
     reason: 'CopyIncomplete',
     action:
-      'The stored state does not prove that every document was copied, though what was missing was copied again: something else changes clustersync_internal. Find out what, empty the destination, and start again.',
+      'The stored state does not prove that every document was copied, although missing parts were copied again: something else modifies clustersync_internal. Find out what, empty the destination, and start again.',
   },
   SupersededByOtherInstance: {
     ...fatal,
     reason: 'Superseded',
     action:
-      'Another process has taken its place: one with the same --id, or one of another attempt at the same verification. Stop one of the two.',
+      'Another process has taken over: one with the same --id, or one of another attempt at the same verification. Stop one of the two.',
   },
   ChangeNotSupported: {
     ...fatal,
     reason: 'ChangeNotSupported',
     action:
-      'A change on the source cannot be followed; the description says which. Start again with that namespace excluded.',
+      'The sync cannot apply a change of the source; the description says which. Start again with that namespace excluded.',
   },
   ServerRefused: {
     ...fatal,
     reason: 'ServerRefused',
     action:
-      'Do what the description asks for, on the server or for its user (the codes of servers are listed in the reference), then restart the program: the sync resumes.',
+      'Follow the description, on the server or for its user (the reference lists server error codes), then restart the program: the sync resumes.',
   },
   ApplyOpsOnSource: {
     ...fatal,
     reason: 'ApplyOpsOnSource',
     action:
-      'End what writes to the source by applyOps (as mongorestore --oplogReplay), empty the destination, and start again; or exclude the collection that the description names.',
+      'Stop whatever writes to the source with applyOps (such as mongorestore --oplogReplay), empty the destination, and start again; or exclude the collection that the description names.',
   },
   CheckFailed: {
     ...fatal,
     reason: 'CheckFailed',
-    action: 'The verification could not be carried out; the description says why. Run it again.',
+    action: 'The verification could not be carried out; the description says why. Rerun it.',
   },
   InternalError: {
     ...fatal,
     reason: 'InternalError',
-    action: 'This is a fault of clustersync: please report it with the logs.',
+    action: 'This is a bug in clustersync: please report it with the logs.',
   },
 
   // Starting a program.

@@ -22,7 +22,7 @@ export const logOptions = {
     type: 'string',
     default: 'info',
     choices: logLevels,
-    description: 'how much is logged',
+    description: 'log level',
   },
 } as const satisfies OptionTable;
 

@@ -11,12 +11,13 @@ export const certificateOptions = {
   tlsCertificateFile: {
     type: 'string',
     valueName: 'file',
-    description: 'PEM file with the certificate that HTTPS is served with; HTTP when absent',
+    description: 'PEM file with the certificate for HTTPS; HTTP when absent',
   },
   tlsKeyFile: {
     type: 'string',
     valueName: 'file',
-    description: 'PEM file with the private key of the certificate; both files may be replaced',
+    description:
+      'PEM file with the private key of the certificate; both files may be replaced at runtime',
   },
 } as const satisfies OptionTable;
 

@@ -43,7 +43,7 @@ export async function openVerifier(
   logger: Logger,
 ): Promise<RunningVerifier> {
   if (!Number.isInteger(options.workers) || options.workers < 1) {
-    throw new SyncError('InvalidOption', '--workers: a whole number from 1 is expected');
+    throw new SyncError('InvalidOption', '--workers: expected a whole number from 1');
   }
   filterOf(options);
   await using resources = new AsyncDisposableStack();

@@ -35,7 +35,7 @@ export class VerifierMonitor {
     gauge('changes_seen', 'Changes read from both sides', () => this.changesSeen);
     this.#retries = new Counter({
       name: 'clustersync_verifier_retries_total',
-      help: 'Attempts repeated after an error that passes',
+      help: 'Retries after a transient error',
       labelNames: ['work'],
       registers,
     });

@@ -25,12 +25,12 @@ export const verifierOptionTable = {
     type: 'string',
     secret: true,
     valueName: 'uri',
-    description: 'connection string of the metadata store; the destination when absent',
+    description: 'connection string of the metadata store; by default the destination',
   },
   verifyAll: {
     type: 'boolean',
     default: false,
-    description: 'compare all user databases; otherwise what the sync on the destination selects',
+    description: 'compare all user databases instead of what the sync on the destination selects',
   },
   includeNamespaces: {
     type: 'string',
@@ -52,28 +52,27 @@ export const verifierOptionTable = {
     default: 0,
     range: [0, Number.MAX_SAFE_INTEGER],
     description:
-      'number of the attempt at the verification: a higher one than that on record starts over, once, whatever was found; a lower one is refused',
+      'attempt number of the verification: a higher one than recorded starts over, once, whatever the results; a lower one is rejected',
   },
   id: {
     type: 'string',
-    description:
-      'name of this process among those that work on the verification; the name of the host when absent',
+    description: 'name of this process among those of the verification; by default the host name',
   },
   clean: {
     type: 'boolean',
     default: false,
-    description: 'forget what the metadata store holds of the verification, and start over',
+    description: 'delete what the metadata store holds of the verification, and start over',
   },
   reportValues: {
     type: 'boolean',
     default: false,
-    description: 'tell the values that differ, in the API and in reports',
+    description: 'include differing values in the API and in reports',
   },
   port: {
     type: 'integer',
     default: 27020,
     range: [0, 65_535],
-    description: 'HTTP port; 0 for any free one',
+    description: 'HTTP port; 0 for any free port',
   },
   ...hostOption,
   ...apiTokenOptions,
@@ -83,7 +82,7 @@ export const verifierOptionTable = {
     type: 'integer',
     default: 4,
     range: [1, 100],
-    description: 'collections and ranges of _id compared side by side',
+    description: 'collections and _id ranges compared in parallel',
   },
   partitionMebibytes: {
     type: 'number',
@@ -95,13 +94,13 @@ export const verifierOptionTable = {
     type: 'integer',
     range: [1, Number.MAX_SAFE_INTEGER],
     description:
-      'documents read by this process, both sides together; as fast as it can when absent',
+      'limit in bytes per second of documents read by this process, both sides together; unlimited by default',
   },
   readPreference: {
     type: 'string',
     default: 'primary',
     choices: ['primary', 'primaryPreferred', 'secondary', 'secondaryPreferred', 'nearest'],
-    description: 'members that documents are read from',
+    description: 'members to read documents from',
   },
   ...logOptions,
   ...configOption,

@@ -117,7 +117,7 @@ class Participant {
         await sleep(pollMs, signal);
         continue;
       }
-      logger.info({ epoch }, 'coordinates the verification');
+      logger.info({ epoch }, 'is coordinating the verification');
       try {
         const record = await this.#read();
         const latest = (): VerificationRecord => this.#latest;
@@ -140,7 +140,7 @@ class Participant {
         await this.#read();
       } catch (error) {
         if (!(error instanceof CoordinatorLeaseLost)) throw error;
-        logger.warn('another process coordinates the verification');
+        logger.warn('another process is coordinating the verification');
       }
     }
   }
@@ -192,7 +192,7 @@ class Participant {
   async #read(): Promise<VerificationRecord> {
     const record = await this.#context.stores.verifications.read();
     if (record?.run !== this.#run || record.status !== 'running' || record.error) {
-      throw new Ended('the verification is over');
+      throw new Ended('the verification has ended');
     }
     this.#latest = record;
     return record;

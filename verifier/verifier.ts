@@ -151,7 +151,7 @@ export class Verifier {
       await this.#connect();
       this.#isConnected = true;
       this.#connected.resolve(undefined);
-      logger.info('both sides and the metadata store can be reached');
+      logger.info('both sides and the metadata store are reachable');
       await this.#work();
     } catch (error) {
       if (!signal.aborted) {
@@ -202,7 +202,7 @@ export class Verifier {
     const { verification } = this.#context.identity;
     return new SyncError(
       'CheckFailed',
-      `the metadata store holds, as the verification ${verification}, one of other clusters or namespaces; start with --clean to forget it, with a higher --attempt (a SyncVerification: another spec.rerun), or with another --verification`,
+      `the metadata store holds a verification ${verification} of other clusters or namespaces; start with --clean to delete it, with a higher --attempt (a SyncVerification: another spec.rerun), or with another --verification`,
     );
   }
 
@@ -276,7 +276,7 @@ export class Verifier {
       await verifications.releaseLease();
       await processes.unregister();
     } catch (error) {
-      this.#context.logger.warn({ reason: messageOf(error) }, 'the coordinator ends by itself');
+      this.#context.logger.warn({ reason: messageOf(error) }, 'the coordinator ends on its own');
     }
   }
 }

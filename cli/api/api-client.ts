@@ -86,7 +86,7 @@ export class ApiClient {
     signal: AbortSignal,
   ): Promise<ApiAnswer> {
     const { url, apiToken, trust } = this.#address();
-    if (url === undefined) throw new SyncError('ToolUnreachable', 'it is being started');
+    if (url === undefined) throw new SyncError('ToolUnreachable', 'it is starting');
     const target = { baseUrl: url, token: apiToken, trust };
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
     const answer = await callApi(target, { ...request, maxAnswerBytes }, deadline);
@@ -101,7 +101,7 @@ export class ApiClient {
 
   #unreadable(what: string): SyncError {
     const { url = '' } = this.#address();
-    return new SyncError('ToolUnreachable', `what answers at ${url} is not clustersync: ${what}`);
+    return new SyncError('ToolUnreachable', `the server at ${url} is not clustersync: ${what}`);
   }
 }
 

@@ -4,7 +4,7 @@ import type { Instances } from './instances.ts';
 
 /** What a person has to know as long as nobody knows what becomes of a commit. */
 export const mayStillCome =
-  'the commit was sent, and may still be carried out: let no application write to the source until progress says what has become of it';
+  'the commit was sent and may still be carried out: do not let applications write to the source until progress shows its outcome';
 
 /**
  * What has become of a commit: `taken` where an instance has it, which is not taken back; `none` where each instance says that
@@ -36,7 +36,7 @@ export async function requireCommitTaken(
   if (outcome === 'taken' && missing.length === 0) return;
   const description =
     outcome === 'taken'
-      ? 'some instances have taken the commit, which cannot be taken back: give it to all'
+      ? 'some instances have accepted the commit, which cannot be undone: send it to all'
       : mayStillCome;
   throw new SyncError('CommitUnknown', `${messageOf(error)}; ${description}`, { cause: error });
 }

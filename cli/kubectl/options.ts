@@ -2,9 +2,9 @@ import { outputFormats } from '../render/formats.ts';
 import type { Options, OptionTable } from '../../service/options.ts';
 
 const cluster = {
-  namespace: { type: 'string', description: 'namespace; that of the context when absent' },
+  namespace: { type: 'string', description: 'namespace; by default that of the context' },
   context: { type: 'string', valueName: 'name', description: 'context of the kubeconfig' },
-  kubeconfig: { type: 'string', valueName: 'file', description: 'kubeconfig, as kubectl has it' },
+  kubeconfig: { type: 'string', valueName: 'file', description: 'kubeconfig, as for kubectl' },
 } as const satisfies OptionTable;
 
 const output = {
@@ -12,7 +12,7 @@ const output = {
   default: 'text',
   choices: outputFormats,
   valueName: 'form',
-  description: 'form of what is told',
+  description: 'output format',
 } as const;
 
 /** The options of what changes or follows one sync. */
@@ -31,7 +31,7 @@ export const logsOptionTable = {
   follow: {
     type: 'boolean',
     default: false,
-    description: 'keep showing what is logged from now on',
+    description: 'follow the logs',
   },
 } as const satisfies OptionTable;
 

@@ -31,7 +31,7 @@ describe('the tree of a ClusterSync', () => {
       status: { phase: 'Failed', verdict: 'Different', mismatches: { total: 1 } },
     });
     assert.deepEqual(treeLines(syncTree(sync, [verification])), [
-      'ClusterSync shop: ChangeApplication, to be Committed, 100 % copied, lag 1 min 5 s, can be committed  (old -> new)',
+      'ClusterSync shop: ChangeApplication, desired Committed, 100 % copied, lag 1 min 5 s, can be committed  (old -> new)',
       '├─ 2 instances',
       '│  ├─ s0: not ready',
       '│  │  └─ error: no\ufffd answer',
@@ -83,7 +83,7 @@ describe('lastRows', () => {
     assert.equal(lastRows(table, 3), table);
     assert.equal(
       lastRows(table, 2),
-      'LAST SEEN   REASON\n(1 earlier rows are left out)\n2m   Paused\n1m   Resumed\n',
+      'LAST SEEN   REASON\n(1 earlier rows omitted)\n2m   Paused\n1m   Resumed\n',
     );
   });
 });

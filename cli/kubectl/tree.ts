@@ -65,7 +65,7 @@ function phaseText({ phase, desired, percent, lagSeconds, canCommit }: SyncResou
   // Of what runs there are several phases.
   const isWanted = desired === 'Running' ? phase !== 'Paused' : phase === desired;
   return [
-    isWanted ? phase : `${phase}, to be ${desired}`,
+    isWanted ? phase : `${phase}, desired ${desired}`,
     ...(percent === null ? [] : [`${percent} % copied`]),
     ...(lagSeconds === null ? [] : [`lag ${durationText(lagSeconds)}`]),
     ...(canCommit ? ['can be committed'] : []),
@@ -116,6 +116,6 @@ export function tableLines(
 export function lastRows(table: string, count: number): string {
   const [heads = '', ...rows] = table.trimEnd().split('\n');
   if (rows.length <= count) return table;
-  const leftOut = `(${rows.length - count} earlier rows are left out)`;
+  const leftOut = `(${rows.length - count} earlier rows omitted)`;
   return `${[heads, leftOut, ...rows.slice(-count)].join('\n')}\n`;
 }

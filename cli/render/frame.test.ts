@@ -85,16 +85,19 @@ describe('the picture of a sync', () => {
       'copy       done: 1.0 GB',
       'changes    lag 1 min 5 s  12,345 applied  3.1/s  caught up in 30 s  oplog lasts…',
       'indexes    1 of 3 built',
-      'verify     ########--------  pass 1  1 document compared  2 differences to be l…',
+      'verify     ########--------  pass 1  1 document compared  2 differences to rech…',
       'warning    no answer',
       'warning    the oplog \ufffd[2J is short',
     ]);
     const asOf = '2026-01-01T11:00:00.000Z';
     const stale = { ...after, verification: { ...verification, asOf } };
-    assert.match(plainLine(stale, style), /again {2}not the latest: at 2026-01-01T11:00:00\.000Z$/);
+    assert.match(
+      plainLine(stale, style),
+      /recheck {2}not current: as of 2026-01-01T11:00:00\.000Z$/,
+    );
     assert.equal(
       plainLine(after, style),
-      'changes: lag 1 min 5 s  12,345 applied  3.1/s  caught up in 30 s  oplog lasts 2 h; indexes 1 of 3; verification: pass 1  1 document compared  2 differences to be looked at again',
+      'changes: lag 1 min 5 s  12,345 applied  3.1/s  caught up in 30 s  oplog lasts 2 h; indexes 1 of 3; verification: pass 1  1 document compared  2 differences to recheck',
     );
   });
 

@@ -168,10 +168,8 @@ export function verificationText(verification: VerificationProgress): string {
   return [
     `pass ${generation + 1}`,
     compared,
-    mismatchCount === 0
-      ? 'no differences'
-      : `${countOf(mismatchCount, 'difference')} to be looked at again`,
-    ...(asOf === null ? [] : [`not the latest: at ${harmless(asOf)}`]),
+    mismatchCount === 0 ? 'no differences' : `${countOf(mismatchCount, 'difference')} to recheck`,
+    ...(asOf === null ? [] : [`not current: as of ${harmless(asOf)}`]),
   ].join('  ');
 }
 

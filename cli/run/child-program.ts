@@ -99,11 +99,13 @@ export class ChildProgram implements AsyncDisposable {
       this.#port = undefined;
       if (signal.aborted) return;
       if (++this.#restarts > maxRestarts) {
-        this.#failure = this.#endError(`has ended ${this.#restarts} times, at last with ${end}`);
+        this.#failure = this.#endError(
+          `has exited ${this.#restarts} times, most recently with ${end}`,
+        );
         this.#listening.reject(this.#failure);
         return;
       }
-      this.#spec.onWarning(`${this.#spec.name} has ended with ${end}; it is started again`);
+      this.#spec.onWarning(`${this.#spec.name} has exited with ${end}; restarting it`);
       await sleep(restartDelayMs, signal).catch(() => undefined);
     }
   }
@@ -149,7 +151,7 @@ export class ChildProgram implements AsyncDisposable {
   }
 
   #endError(what: string): SyncError {
-    const said = this.#lines.length === 0 ? '' : `; it says: ${this.#lines.join('; ')}`;
+    const said = this.#lines.length === 0 ? '' : `; its output: ${this.#lines.join('; ')}`;
     return new SyncError('InternalError', `${this.#spec.name} ${what}${said}`);
   }
 }

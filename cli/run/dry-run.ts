@@ -51,13 +51,13 @@ function textOf({ plan, body, state, source, destination, syncers, refusal }: Dr
   const more = collections.length - named.length;
   const blocking = body.enableUserWriteBlocking
     ? 'on the destination until the commit, on the source from then on'
-    : 'none: applications have to stop writing by themselves';
+    : 'none: stop application writes yourself';
   return [
     refusal
-      ? `This migration cannot begin: ${refusal.message}\n${refusal.row.action}\n\n`
+      ? `This migration cannot start: ${refusal.message}\n${refusal.row.action}\n\n`
       : state === 'IDLE'
-        ? 'Nothing is in the way of this migration; nothing was changed.\n\n'
-        : `This migration is under way: ${state}. Run the same command without --dry-run to continue it.\n\n`,
+        ? 'This migration can start; nothing was changed.\n\n'
+        : `This migration is in progress: ${state}. Run the same command without --dry-run to continue it.\n\n`,
     fieldLines({
       source,
       destination,

@@ -52,7 +52,7 @@ export async function runMigration(
   using screen = new Screen();
   try {
     const body = startBodyOf(options);
-    screen.step('looking at both deployments');
+    screen.step('inspecting both deployments');
     const topologies = await reachBoth(options, signal);
     await using programs = await Programs.open({
       uris: options,
@@ -93,7 +93,7 @@ async function servePage(
   const commit = options.commitWhenCaughtUp ? 'by itself' : screen.isInteractive ? 'asks' : 'never';
   const about = { ...names, commit, isVerified: options.verify } as const;
   const served = await page.serve(options.web, about, logger);
-  screen.step(`the page that shows all this: ${served.url}`);
+  screen.step(`progress page: ${served.url}`);
   return served;
 }
 
@@ -170,7 +170,7 @@ async function begin(run: Run): Promise<SyncProgress> {
     await instances.start(body, found, signal);
     screen.step(`moving ${what}`);
   } else {
-    screen.step(`continuing to move ${what}, which is ${found.state}`);
+    screen.step(`continuing to sync ${what}, which is ${found.state}`);
   }
   await instances.command('resume', 'PAUSED', found, signal);
   return await instances.ready(signal);
@@ -184,7 +184,7 @@ function isOver(sync: SyncProgress): boolean {
 /** Finds out whether to commit. */
 async function agree({ options, screen }: Run, migration: Migration): Promise<void> {
   if (options.commitWhenCaughtUp) return;
-  screen.step('caught up. Stop all writes of applications to the source before you commit.');
+  screen.step('caught up. Stop all application writes to the source before you commit.');
   await migration.askFor('commit', 'Type commit and press Enter to commit, Ctrl-C to pause:');
 }
 
@@ -192,13 +192,13 @@ async function agree({ options, screen }: Run, migration: Migration): Promise<vo
 async function leave(run: Run): Promise<number> {
   const { screen, instances, page, signal } = run;
   await instances.command('pause', 'RUNNING', await instances.ready(signal), signal);
-  page?.stop('caught up, and paused: the same command with --commit-when-caught-up commits');
+  page?.stop('caught up and paused: the same command with --commit-when-caught-up commits');
   screen.step(
-    'caught up, and paused: this is no terminal, and --commit-when-caught-up was not given.',
+    'caught up and paused: there is no terminal, and --commit-when-caught-up was not given.',
     'warning',
   );
   screen.step(
-    'Stop the writes of applications to the source; then the same command with --commit-when-caught-up continues and commits.',
+    'Stop application writes to the source; then run the same command with --commit-when-caught-up to continue and commit.',
   );
   return runExitCode.notCommitted;
 }
@@ -239,7 +239,7 @@ function endText(progress: SyncProgress | undefined): string {
     case 'PAUSED':
       return 'paused';
     case 'COMMITTING':
-      return 'stopped within the commit';
+      return 'stopped during the commit';
     case 'COMMITTED':
       return 'stopped after the commit';
     case undefined:

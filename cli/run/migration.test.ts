@@ -138,7 +138,7 @@ describe('a commit whose answer is lost', () => {
     const instances = new Instances([() => ({ url: undefined, apiToken: undefined })]);
     await assert.rejects(requireCommitTaken(instances, lost, signal), {
       name: 'CommitUnknown',
-      message: /^nothing answers; the commit was sent, and may still be carried out/,
+      message: /^nothing answers; the commit was sent and may still be carried out/,
     });
   });
 });

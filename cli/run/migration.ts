@@ -89,7 +89,7 @@ export class Migration {
       while (!isAnswered) {
         const answer = (await screen.ask(question, either)).trim();
         isAnswered = answer === word;
-        if (!isAnswered) screen.step(`that was not ${word}: nothing was done`);
+        if (!isAnswered) screen.step(`that was not ${word}: nothing done`);
       }
     };
     // Aborted by one of the two: nothing is asked any more.
@@ -125,7 +125,7 @@ export class Migration {
         if (commitOutcome(this.#sync) === 'none') throw error;
         // Once one has taken it, the others are given it, too.
         if (!this.#sync.instances.some(({ state }) => state === 'RUNNING')) break;
-        const text = `an instance has not taken the commit yet: ${messageOf(error)}`;
+        const text = `an instance has not accepted the commit yet: ${messageOf(error)}`;
         if (text !== told) screen.step(text, 'warning');
         told = text;
         await sleep(pollMs, signal);
@@ -181,7 +181,7 @@ export class Migration {
       const verifier = await programs.startVerifier(attempt, signal);
       await verifier.check(signal);
       this.#verifier = verifier;
-      screen.step('all is copied; both sides are being compared while changes are applied');
+      screen.step('copy complete; both sides are being compared while changes are applied');
     }
     if (atMs - this.#verifierAskedAtMs < verifierPollMs) return;
     this.#verification = await this.#verifier.progress(signal);

@@ -20,12 +20,12 @@ export const runOptionTable = {
   dryRun: {
     type: 'boolean',
     default: false,
-    description: 'check everything, say what would be done, and change nothing',
+    description: 'check everything, show the plan, and change nothing',
   },
   commitWhenCaughtUp: {
     type: 'boolean',
     default: false,
-    description: 'commit without asking as soon as the destination has caught up',
+    description: 'commit without confirmation once the destination has caught up',
   },
   maxLagSeconds: {
     type: 'integer',
@@ -36,49 +36,49 @@ export const runOptionTable = {
   verify: {
     type: 'boolean',
     default: true,
-    description: 'compare both sides beside the sync and after the commit',
+    description: 'compare both sides during the sync and after the commit',
   },
   includeNamespaces: {
     type: 'string',
     valueName: 'list',
     description:
-      'what to move: databases and collections separated by commas (shop,depot.orders), or JSON as in the HTTP API',
+      'namespaces to sync: databases and collections separated by commas (shop,depot.orders), or JSON as in the HTTP API',
   },
   excludeNamespaces: {
     type: 'string',
     valueName: 'list',
-    description: 'what to leave out of that, in the same form',
+    description: 'namespaces to exclude, in the same form',
   },
   shardingFile: {
     type: 'string',
     valueName: 'file',
     description:
-      'JSON or YAML file with `sharding` as in the HTTP API; needed from a replica set to a sharded cluster',
+      'JSON or YAML file with `sharding` as in the HTTP API; required from a replica set to a sharded cluster',
   },
   buildIndexes: {
     type: 'string',
     default: 'beforeDataCopy',
     valueName: 'when',
     choices: ['beforeDataCopy', 'afterDataCopy', 'never'],
-    description: 'when indexes are built on the destination',
+    description: 'when to build indexes on the destination',
   },
   enableUserWriteBlocking: {
     type: 'boolean',
     default: false,
     description:
-      'block writes of ordinary users: on the destination until the commit, on the source from then on',
+      'block writes by ordinary users: on the destination until the commit, on the source from then on',
   },
   reversible: {
     type: 'boolean',
     default: false,
-    description: 'prepare the sync for being reversed after its commit',
+    description: 'allow the sync to be reversed after its commit',
   },
   output: {
     type: 'string',
     default: 'text',
     choices: outputFormats,
     valueName: 'form',
-    description: 'form of the summary on standard output',
+    description: 'format of the summary on standard output',
   },
   web: {
     type: 'integer',
@@ -86,12 +86,12 @@ export const runOptionTable = {
     range: [0, 65_535],
     valueName: 'port',
     description:
-      'serve a page that shows all this in a browser, at this port of the loopback interface; 0 for any free one',
+      'serve a page with the progress on this port of the loopback interface; 0 for any free port',
   },
   logFile: {
     type: 'string',
     valueName: 'file',
-    description: 'append what the syncer and the verifier log to this file',
+    description: 'append the logs of syncer and verifier to this file',
   },
   ...configOption,
 } as const satisfies OptionTable;

@@ -52,6 +52,6 @@ export function requireNotReversed({ reversals, source }: Reversible): void {
   if (!isReversed) return;
   throw new SyncError(
     'InvalidStateTransition',
-    'the sync has been reversed: continue it with the commands of a syncer, and compare it with a verifier: run does neither',
+    'the sync has been reversed: continue it with the commands of a syncer and compare it with a verifier; run does neither',
   );
 }

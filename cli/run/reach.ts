@@ -64,7 +64,7 @@ function about(side: string, error: SyncError): SyncError {
   const text: Partial<Record<typeof name, string>> = {
     InvalidOption: `--${side}: ${message}`,
     ClusterUnreachable: `the ${side} cannot be reached: ${message}`,
-    AuthenticationFailed: `the ${side} refuses the login: ${message}`,
+    AuthenticationFailed: `the ${side} rejects the login: ${message}`,
   };
   return new SyncError(name, text[name] ?? `the ${side}: ${message}`, { cause: error });
 }

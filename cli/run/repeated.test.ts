@@ -105,7 +105,10 @@ describe('clustersync run, repeated with another', () => {
 describe('clustersync run, before it continues the sync that is there,', () => {
   const { signal } = new AbortController();
   const failure = new SyncError('OplogRolledOver', 'too late');
-  const different = new SyncError('DifferentSync', 'the sync was started with other options: x');
+  const different = new SyncError(
+    'DifferentSync',
+    'the sync was started with different options: x',
+  );
   const body = {} as StartBody;
 
   function found(progress: Readonly<Record<string, unknown>>): SyncProgress {

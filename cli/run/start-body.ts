@@ -44,7 +44,7 @@ export function parseNamespaces(option: string, text: string): NamespaceFilterEn
     if (db === '' || coll === '')
       throw new SyncError(
         'InvalidOption',
-        `--${option}: databases and collections separated by commas are expected, as in shop,depot.orders`,
+        `--${option}: expected databases and collections separated by commas, such as shop,depot.orders`,
       );
     const known = entries.get(db);
     if (coll === undefined) entries.set(db, undefined);

@@ -40,6 +40,6 @@ describe('the summary of a migration', () => {
   it('says first of all that both sides are different', () => {
     const text = summaryText({ ...summary, reversible: true, verdict: 'different' }, 'text');
     assert.match(text, /DIFFERENT/);
-    assert.match(text, /Do not use the destination before you know why/);
+    assert.match(text, /Do not use the destination until you know why/);
   });
 });

@@ -111,16 +111,16 @@ function headline(verdict: Summary['verdict']): string {
 function nextStep({ verdict, reversible }: Summary): string {
   if (verdict === 'different') {
     return [
-      'Do not use the destination before you know why. All differences:',
+      'Do not use the destination until you know why. All differences:',
       `  ${reportCommand}`,
     ].join('\n');
   }
   if (!reversible) {
-    return 'Let the applications use the destination; then drop clustersync_internal and clustersync_verifier there.';
+    return 'Point the applications at the destination; then drop clustersync_internal and clustersync_verifier there.';
   }
   return [
-    'Let the applications use the destination. You can go back, with what they write there, for as long as its oplog reaches',
-    'back to the commit, and clustersync_internal is there:',
+    'Point the applications at the destination. You can go back, including their new writes, as long as its oplog reaches',
+    'back to the commit and clustersync_internal exists there:',
     ...reverseCommands.map((command) => `  ${command}`),
   ].join('\n');
 }

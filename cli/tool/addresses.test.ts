@@ -26,7 +26,11 @@ describe('addressesOf', () => {
   }
 
   const wrong: readonly (readonly [string, Partial<ApiOptions>, RegExp])[] = [
-    ['a name to verify with http', { url: 'http://a', tlsServerName: 'b' }, /for https, not for/],
+    [
+      'a name to verify with http',
+      { url: 'http://a', tlsServerName: 'b' },
+      /apply to https, not to/,
+    ],
     [
       'an authority that is not there',
       { url: 'https://a', caFile: '/none' },

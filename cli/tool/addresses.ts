@@ -15,13 +15,13 @@ export function addressesOf({ url: urls, apiToken, ...https }: ApiOptions): ApiA
     if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
       throw new SyncError(
         'InvalidOption',
-        `--url: a URL is expected, such as http://localhost:27182, not ${JSON.stringify(text.trim())}`,
+        `--url: expected a URL, such as http://localhost:27182, not ${JSON.stringify(text.trim())}`,
       );
     }
     if (trust && url.protocol === 'http:') {
       throw new SyncError(
         'InvalidOption',
-        `--ca-file and --tls-server-name are for https, not for ${url.origin}`,
+        `--ca-file and --tls-server-name apply to https, not to ${url.origin}`,
       );
     }
     return { url: `${url.origin}${url.pathname.replace(/(?<!\/)\/+$/, '')}`, apiToken, trust };

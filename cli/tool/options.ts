@@ -6,13 +6,13 @@ const api = {
     type: 'string',
     default: 'http://localhost:27182',
     valueName: 'urls',
-    description: 'where the syncer listens; of several instances all, separated by commas',
+    description: 'URL of the syncer; with several instances, all URLs separated by commas',
   },
   apiToken: {
     type: 'string',
     secret: true,
     valueName: 'token',
-    description: 'bearer token that the API asks for',
+    description: 'bearer token for the API',
   },
   caFile: {
     type: 'string',
@@ -22,14 +22,14 @@ const api = {
   tlsServerName: {
     type: 'string',
     valueName: 'name',
-    description: 'name that the certificate of an https URL is for; that in the URL when absent',
+    description: 'name in the certificate of an https URL; by default the host of the URL',
   },
   output: {
     type: 'string',
     default: 'text',
     choices: outputFormats,
     valueName: 'form',
-    description: 'form of what is told',
+    description: 'output format',
   },
 } as const satisfies OptionTable;
 
@@ -42,7 +42,7 @@ export const commandOptionTable = {
   wait: {
     type: 'boolean',
     default: false,
-    description: 'wait until that is done, and show how far it is',
+    description: 'wait until it is done, and show progress',
   },
 } as const satisfies OptionTable;
 
@@ -55,7 +55,7 @@ export const resetOptionTable = {
     choices: ['Keep', 'Unblock', 'Clean'],
     valueName: 'what',
     description:
-      'what becomes of the destination: it stays as it is; users may write again where the sync has blocked them; that, and what the sync has made is dropped',
+      'what to do with the destination: leave it as it is; lift write blocking that the sync has set; that, and drop what the sync has created',
   },
 } as const satisfies OptionTable;
 
@@ -65,7 +65,7 @@ export const progressOptionTable = {
   watch: {
     type: 'boolean',
     default: false,
-    description: 'show it again and again, until the sync is committed',
+    description: 'keep showing progress until the sync is committed',
   },
 } as const satisfies OptionTable;
 
@@ -76,7 +76,7 @@ export const reportOptionTable = {
     type: 'string',
     default: 'http://localhost:27020',
     valueName: 'url',
-    description: 'where the verifier listens',
+    description: 'URL of the verifier',
   },
 } as const satisfies OptionTable;
 

@@ -23,7 +23,7 @@ const running = {
 describe('the status of a sync', () => {
   it('is short in IDLE', () => {
     const sync = syncOf({ state: 'IDLE', canCommit: false });
-    assert.equal(statusText(sync), 'state  IDLE: no sync was started\n');
+    assert.equal(statusText(sync), 'state  IDLE: no sync has been started\n');
   });
 
   it('is what all instances say together: the least far, the largest lag, the sums', () => {

@@ -6,7 +6,7 @@ import { harmless } from '../../service/harmless.ts';
 /** How a sync is, for people. */
 export function statusText(sync: SyncProgress): string {
   const { state, info, totalBytes, copiedBytes, lagSeconds, eventsApplied, indexes } = sync;
-  if (state === 'IDLE') return 'state  IDLE: no sync was started\n';
+  if (state === 'IDLE') return 'state  IDLE: no sync has been started\n';
   const copied =
     copiedBytes === null || totalBytes === null
       ? undefined

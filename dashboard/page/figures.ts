@@ -46,8 +46,8 @@ export function figuresOf({
       'Oplog lasts',
       isCommitted ? unknown() : seconds(oplogSeconds),
       oplogSeconds === null || isCommitted
-        ? 'not known or not needed'
-        : 'until the source no longer has what the sync needs',
+        ? 'unknown or not needed'
+        : 'until the source no longer holds what the sync needs',
     ),
     figure(
       'Commit',
@@ -57,14 +57,14 @@ export function figuresOf({
         : row.canCommit
           ? 'every instance can commit'
           : isCopying
-            ? 'the copy has to be complete first'
+            ? 'the copy must be complete first'
             : 'not every instance can commit',
     ),
   ];
 }
 
 function lagNote(isCommitted: boolean, isCopying: boolean, catchUpSeconds: number | null): string {
-  if (isCommitted) return 'nothing is left to apply';
+  if (isCommitted) return 'nothing left to apply';
   // What is not copied has not been caught up with.
   if (isCopying || catchUpSeconds === null) return 'behind the source';
   return catchUpSeconds === 0 ? 'caught up' : `caught up in ${durationText(catchUpSeconds)}`;

@@ -32,9 +32,9 @@ export function eventsCard(events: EventsView | null, nowMs: number): ComponentC
     events !== null &&
     card(
       'Events',
-      events.hasMore && 'some of them: kubectl events has all',
+      events.hasMore && 'incomplete list: kubectl events has all',
       events.shown.length === 0
-        ? empty('None: Kubernetes keeps events for an hour, unless told otherwise.')
+        ? empty('None. By default Kubernetes keeps events for an hour.')
         : h(
             'ul',
             { class: 'events' },

@@ -15,7 +15,7 @@ export function instancesCard(instances: readonly InstanceView[]): ComponentChil
     'Instances',
     instances.length > 0 && `${ready} of ${instances.length} ready`,
     instances.length === 0
-      ? empty('None yet: how many there are follows from the shards of the source.')
+      ? empty('None yet: the number depends on the shards of the source.')
       : h(
           'table',
           { class: 'rows' },

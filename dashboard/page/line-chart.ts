@@ -29,7 +29,7 @@ export function LineChart({
   const newest = known.at(-1)?.[1];
   const newestText = newest == null ? undefined : format(newest);
   if (!drawing || newestText === undefined) {
-    return card(title, newestText, empty('The line begins with the first seconds that are seen.'));
+    return card(title, newestText, empty('The chart starts with the first data points.'));
   }
   const point = pointed === undefined ? undefined : nearest(points, pointed);
   const aside =

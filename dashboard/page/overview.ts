@@ -185,8 +185,8 @@ export function Overview({ token, onUnauthorized }: AccessProps): ComponentChild
 
 function emptyText(all: number): string {
   return all === 0
-    ? 'There are no ClusterSyncs yet. The guide says how to begin one.'
-    : 'No sync is like that.';
+    ? 'There are no ClusterSyncs yet. See the guide to start one.'
+    : 'No sync matches.';
 }
 
 function reduce(former: Snapshot | undefined, { name, data }: ServerEvent): Snapshot | undefined {

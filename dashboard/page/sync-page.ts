@@ -148,7 +148,7 @@ function differenceNotes({ verifications }: SyncRow): ComponentChild[] {
           ' ',
           foreignText(name),
           ` has found ${mismatches === null ? 'differences' : countOf(mismatches, 'difference')}. `,
-          'Do not use the destination before you know why: look at its verification below.',
+          'Do not use the destination until you know why: see its verification below.',
         ),
       ),
     );
@@ -173,7 +173,7 @@ function readinessNote({
       foreignText(readiness.message),
       canCommit &&
         carriedOutBy === 'operator' && [
-          ' Stop the writes of applications to the source, then commit: ',
+          ' Stop application writes to the source, then commit: ',
           h('code', null, `kubectl clustersync commit ${name} --namespace ${namespace}`),
         ],
     ),

@@ -19,11 +19,11 @@ export function TokenForm({ isWrong, onToken }: TokenFormProps): ComponentChild 
         if (text.trim() !== '') onToken(text.trim());
       },
     },
-    h('h1', null, 'This dashboard asks for a token'),
+    h('h1', null, 'This dashboard requires a token'),
     h(
       'p',
       { class: 'muted' },
-      'It is in the Secret that the chart was given as dashboard.tokenSecret. The browser keeps it until this tab is closed.',
+      'It is in the Secret named by the chart value dashboard.tokenSecret. The browser keeps it until you close this tab.',
     ),
     h('label', { for: 'token' }, 'Token'),
     h('input', {

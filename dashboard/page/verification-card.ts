@@ -26,8 +26,8 @@ export function verificationCards(
 }
 
 const noneTexts: Readonly<Record<SyncRow['carriedOutBy'], string>> = {
-  operator: 'There is none: a SyncVerification that names this sync compares both sides.',
-  run: 'There is none yet: it begins when all is copied, unless the command was given --no-verify.',
+  operator: 'None: create a SyncVerification for this sync to compare both sides.',
+  run: 'None yet: it starts after the copy, unless the command was given --no-verify.',
 };
 
 function progress({
@@ -67,7 +67,7 @@ function findings(verification: VerificationView): ComponentChild {
       'p',
       null,
       h('strong', { class: 'figure' }, countOf(mismatches, 'difference')),
-      verdict === null ? ' so far: they are looked at again before the verdict.' : ' found.',
+      verdict === null ? ' so far: they are rechecked before the verdict.' : ' found.',
     ),
     h('div', { class: 'pair' }, counts('By kind', kinds), counts('By namespace', namespaces)),
     list !== null && list.length > 0 && mismatchTable(list),
@@ -78,7 +78,7 @@ function findings(verification: VerificationView): ComponentChild {
       h(
         'p',
         { class: 'muted' },
-        'The report names each document: ',
+        'The report lists each document: ',
         h('code', null, foreignText(reportCommand)),
       ),
   );

@@ -40,7 +40,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
   if (token === undefined && !isLoopback(host)) {
     throw new SyncError(
       'InvalidOption',
-      `the dashboard needs a token to listen on ${host}; without one it listens on 127.0.0.1 alone`,
+      `the dashboard requires a token to listen on ${host}; without one it listens only on 127.0.0.1`,
     );
   }
   const dashboard = new Dashboard(source, logger);
@@ -109,7 +109,7 @@ function answer(site: Site): Koa.Middleware {
     try {
       if (ctx.method !== 'GET') {
         ctx.set('Allow', 'GET');
-        throw new SyncError('MethodNotAllowed', 'the dashboard changes nothing: it takes GET');
+        throw new SyncError('MethodNotAllowed', 'the dashboard is read-only: use GET');
       }
       if (ctx.path.startsWith('/api/')) await answerData(ctx, site);
       else answerFile(ctx, site.page);

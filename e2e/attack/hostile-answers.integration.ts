@@ -139,8 +139,8 @@ describe('what a database is called, on the page of clustersync run', () => {
     };
     const args = ['run', '--source-file', '{source}', '--destination-file', '{destination}'];
     await using cli = await CliProcess.start([...args, '--web', '0'], { hasTerminal: true, files });
-    await cli.untilSays(/the page that shows all this: http:\S+/);
-    const [, address = ''] = /all this: (http:\S+)/.exec(await cli.output()) ?? [];
+    await cli.untilSays(/progress page: http:\S+/);
+    const [, address = ''] = /progress page: (http:\S+)/.exec(await cli.output()) ?? [];
     const [opened, witness] = await openedAt(browser, address);
     await using watched = opened;
     const { page } = watched;

@@ -60,7 +60,7 @@ async function dryRun(
     const { exitCode } = await cli.end();
     const said = `${await cli.errors()}${await cli.output()}`;
     assert.equal(exitCode, 2, said);
-    assert.match(said, /^(?:clustersync|This migration cannot begin): \S.*$/m);
+    assert.match(said, /^(?:clustersync|This migration cannot start): \S.*$/m);
     if (isMalformed) assert.match(said, malformed);
     assertTellsLittle(said);
   } finally {

@@ -219,7 +219,7 @@ describe('a hostile text, on the page of the dashboard in Chromium', () => {
     await page.waitForSelector('#list');
     for (const text of [...Object.values(hostileTexts), ...prototypeNames]) {
       await page.locator('#search').fill(text);
-      await page.getByText('No sync is like that.').waitFor();
+      await page.getByText('No sync matches.').waitFor();
     }
     await page.locator('#search').fill('orders-000');
     await page.getByText('1 sync', { exact: true }).waitFor();

@@ -16,7 +16,7 @@ import { installDefinitions } from '../integration/operator/custom-resources.ts'
 const signal = new AbortController().signal;
 const tenantAccount = { namespace: 'shop', name: 'tenant' };
 const controllerAccount = { namespace: 'kube-system', name: 'statefulset-controller' };
-const refusal = /believes what they say/;
+const refusal = /trusts what they report/;
 
 /** What an administrator of a namespace may do there, as the role `admin` of Kubernetes has it, and more: all with what is of apps. */
 const tenantRights = {
@@ -95,7 +95,7 @@ describe('who may make a pod that the operator would take for its own', () => {
     operator = clientOf(await operatorConfig(server, admin));
     await until('the policies hold', async () => {
       const answers = [await ask(tenant, impostor), await ask(tenant, setOf('example.dev/any'))];
-      return answers.every((answer) => answer.includes('believes what they say'));
+      return answers.every((answer) => answer.includes('trusts what they report'));
     });
   });
 

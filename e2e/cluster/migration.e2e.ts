@@ -117,7 +117,7 @@ describe('a ClusterSync', () => {
         text.replace(/(?<=\n) *enableUserWriteBlocking: true\n/, '$&  reversible: true\n'),
       );
       await namespace.setState(syncName, 'Committed');
-      await assert.rejects(namespace.setState(syncName, 'Running'), /cannot be taken back/);
+      await assert.rejects(namespace.setState(syncName, 'Running'), /cannot be undone/);
       const isCommitted = ({ status }: ClusterSync): boolean => status?.phase === 'Committed';
       await namespace.untilSync(syncName, 'it is committed', isCommitted);
       await writeAsApplication(destination);

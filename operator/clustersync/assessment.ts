@@ -121,7 +121,10 @@ function obstaclesOf(
 export function textUntilCanCommit({
   commitObstacles,
 }: Pick<Assessment, 'commitObstacles'>): string {
-  return withObstacles('the commit is sent as soon as every instance can commit', commitObstacles);
+  return withObstacles(
+    'the operator sends the commit once every instance can commit',
+    commitObstacles,
+  );
 }
 
 /** A message, and what keeps instances from committing. */
@@ -133,7 +136,7 @@ export function withObstacles(message: string, obstacles: readonly string[]): st
 const cannotBegin: ConditionCause = {
   reason: 'NothingToReverse',
   message:
-    'the syncer knows of no sync to be reversed, and none is begun over data that may be in use: a new one, Forward, needs a ClusterSync of its own',
+    'the syncer has no sync to reverse, and does not start one over data that may be in use: create another ClusterSync for a new sync, Forward',
   level: 'stalled',
 };
 
@@ -142,7 +145,7 @@ function notCommitted(direction: Direction): ConditionCause {
   const other: Direction = direction === 'Forward' ? 'Reverse' : 'Forward';
   return {
     reason: 'NotCommitted',
-    message: `the sync goes ${other}, and only a committed sync can be reversed: nothing is sent that would commit it. Set spec.direction to ${other}, and spec.state to Committed, before it is to go ${direction}`,
+    message: `the direction of the sync is ${other}, and only a committed sync can be reversed: the operator does not commit it. Set spec.direction to ${other} and spec.state to Committed before you set spec.direction to ${direction}`,
     level: 'stalled',
   };
 }

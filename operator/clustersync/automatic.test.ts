@@ -164,7 +164,7 @@ describe('a ClusterSync that is committed automatically', () => {
     );
     const waiting = decideIn(world, spec, { hold, workloads: views(0, 2) });
     assert.equal(phaseAndReadiness(waiting.status), 'ChangeApplication: False StoppingWorkloads');
-    assert.match(readyMessage(waiting.status), /pods of the Deployment web left/);
+    assert.match(readyMessage(waiting.status), /Deployment web still has pods/);
     assert.ok(waiting.requeueAfterMs <= 1_000);
     const ready = decideIn(world, spec, { hold, workloads: views(0) });
     assert.ok(ready.commit.kind === 'record');

@@ -75,7 +75,7 @@ describe('the facts of an automatic commit', () => {
     const assessment = { ...assess({ ...input, instances }), lagTimeSeconds: undefined };
     const unknown = factsOf({ assessment }).obstacle;
     assert.equal(unknown?.cause?.reason, 'WaitingForLag');
-    assert.match(unknown.cause.message, /the lag is not known/);
+    assert.match(unknown.cause.message, /the lag is unknown/);
   });
 
   it('are that none is asked for while the sync is being ended', () => {

@@ -42,7 +42,7 @@ export interface CommitInput {
   readonly instances: readonly InstanceView[];
   /** Whether the destination is another ClusterSync's. */
   readonly isUnclaimed: boolean;
-  /** Whether the sync is being ended, to begin again. */
+  /** Whether the sync is being ended, to start over. */
   readonly isBeingReset: boolean;
 }
 
@@ -135,8 +135,8 @@ function obstacleOf(
     return waiting('WaitingForCanCommit', textUntilCanCommit(assessment));
   }
   if (lagTimeSeconds === undefined || lagTimeSeconds > options.maxLagSeconds) {
-    const lag = lagTimeSeconds === undefined ? 'not known' : `${lagTimeSeconds} s`;
-    const message = `the lag is ${lag}: the commit waits until it is at most ${options.maxLagSeconds} s`;
+    const lag = lagTimeSeconds === undefined ? 'unknown' : `${lagTimeSeconds} s`;
+    const message = `the lag is ${lag}: the commit waits for a lag of at most ${options.maxLagSeconds} s`;
     return waiting('WaitingForLag', message);
   }
   if (!options.verificationRef) return undefined;

@@ -14,12 +14,12 @@ describe('the status of a ClusterSync that can not be committed yet', () => {
     const running = decide(clusterSync(), world).status;
     assert.equal(
       findCondition(running.conditions, 'CanCommit')?.message,
-      'changes of the source are being applied; old: cluster1 has not answered for 7 s',
+      'changes from the source are being applied; old: cluster1 has not answered for 7 s',
     );
     const committing = decide(clusterSync({ state: 'Committed' }), world).status;
     assert.equal(
       findCondition(committing.conditions, 'Ready')?.message,
-      'the commit is sent as soon as every instance can commit; old: cluster1 has not answered for 7 s',
+      'the operator sends the commit once every instance can commit; old: cluster1 has not answered for 7 s',
     );
     const long = decide(clusterSync(), runningWorld(waiting('x'.repeat(100_000)))).status;
     const message = findCondition(long.conditions, 'CanCommit')?.message ?? '';
@@ -28,7 +28,7 @@ describe('the status of a ClusterSync that can not be committed yet', () => {
     assert.equal(
       findCondition(decide(clusterSync(), runningWorld(odd)).status.conditions, 'CanCommit')
         ?.message,
-      'changes of the source are being applied',
+      'changes from the source are being applied',
     );
   });
 });

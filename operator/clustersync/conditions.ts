@@ -76,9 +76,9 @@ const progressReasons: Record<Stage, { readonly reason: string; readonly message
     message: 'the destination holds a sync that was started with other options',
   },
   idle: { reason: 'Starting', message: 'the sync has not been started yet' },
-  reversing: { reason: 'Reversing', message: 'the sync is being turned round' },
+  reversing: { reason: 'Reversing', message: 'the sync is being reversed' },
   copy: { reason: 'InitialCopy', message: 'the initial copy is running' },
-  changes: { reason: 'ChangeApplication', message: 'changes of the source are being applied' },
+  changes: { reason: 'ChangeApplication', message: 'changes from the source are being applied' },
   committing: { reason: 'Committing', message: 'the commit is being carried out' },
   committed: { reason: 'Committed', message: 'the sync is committed' },
 };
@@ -89,7 +89,7 @@ function summaryOf(
   { reason, message } = progressReasons[stage],
 ): Pick<ConditionCause, 'reason' | 'message'> {
   if (behind.length === 0) return { reason, message };
-  return { reason, message: `${message}; behind the others: ${listed(behind)}` };
+  return { reason, message: `${message}; waiting for ${listed(behind)}` };
 }
 
 const isPaused = { reason: 'Paused', message: 'a paused sync cannot be committed' };
@@ -103,7 +103,7 @@ function milestone(
 }
 
 /** What to say of a commit that may still come. */
-const commitUnderWayText = 'a commit was sent, and it is not known yet whether it is taken';
+const commitUnderWayText = 'a commit was sent, and it is unknown yet whether it was accepted';
 
 type ReadyCause = Pick<ConditionCause, 'reason' | 'message'> & {
   readonly kind: 'ready' | 'reconciling' | 'stalled';
@@ -123,7 +123,7 @@ function readinessOf(situation: Situation): ReadyCause {
     return { kind: 'reconciling', reason: 'Committing', message: commitUnderWayText };
   if (state === 'Paused') return readinessOfPause(situation);
   if (paused !== 'none') {
-    return { kind: 'reconciling', reason: 'Resuming', message: 'the sync is about to go on' };
+    return { kind: 'reconciling', reason: 'Resuming', message: 'the sync is about to resume' };
   }
   if (state === 'Running' && stage === 'changes') {
     return isInSync(situation)
@@ -147,7 +147,7 @@ function isInSync({ reportedLagSeconds }: Situation): boolean {
 
 function catchingUpText({ reportedLagSeconds }: Situation, text: string): string {
   return reportedLagSeconds === undefined
-    ? `${text}; the lag is not known`
+    ? `${text}; the lag is unknown`
     : `${text}, ${reportedLagSeconds} s behind the source`;
 }
 
@@ -157,7 +157,7 @@ function readinessBeforeCommit({ canCommit, commitObstacles, finding }: Situatio
     return { kind, reason: 'Committing', message: 'the commit is being sent' };
   }
   const message = canCommit
-    ? 'the commit is sent as soon as the source has said that its shards are still the same'
+    ? 'the operator sends the commit once the source has confirmed that its shards are unchanged'
     : textUntilCanCommit({ commitObstacles });
   return { kind, reason: 'WaitingForCanCommit', message };
 }
@@ -165,7 +165,7 @@ function readinessBeforeCommit({ canCommit, commitObstacles, finding }: Situatio
 function readinessOfPause(situation: Situation): ReadyCause {
   const { stage, paused, behind, isWorking } = situation;
   if (paused === 'all') {
-    const message = 'the sync is paused; the oplog of the source has to last until it is resumed';
+    const message = "the sync is paused; the source's oplog must cover the pause";
     return { kind: 'ready', reason: 'Paused', message };
   }
   if (stage === 'idle' && behind.length === 0) {
@@ -173,7 +173,7 @@ function readinessOfPause(situation: Situation): ReadyCause {
     return { kind: 'ready', reason: 'Paused', message };
   }
   if (stage === 'reversing' && behind.length === 0 && !isWorking) {
-    const message = 'the sync is not turned round while spec.state is Paused';
+    const message = 'the sync is not reversed while spec.state is Paused';
     return { kind: 'ready', reason: 'Paused', message };
   }
   if (['idle', 'reversing', 'copy', 'changes'].includes(stage))

@@ -271,14 +271,13 @@ function claimCause({ metadata }: ClusterSync, claim: Claim): ConditionCause | u
     case 'broken':
       return {
         reason: 'DestinationClaimBroken',
-        message: `an administrator has broken the claim of this ClusterSync to its destination: its pods are ended, and nothing is sent. Delete it; or have its mark taken off the Lease ${claim.lease} in the operator's namespace`,
+        message: `an administrator has broken the claim of this ClusterSync to its destination: its pods are deleted, and no commands are sent. Delete it, or have its mark removed from the Lease ${claim.lease} in the operator's namespace`,
         level: 'stalled',
       };
     case 'unreadable':
       return {
         reason: reasonFor('InvalidOption'),
-        message:
-          'the Secret of the destination: the connection string cannot be read (mongodb://...)',
+        message: 'the Secret of the destination: the connection string is invalid (mongodb://...)',
         level: 'stalled',
       };
     case 'taken': {
@@ -288,8 +287,8 @@ function claimCause({ metadata }: ClusterSync, claim: Claim): ConditionCause | u
       const holder = isNeighbour ? `the ClusterSync ${key}` : 'a ClusterSync of another namespace';
       const message =
         key === objectKey(metadata)
-          ? `the destination (${claim.host}) is that of a former ClusterSync ${key}: this one starts when the pods of that one are gone`
-          : `the destination (${claim.host}) is that of ${holder}: this one starts when that one is deleted and its pods are gone`;
+          ? `the destination (${claim.host}) belongs to a former ClusterSync ${key}: this one starts when the pods of the former are gone`
+          : `the destination (${claim.host}) belongs to ${holder}: this one starts when the other is deleted and its pods are gone`;
       return { reason: 'DestinationInUse', message, level: 'warning' };
     }
   }
@@ -303,7 +302,7 @@ function missingProofCause(
   const isAnswered = views.some(({ observation }) => observation?.answer?.kind === 'progress');
   if (claim.kind !== 'open' || !isAnswered) return undefined;
   const message =
-    'no syncer has logged in yet at any host that the connection string of the destination names: nothing is sent before';
+    'no syncer has authenticated yet at any host in the connection string of the destination: no commands are sent until then';
   return { reason: 'DestinationNotProven', message, level: 'waiting' };
 }
 

@@ -142,7 +142,7 @@ describe('a ClusterSync that is created again, of a sync that was reversed or no
     const { message } = findCondition(status.conditions, 'Stalled') ?? {};
     assert.equal(
       message,
-      'the sync goes Reverse, and only a committed sync can be reversed: nothing is sent that would commit it. Set spec.direction to Reverse, and spec.state to Committed, before it is to go Forward',
+      'the direction of the sync is Reverse, and only a committed sync can be reversed: the operator does not commit it. Set spec.direction to Reverse and spec.state to Committed before you set spec.direction to Forward',
     );
   });
 });

@@ -45,7 +45,7 @@ export function otherSyncCause(views: readonly InstanceView[]): ConditionCause {
   const failure = failed ? `; it has failed with ${failed.name}: ${failed.description}` : '';
   return {
     reason: 'DifferentSync',
-    message: `the destination holds a sync that was started with other options than this spec has (it is that of the syncer ${listed(ids)}${failure}): nothing is sent to it. To continue that sync, create the ClusterSync again with the options that it was started with; to give it up and begin with these options, ask for that with spec.startOver`,
+    message: `the destination holds a sync that was started with options other than this spec (of the syncer ${listed(ids)}${failure}): no commands are sent to it. To continue that sync, recreate the ClusterSync with the options that it was started with; to abandon it and start with these options, set spec.startOver`,
     level: 'stalled',
   };
 }
@@ -87,6 +87,6 @@ function unreachable(view: InstanceView, stage: Stage, nowMs: number): Condition
   const { message } = cause;
   return {
     ...cause,
-    message: `${message}; it is not known whether it has taken ${command.name}`,
+    message: `${message}; it is unknown whether it has accepted ${command.name}`,
   };
 }

@@ -180,7 +180,7 @@ export class ClusterSyncReconciler {
     const { resourceVersion } = metadata;
     // What is left is told when it is gone: see #tellOfLeft.
     if (isEnded && !isLeft && spec.onDelete !== 'Keep') {
-      const note = `nothing of the sync is left to be done (spec.onDelete: ${spec.onDelete})`;
+      const note = `the sync is cleaned up (spec.onDelete: ${spec.onDelete})`;
       const event = { type: 'Normal', reason: 'Reset', action: 'Delete', note } as const;
       recorder.record({ ...event, regarding: clusterSync });
       this.#present.delete(objectKey(metadata));
@@ -275,12 +275,12 @@ export class ClusterSyncReconciler {
     const { recorder } = this.#options;
     const event = { reason: 'DestinationTakenOver', action: 'Claim' } as const;
     const won =
-      "an administrator has broken the claim of another ClusterSync: the destination is this one's now";
+      'an administrator has broken the claim of another ClusterSync: the destination now belongs to this one';
     recorder.record({ ...event, type: 'Normal', note: won, regarding: clusterSync });
     const former = this.#options.clusterSyncs.get(objectKey({ namespace, name }));
     if (former?.metadata.uid !== uid) return;
     const lost =
-      "an administrator has broken the claim of this ClusterSync: its destination is another one's now";
+      'an administrator has broken the claim of this ClusterSync: its destination now belongs to another one';
     recorder.record({ ...event, type: 'Warning', note: lost, regarding: former });
   }
 

@@ -135,7 +135,7 @@ describe('spec.startOver', () => {
   it('waits for a commit that is being carried out', () => {
     const decision = decide(clusterSync({ startOver }, begun), runningWorld(committing));
     assert.deepEqual(decision.commands, []);
-    assert.match(readyMessage(decision.status), /the commit that is being carried out is waited/);
+    assert.match(readyMessage(decision.status), /waiting for the commit in progress/);
   });
 
   it('commits nothing by itself meanwhile', () => {
@@ -310,7 +310,7 @@ describe('spec.onDelete', () => {
     const gone = runningWorld(undefined, { observation: { unreachable } });
     const { status, finalizers } = decide(deleted({ onDelete: 'Clean' }), gone);
     assert.equal(finalizers, undefined);
-    assert.match(readyMessage(status), /no route.*; to let it go as it is, set spec\.onDelete to/);
+    assert.match(readyMessage(status), /no route.*; to release it as it is, set spec\.onDelete to/);
     const kept = decide(deleted({ onDelete: 'Keep' }), gone);
     assert.deepEqual(kept.finalizers, []);
     assert.deepEqual(kept.commands, []);
@@ -355,7 +355,7 @@ describe('spec.onDelete', () => {
     assert.equal(decision.finalizers, undefined);
     assert.match(
       readyMessage(decision.status),
-      /cannot be read.*; to let it go as it is, set spec\.onDelete to Keep$/,
+      /is invalid.*; to release it as it is, set spec\.onDelete to Keep$/,
     );
     // The pods that run have read another one: they can end it.
     assert.deepEqual(commandsOf(decision), [clean]);
@@ -390,7 +390,7 @@ describe('spec.onDelete', () => {
     const decision = decide(sync, runningWorld(changes));
     assert.deepEqual(decision.commands, []);
     assert.equal(decision.finalizers, undefined);
-    assert.match(readyMessage(decision.status), /spec\.suspend keeps the sync from being reset/);
+    assert.match(readyMessage(decision.status), /spec\.suspend prevents the reset of the sync/);
     // The sync is there, and is shown as it is.
     const { phase } = decide(clusterSync({ suspend: true }, begun), runningWorld(changes)).status;
     assert.equal(decision.status.phase, phase);
@@ -418,10 +418,10 @@ describe('what a deletion leaves', () => {
   it('is named: a part of a copy, blocked writes, the state, and how to get rid of it', () => {
     const spec = { enableUserWriteBlocking: true };
     const note = leftBehind(clusterSync(spec, { ...begun, totals })) ?? '';
-    assert.match(note, /a part of a copy of about 300 bytes on new/);
-    assert.match(note, /writes of ordinary users blocked on new,/);
+    assert.match(note, /a partial copy of about 300 bytes on new/);
+    assert.match(note, /writes by ordinary users blocked on new,/);
     assert.match(note, /the same spec resumes from there/);
-    assert.match(note, /create the ClusterSync again with spec\.onDelete: Clean/);
+    assert.match(note, /recreate the ClusterSync with spec\.onDelete: Clean/);
     assert.ok(note.length < 1024);
     const committingNote = leftBehind(clusterSync(spec, { ...begun, totals, phase: 'Committing' }));
     assert.match(committingNote ?? '', /blocked on old and new,/);

@@ -166,11 +166,11 @@ export function leftBehind(clusterSync: ClusterSync): string | undefined {
   const bytes = status.totals?.estimatedCopiedBytes ?? 0;
   const isCopied = status.totals?.percent === 100;
   return [
-    `the sync was not committed when this was deleted, and spec.onDelete is ${spec.onDelete}. It leaves `,
-    `${isCopied ? 'a copy' : 'a part of a copy'} of about ${bytes} bytes on ${destination}`,
-    blocked.length > 0 ? `, writes of ordinary users blocked on ${blocked.join(' and ')}` : '',
+    `the sync was not committed when this ClusterSync was deleted, and spec.onDelete is ${spec.onDelete}. It leaves `,
+    `${isCopied ? 'a copy' : 'a partial copy'} of about ${bytes} bytes on ${destination}`,
+    blocked.length > 0 ? `, writes by ordinary users blocked on ${blocked.join(' and ')}` : '',
     `, and its state in clustersync_internal on ${destination}: a ClusterSync with the same spec resumes from there. `,
-    'To get rid of it, create the ClusterSync again with spec.onDelete: Clean (or Unblock), and delete it when its pods run',
+    'To clean up, recreate the ClusterSync with spec.onDelete: Clean (or Unblock), and delete it once its pods run',
   ].join('');
 }
 
@@ -253,7 +253,7 @@ function unfinishedResetCause(
   isCommitting: boolean,
 ): ConditionCause {
   const wayOut =
-    cause.kind === 'deletion' ? '; to let it go as it is, set spec.onDelete to Keep' : '';
+    cause.kind === 'deletion' ? '; to release it as it is, set spec.onDelete to Keep' : '';
   const refused = views.map(({ instance, observation }) =>
     observation?.command?.kind === 'refused' && observation.command.name === 'reset'
       ? commandErrorCause(observation.command.error, `the syncer ${instance.id}`, 'reset')
@@ -264,14 +264,14 @@ function unfinishedResetCause(
       ? {
           reason: 'DeletedInForeground',
           message:
-            'Kubernetes deletes the pods of this ClusterSync first, and without them its sync cannot be reset',
+            'Kubernetes deletes the pods of this ClusterSync first; without them its sync cannot be reset',
           level: 'stalled',
         }
       : undefined;
   const suspended: ConditionCause | undefined = clusterSync.spec.suspend
     ? {
         reason: 'Suspended',
-        message: 'spec.suspend keeps the sync from being reset',
+        message: 'spec.suspend prevents the reset of the sync',
         level: 'warning',
       }
     : undefined;
@@ -280,8 +280,8 @@ function unfinishedResetCause(
   const known = gravestCause([inForeground, suspended, ...refused, other]);
   if (known) return { ...known, message: `${known.message}${wayOut}` };
   const message = isCommitting
-    ? 'the commit that is being carried out is waited for'
-    : 'the sync is being ended, with what spec says of its destination';
+    ? 'waiting for the commit in progress'
+    : 'the sync is being ended, and its destination handled as in spec';
   const reason = cause.kind === 'deletion' ? 'Resetting' : 'StartingOver';
   return { reason, message: `${message}${wayOut}`, level: 'waiting' };
 }

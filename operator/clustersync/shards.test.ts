@@ -275,7 +275,7 @@ describe('the status of several instances', () => {
     const { status } = decideOn(shardedWorld([reporting(3), reporting(null), reporting(0)]));
     assert.equal(status.lagTimeSeconds, undefined);
     assert.match(phaseAndReadiness(status), /True CatchingUp$/);
-    assert.match(readyMessage(status), /the lag is not known/);
+    assert.match(readyMessage(status), /the lag is unknown/);
   });
 
   it('counts what an instance had copied that is being replaced', () => {
@@ -291,7 +291,7 @@ describe('the status of several instances', () => {
 
   it('names those that are behind', () => {
     const { status } = decideOn(shardedWorld([changes, copy, copy]));
-    assert.match(readyMessage(status), /behind the others: shard-1, shard-2$/);
+    assert.match(readyMessage(status), /waiting for shard-1, shard-2$/);
     assert.match(
       readyMessage(decideOn(shardedWorld([idle, 'no pod', idle])).status),
       /orders-syncer-1/,

@@ -91,7 +91,10 @@ export class SourceTopologies implements AsyncDisposable {
     const running = this.#ask(key, entry)
       .catch((error: unknown) => {
         if (!entry.stop.signal.aborted)
-          this.#options.logger.error({ err: error, object: key }, 'asking for the source failed');
+          this.#options.logger.error(
+            { err: error, object: key },
+            'querying the source topology failed',
+          );
       })
       .finally(() => {
         this.#tasks.delete(running);

@@ -203,7 +203,7 @@ describe('the source of a ClusterSync', () => {
       const world = shardedWorld(scenes, { sourceView });
       const decision = decideOn(world, { state: 'Committed' });
       assert.deepEqual(decision.commands, []);
-      assert.match(readyMessage(decision.status), /its shards are still the same/);
+      assert.match(readyMessage(decision.status), /its shards are unchanged/);
     }
   });
 
@@ -214,7 +214,7 @@ describe('the source of a ClusterSync', () => {
     [
       'it is a replica set now',
       { kind: 'found', source: { kind: 'ReplicaSet', shards: ['rs'] } },
-      /is a replica set now/,
+      /is now a replica set/,
     ],
   ] as const) {
     it(`stalls the sync when ${what}, changes no pods, and sends nothing that goes on`, () => {

@@ -59,7 +59,7 @@ function firstFindingOf(view: SourceView): SourceFinding {
     case 'unknown':
     // What is said of that, is said of the instance.
     case 'silent':
-      return { ...nothing, cause: waiting('the first pod is asked which shards the source has') };
+      return { ...nothing, cause: waiting('asking the first pod for the shards of the source') };
     case 'refused': {
       const message = `the Secret of the source: ${view.error.description}`;
       const reason = reasonFor(view.error.name);
@@ -71,13 +71,13 @@ function firstFindingOf(view: SourceView): SourceFinding {
       const { source } = view;
       const unusable = unusableIn(source);
       if (unusable) return { ...nothing, cause: unusable };
-      return { source, cause: waiting('the pods are about to be made'), isConfirmed: true };
+      return { source, cause: waiting('the pods are about to be created'), isConfirmed: true };
     }
   }
 }
 
 function topologyErrorCause(error: ApiError): ConditionCause {
-  const cause = apiErrorCause(error, 'asking the source for its shards failed with');
+  const cause = apiErrorCause(error, 'querying the shards of the source failed with');
   return cause.level === 'waiting' ? { ...cause, level: 'warning' } : cause;
 }
 
@@ -98,7 +98,7 @@ function unusableIn({ kind, shards }: SourceShape): ConditionCause | undefined {
     );
   }
   const called = (name: string): string =>
-    `the source has a shard called ${JSON.stringify(shortened(name, shownNameLength))}`;
+    `the source has a shard named ${JSON.stringify(shortened(name, shownNameLength))}`;
   const long = shards.find((shard) => shard.length > maxNameLength);
   if (long !== undefined)
     return unsupported(
@@ -117,9 +117,9 @@ function drift(known: SourceShape, now: SourceShape): ConditionCause | undefined
     const kinds = {
       ReplicaSet: 'a replica set',
       Sharded: 'a sharded cluster',
-      Unknown: 'one that its tool says nothing of',
+      Unknown: 'a topology that its tool does not report',
     } as const;
-    return changed(`it was ${kinds[known.kind]}, and is ${kinds[now.kind]} now`);
+    return changed(`it was ${kinds[known.kind]} and is now ${kinds[now.kind]}`);
   }
   const added = now.shards.filter((shard) => !known.shards.includes(shard));
   const gone = known.shards.filter((shard) => !now.shards.includes(shard));
@@ -135,7 +135,7 @@ function drift(known: SourceShape, now: SourceShape): ConditionCause | undefined
 function changed(how: string): ConditionCause {
   return {
     reason: 'ShardsChanged',
-    message: `the source has other shards than at the beginning (${how}): no commit is sent; give it its shards back, or begin again with another ClusterSync`,
+    message: `the shards of the source have changed (${how}): the operator does not commit; restore the shards, or start over with another ClusterSync`,
     level: 'stalled',
   };
 }

@@ -306,7 +306,7 @@ describe('the status of a ClusterSync', () => {
     const status = statusIn(runningWorld(failure('AuthenticationFailed')));
     assert.equal(
       findCondition(status.conditions, 'Stalled')?.message,
-      'the syncer old reports AuthenticationFailed: what is wrong (Correct user name and password in the connection string.)',
+      'the syncer old reports AuthenticationFailed: what is wrong (Correct the user name and password in the connection string.)',
     );
   });
 

@@ -31,17 +31,17 @@ describe('what a ClusterSync says of commands whose outcome is not known', () =>
     const observation = { command: { name: 'commit', kind: 'refused', ...unanswered } } as const;
     assert.equal(
       messageIn(runningWorld(answers.changes, { observation })),
-      'the syncer old has not answered commit, and it is not known whether it is taken: no answer within 150000 ms',
+      'the syncer old has not answered commit, and it is unknown whether it was accepted: no answer within 150000 ms',
     );
     const unreachable = { sinceMs: nowMs - 6_000, description: 'no route' };
     assert.equal(
       messageIn(runningWorld(answers.changes, { observation: { ...observation, unreachable } })),
-      'the syncer old in the pod orders-syncer-0: no route; it is not known whether it has taken commit',
+      'the syncer old in the pod orders-syncer-0: no route; it is unknown whether it has accepted commit',
     );
     const sending = { command: { name: 'commit', kind: 'sending' }, unreachable } as const;
     assert.match(
       messageIn(runningWorld(answers.changes, { observation: sending })),
-      /: no route; it is not known whether it has taken commit$/,
+      /: no route; it is unknown whether it has accepted commit$/,
     );
     assert.doesNotMatch(
       messageIn(runningWorld(answers.changes, { observation: { unreachable } })),
@@ -65,7 +65,7 @@ describe('what a ClusterSync says of commands whose outcome is not known', () =>
       );
       assert.equal(
         readyMessage(status),
-        'a commit was sent, and it is not known yet whether it is taken',
+        'a commit was sent, and it is unknown yet whether it was accepted',
       );
     }
   });

@@ -23,46 +23,46 @@ export function obstacleOfVerification(
     return { reason: 'WaitingForVerification', message, level: 'waiting' };
   };
   if (!verification)
-    return waiting(`the commit waits for the SyncVerification ${name}, which is not there`);
+    return waiting(`the commit waits for the SyncVerification ${name}, which does not exist`);
   const { status, spec: wanted } = verification;
   if (wanted.clusterSyncRef.name !== metadata.name) {
-    const message = `the SyncVerification ${name} is about another ClusterSync: no commit is sent`;
+    const message = `the SyncVerification ${name} belongs to another ClusterSync: the operator does not commit`;
     return { reason: 'WaitingForVerification', message, level: 'stalled' };
   }
   // What is not known to be about this sync is about another one.
   const isOfSync = syncStartedAt !== undefined && status?.run?.syncStartedAt === syncStartedAt;
   const isRerunWanted = wanted.rerun !== undefined && wanted.rerun !== status?.run?.rerun;
   if (status?.completedAt !== undefined && isRerunWanted) {
-    return waiting(`the commit waits until the SyncVerification ${name} runs again`);
+    return waiting(`the commit waits for the SyncVerification ${name} to run again`);
   }
   if (status?.completedAt !== undefined && !isOfSync) {
-    const message = `the SyncVerification ${name} has compared what another sync had copied: no commit is sent until another run (spec.rerun) has compared this one`;
+    const message = `the SyncVerification ${name} has compared the data of another sync: the operator does not commit until another run (spec.rerun) has compared this one`;
     return { reason: 'WaitingForVerification', message, level: 'stalled' };
   }
   const isOfThis = isOfSync && status.run.direction === spec.direction;
   if (isOfThis && status.verdict === 'Equal') {
     if (isConditionTrue(status.conditions, 'Consistent')) return undefined;
-    const message = `the SyncVerification ${name} has ended, and does not speak of the data any more: no commit is sent until another run (spec.rerun) has compared it`;
+    const message = `the SyncVerification ${name} has ended, and no longer covers the data: the operator does not commit until another run (spec.rerun) has compared it`;
     return { reason: 'WaitingForVerification', message, level: 'stalled' };
   }
   if (isOfThis && status.completedAt !== undefined) {
-    const message = `the SyncVerification ${name} ${status.verdict === 'Different' ? 'has found differences' : 'has ended without a verdict'}: no commit is sent until another run (spec.rerun) knows of none`;
+    const message = `the SyncVerification ${name} ${status.verdict === 'Different' ? 'has found differences' : 'has ended without a verdict'}: the operator does not commit until another run (spec.rerun) has found none`;
     return { reason: 'VerificationFailed', message, level: 'stalled' };
   }
   if (!isOfThis || status.phase !== 'Checking') {
-    return waiting(`the commit waits until the SyncVerification ${name} compares the data`);
+    return waiting(`the commit waits for the SyncVerification ${name} to compare the data`);
   }
   // Figures of before say nothing of what has come since.
   const { reason } = findCondition(status.conditions, 'Ready') ?? {};
   if (reason !== 'Checking') {
-    return waiting(`the commit waits until the SyncVerification ${name} tells how far it is`);
+    return waiting(`the commit waits for progress of the SyncVerification ${name}`);
   }
   const { failed, left, waitingForNext, isFirst } = countsOf(status);
   if (isFirst) return waiting(`the SyncVerification ${name} has not compared everything once`);
   if (failed > 0)
-    return waiting(`the SyncVerification ${name} has found differences, and looks at them again`);
+    return waiting(`the SyncVerification ${name} has found differences, and rechecks them`);
   if (isQuiet && left + waitingForNext > 0) {
-    return waiting(`the SyncVerification ${name} compares what has changed last`);
+    return waiting(`the SyncVerification ${name} is comparing the latest changes`);
   }
   return undefined;
 }

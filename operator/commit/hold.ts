@@ -66,9 +66,7 @@ export function readHold(lease: Lease): Hold {
   const holder = readHolder(lease);
   const hold: unknown = JSON.parse(lease.metadata.annotations?.[holdAnnotation] ?? 'null');
   if (!holder || !isHold(hold)) {
-    throw new TypeError(
-      `the Lease ${lease.metadata.name} has no sizes of workloads in it that can be read`,
-    );
+    throw new TypeError(`the Lease ${lease.metadata.name} holds no valid replicas of workloads`);
   }
   return { ...hold, holder };
 }

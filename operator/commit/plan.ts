@@ -169,7 +169,7 @@ function planDown(
     if (state.kind === 'refused') return waiting(unusable(held, state));
     // What was made anew meanwhile is not the operator's to stop, and writes all the same.
     const isLeft = state.kind === 'found' && (state.pods > 0 || state.replicas > 0);
-    if (isLeft) return waiting(stopping(`there are pods of the ${textOf(held)} left`));
+    if (isLeft) return waiting(stopping(`the ${textOf(held)} still has pods`));
   }
   if (obstacle && hold.commitSentMs !== undefined && commit === 'unknown')
     return waiting(sentBefore);
@@ -262,14 +262,14 @@ const sending: CommitPlan = {
 
 const sentBefore: ConditionCause = {
   reason: 'Committing',
-  message: 'the commit was sent, and not every instance has said whether it takes it',
+  message: 'the commit was sent, and not every instance has reported whether it accepts it',
   level: 'waiting',
 };
 
 const unknownOutcome: ConditionCause = {
   reason: 'CommitUnknown',
   message:
-    'the commit was sent, and not every instance has said whether it takes it: the workloads get their sizes back as soon as all have said that none is under way',
+    'the commit was sent, and not every instance has reported whether it accepts it: the workloads are scaled back once all have reported that no commit is in progress',
   level: 'warning',
 };
 
@@ -280,7 +280,7 @@ function stopping(message: string): ConditionCause {
 function missed({ deadlineSeconds }: CommitOptions): ConditionCause {
   return {
     reason: 'CommitDeadlineMissed',
-    message: `the commit did not come within ${deadlineSeconds} s, and the workloads got their sizes back: it is tried again when spec.commit is another, such as with a new value of spec.commit.attempt`,
+    message: `the commit did not happen within ${deadlineSeconds} s, and the workloads were scaled back: to try again, change spec.commit, for example with a new value of spec.commit.attempt`,
     level: 'stalled',
   };
 }
@@ -290,7 +290,7 @@ function unusable(
   state: Exclude<WorkloadState, { readonly kind: 'found' }>,
 ): ConditionCause {
   if (state.kind === 'missing') {
-    const message = `there is no ${textOf(ref)}, which spec.commit.workloads names: no commit is sent`;
+    const message = `there is no ${textOf(ref)}, which spec.commit.workloads names: the operator does not commit`;
     return { reason: 'WorkloadNotFound', message, level: 'stalled' };
   }
   const message = `the ${textOf(ref)} cannot be scaled: ${state.description}`;

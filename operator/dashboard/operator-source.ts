@@ -30,8 +30,7 @@ export interface OperatorSourceOptions {
 /** Nothing limits how many events a namespace has. */
 const maxEvents = 500;
 
-const staleness =
-  'This operator stands by for another one: figures are as old as the status of each resource.';
+const staleness = 'This operator is on standby: figures are as old as the status of each resource.';
 
 /** Everything the operator knows, from its caches; for one sync also what its pods and the API server say. */
 export class OperatorSource implements DashboardSource {

@@ -64,7 +64,7 @@ function verdictOf(status: SyncVerification['status']): VerificationSummary['ver
 function readinessOf({ status }: ClusterSync): Readiness {
   const stalled = findCondition(status?.conditions, 'Stalled');
   const ready = findCondition(status?.conditions, 'Ready');
-  const { reason = 'Pending', message = 'the operator has not seen it yet' } =
+  const { reason = 'Pending', message = 'the operator has not reconciled it yet' } =
     stalled ?? ready ?? {};
   if (stalled?.status === 'True') return { kind: 'stalled', reason, message };
   return { kind: ready?.status === 'True' ? 'ready' : 'working', reason, message };

@@ -37,7 +37,7 @@ export function commandErrorCause(error: ApiError, who: string, command: string)
   const { name, description } = error;
   return {
     reason: reasonFor(name),
-    message: `${who} has not answered ${command}, and it is not known whether it is taken: ${description}`,
+    message: `${who} has not answered ${command}, and it is unknown whether it was accepted: ${description}`,
     level: 'waiting',
   };
 }

@@ -41,12 +41,12 @@ export function apiTrust(
   if (!tls) return { kind: 'plain' };
   if (authority?.kind !== 'found') {
     const detail = authority?.description ?? `there is no Secret ${tls.secretName}`;
-    const message = `${detail}: HTTPS needs tls.crt, tls.key and ${authorityKey} there`;
+    const message = `${detail}: HTTPS requires tls.crt, tls.key and ${authorityKey} in it`;
     return { kind: 'unknown', cause: { reason: 'SecretNotFound', message, level: 'warning' } };
   }
   const text = Buffer.from(authority.value, 'base64').toString();
   if (isCertificate(text)) return { kind: 'verified', authority: text, serverName };
-  const message = `${authorityKey} in the Secret ${tls.secretName} is no certificate in the form of PEM`;
+  const message = `${authorityKey} in the Secret ${tls.secretName} is not a PEM certificate`;
   return { kind: 'unknown', cause: { reason: 'InvalidCertificate', message, level: 'stalled' } };
 }
 

@@ -43,7 +43,7 @@ export class ChildApplier {
     const found = live ?? (await this.#client.find(resource, intent.metadata, { signal }));
     if (found && !isControlledBy(found, owner)) {
       throw new ForeignObjectError(
-        `the ${resource.kind} ${intent.metadata.name} is there already and belongs to somebody else`,
+        `the ${resource.kind} ${intent.metadata.name} already exists and has another owner`,
       );
     }
     if (found && covers(found, intent)) return;

@@ -71,7 +71,7 @@ export async function callOperand(
 function untrusted(error: unknown, trust: ServerTrust | undefined): Unreachable {
   return {
     kind: 'unreachable',
-    description: `its certificate is refused (${messageOf(error)}): it must be for ${trust?.serverName ?? ''}, and signed by the authority in ca.crt of the Secret that tls.secretName names`,
+    description: `its certificate is refused (${messageOf(error)}): it must be valid for ${trust?.serverName ?? ''} and signed by the authority in ca.crt of the Secret in tls.secretName`,
     isUntrusted: true,
   };
 }

@@ -15,7 +15,7 @@ describe('the image of an operand', () => {
     for (const image of ['example.dev/clustersync:2', 'example.dev/clustersync', 'other']) {
       const cause = causeOf(image);
       assert.deepEqual([cause?.reason, cause?.level], ['ImageNotAllowed', 'stalled']);
-      assert.match(cause?.message ?? '', /^spec\.syncer\.image is none .*operandImages/);
+      assert.match(cause?.message ?? '', /^spec\.syncer\.image is not allowed .*operandImages/);
     }
   });
 

@@ -16,7 +16,7 @@ export function imageCause(
   if (images.some((entry) => isOf(entry, image))) return undefined;
   return {
     reason: 'ImageNotAllowed',
-    message: `${field}.image is none that the operator may run (its option operandImages): leave it out, or have an administrator add it`,
+    message: `${field}.image is not allowed by the operator's option operandImages: omit it, or have an administrator add it`,
     level: 'stalled',
   };
 }

@@ -83,7 +83,7 @@ function isUnknown({ status, body }: ApiAnswer): boolean {
 }
 
 function notSupported(status: number): CommandOutcome {
-  const description = `HTTP ${status}: this tool does not have the command`;
+  const description = `HTTP ${status}: this tool does not support the command`;
   return { kind: 'refused', error: { name: 'CommandNotSupported', description, isLasting: true } };
 }
 

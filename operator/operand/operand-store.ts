@@ -114,7 +114,7 @@ export class OperandStore {
     if (value === undefined)
       return { kind: 'missing', description: `the Secret ${name} has no key ${key}` };
     if (value === '') {
-      const description = `the key ${key} of the Secret ${name} is empty, or longer than 24 KiB`;
+      const description = `the key ${key} of the Secret ${name} is empty or longer than 24 KiB`;
       return { kind: 'missing', description };
     }
     return { kind: 'found', value };

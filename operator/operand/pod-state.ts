@@ -63,7 +63,7 @@ export function hasEnded({ metadata, spec, status }: Pod): boolean {
 
 /** What to say of a pod that is not there. */
 export function missingPod(name: string): ConditionCause {
-  return pendingPod(name, 'has not been made yet');
+  return pendingPod(name, 'has not been created yet');
 }
 
 /** What to say of a pod that another one is about to take the place of. */
@@ -87,7 +87,7 @@ function causeOf(pod: Pod, container: ContainerStatus | undefined): ConditionCau
     case 'InvalidImageName':
       return {
         reason: 'ImagePullFailed',
-        message: `the image of the pod ${name} cannot be had${detail}`,
+        message: `the image of the pod ${name} cannot be pulled${detail}`,
         level: waiting?.reason === 'ErrImagePull' ? 'waiting' : 'stalled',
       };
     case 'CreateContainerConfigError':
@@ -95,7 +95,7 @@ function causeOf(pod: Pod, container: ContainerStatus | undefined): ConditionCau
     case 'RunContainerError':
       return {
         reason: 'PodStartFailed',
-        message: `the container of the pod ${name} cannot be started${detail}`,
+        message: `the container of the pod ${name} cannot start${detail}`,
         level: 'stalled',
       };
     case 'CrashLoopBackOff':
@@ -110,7 +110,7 @@ function crashing(name: string, container: ContainerStatus | undefined): Conditi
   return {
     reason: 'PodCrashLooping',
     // How often is not said: the event of it would be another one each time.
-    message: `the container of the pod ${name} ends again and again${lastEnd(container)}`,
+    message: `the container of the pod ${name} keeps crashing${lastEnd(container)}`,
     level: restarts >= crashesUntilStalled ? 'stalled' : 'warning',
   };
 }
@@ -118,7 +118,7 @@ function crashing(name: string, container: ContainerStatus | undefined): Conditi
 function pending(name: string, container: ContainerStatus | undefined): ConditionCause {
   return {
     reason: 'PodPending',
-    message: `the container of the pod ${name} does not run yet${lastEnd(container)}`,
+    message: `the container of the pod ${name} is not running yet${lastEnd(container)}`,
     level: 'waiting',
   };
 }
@@ -134,7 +134,7 @@ function unscheduled({ metadata, status }: Pod): ConditionCause | undefined {
   if (scheduled?.reason !== 'Unschedulable') return undefined;
   return {
     reason: 'PodUnschedulable',
-    message: `no node takes the pod ${metadata.name}: ${scheduled.message ?? 'no reason given'}`,
+    message: `the pod ${metadata.name} cannot be scheduled: ${scheduled.message ?? 'no reason given'}`,
     level: 'warning',
   };
 }

@@ -62,7 +62,7 @@ export class TokenKey {
         if (isConflict(error)) continue;
         if (!(error instanceof KubeError) || lastingStatuses.includes(error.statusCode))
           throw error;
-        this.#logger.warn({ err: error }, `the Secret ${objectKey(this.#ref)} cannot be had now`);
+        this.#logger.warn({ err: error }, `the Secret ${objectKey(this.#ref)} cannot be read`);
         await sleep(retryMs, signal);
       }
     }
@@ -71,7 +71,7 @@ export class TokenKey {
   /** The key, as it was read first. Rejects as {@link establish}, where it has not been made, and where the API server does not answer. */
   async get(signal: AbortSignal): Promise<Buffer> {
     if (!this.#key) await this.#read(signal);
-    if (!this.#key) throw new Error('no operator has made the key of the API tokens yet');
+    if (!this.#key) throw new Error('no operator has created the key of the API tokens yet');
     return this.#key;
   }
 
@@ -81,14 +81,14 @@ export class TokenKey {
     if (!secret)
       throw new SyncError(
         'InvalidOption',
-        `--apiKeySecret: there is no Secret ${name}; an empty one will do`,
+        `--apiKeySecret: there is no Secret ${name}; create an empty one`,
       );
     const encoded = secret.data?.[dataKey];
     const key = encoded === undefined ? undefined : Buffer.from(encoded, 'base64');
     if (key && key.length !== keyBytes)
       throw new SyncError(
         'InvalidOption',
-        `--apiKeySecret: ${dataKey} of the Secret ${name} has ${key.length} bytes, not ${keyBytes}; take it out, and another one is made`,
+        `--apiKeySecret: ${dataKey} of the Secret ${name} has ${key.length} bytes, not ${keyBytes}; remove it to have a new one created`,
       );
     this.#key = key;
     return secret;

@@ -180,7 +180,7 @@ describe('a SyncVerification', () => {
     assert.equal(after.status?.verdict, undefined);
     assert.equal(after.status?.completedAt, '2026-01-01T12:00:00Z');
     const { message = '' } = findCondition(after.status.conditions, 'Stalled') ?? {};
-    assert.match(message, /0 of 5 tasks have failed, and it gives no verdict/);
+    assert.match(message, /0 of 5 tasks have failed, and it reports no verdict/);
     const wrong = { ...plain, verificationStatus: { ...counts, metadataMismatchTasks: 1 } };
     const [, , other] = follow([
       running(checking),
@@ -217,7 +217,7 @@ describe('a SyncVerification', () => {
       'Checking False ProgressNotLatest Reconciling False/Unknown',
     );
     const { message = '' } = findCondition(decision.status?.conditions, 'Ready') ?? {};
-    assert.match(message, /was so at 2026-01-01T11:00:00\.000Z/);
+    assert.match(message, /its progress is of 2026-01-01T11:00:00\.000Z/);
     assert.deepEqual(
       decision.events.map(({ reason }) => reason),
       ['ProgressNotLatest'],

@@ -58,7 +58,7 @@ export function decide(given: SyncVerification, world: World): Decision {
   const { clusterSync, statefulSet, rejection, settings, nowMs } = world;
   const startedWith = new Map([
     // Nothing that the pod of another run says is about this one.
-    [attemptArgument(verification.status.run), 'works on a former run, and is being replaced'],
+    [attemptArgument(verification.status.run), 'belongs to a former run, and is being replaced'],
     [tokenArgument(world.token), beingReplaced],
   ]);
   const pod = world.pod && podStateWith(world.pod, 'verifier', startedWith);
@@ -157,14 +157,14 @@ function commandOf(
   return name !== undefined && maySend(observation, name, nowMs) ? { name, body: {} } : undefined;
 }
 
-const turnedRound = 'as the sync has been turned round';
+const turnedRound = 'because the sync was reversed';
 
 function whyReplaced(former: Run, next: Run | undefined): string {
   if (next?.direction !== former.direction) return turnedRound;
-  if (next.syncStartedAt === former.syncStartedAt) return 'as spec.rerun asks for';
+  if (next.syncStartedAt === former.syncStartedAt) return 'because of spec.rerun';
   return isOneSync(next.syncStartedAt, former.syncStartedAt)
     ? turnedRound
-    : 'as another sync has taken the place of the one that it was about';
+    : 'because another sync has replaced the one that it verified';
 }
 
 /** Only what has changed is an event. */
@@ -179,7 +179,7 @@ function eventsOf(
       type: 'Normal',
       reason: 'Rerun',
       action: 'Check',
-      note: `the verification starts over, ${whyReplaced(replaced, next.run)}`,
+      note: `the verification starts over ${whyReplaced(replaced, next.run)}`,
     });
   }
   if (next.verifier?.checkSentAt !== undefined && former?.startedAt === undefined) {
@@ -187,7 +187,7 @@ function eventsOf(
       type: 'Normal',
       reason: 'Checking',
       action: 'Check',
-      note: 'the verifier compares the data',
+      note: 'the verifier is comparing the data',
     });
   }
   const equality = findCondition(next.conditions, 'Consistent');

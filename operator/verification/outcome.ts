@@ -62,7 +62,7 @@ function different(progress: VerifierProgress): Outcome {
 }
 
 function noVerdict(progress: VerifierProgress, given: string): Outcome {
-  const description = `the tool has ended: ${failuresIn(progress)} of ${countIn(progress, 'totalTasks')} tasks have failed, and it gives ${given}. That proves neither that the data is equal nor that it is different`;
+  const description = `the tool has ended: ${failuresIn(progress)} of ${countIn(progress, 'totalTasks')} tasks have failed, and it reports ${given}. This proves neither that the data is equal nor that it differs`;
   return { kind: 'error', error: { name: 'NoVerdict', description, isLasting: true } };
 }
 

@@ -73,7 +73,7 @@ export class VerificationReconciler {
     }
     if (remove) await store.remove(remove, signal);
     if (isExpired) {
-      logger.info('deleting it: its time after the end is over');
+      logger.info('deleting it: ttlSecondsAfterFinished has passed');
       await this.#delete(cached, signal);
     }
     if (!status) return { requeueAfterMs };

@@ -89,7 +89,7 @@ describe('a SyncVerification of a sync that is turned round', () => {
     const again = decide(verification(checked?.status), running(equal, { clusterSync: turned }));
     assert.deepEqual([again.status?.run?.attempt, again.status?.run?.direction], [2, 'Reverse']);
     assert.equal(again.status?.verdict, undefined);
-    assert.match(again.events[0]?.note ?? '', /turned round/);
+    assert.match(again.events[0]?.note ?? '', /was reversed/);
     assert.equal(decide(verification(ended()), world({ clusterSync: turned })).objects, undefined);
   });
 
@@ -120,7 +120,7 @@ describe('a SyncVerification of a sync that another one takes the place of', () 
     const again = decide(verification(checked.status), running(equal, { clusterSync: second }));
     assert.deepEqual([again.status?.run?.attempt, again.status?.run?.syncStartedAt], [2, 'second']);
     assert.equal(again.status?.verdict, undefined);
-    assert.match(again.events[0]?.note ?? '', /another sync has taken the place/);
+    assert.match(again.events[0]?.note ?? '', /another sync has replaced/);
 
     const [, end] = follow([
       running(checking, { clusterSync: first }),

@@ -60,15 +60,15 @@ function standing(
   const isOther =
     sync !== undefined && run.syncStartedAt !== undefined && sync !== run.syncStartedAt;
   if (isOther && !isOneSync(sync, run.syncStartedAt)) {
-    const message = `another sync (started ${sync}) has taken the place of the one that was compared: another run (spec.rerun) compares what that has copied. Found before: ${found}`;
+    const message = `another sync (started ${sync}) has replaced the one that was compared: compare it with another run (spec.rerun). Found before: ${found}`;
     return { status: 'Unknown', reason: replacedReason, message };
   }
   if (isOther || direction !== run.direction) {
-    const message = `the sync has been turned round since it was compared: another run (spec.rerun) compares what is synced now. Found before: ${found}`;
+    const message = `the sync was reversed since it was compared: compare it with another run (spec.rerun). Found before: ${found}`;
     return { status: 'Unknown', reason: replacedReason, message };
   }
   if (sync === undefined && clusterSync.status?.startedAt === undefined) {
-    const message = `it is not known of any sync of the ClusterSync ${name} that it is the one that was compared. Found before: ${found}`;
+    const message = `the ClusterSync ${name} has no sync that is known to be the one that was compared. Found before: ${found}`;
     return { status: 'Unknown', reason: 'NoSync', message };
   }
   return verdict === 'Equal'

@@ -152,7 +152,7 @@ function notYet(clusterSync: ClusterSync | undefined): ConditionCause | undefine
   }
   return {
     reason: 'WaitingForInitialCopy',
-    message: `the verifier is started when the ClusterSync ${clusterSync.metadata.name} applies changes`,
+    message: `the verifier starts when the ClusterSync ${clusterSync.metadata.name} applies changes`,
     level: 'waiting',
   };
 }
@@ -174,7 +174,7 @@ function notLatest({ observation, nowMs }: StatusInput): ConditionCause | undefi
   if (asOf === undefined || nowMs - Date.parse(asOf) < notLatestGraceMs) return undefined;
   return {
     reason: 'ProgressNotLatest',
-    message: `the metadata store does not answer the verifier: what it reports was so at ${asOf}`,
+    message: `the metadata store does not answer the verifier: its progress is of ${asOf}`,
     level: 'warning',
   };
 }
@@ -203,7 +203,7 @@ function conditionsOf(situation: Situation): ConditionDraft[] {
         type: 'Complete',
         status: 'True',
         reason: 'Completed',
-        message: 'everything that is to be compared has been compared',
+        message: 'everything has been compared',
       },
       {
         type: 'Consistent',
@@ -264,12 +264,12 @@ function busy({ input, verifier }: Situation): { reason: string; message: string
     return { reason: 'Starting', message: 'the verifier is being started' };
   }
   if (verifier.writesOffSentAt !== undefined) {
-    return { reason: 'Finishing', message: 'what is left is compared for the last time' };
+    return { reason: 'Finishing', message: 'the last pass is comparing what is left' };
   }
   const name = input.verification.spec.clusterSyncRef.name;
   return {
     reason: 'Checking',
-    message: `the data is compared; it ends when the ClusterSync ${name} is committed`,
+    message: `the data is being compared; the verification ends after the commit of the ClusterSync ${name}`,
   };
 }
 

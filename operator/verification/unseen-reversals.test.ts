@@ -30,10 +30,7 @@ describe('a SyncVerification of a sync that was turned round and back, which nob
     const { status, events } = decide(verification(end.status), world(now));
     const consistent = findCondition(status?.conditions, 'Consistent');
     assert.deepEqual([consistent?.status, consistent?.reason], ['Unknown', 'SyncReplaced']);
-    assert.match(
-      consistent?.message ?? '',
-      /^the sync has been turned round since.*started first, until/,
-    );
+    assert.match(consistent?.message ?? '', /^the sync was reversed since.*started first, until/);
     assert.deepEqual(
       events.map(({ reason }) => reason),
       ['SyncReplaced'],
@@ -45,7 +42,7 @@ describe('a SyncVerification of a sync that was turned round and back, which nob
     const again = decide(verification(checked?.status), running(equal, now));
     assert.equal(again.status?.run?.attempt, 2);
     assert.equal(again.status.verdict, undefined);
-    assert.match(again.events[0]?.note ?? '', /turned round/);
+    assert.match(again.events[0]?.note ?? '', /was reversed/);
   });
 
   it('names the data that it has compared', () => {

@@ -39,37 +39,37 @@ export interface StartBody {
    */
   buildIndexes?: 'beforeDataCopy' | 'afterDataCopy' | 'never';
   /**
-   * Blocks writes of ordinary users on the destination during the sync, and on the source once commit is received. Users with the action bypassWriteBlockingMode are not blocked.
+   * Blocks writes by ordinary users on the destination during the sync, and on the source once commit is received. Users with the bypassWriteBlockingMode action are not blocked.
    */
   enableUserWriteBlocking?: boolean;
   /**
-   * The databases and collections to sync; all when absent.
+   * The databases and collections to sync; all by default.
    *
    * @minItems 1
    * @maxItems 256
    */
   includeNamespaces?: NamespaceFilterEntry[];
   /**
-   * The databases and collections not to sync, taken out of those included.
+   * The databases and collections to exclude from those included.
    *
    * @minItems 1
    * @maxItems 256
    */
   excludeNamespaces?: NamespaceFilterEntry[];
   /**
-   * Prepares the sync for being reversed after its commit. Needs enableUserWriteBlocking.
+   * Allows the sync to be reversed after its commit. Requires enableUserWriteBlocking.
    */
   reversible?: boolean;
   /**
-   * How collections are sharded on the destination. Required from a replica set to a sharded cluster, refused otherwise.
+   * How to shard collections on the destination. Required when syncing a replica set to a sharded cluster, rejected otherwise.
    */
   sharding?: {
     /**
-     * Creates an index that supports the shard key where the source has none.
+     * Creates an index that supports the shard key if the source has none.
      */
     createSupportingIndexes?: boolean;
     /**
-     * The collections to shard; collections that are not listed stay unsharded.
+     * The collections to shard; all others stay unsharded.
      *
      * @maxItems 1024
      */
@@ -87,7 +87,7 @@ export interface StartBody {
        */
       shardCollection: {
         /**
-         * Fields of the shard key in order, each an object of one field name to its index direction.
+         * Fields of the shard key in order, each an object that maps one field name to its index direction.
          *
          * @minItems 1
          * @maxItems 32
@@ -100,7 +100,7 @@ export interface StartBody {
   };
 }
 /**
- * Selects a database or databases, and in them all collections, those listed, or those that match a pattern.
+ * Selects one or more databases, and in them all collections, those listed, or those that match a pattern.
  */
 export interface NamespaceFilterEntry {
   /**
@@ -109,7 +109,7 @@ export interface NamespaceFilterEntry {
   database?: string;
   databaseRegex?: Pattern;
   /**
-   * Names of collections; all when absent.
+   * Names of collections; all by default.
    *
    * @minItems 1
    * @maxItems 1024
@@ -118,7 +118,7 @@ export interface NamespaceFilterEntry {
   collectionsRegex?: Pattern;
 }
 /**
- * A regular expression by the server's rules: not anchored, case-sensitive unless the options contain i.
+ * A regular expression as the server evaluates it: not anchored, case-sensitive unless the options contain i.
  */
 export interface Pattern {
   /**
@@ -132,7 +132,7 @@ export interface Pattern {
 }
 export interface ResetBody {
   /**
-   * what becomes of the destination: `Keep` leaves it as it is; `Unblock` lets users write again where this sync has blocked them, on the destination, and on the source in a commit that did not end; `Clean` does that, and drops the collections and views that the sync has made, and no others. Once users may have written to the destination, `Clean` is refused (`CleanNotAllowed`), and the source stays as it is
+   * what to do with the destination: `Keep` leaves it as it is; `Unblock` lifts write blocking that this sync has set, on the destination, and on the source if a commit did not complete; `Clean` does the same and drops the collections and views that the sync has created, and no others. Once users may have written to the destination, `Clean` is rejected (`CleanNotAllowed`), and the source stays as it is
    */
   destination?: 'Keep' | 'Unblock' | 'Clean';
 }
@@ -140,7 +140,7 @@ export interface ProgressAnswer {
   progress: IdleProgress | SyncProgress;
 }
 /**
- * Progress when no sync was started.
+ * Progress while no sync exists.
  */
 export interface IdleProgress {
   state: 'IDLE';
@@ -175,27 +175,27 @@ export interface SyncProgress {
    */
   startedAt: string;
   /**
-   * identifies the options that the sync was started with: SHA-256 over their canonical JSON, without defaults; it stays the same over pauses, restarts and reversals
+   * identifies the options that the sync was started with: SHA-256 over their canonical JSON, without defaults; unchanged by pauses, restarts and reversals
    */
   optionsDigest: string;
   /**
-   * how many times the sync was reversed: with each reversal another data set is synced, and what was compared before says nothing of it
+   * how many times the sync was reversed: each reversal syncs a new data set, and earlier comparisons prove nothing about it
    */
   reversals: number;
   /**
-   * a commit request will succeed: changes are being applied, within the last 3 s the source has answered, a majority of the destination has acknowledged a write and neither side had a featureCompatibilityVersion with which a commit is refused, nothing that a commit would wait for has failed, or waited for other instances, for more than 3 s, or is not ended by the destination for more than 10 s, and no indexes are left that can be built before, and for which the commit would take longer than 10 s, or nobody knows how long; where it is false though the copy is complete, `warnings` say why
+   * a commit request will succeed: changes are being applied; within the last 3 s the source has answered, a majority of the destination has acknowledged a write, and neither side had a featureCompatibilityVersion that rules out a commit; nothing that a commit would wait for has failed, or waited for other instances, for more than 3 s, or been pending on the destination for more than 10 s; and no index is left that can be built beforehand and would delay the commit by more than 10 s or an unknown time. If it is false although the copy is complete, `warnings` say why
    */
   canCommit: boolean;
   /**
-   * true from when a commit request has come until it is refused or the commit is completed: it cannot be taken back once it was sent to the store; false where it is proven that none is under way; null where neither is known
+   * true from the arrival of a commit request until it is rejected or the commit completes: it cannot be undone once sent to the store; false if it is proven that no commit is in progress; null if neither is known
    */
   commitUnderWay: boolean | null;
   /**
-   * applications may write to the destination; true from within the commit on
+   * applications may write to the destination; becomes true during the commit
    */
   canWrite: boolean;
   /**
-   * what it is at; null while it is being reset
+   * current stage; null during a reset
    */
   info:
     | 'collection copy'
@@ -204,7 +204,7 @@ export interface SyncProgress {
     | 'commit completed'
     | null;
   /**
-   * null in `PAUSED`, and while it is not known: before the copy begins, and while a sync is turned round; else seconds between the last change applied and the source's newest one; on an idle source it goes up to 10, for a no-op write is made there every 10 s; a change that was read and is not applied counts since then; a source that has not answered for some seconds counts as writing all the time; 0 from when all is applied that belongs to a commit
+   * seconds between the last change applied and the source's newest one; null in `PAUSED`, and while unknown: before the copy begins, and during a reversal. On an idle source it rises to at most 10, since the source gets a no-op write every 10 s. A change that was read but not applied counts from when it was read; a source that has not answered for some seconds counts as writing continuously; 0 once everything that belongs to a commit is applied
    */
   lagTimeSeconds: number | null;
   collectionCopy: {
@@ -213,7 +213,7 @@ export interface SyncProgress {
      */
     estimatedTotalBytes: number;
     /**
-     * bytes copied by this instance; can be more, where something was copied again
+     * bytes copied by this instance; can exceed the total if data was copied again
      */
     estimatedCopiedBytes: number;
   };
@@ -223,16 +223,16 @@ export interface SyncProgress {
      */
     Source: string;
     /**
-     * the same of the destination
+     * the same for the destination
      */
     Destination: string;
   };
   /**
-   * this instance
+   * id of this instance
    */
   syncerID: string;
   /**
-   * the instance that coordinates; null until that is known
+   * id of the coordinator; null until known
    */
   coordinatorID: string | null;
   /**
@@ -240,36 +240,36 @@ export interface SyncProgress {
    */
   totalEventsApplied: number;
   /**
-   * while changes are applied: how long until the lag is gone, at the rate of the last 15 seconds, or since most was left in them; 0 when it is; null when that is not known, or the sync comes no nearer
+   * while changes are applied: time until the lag is gone, at the rate of the last 15 seconds, or since the backlog peaked within them; 0 when there is no lag; null when unknown, or when the sync does not catch up
    */
   estimatedSecondsToCatchUp: number | null;
   /**
-   * how long until the source's oplog no longer holds all that the sync needs, at the rate of the last five minutes or of the whole oplog, whichever is higher; at most a year, 0 when it is too late; from the copy until all changes are applied, in `PAUSED` too; after a commit that can be reversed, the same of the destination's oplog and the reversal; null when it is not known
+   * time until the source's oplog no longer holds all that the sync needs, at the rate of the last five minutes or of the whole oplog, whichever is higher; at most a year, 0 when it is too late. Reported from the copy until all changes are applied, also in `PAUSED`; after a commit that can be reversed, the same for the destination's oplog and the reversal; null when unknown
    */
   estimatedOplogTimeRemainingSeconds: number | null;
   /**
-   * with `afterDataCopy`, while the indexes are built; null otherwise
+   * progress of index builds with `afterDataCopy`; null otherwise
    */
   indexBuilding: {
     /**
-     * indexes that are built
+     * indexes built
      */
     indexesBuilt: number;
     /**
-     * all of them
+     * in total
      */
     totalIndexesToBuild: number;
     /**
-     * collections that have all of theirs
+     * collections with all indexes built
      */
     collectionsFinished: number;
     /**
-     * all of them
+     * in total
      */
     collectionsTotal: number;
   } | null;
   /**
-   * what somebody should know, as texts: see below
+   * messages for people: see below
    */
   warnings: string[];
 }
@@ -277,7 +277,7 @@ export interface TopologyAnswer {
   topology: {
     kind: 'replicaSet' | 'sharded';
     /**
-     * the ids of its shards, sorted; a replica set is one shard, called as the set
+     * ids of its shards, sorted; a replica set is one shard, named after the set
      */
     shards: string[];
   };
@@ -288,11 +288,11 @@ export interface CollectionPage {
    */
   collections: Collection[];
   /**
-   * how many there are in all
+   * total number
    */
   total: number;
   /**
-   * how many of them are copied
+   * number of collections copied
    */
   copied: number;
 }
@@ -302,11 +302,11 @@ export interface Collection {
    */
   namespace: string;
   /**
-   * of the whole collection, when it was first seen
+   * of the whole collection, when first seen
    */
   estimatedTotalBytes: number;
   /**
-   * by this process; can be more, where something was copied again
+   * by this process; can exceed the total if data was copied again
    */
   estimatedCopiedBytes: number;
   /**

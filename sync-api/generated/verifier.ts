@@ -50,7 +50,7 @@ export interface ProgressAnswer {
 }
 export interface VerificationProgress {
   /**
-   * `idle` before the check and at the end, `check` in the first pass, `recheck` in later ones; one that cannot go on keeps the phase in which it failed
+   * `idle` before the check and at the end, `check` in the first pass, `recheck` in later ones; a failed verification keeps the phase in which it failed
    */
   phase: 'idle' | 'check' | 'recheck';
   /**
@@ -58,11 +58,11 @@ export interface VerificationProgress {
    */
   verdict: 'equal' | 'different' | null;
   /**
-   * what the verdict `equal` rests on: the collections whose documents were all read on both sides, in ranges that join, and the documents that both sides count after all writes; null without that verdict
+   * the evidence for the verdict `equal`: the collections whose documents were all read on both sides, in contiguous ranges, and the documents that both sides count after all writes; null without that verdict
    */
   proof: Proof | null;
   /**
-   * what keeps the verification from going on, or null
+   * the error that stops the verification, or null
    */
   error: string | null;
   verificationStatus: {
@@ -71,27 +71,27 @@ export interface VerificationProgress {
      */
     totalTasks: number;
     /**
-     * those that wait
+     * pending tasks
      */
     addedTasks: number;
     /**
-     * those under way
+     * tasks in progress
      */
     processingTasks: number;
     /**
-     * those that found no difference
+     * tasks that found no difference
      */
     completedTasks: number;
     /**
-     * those that found one; 0 at the end means equal
+     * tasks that found a difference; 0 at the end means equal
      */
     failedTasks: number;
     /**
-     * those of the failed ones that found it in existence, options, indexes or shard key
+     * failed tasks that found a difference in existence, options, indexes or shard key
      */
     metadataMismatchTasks: number;
     /**
-     * documents and namespaces that wait for the next pass
+     * documents and namespaces to compare again in the next pass
      */
     recheckTasks: number;
   };
@@ -100,7 +100,7 @@ export interface VerificationProgress {
    */
   generation: number;
   /**
-   * what the pass compares: `first` everything, `recheck` what changed or differed, `last` the same and all metadata; null before
+   * what the pass compares: `first` everything, `recheck` what changed or differed, `last` the same and all metadata; null before the first pass
    */
   generationKind: 'first' | 'recheck' | 'last' | null;
   /**
@@ -108,19 +108,19 @@ export interface VerificationProgress {
    */
   generationStats: {
     /**
-     * done
+     * so far
      */
     documentsCompared: number;
     /**
-     * to do in all, as far as that is known
+     * total, as far as known
      */
     documentsTotal: number;
     /**
-     * done
+     * so far
      */
     bytesCompared: number;
     /**
-     * to do in all, as far as that is known
+     * total, as far as known
      */
     bytesTotal: number;
     /**
@@ -132,23 +132,23 @@ export interface VerificationProgress {
      */
     bytesPerSecond: number;
     /**
-     * until the end of the pass; null when not known
+     * until the end of the pass; null when unknown
      */
     secondsLeft: number | null;
   };
   /**
-   * differences of this pass; before there is a verdict they are looked at again
+   * differences found by this pass; they are rechecked until there is a verdict
    */
   mismatchCount: number;
   /**
-   * how many of each kind: `{"kind": ..., "count": ...}`
+   * count by kind: `{"kind": ..., "count": ...}`
    */
   mismatchKinds: {
     kind: MismatchKind;
     count: number;
   }[];
   /**
-   * the namespaces with the most of them, at most ten: `{"namespace": ..., "count": ...}`
+   * the namespaces with the most differences, at most ten: `{"namespace": ..., "count": ...}`
    *
    * @maxItems 10
    */
@@ -157,21 +157,21 @@ export interface VerificationProgress {
     count: number;
   }[];
   /**
-   * the first 20 of them
+   * the first 20 differences
    *
    * @maxItems 20
    */
   mismatches: Mismatch[];
   /**
-   * documents compared by all passes together
+   * documents compared in all passes
    */
   documentsCompared: number;
   /**
-   * the same in bytes
+   * bytes compared in all passes
    */
   bytesCompared: number;
   /**
-   * it knows that writes have stopped
+   * writes are known to have stopped
    */
   writesOff: boolean;
   /**
@@ -179,7 +179,7 @@ export interface VerificationProgress {
    */
   processes: string[];
   /**
-   * when it was begun, as an ISO time, or null
+   * when it started, as an ISO time, or null
    */
   startedAt: string | null;
   /**
@@ -187,11 +187,11 @@ export interface VerificationProgress {
    */
   completedAt: string | null;
   /**
-   * when all of this was so, as an ISO time, where the metadata store has not answered since; null where it is the latest
+   * ISO time of this progress if the metadata store has not answered since; null if it is current
    */
   asOf: string | null;
   /**
-   * what somebody should know of, in words
+   * messages for people
    */
   warnings: string[];
 }
@@ -220,27 +220,27 @@ export interface Mismatch {
    */
   index?: string;
   /**
-   * path of the first field or option that differs
+   * path of the first differing field or option
    */
   field?: string;
   /**
-   * in words
+   * explanation for people
    */
   detail?: string;
   /**
-   * the type of the value there, as `$type` names it
+   * BSON type of the value on the source, as `$type` names it
    */
   sourceType?: string;
   /**
-   * the same of the destination
+   * the same for the destination
    */
   destinationType?: string;
   /**
-   * the value, as canonical extended JSON: with `--reportValues` alone
+   * value on the source, as canonical extended JSON; only with `--reportValues`
    */
   sourceValue?: string;
   /**
-   * the same of the destination
+   * the same for the destination
    */
   destinationValue?: string;
 }
@@ -262,17 +262,17 @@ export interface NamespaceCounts {
    */
   tasks: number;
   /**
-   * those that have ended
+   * tasks that have ended
    */
   endedTasks: number;
   /**
-   * those of them that found a difference
+   * ended tasks that found a difference
    */
   failedTasks: number;
   compared: Amount;
   expected: Amount;
   /**
-   * the latest pass that has read every document of the collection; null before, and for a view
+   * the latest pass that has read every document of the collection; null before that, and for a view
    */
   coverage: Coverage | null;
 }
@@ -286,7 +286,7 @@ export interface Coverage {
    */
   generation: number;
   /**
-   * in how many ranges of `_id`
+   * number of `_id` ranges
    */
   ranges: number;
   documentsCompared: OfSides;

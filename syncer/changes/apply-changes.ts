@@ -56,7 +56,7 @@ export class ChangeApplier {
       const work = `apply to ${namespaceText(collection.namespace)}`;
       await this.#destination.step('apply', async () => {
         using warning = this.#monitor.retryWarnings.watch(work, 'waiting', longWorkMs);
-        warning.set('the destination has not ended what was sent');
+        warning.set('the destination has not completed the operation');
         await this.#applyTo(collection, list);
       });
       const counts = { insert: 0, replace: 0, update: 0, delete: 0 };

@@ -139,7 +139,7 @@ export async function followChanges(
       }
     }
   } finally {
-    failed.abort(new Error('no more changes are followed'));
+    failed.abort(new Error('changes are no longer followed'));
     await follower.stop();
     await batches.return(undefined as never).catch(() => undefined);
     monitor.forgetBuffered();
@@ -241,7 +241,7 @@ class ChangeFollower {
     await coordination.meet(place, async () => {
       await destination.step('catalog change', async (attempt) => {
         using warning = monitor.retryWarnings.watch(work, 'waiting', longWorkMs);
-        warning.set('this change of the catalog has not ended');
+        warning.set('this catalog change has not completed');
         await this.#builder.aside(event, async () => {
           // What the attempt that failed has begun. Before the first one, all is finished.
           if (attempt > 0) await catalogChanges.finishCollections();

@@ -46,7 +46,7 @@ export async function watchAppliedOps(
   live: LiveSync,
   { monitor, logger, signal }: Watching,
 ): Promise<void> {
-  using retryWarning = monitor.retryWarnings.watch('looking at the oplog');
+  using retryWarning = monitor.retryWarnings.watch('reading the oplog');
   const isStopped = (): boolean => signal.aborted;
   while (!isStopped()) {
     let pauseMs = intervalMs;

@@ -99,7 +99,7 @@ export class ChangeWriter {
       together = isSoon ? Math.min(together * 4, maxPutTogether) : 1;
       this.#logger.debug(
         { code: codeOf(error), kind: write.kind, together },
-        'a document is put as it is on the source',
+        'a document is replaced by its version on the source',
       );
       rest = rest.slice(done);
       if (await this.#putInPlace(collection, write, error)) {

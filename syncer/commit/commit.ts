@@ -120,7 +120,10 @@ export class Commit {
       if (!isKeptForCommand(tracked.options)) continue;
       await destination.made.drop(tracked);
       await catalog.remove(tracked.uuid);
-      logger.info({ namespace: namespaceText(tracked.namespace) }, 'dropped: of a command alone');
+      logger.info(
+        { namespace: namespaceText(tracked.namespace) },
+        'dropped: created only by a command',
+      );
     }
   }
 

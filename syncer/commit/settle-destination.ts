@@ -98,7 +98,7 @@ export class ShardSettlement {
     const uneven = await source.catalog.unevenIndexesOf(onSource);
     for (const [name, where] of uneven) {
       await store.warn(
-        `index ${name} of ${namespaceText(collection.namespace)} is left out: it is ${where} of the source`,
+        `index ${name} of ${namespaceText(collection.namespace)} is omitted: it is ${where} of the source`,
       );
     }
     const leftOut = collection.indexes.filter(({ name }) => uneven.has(name));

@@ -53,7 +53,7 @@ export class SourceSettlement {
     const settle = async (): Promise<void> => {
       try {
         await source.requireNoAppliedOps(startTime, commitTime);
-        logger.info({ from: startTime, to: commitTime }, 'all of the oplog was looked at');
+        logger.info({ from: startTime, to: commitTime }, 'the whole oplog was checked');
       } catch (error) {
         if (codeOf(error) !== serverCode.unauthorized) throw error;
         await store.warn(unreadableOplogWarning(options));
@@ -101,7 +101,7 @@ export class SourceSettlement {
         if (!isViewRefused(error) || onSource.has(namespaceText(namespace))) throw error;
         await catalog.removeView(namespace);
         await store.warn(
-          `the view ${namespaceText(namespace)}, dropped from the source after the commit, is left out: ${messageOf(error)}`,
+          `the view ${namespaceText(namespace)}, dropped from the source after the commit, is omitted: ${messageOf(error)}`,
         );
       }
     }
@@ -123,7 +123,10 @@ export class SourceSettlement {
     for (const { namespace } of missing.filter((view) => !stood.has(view))) {
       await views.drop(namespace);
       await catalog.removeView(namespace);
-      logger.info({ namespace: namespaceText(namespace) }, 'view dropped: gone without an event');
+      logger.info(
+        { namespace: namespaceText(namespace) },
+        'view dropped: removed without an event',
+      );
     }
   }
 

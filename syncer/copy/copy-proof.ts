@@ -63,7 +63,7 @@ export function proofOf({ collection, isCopied, partitions }: CopyEvidence): Cop
 function contradiction(last: StoredPartition | undefined, { index }: StoredPartition): CopyProof {
   const reason =
     last === undefined
-      ? `partition ${index} is the first and is not open below`
+      ? `partition ${index} is the first and has a lower bound`
       : `partition ${index} does not begin where partition ${last.index} ends`;
   return { kind: 'nothing', reason };
 }
@@ -116,7 +116,7 @@ export class CopyProver {
     if (unproven.length === 0) return;
     if (unproven.some(({ proof }) => proof.kind === 'unknown')) throw incomplete(unproven);
     await this.#store.warn(
-      `the stored state had no record that all documents were copied; what was missing is copied again: ${textOf(unproven)}`,
+      `the stored state did not prove that all documents were copied; missing parts are copied again: ${textOf(unproven)}`,
     );
     await forEachConcurrently(unproven, this.#workers, async (one) => {
       await this.#copyAgain(one);
@@ -171,7 +171,7 @@ export class CopyProver {
 
 /** A process that has begun since then does not know which ones they were. */
 function countMismatch(stored: number, collectionCount: number | null): Unproven {
-  const text = `${stored} collections are stored, and ${collectionCount ?? 'none'} were to be copied`;
+  const text = `${stored} collections are stored, but ${collectionCount ?? 'none'} were to be copied`;
   return { collection: undefined, proof: { kind: 'unknown' }, text };
 }
 

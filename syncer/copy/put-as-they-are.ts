@@ -73,6 +73,6 @@ function orphanError({ namespace }: TrackedCollection, id: RawElement): SyncErro
   const _id = BSON.EJSON.stringify(decodeElement(id));
   return new SyncError(
     'OrphanInTheWay',
-    `a shard of the destination refuses the _id ${_id} of ${namespaceText(namespace)}: a chunk that was moved away has left a document there`,
+    `a shard of the destination rejects the _id ${_id} of ${namespaceText(namespace)}: an orphaned document of a migrated chunk has it`,
   );
 }

@@ -35,7 +35,10 @@ describe('a drop that tells no UUID', () => {
       () => {
         requireView(drop, { namedBy: at(19) });
       },
-      { name: 'InternalError', message: /^drop of shop\.orders, but a collection stands there/ },
+      {
+        name: 'InternalError',
+        message: /^drop of shop\.orders, but a collection already exists there/,
+      },
     );
   });
 

@@ -93,7 +93,7 @@ export class CatalogChanges {
     if (!tracked && !(await this.#source.selects(namespace))) return;
     throw new SyncError(
       'ChangeNotSupported',
-      `${operation} of ${namespaceText(namespace)} on the source cannot be followed`,
+      `${operation} of ${namespaceText(namespace)} on the source is not supported`,
     );
   }
 
@@ -232,7 +232,7 @@ export class CatalogChanges {
     }
     if (tracked.shardKey === null && requestedShardKey(this.#sharding, to)) {
       await this.#store.warn(
-        `${namespaceText(event.namespace)} was renamed to ${namespaceText(to)}, which is to be sharded: it stays unsharded`,
+        `${namespaceText(event.namespace)} was renamed to ${namespaceText(to)}, which the sharding option lists: it stays unsharded`,
       );
     }
     await this.#destination.catalog.rename(tracked, to);
@@ -266,7 +266,7 @@ export class CatalogChanges {
     }
     const twice = event.operation === 'create' && this.#source.kind.createdTwice(name);
     if (twice) throw twice;
-    throw unexpected(event, `something stands at ${namespaceText(name)}`);
+    throw unexpected(event, `${namespaceText(name)} already exists`);
   }
 
   /**
@@ -296,7 +296,7 @@ export class CatalogChanges {
       (await this.#destination.catalog.collectionAt(namespace))
     ) {
       await this.#store.warn(
-        `${namespaceText(namespace)} was dropped on the source, and is left on the destination: it is not the collection that the sync has made`,
+        `${namespaceText(namespace)} was dropped on the source, but stays on the destination: it is not the collection that the sync has created`,
       );
     }
     await this.#catalog.remove(tracked.uuid);
@@ -361,7 +361,10 @@ export function requireView(
   standing: Pick<TrackedCollection, 'namedBy'> | undefined,
 ): void {
   if (event.operation !== 'drop' || !standing || isAtMost(event.time, standing.namedBy)) return;
-  throw unexpected(event, 'a collection stands there, whose UUID the event does not tell');
+  throw unexpected(
+    event,
+    'a collection already exists there, and the event does not report its UUID',
+  );
 }
 
 /** True for the collection that stood at a rename's target and was dropped by it. */

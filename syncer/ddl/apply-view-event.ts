@@ -79,7 +79,7 @@ export class ViewChanges {
       default:
         throw new SyncError(
           'ChangeNotSupported',
-          `${operation} of ${namespaceText(namespace)} on the source cannot be followed`,
+          `${operation} of ${namespaceText(namespace)} on the source is not supported`,
         );
     }
   }

@@ -90,7 +90,7 @@ export class LeftIndexBuilder {
         const isOthers = error instanceof LeaseLost;
         if (!isOthers && !isOfServer(error)) throw error;
         const reason = messageOf(error);
-        if (!isOthers) logger.debug({ reason }, 'left indexes are looked at later');
+        if (!isOthers) logger.debug({ reason }, 'left indexes are retried later');
       }
       await sleep(roundMs, either).catch(() => undefined);
     }
@@ -141,12 +141,12 @@ export class LeftIndexBuilder {
       await leftIndexes.expect(record, expected);
     const names = { namespace: namespaceText(tracked.namespace), index: record.name };
     const count = (this.#attempts.get(keyOf(record))?.count ?? 0) + 1;
-    logger.debug({ ...names, attempt: count }, 'building an index that was left');
+    logger.debug({ ...names, attempt: count }, 'building a left index');
     const startMs = performance.now();
     let refusedMs = 0;
     try {
       await this.#build(tracked, wanted);
-      logger.info(names, 'an index that was left is built');
+      logger.info(names, 'a left index is built');
       await leftIndexes.remove(record);
     } catch (error) {
       if (signal.aborted) throw error;
@@ -155,7 +155,7 @@ export class LeftIndexBuilder {
       else await this.#builds.end((one) => keyOf(one) === keyOf(record));
       if (isIndexRefused(error) || neededAction(error) !== undefined)
         await leftIndexes.leave(tracked.namespace, record.name, error);
-      logger.debug({ ...names, reason: messageOf(error) }, 'index stays left to the commit');
+      logger.debug({ ...names, reason: messageOf(error) }, 'the index stays left to the commit');
       if (!isOfServer(error)) throw error;
     } finally {
       const waitMs = Math.max(Math.min(maxWaitMs, roundMs * 2 ** count), restShare * refusedMs);
@@ -234,7 +234,7 @@ export class LeftBuilds {
     for (;;) {
       const count = await this.#endOnce(selects);
       if (count === 0) return;
-      warning.set(`the destination has not ended ${count} builds of indexes that were left`);
+      warning.set(`the destination has not completed ${count} builds of left indexes`);
       await sleep(pollMs, this.#signal);
     }
   }
@@ -252,7 +252,7 @@ export class LeftBuilds {
         await catalog.dropIndex(namespace, name);
         this.#logger.info(
           { namespace: namespaceText(namespace), index: name },
-          'the build of an index gives way, and is begun again later',
+          'the index build yields, and is started again later',
         );
         count++;
         continue;

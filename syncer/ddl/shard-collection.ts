@@ -72,7 +72,7 @@ export function checkUniqueIndexes(
   if (!broken) return;
   throw new SyncError(
     'IncompatibleUniqueIndex',
-    `index ${broken.name} of ${namespaceText(namespace)} is unique and does not begin with the fields of the shard key ${keyText(key)}: no sharded collection can have it`,
+    `index ${broken.name} of ${namespaceText(namespace)} is unique and does not begin with the shard key ${keyText(key)}: a sharded collection cannot have it`,
   );
 }
 

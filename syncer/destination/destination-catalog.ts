@@ -33,14 +33,17 @@ export interface IndexSettings {
 
 /** The error for a collection that was created, and is not listed then. */
 export function notThere(namespace: Namespace): SyncError {
-  return new SyncError('InternalError', `${namespaceText(namespace)} was created and is not there`);
+  return new SyncError(
+    'InternalError',
+    `${namespaceText(namespace)} was created but does not exist`,
+  );
 }
 
 /** The error for what stands on the destination where the sync is about to put something, and is not the sync's. */
 export function madeByOthers(namespace: Namespace): SyncError {
   return new SyncError(
     'DestinationNotEmpty',
-    `${namespaceText(namespace)} was made on the destination since the start, and not by this sync`,
+    `${namespaceText(namespace)} was created on the destination since the start, but not by this sync`,
   );
 }
 
@@ -112,7 +115,7 @@ export class DestinationCatalog {
     if (!now)
       throw new SyncError(
         'InternalError',
-        `${namespaceText(tracked.namespace)} is not on the destination`,
+        `${namespaceText(tracked.namespace)} does not exist on the destination`,
       );
     if (isSameNamespace(now.namespace, to)) return;
     const [from, target] = [namespaceText(now.namespace), namespaceText(to)];

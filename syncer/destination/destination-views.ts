@@ -102,7 +102,7 @@ async function namingRefusals(namespace: Namespace, run: () => Promise<void>): P
     if (!isRefused(error)) throw error;
     throw new SyncError(
       'ViewRefused',
-      `the destination refuses the view ${namespaceText(namespace)}: ${messageOf(error)}`,
+      `the destination rejects the view ${namespaceText(namespace)}: ${messageOf(error)}`,
       { cause: error },
     );
   }

@@ -58,7 +58,7 @@ async function untilNone(
     const waitedFor = await count();
     if (waitedFor === 0) return;
     if (isFirst) logger.info({ [what]: waitedFor }, 'waiting for earlier writes');
-    warning.set(`a server has not ended ${waitedFor} ${what} of before`);
+    warning.set(`a server has not completed ${waitedFor} earlier ${what}`);
     await sleep(pollMs, signal);
   }
 }

@@ -151,7 +151,7 @@ function refusalOf(namespace: Namespace, [refused]: readonly WriteError[]): Erro
   if (codeOf(cause) !== serverCode.shardKeyNotFound) return cause;
   return new SyncError(
     'InvalidShardKeyValue',
-    `a document of ${namespaceText(namespace)} cannot be on a sharded cluster: ${messageOf(cause)}`,
+    `a document of ${namespaceText(namespace)} is not allowed on a sharded cluster: ${messageOf(cause)}`,
     { cause },
   );
 }
@@ -336,7 +336,7 @@ export async function dropRefusingIndexes(
     if (!(await catalog.dropUnlessNeeded(namespace, name))) continue;
     logger.debug(
       { namespace: namespaceText(namespace), index: name },
-      'index is left to the commit: it refuses a document',
+      'index is left to the commit: it rejects a document',
     );
   }
 }

@@ -49,7 +49,7 @@ async function awaitEarlierBlocking(cluster: ClusterClient, signal: AbortSignal)
     if (deadline.aborted) {
       throw new SyncError(
         'ClusterUnreachable',
-        'the cluster has not ended an earlier change of who may write there',
+        'the cluster has not completed an earlier change of write blocking',
       );
     }
     await sleep(pollMs, signal);
@@ -110,7 +110,7 @@ export class DestinationBlocking {
       throw error;
     }
     await warn(
-      `writes of ordinary users were blocked on ${options.destination} before this sync, and it leaves them so, after its commit too: { setUserWriteBlockMode: 1, global: false } lets them write`,
+      `writes by ordinary users were blocked on ${options.destination} before this sync, and stay blocked, even after its commit: { setUserWriteBlockMode: 1, global: false } unblocks them`,
     );
   }
 }
@@ -142,7 +142,7 @@ export function blockedText(record: Parameters<typeof blockedClusters>[0]): stri
   const names = blockedClusters(record);
   return names.length === 0
     ? undefined
-    : `writes of ordinary users are blocked on ${names.join(' and ')}`;
+    : `writes by ordinary users are blocked on ${names.join(' and ')}`;
 }
 
 /** The same error, which says beside it where ordinary users cannot write. */

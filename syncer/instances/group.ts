@@ -79,7 +79,7 @@ export class Group implements Coordination {
       if (commitTime !== null && isAtMost(commitTime, time)) return undefined;
       const reason = workWaitsFor(
         assembly,
-        'come to a change of the catalog',
+        'reached a catalog change',
         ({ arrivedAt }) => arrivedAt !== null && arrivedAt >= place,
       );
       return await this.#coordinate(reason, async () => {
@@ -116,13 +116,13 @@ export class Group implements Coordination {
     if (reason !== undefined) return reason;
     const { term } = this.#lease;
     if (term === undefined)
-      return `the coordinator, ${live.coordinator ?? 'which none is yet'}, has not done its part`;
+      return `the coordinator (${live.coordinator ?? 'none yet'}) has not done its part`;
     await whileCoordinator(async () => {
       if (this.#takenOver !== term) await takeOver();
       this.#takenOver = term;
       await run();
     });
-    return 'this instance, which coordinates, is not done';
+    return 'this instance, the coordinator, is not done';
   }
 
   /** Looks at all instances again and again, until nothing is waited for. */

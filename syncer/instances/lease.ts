@@ -15,7 +15,7 @@ const courtesyMs = 2_000;
 /** Another instance may be the coordinator by now. */
 export class LeaseLost extends Error {
   constructor() {
-    super('this instance is not the coordinator, or may not be any more');
+    super('this instance is not the coordinator, or may no longer be');
     this.name = 'LeaseLost';
   }
 }

@@ -80,7 +80,7 @@ export function requireSettled(
     onPrimary && onPrimary.commandCount !== record?.commandCount ? onPrimary.command : 'a command';
   throw new SyncError(
     'NotStarted',
-    `${command} was sent to the store and cannot be taken back: it waits until a majority of ${name} has it`,
+    `${command} was sent to the store and cannot be undone: waiting until a majority of ${name} has it`,
   );
 }
 
@@ -156,12 +156,12 @@ async function requireNoOther(pair: ClusterPair): Promise<void> {
       if (source.clusterId !== topologies[destination.name].clusterId) continue;
       throw new SyncError(
         'OtherSyncUnfinished',
-        `${name} is the destination of a sync from ${destination.name} that is not over, and in which the two were named the other way round`,
+        `${name} is the destination of an unfinished sync from ${destination.name}, in which cluster0 and cluster1 were exchanged`,
       );
     }
     throw new SyncError(
       'OtherSyncUnfinished',
-      `${name} holds the state of a sync from another deployment than the one that ${source.name} leads to now`,
+      `${name} holds the state of a sync from a deployment other than the one that ${source.name} now points to`,
     );
   }
 }

@@ -184,7 +184,7 @@ async function beat(
     if (signal.aborted) return;
     if (!isTransient(error) && !patience.allows(error)) throw error;
     monitor.addError(error);
-    logger.debug({ reason: messageOf(error) }, 'a heartbeat has failed');
+    logger.debug({ reason: messageOf(error) }, 'a heartbeat failed');
   }
 }
 
@@ -193,6 +193,6 @@ function requireOplog(monitor: SyncMonitor, { current: { phase, startTime } }: L
   if (phase !== 'copy' || startTime === null || !monitor.isForgotten(startTime)) return;
   throw new SyncError(
     'OplogRolledOver',
-    'the source has forgotten changes made since the copy began, before the copy was complete',
+    "the source's oplog no longer holds changes since the copy began, and the copy is not complete",
   );
 }

@@ -126,6 +126,6 @@ async function checkNewSync(
 function otherSync({ destination }: StartOptions): SyncError {
   return new SyncError(
     'OtherSyncUnfinished',
-    `${destination} holds the state of another sync, in clustersync_internal: it is between other deployments`,
+    `${destination} holds the state of another sync, between other deployments, in clustersync_internal`,
   );
 }

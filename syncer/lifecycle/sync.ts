@@ -219,7 +219,7 @@ export class Sync {
     if (digest === undefined || !view || digest === digestOf(view)) return;
     throw new SyncError(
       'DifferentSync',
-      'the command is for a sync with other start options than those of the one that there is',
+      'the command is for a sync with start options other than those of the existing sync',
     );
   }
 
@@ -254,7 +254,7 @@ export class Sync {
       if (record?.commandCount !== live.stored.commandCount) await live.refresh();
     } catch (error) {
       if (!this.pair.signal.aborted)
-        this.#logger.debug({ reason: messageOf(error) }, 'the record could not be looked at');
+        this.#logger.debug({ reason: messageOf(error) }, 'the record could not be read');
     }
   }
 

@@ -287,7 +287,7 @@ export class Syncer {
     const record = recordOf(receipt);
     if (record && this.#sync) this.#sync.live.adopt(record);
     else if (record) this.#adopt(record, pair);
-    this.#logger.info({ destination, isStored: record !== undefined }, 'told to reset');
+    this.#logger.info({ destination, isStored: record !== undefined }, 'reset requested');
     const sync = this.#sync;
     sync?.beginReset();
     if (!record) await sync?.ended;
@@ -355,6 +355,6 @@ function requireDigest(digest: string | undefined, options: StartOptions): void 
   if (digest === undefined || digest === optionsDigest(options)) return;
   throw new SyncError(
     'InvalidBody',
-    'the header Clustersync-Options-Digest is not the digest of this body: leave it out, or use a client of the same version',
+    'the header Clustersync-Options-Digest is not the digest of this body: omit it, or use a client of the same version',
   );
 }

@@ -73,7 +73,7 @@ describe('what progress says of a commit', () => {
     ],
     ...(['source', 'destination'] as const).flatMap((role) => {
       const { name } = record[role];
-      const refusal = `the featureCompatibilityVersion of ${name} (host) is 5.0; 6.0 is needed`;
+      const refusal = `the featureCompatibilityVersion of ${name} (host) is 5.0; 6.0 is required`;
       return [
         [
           `names a version of the ${role} with which it would be refused`,
@@ -114,12 +114,12 @@ describe('what progress says of a commit', () => {
     [
       'names indexes that would have to be built for long',
       commitWord(record, { ...proven, leftIndexes: [left(7), left(4)] }),
-      impossible('2 indexes are to be built before it, which is expected to take 11 s'),
+      impossible('2 indexes must be built first, which is expected to take 11 s'),
     ],
     [
       'names indexes of which it is not known how long they take',
       commitWord(record, { ...proven, leftIndexes: [left(7), left(4), left(null)] }),
-      impossible('3 indexes are to be built before it, and it is not known how long that takes'),
+      impossible('3 indexes must be built first, which takes an unknown time'),
     ],
     [
       'names what has failed for long, and is tried again',
@@ -163,7 +163,7 @@ describe('what progress says of a commit', () => {
         canCommit: false,
         commitUnderWay: true,
         warnings: [
-          'commit: it was sent to the store 43 s ago and cannot be taken back: it waits until a majority of cluster1 has it',
+          'commit: it was sent to the store 43 s ago and cannot be undone: waiting until a majority of cluster1 has it',
         ],
       },
     ],
@@ -174,7 +174,7 @@ describe('what progress says of a commit', () => {
         canCommit: false,
         commitUnderWay: true,
         warnings: [
-          'commit: it was sent to the store and cannot be taken back: it waits until a majority of cluster1 has it',
+          'commit: it was sent to the store and cannot be undone: waiting until a majority of cluster1 has it',
         ],
       },
     ],
@@ -184,7 +184,7 @@ describe('what progress says of a commit', () => {
       {
         canCommit: true,
         commitUnderWay: true,
-        warnings: ['commit: other instances have taken it, and b and c must be given it, too'],
+        warnings: ['commit: other instances have accepted it; send it to b and c, too'],
       },
     ],
     [
@@ -306,11 +306,11 @@ const leftIndex = (
 describe('leftIndexWarnings', () => {
   it('tells of each index, why, and how long it is expected to take', () => {
     assert.deepEqual(leftIndexWarnings([leftIndex('two', 40), leftIndex('geo', null)]), [
-      'index two of shop.items is left to the commit, unless it can be built before (CannotIndexParallelArrays): building it is expected to take 40 s',
-      'index geo of shop.items is left to the commit, unless it can be built before (CannotIndexParallelArrays): how long it takes to build is not known',
+      'index two of shop.items is left to the commit, unless it can be built earlier (CannotIndexParallelArrays): the build is expected to take 40 s',
+      'index geo of shop.items is left to the commit, unless it can be built earlier (CannotIndexParallelArrays): the build time is unknown',
     ]);
     assert.deepEqual(leftIndexWarnings([leftIndex('capped', null, true)]), [
-      'index capped of shop.items is left to the commit (CannotIndexParallelArrays): how long it takes to build is not known',
+      'index capped of shop.items is left to the commit (CannotIndexParallelArrays): the build time is unknown',
     ]);
     assert.deepEqual(leftIndexWarnings([]), []);
   });

@@ -5,7 +5,7 @@ import type { SyncView } from '../store/records.ts';
 /** An answer counts as long as it was asked for at most this long ago: contract 2.2 promises what a commit request will do now. */
 export const maxProofAgeMs = 3_000;
 
-/** A commit may build indexes for so long; for longer, they are to be built before it. */
+/** A commit may build indexes for so long; for longer, they must be built first. */
 const maxIndexSeconds = 10;
 
 /** With these errors an index is refused that cannot stand beside another before the commit has made that one unique. */
@@ -84,9 +84,7 @@ export function commitWord(
   const toOthers =
     others === undefined
       ? []
-      : [
-          `commit: other instances have taken it, and ${others.join(' and ')} must be given it, too`,
-        ];
+      : [`commit: other instances have accepted it; send it to ${others.join(' and ')}, too`];
   const isReset = (record.reset ?? null) !== null;
   if (state !== 'RUNNING' || phase !== 'changes' || isReset || !evidence.isWorking)
     return { canCommit: false, commitUnderWay, warnings: toOthers };
@@ -121,7 +119,7 @@ function unacknowledged(
  */
 export function sentWarning(command: string, ageMs: number | null, cluster: string): string {
   const since = ageMs === null ? '' : ` ${Math.floor(ageMs / 1000)} s ago`;
-  return `${command}: it was sent to the store${since} and cannot be taken back: it waits until a majority of ${cluster} has it`;
+  return `${command}: it was sent to the store${since} and cannot be undone: waiting until a majority of ${cluster} has it`;
 }
 
 function isUnderWay(
@@ -166,8 +164,8 @@ function longIndexes({ leftIndexes }: CommitEvidence): string[] {
   );
   const known = left.flatMap(({ expectedSeconds }) => expectedSeconds ?? []);
   const seconds = known.reduce((sum, each) => sum + each, 0);
-  const what = `${left.length} ${left.length === 1 ? 'index is' : 'indexes are'} to be built before it`;
-  if (known.length < left.length) return [`${what}, and it is not known how long that takes`];
+  const what = `${left.length} ${left.length === 1 ? 'index' : 'indexes'} must be built first`;
+  if (known.length < left.length) return [`${what}, which takes an unknown time`];
   return seconds > maxIndexSeconds ? [`${what}, which is expected to take ${seconds} s`] : [];
 }
 
@@ -187,7 +185,7 @@ export interface LeftIndex {
   readonly name: string;
   /** The name of the error with which the destination has refused it. */
   readonly reason: string;
-  /** How long building it is expected to take; null where that is not known. */
+  /** How long the build is expected to take; null where that is not known. */
   readonly expectedSeconds: number | null;
   /** Whether it is never built before: that of a capped collection. */
   readonly isBuiltByCommitAlone: boolean;
@@ -200,11 +198,11 @@ const maxTold = 20;
 export function leftIndexWarnings(left: readonly LeftIndex[]): string[] {
   const told = left.slice(0, maxTold).map((index) => {
     const { namespace, name, reason, expectedSeconds, isBuiltByCommitAlone } = index;
-    const unless = isBuiltByCommitAlone ? '' : ', unless it can be built before';
+    const unless = isBuiltByCommitAlone ? '' : ', unless it can be built earlier';
     const time =
       expectedSeconds === null
-        ? 'how long it takes to build is not known'
-        : `building it is expected to take ${expectedSeconds} s`;
+        ? 'the build time is unknown'
+        : `the build is expected to take ${expectedSeconds} s`;
     return `index ${name} of ${namespace} is left to the commit${unless} (${reason}): ${time}`;
   });
   const more = left.length - told.length;

@@ -83,42 +83,38 @@ export function registerStateMetrics(
   };
   oneOf(
     'state',
-    'State of the sync: 1 for the one it is in.',
+    'State of the sync: 1 for the current one.',
     states,
     () => view()?.state ?? 'IDLE',
   );
-  oneOf('phase', 'Phase of the sync: 1 for the one it is in.', phases, () => view()?.phase);
+  oneOf('phase', 'Phase of the sync: 1 for the current one.', phases, () => view()?.phase);
   gauge('failed', 'Whether the sync has stopped for good: 1 or 0.', () =>
     sync()?.failure ? 1 : 0,
   );
   gauge(
     'restarts',
-    'How often work on the sync was taken up again, by a new process or by resume.',
+    'Number of times that work on the sync resumed, in a new process or by resume.',
     () => monitor.restarts,
   );
   gauge(
     'estimated_total_bytes',
-    'Bytes that the initial copy has to copy.',
+    'Bytes to copy in the initial copy.',
     () => view()?.estimatedTotalBytes ?? null,
   );
-  gauge(
-    'estimated_copied_bytes',
-    'Bytes that the initial copy has copied.',
-    () => monitor.copiedBytes,
-  );
+  gauge('estimated_copied_bytes', 'Bytes copied in the initial copy.', () => monitor.copiedBytes);
   gauge(
     'indexes_to_build',
-    'Indexes that are being built after the copy, in all.',
+    'Indexes to build after the copy.',
     () => monitor.indexBuilding?.totalIndexesToBuild ?? null,
   );
   gauge(
     'indexes_built',
-    'Those of them that are built.',
+    'Indexes built after the copy.',
     () => monitor.indexBuilding?.indexesBuilt ?? null,
   );
   gauge(
     'lag_seconds',
-    'Seconds from the last change applied to the latest one of the source.',
+    'Seconds from the last change applied to the latest one on the source.',
     ofSync((now) => lagOf(now, monitor)),
   );
   gauge(
@@ -126,12 +122,12 @@ export function registerStateMetrics(
     'Estimated seconds until the lag is gone.',
     ofSync((now) => catchUpOf(now, sync()?.isWorking ?? false, monitor)),
   );
+  gauge('buffered_events', 'Change events read but not applied yet.', () => monitor.bufferedEvents);
   gauge(
-    'buffered_events',
-    'Change events that were read and are not applied yet.',
-    () => monitor.bufferedEvents,
+    'buffered_bytes',
+    'Bytes of change events read but not applied yet.',
+    () => monitor.bufferedBytes,
   );
-  gauge('buffered_bytes', 'Bytes of these events.', () => monitor.bufferedBytes);
   gauge(
     'oplog_window_seconds',
     'Seconds from the oldest to the latest entry of the oplog that the sync needs.',

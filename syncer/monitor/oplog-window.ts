@@ -102,10 +102,10 @@ export function oplogWarning(
     case 'enough':
       return undefined;
     case 'short':
-      return `the oplog of ${cluster} runs short: at its present rate it soon loses changes that the ${purpose} needs; make it larger (replSetResizeOplog)`;
+      return `the oplog of ${cluster} runs short: at the current rate it soon loses changes that the ${purpose} needs; enlarge it (replSetResizeOplog)`;
     case 'lost':
       return `the oplog of ${cluster} no longer holds all changes that the ${purpose} needs`;
     case 'unknown':
-      return `how long the oplog of ${cluster} lasts is not known: it, or its statistics, cannot be read (local.oplog.rs); nothing says so before it loses changes that the ${purpose} needs`;
+      return `how long the oplog of ${cluster} lasts is unknown: it or its statistics cannot be read (local.oplog.rs); there will be no warning before it loses changes that the ${purpose} needs`;
   }
 }

@@ -47,7 +47,7 @@ export async function watchOplog(
     const warning = oplogWarning(state, now);
     if (warning !== undefined) logger.warn({ warning, secondsLeft }, 'warning');
     else if (before === 'short' || before === 'unknown')
-      logger.info({ cluster, secondsLeft }, 'the oplog is long enough again');
+      logger.info({ cluster, secondsLeft }, 'the oplog window is large enough again');
   };
   let watched: ClusterName | undefined;
   let retention = { hours: 0, readings: 0 };
@@ -76,11 +76,11 @@ export async function watchOplog(
         roundsToWait = roundsBetweenRefusals;
         logger[isToldOf ? 'debug' : 'warn'](
           { cluster, reason: messageOf(error) },
-          'how far the oplog reaches is not known',
+          'the oplog window is unknown',
         );
         isToldOf = true;
       } else if (!isStopped()) {
-        logger.debug({ cluster, reason: messageOf(error) }, 'the oplog could not be looked at');
+        logger.debug({ cluster, reason: messageOf(error) }, 'the oplog could not be read');
       }
     }
     await sleep(intervalMs, signal).catch(() => undefined);

@@ -21,14 +21,14 @@ export class WorkCounters {
       new Counter({ name: `${metricPrefix}${name}_total`, help, labelNames, registers });
     this.copiedDocuments = counter(
       'copied_documents',
-      'Documents copied by this process in the initial copy, repeated ones included.',
+      'Documents copied by this process in the initial copy, including repeats.',
     );
     this.copiedBytes = counter(
       'copied_bytes',
-      'Bytes copied by this process in the initial copy, repeated ones included.',
+      'Bytes copied by this process in the initial copy, including repeats.',
     );
     this.events = counter('events_applied', 'Change events applied by this process.', ['kind']);
-    this.retries = counter('retries', 'Attempts repeated after an error that passes.', ['work']);
-    this.errors = counter('errors', 'Errors by name, those that pass included.', ['error']);
+    this.retries = counter('retries', 'Retries after a transient error.', ['work']);
+    this.errors = counter('errors', 'Errors by name, including transient ones.', ['error']);
   }
 }

@@ -36,7 +36,7 @@ export function shardKeyOf(entry: ShardingEntry): ShardKey {
     }),
   );
   if (key.filter(({ kind }) => kind === 'hashed').length > 1)
-    throw invalid(entry, 'one field of a shard key can be hashed');
+    throw invalid(entry, 'only one field of a shard key can be hashed');
   if (new Set(key.map(({ field }) => field)).size < key.length)
     throw invalid(entry, 'a field is in the shard key twice');
   return key;
@@ -59,7 +59,7 @@ export function checkEntries({ shardingEntries }: ShardingOptions): void {
   for (const entry of shardingEntries) {
     shardKeyOf(entry);
     const name = namespaceText(namespaceOf(entry));
-    if (seen.has(name)) throw invalid(entry, 'the collection is named twice');
+    if (seen.has(name)) throw invalid(entry, 'the collection is listed twice');
     seen.add(name);
   }
 }
@@ -163,13 +163,13 @@ export function checkTopologies(
   if (intoSharded && sharding === undefined) {
     throw new SyncError(
       'ShardingRequired',
-      'the destination is a sharded cluster and sharding is absent',
+      'the destination is a sharded cluster, but sharding is absent',
     );
   }
   if (!intoSharded && sharding !== undefined) {
     throw new SyncError(
       'ShardingNotAllowed',
-      'sharding is for a sync from a replica set to a sharded cluster only',
+      'sharding applies only to a sync from a replica set to a sharded cluster',
     );
   }
   if (source.kind === 'sharded' && destination.kind !== 'sharded') {
@@ -189,7 +189,7 @@ export function checkTopologies(
   if (from !== to) {
     throw new SyncError(
       'ReversibleNotSupported',
-      `the source has ${from} shards and the destination ${to}: the numbers must be the same`,
+      `the source has ${from} shards and the destination ${to}: the numbers must be equal`,
     );
   }
 }

@@ -26,36 +26,36 @@ export const syncerOptionTable = {
     type: 'string',
     default: 'syncer',
     valueName: 'name',
-    description: 'name of this instance: the source shard it reads',
+    description: 'name of this instance: the id of the source shard that it reads',
   },
   ids: {
     type: 'string',
     valueName: 'names',
     description:
-      'in place of --id: the names of all instances, separated by commas; --instance says which of them is this one, and the first has --preferCoordinator',
+      'instead of --id: the names of all instances, separated by commas; --instance selects this one, and the first gets --preferCoordinator',
   },
   instance: {
     type: 'integer',
     range: [0, 9_999],
-    description: 'place of this instance in --ids, from 0 on',
+    description: 'index of this instance in --ids, from 0',
   },
   preferCoordinator: {
     type: 'boolean',
     default: false,
-    description: 'an instance started with it takes the lease first when nobody holds it',
+    description: 'gives this instance priority for the coordinator lease when it is free',
   },
   continues: {
     type: 'string',
     default: 'any',
     valueName: 'digest',
     description:
-      'which stored sync the process continues by itself: any, none, or the one that was started with the options of this digest',
+      'stored sync that the process resumes on startup: any, none, or the one with this options digest',
   },
   port: {
     type: 'integer',
     default: 27182,
     range: [0, 65_535],
-    description: 'HTTP port; 0 for any free one',
+    description: 'HTTP port; 0 for any free port',
   },
   ...hostOption,
   ...apiTokenOptions,
@@ -66,7 +66,7 @@ export const syncerOptionTable = {
     type: 'integer',
     range: [1, 100],
     description:
-      'partitions and collections copied side by side; by itself one for each core of the destination, 2 to 4',
+      'partitions and collections copied in parallel; by default one per core of the destination, 2 to 4',
   },
   partitionMebibytes: {
     type: 'number',
@@ -78,7 +78,7 @@ export const syncerOptionTable = {
     type: 'integer',
     default: 4,
     range: [1, 100],
-    description: 'streams of writes side by side that change events are applied in',
+    description: 'parallel write streams that apply change events',
   },
   ...configOption,
 } as const satisfies OptionTable;

@@ -24,7 +24,7 @@ export async function checkBalancer(
     const status = await runCommand(cluster.admin, { balancerStatus: 1 }, { signal });
     const mode = status.field('mode').text();
     if (mode !== 'off')
-      throw new SyncError('BalancerRunning', `the balancer of ${option} runs (mode ${mode})`);
+      throw new SyncError('BalancerRunning', `the balancer of ${option} is running (mode ${mode})`);
     if (!status.field('inBalancerRound').boolean()) return;
     if (performance.now() > endMs)
       throw new SyncError('BalancerRunning', `the balancer of ${option} is in its last round`);

@@ -31,8 +31,8 @@ describe('checkServerVersions', () => {
   }
 
   for (const [from, to, message] of [
-    ['5.0.31', '6.0.5', 'cluster0 (a:27017) runs 5.0.31; 6.0 is needed'],
-    ['6.0.5', '4.4.29', 'cluster1 (a:27017) runs 4.4.29; 6.0 is needed'],
+    ['5.0.31', '6.0.5', 'cluster0 (a:27017) runs 5.0.31; 6.0 is required'],
+    ['6.0.5', '4.4.29', 'cluster1 (a:27017) runs 4.4.29; 6.0 is required'],
     ...[
       ['7.0.28', '6.0.27'],
       ['8.2.0', '8.0.4'],
@@ -107,7 +107,7 @@ describe('requireFeatureVersion', () => {
         },
         {
           name: 'FeatureVersionNotSupported',
-          message: `the featureCompatibilityVersion of cluster1 (a:27017) is ${version}; 6.0 is needed`,
+          message: `the featureCompatibilityVersion of cluster1 (a:27017) is ${version}; 6.0 is required`,
         },
       );
     });
@@ -126,7 +126,7 @@ describe('requireFeatureVersion', () => {
         },
         {
           name: 'FeatureVersionNotSupported',
-          message: `the featureCompatibilityVersion of cluster1 (a:27017) is being changed to ${targetVersion}, and that has not ended`,
+          message: `the featureCompatibilityVersion of cluster1 (a:27017) is still being changed to ${targetVersion}`,
         },
       );
     });

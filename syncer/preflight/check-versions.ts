@@ -46,7 +46,7 @@ export function checkServerVersions(source: Versioned, destination: Versioned): 
   };
   for (const cluster of [source, destination])
     if (majorVersion(cluster.version) < oldestMajorVersion)
-      refuse(`${named(cluster)} runs ${cluster.version}; ${oldestMajorVersion}.0 is needed`);
+      refuse(`${named(cluster)} runs ${cluster.version}; ${oldestMajorVersion}.0 is required`);
   const versionOf = (cluster: Versioned): string => `${named(cluster)} runs ${cluster.version}`;
   const [from, to] = [versionOf(source), versionOf(destination)];
   if (isOlderRelease(destination.version, source.version))
@@ -121,13 +121,13 @@ export function requireFeatureVersion(
   if (targetVersion !== undefined) {
     throw new SyncError(
       'FeatureVersionNotSupported',
-      `the featureCompatibilityVersion of ${cluster} is being changed to ${targetVersion}, and that has not ended`,
+      `the featureCompatibilityVersion of ${cluster} is still being changed to ${targetVersion}`,
     );
   }
   if (majorVersion(version) < oldestFeatureVersion) {
     throw new SyncError(
       'FeatureVersionNotSupported',
-      `the featureCompatibilityVersion of ${cluster} is ${version}; ${oldestFeatureVersion}.0 is needed`,
+      `the featureCompatibilityVersion of ${cluster} is ${version}; ${oldestFeatureVersion}.0 is required`,
     );
   }
 }

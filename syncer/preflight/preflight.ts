@@ -79,7 +79,7 @@ export async function checkClusters(
   if (occupied.length > 0) {
     throw new SyncError(
       'DestinationNotEmpty',
-      `the destination has data already: ${namesOf(occupied)}`,
+      `the destination already has data: ${namesOf(occupied)}`,
     );
   }
 }
@@ -93,7 +93,7 @@ function checkReversible(
   if (options.reversible && majorVersion(from) !== majorVersion(to)) {
     throw new SyncError(
       'ReversibleNotSupported',
-      `the source runs ${from} and the destination ${to}: the major versions must be the same`,
+      `the source runs ${from} and the destination ${to}: the major versions must be equal`,
     );
   }
 }
@@ -221,7 +221,7 @@ async function checkPrivileges(
   if (options.enableUserWriteBlocking && !isAuthenticated(authInfo)) {
     throw new SyncError(
       'WriteBlockingNeedsUser',
-      `nobody is authenticated on ${options[side]}, so that enableUserWriteBlocking would block the sync as well`,
+      `the connection to ${options[side]} is not authenticated, so enableUserWriteBlocking would block the sync as well`,
     );
   }
   const missing = missingActions(authInfo, needed);
@@ -290,7 +290,7 @@ export async function checkSharding(
     if (what !== undefined) {
       throw new SyncError(
         'InvalidShardKey',
-        `${namespaceText(namespace)} is a ${what}, which cannot be sharded`,
+        `${namespaceText(namespace)} is a ${what}, and cannot be sharded`,
       );
     }
     const indexes = (await listIndexes(source, namespace, signal)) ?? [];

@@ -101,12 +101,12 @@ export class Reset {
     if (!reset?.received.includes(instanceId)) {
       // A reversal that was under way has moved the record.
       await receiveReset(this.#pair, record, reset?.destination ?? 'Keep');
-      return 'the state was moved by a reversal';
+      return 'a reversal has moved the state';
     }
     if (this.#place?.name !== name) {
       await this.#endEarlierWork(record, store);
       this.#place = { name, lease: new Lease(store.lease, this.#isPreferred) };
-      return 'what this instance had begun has ended just now';
+      return 'this instance has just ended its own work';
     }
     const reason = resetWaitsFor(instances, reset);
     if (reason !== undefined) return reason;
@@ -127,7 +127,7 @@ export class Reset {
     // After an attempt that has removed that already.
     await store.takeOwnership();
     await this.#remove(record, store, { requireRight, keepRight });
-    return 'the stored state is about to be gone';
+    return 'the stored state is about to be removed';
   }
 
   /**
@@ -278,7 +278,7 @@ async function warnOfOther(cleaning: Cleaning, { namespace }: TrackedCollection)
   if (!(await cleaning.catalog.collectionAt(namespace))) return;
   cleaning.logger.warn(
     { namespace: namespaceText(namespace) },
-    'left on the destination: not the collection that the sync has made',
+    'left on the destination: not the collection that the sync created',
   );
 }
 
@@ -288,7 +288,7 @@ async function dropView(cleaning: Cleaning, { namespace, options }: TrackedView)
   if (!isSameView(there, options)) {
     cleaning.logger.warn(
       { namespace: namespaceText(namespace) },
-      'left on the destination: not the view that the sync has made',
+      'left on the destination: not the view that the sync created',
     );
     return false;
   }

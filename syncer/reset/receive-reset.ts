@@ -41,7 +41,10 @@ export async function receiveReset(
     const error = now && refusalOf(now, destination);
     if (error) return { kind: 'refused', error };
   }
-  throw new SyncError('SupersededByOtherInstance', 'the sync is given other commands elsewhere');
+  throw new SyncError(
+    'SupersededByOtherInstance',
+    'the sync has received other commands elsewhere',
+  );
 }
 
 /** @throws SyncError what the reset was refused by. */
@@ -74,6 +77,6 @@ function refusalOf(record: SyncRecord, destination: ResetDestination): SyncError
   if (destination !== 'Clean' || isCleanable) return undefined;
   return new SyncError(
     'CleanNotAllowed',
-    `the destination (${options.destination}) is in use since a commit of this sync, and is not cleaned`,
+    `the destination (${options.destination}) has been in use since a commit of this sync, and is not cleaned`,
   );
 }

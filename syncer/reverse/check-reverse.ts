@@ -58,6 +58,6 @@ async function requireReach(
   if (await hasHistorySince(cluster, time, signal)) return;
   throw new SyncError(
     'ReverseTooLate',
-    `the oplog of ${name} does not reach back to the commit any more`,
+    `the oplog of ${name} no longer reaches back to the commit`,
   );
 }

@@ -24,7 +24,7 @@ const maxOrdinal = 0xff_ff_ff_ff;
 
 /** What a warning says that nobody would notice. */
 const unnoticed =
-  'what clients write by the command applyOps, of which no change stream tells, is neither synced nor noticed';
+  'writes of clients by the command applyOps, which do not appear in change streams, are neither synced nor detected';
 
 /** What looking needs. */
 export interface AppliedOpsContext {
@@ -85,7 +85,7 @@ export function unreadableOplogWarning({ source }: Pick<StartOptions, 'source'>)
 }
 
 function gapWarning({ options }: AppliedOpsContext, { from, to }: OplogRange): string {
-  return `the oplog of ${options.source} between ${timeText(from)} and ${timeText(to)} was gone before it was looked at: ${unnoticed}`;
+  return `the oplog of ${options.source} between ${timeText(from)} and ${timeText(to)} was gone before it was read: ${unnoticed}`;
 }
 
 async function lookAt(context: AppliedOpsContext, range: OplogRange): Promise<void> {
@@ -95,7 +95,7 @@ async function lookAt(context: AppliedOpsContext, range: OplogRange): Promise<vo
     if (namespace === undefined) continue;
     throw new SyncError(
       'ApplyOpsOnSource',
-      `a client has written to ${namespace} on ${options.source} by the command applyOps at ${timeText(applied.time)}, of which no change stream tells: the destination lacks it`,
+      `a client has written to ${namespace} on ${options.source} by the command applyOps at ${timeText(applied.time)}, which does not appear in change streams: the destination lacks it`,
     );
   }
 }

@@ -118,7 +118,7 @@ export async function* readChanges(
       parts.monitor.addRetry('change stream', error);
       const reason = messageOf(error);
       warning.set(reason);
-      parts.logger.warn({ attempt, isAbbreviated, reason }, 'opening the change stream again');
+      parts.logger.warn({ attempt, isAbbreviated, reason }, 'reopening the change stream');
       if (!isTooLarge) await sleep(backoffMs(attempt), parts.signal);
     }
   }
@@ -218,7 +218,7 @@ function streamError(error: unknown): unknown {
 function tooLarge(error: unknown): SyncError {
   return new SyncError(
     'ChangeNotSupported',
-    `a change event is larger than a document may be, as of a document whose _id is larger than 3 MB: ${messageOf(error)}`,
+    `a change event exceeds the maximum document size, for example of a document whose _id is larger than 3 MB: ${messageOf(error)}`,
     { cause: error },
   );
 }

@@ -202,7 +202,7 @@ export class ShardedSourceKind implements SourceKind {
   createdTwice(namespace: Namespace): SyncError {
     return new SyncError(
       'ChangeNotSupported',
-      `the database ${namespace.db} was moved to another primary shard of the source: ${namespaceText(namespace)} is there a second time`,
+      `the database ${namespace.db} was moved to another primary shard of the source: ${namespaceText(namespace)} exists there a second time`,
     );
   }
 
@@ -218,7 +218,7 @@ export class ShardedSourceKind implements SourceKind {
     if (placed === undefined || uuid.equals(placed)) return;
     throw new SyncError(
       'ChangeNotSupported',
-      `${ns} is one collection on the primary shard of its database, and another by the config servers of the source: it can be read as neither`,
+      `${ns} is one collection on the primary shard of its database, and another one on the config servers of the source: neither can be read`,
     );
   }
 }
@@ -248,6 +248,6 @@ export function suspectsOf(
 export function reshardedError(namespace: Namespace): SyncError {
   return new SyncError(
     'ChangeNotSupported',
-    `${namespaceText(namespace)} was resharded on the source during the sync, which cannot be followed: start again with an empty destination`,
+    `${namespaceText(namespace)} was resharded on the source during the sync, which is not supported: start again with an empty destination`,
   );
 }

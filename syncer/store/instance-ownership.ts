@@ -58,7 +58,7 @@ export class InstanceOwnership implements WriteRight {
     if (this.#isConfirmed(connectedAtMs)) return;
     throw new SyncError(
       'ClusterUnreachable',
-      'the destination has not confirmed lately that no other process works as this instance',
+      'the destination has not recently confirmed that no other process works as this instance',
     );
   };
 

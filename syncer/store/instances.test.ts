@@ -58,20 +58,20 @@ describe('the instances of a sync', () => {
     ...{ formerState: 'RUNNING', received: [1, 2] },
   };
   const states: [string, SyncRecord, [string, string], string | undefined][] = [
-    ['a start that one was given', begun, ['RUNNING', 'IDLE'], 'b has not been given start'],
+    ['a start that one was given', begun, ['RUNNING', 'IDLE'], 'b has not received start'],
     ['a start that all were given', running, ['RUNNING', 'RUNNING'], undefined],
     ['one that is paused', { ...running, paused: ['b'] }, ['RUNNING', 'PAUSED'], undefined],
     [
       'a commit that one was given',
       committing,
       ['RUNNING', 'COMMITTING'],
-      'a has not been given commit',
+      'a has not received commit',
     ],
     [
       'a commit while the other is paused',
       { ...committing, paused: ['a'] },
       ['PAUSED', 'COMMITTING'],
-      'a has not been given commit',
+      'a has not received commit',
     ],
     [
       'a committed sync',
@@ -142,13 +142,13 @@ describe('the instances of a sync', () => {
 describe('what a reset waits for', () => {
   const instances = ['a', 'b', 'c'];
   const cases: readonly (readonly [readonly string[], readonly string[], string | undefined])[] = [
-    [['a'], [], 'b and c have not been given reset'],
-    [['a', 'b'], ['a', 'b'], 'c has not been given reset'],
+    [['a'], [], 'b and c have not received reset'],
+    [['a', 'b'], ['a', 'b'], 'c has not received reset'],
     [instances, [], 'a and b and c have not ended the work'],
     [instances, ['a', 'c'], 'b has not ended the work'],
     [instances, instances, undefined],
     // What an instance of another name has done counts for nobody.
-    [['a', 'b', 'x'], ['a', 'b', 'x'], 'c has not been given reset'],
+    [['a', 'b', 'x'], ['a', 'b', 'x'], 'c has not received reset'],
     [instances, ['a', 'b', 'x'], 'c has not ended the work'],
   ];
   for (const [received, ended, expected] of cases) {

@@ -48,7 +48,10 @@ export function requireSameOptions(
 ): void {
   const differences = differencesOf(options, givenOptions(record));
   if (differences.length === 0) return;
-  throw new SyncError(name, `the sync was started with other options: ${differences.join('; ')}`);
+  throw new SyncError(
+    name,
+    `the sync was started with different options: ${differences.join('; ')}`,
+  );
 }
 
 /** The options as the first start gave them: a reversal exchanges source and destination. */
@@ -70,7 +73,7 @@ export function instancesWithoutCommand({
 export function commandWaitsFor({ sync }: Assembly): string | undefined {
   const missing = instancesWithoutCommand(sync);
   if (missing.length === 0) return undefined;
-  return `${missing.join(' and ')} ${missing.length === 1 ? 'has' : 'have'} not been given ${sync.command}`;
+  return `${missing.join(' and ')} ${missing.length === 1 ? 'has' : 'have'} not received ${sync.command}`;
 }
 
 /** Why nothing else is done with a sync that is being reset; undefined where it is not. */
@@ -93,7 +96,7 @@ export function resetWaitsFor(
 ): string | undefined {
   const missing = instances.filter((id) => !received.includes(id));
   if (missing.length > 0)
-    return `${missing.join(' and ')} ${missing.length === 1 ? 'has' : 'have'} not been given reset`;
+    return `${missing.join(' and ')} ${missing.length === 1 ? 'has' : 'have'} not received reset`;
   const working = instances.filter((id) => !ended.includes(id));
   if (working.length > 0)
     return `${working.join(' and ')} ${working.length === 1 ? 'has' : 'have'} not ended the work`;

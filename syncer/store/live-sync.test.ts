@@ -143,7 +143,7 @@ describe('LiveSync', () => {
     const live = new LiveSync('syncer', memory.record, () => beaten);
     await assert.rejects(
       live.receiving('commit', { state: 'COMMITTING' })(),
-      /given other commands elsewhere/,
+      /received other commands elsewhere/,
     );
     assert.equal(memory.record.commandCount, 2);
   });
@@ -154,7 +154,7 @@ describe('LiveSync', () => {
     await live.refresh();
     await live.requireUnchanged();
     memory.record = { ...running, startedAt: new Date(running.startedAt.getTime() + 1) };
-    const isAnother = { name: 'SupersededByOtherInstance', message: /that of another sync/ };
+    const isAnother = { name: 'SupersededByOtherInstance', message: /belongs to another sync/ };
     await assert.rejects(live.requireUnchanged(), isAnother);
     await assert.rejects(live.refresh(), isAnother);
     assert.deepEqual(live.stored, running);

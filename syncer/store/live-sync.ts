@@ -30,7 +30,7 @@ function isSameSync(one: SyncRecord, other: SyncRecord): boolean {
 function anotherSync(): SyncError {
   return new SyncError(
     'SupersededByOtherInstance',
-    'the stored state is that of another sync, which was started elsewhere',
+    'the stored state belongs to another sync, which was started elsewhere',
   );
 }
 
@@ -191,7 +191,7 @@ export class LiveSync {
       }
       throw new SyncError(
         'SupersededByOtherInstance',
-        'the sync is given other commands elsewhere',
+        'the sync has received other commands elsewhere',
       );
     };
   }

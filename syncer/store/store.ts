@@ -186,7 +186,7 @@ export class SyncStore {
     await this.#updateInstance({ $set: { resumeToken: new Binary(resumeToken), ...figures } });
   }
 
-  /** Records that this instance has come to a change of the catalog. @throws SyncError SupersededByOtherInstance. */
+  /** Records that this instance has reached a catalog change. @throws SyncError SupersededByOtherInstance. */
   async saveArrival(arrivedAt: string): Promise<void> {
     await this.#updateInstance({ $set: { arrivedAt } });
   }
@@ -351,7 +351,7 @@ export class SyncStore {
     if (matchedCount !== uuids.length) {
       throw new SyncError(
         'CopyIncomplete',
-        `of ${uuids.length} collections that were copied, the stored state has ${matchedCount}`,
+        `the stored state has ${matchedCount} of ${uuids.length} copied collections`,
       );
     }
     if (bytes > 0) await this.#updateInstance({ $inc: { copiedBytes: bytes } });

@@ -60,13 +60,10 @@ export function stateAfter(command: Command, situation: Situation): SyncState {
       'CannotCommitYet',
       situation.commitWarnings.length > 0
         ? situation.commitWarnings.join('; ')
-        : 'the initial copy, or the preparation of a reversal, is not complete',
+        : 'the initial copy or the preparation of a reversal is not complete',
     );
   if (command === 'commit' && situation.isCallerGone)
-    throw new SyncError(
-      'CannotCommitYet',
-      'the client has closed its connection: nothing was begun',
-    );
+    throw new SyncError('CannotCommitYet', 'the client closed its connection: nothing was started');
   if (command === 'reverse' && !situation.isReversible)
     throw new SyncError('NotReversible', 'the sync was started without reversible: true');
   return to;

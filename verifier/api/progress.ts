@@ -42,7 +42,7 @@ export function progressBody(summary: Summary): VerifierProgressAnswer {
 }
 
 function staleText(asOf: string): string {
-  return `the metadata store does not answer: this is how far the verification was at ${asOf}`;
+  return `the metadata store does not answer: this is the progress at ${asOf}`;
 }
 
 function phaseOf({ record }: Summary): VerificationProgress['phase'] {

@@ -222,7 +222,7 @@ export async function compareOrder(
     const [a, b] = [await left.next(), await right.next()];
     if (a.done === true) return undefined;
     if (a.value !== b.value) {
-      return { kind: 'documentOrder', id: a.value, detail: 'at another place in natural order' };
+      return { kind: 'documentOrder', id: a.value, detail: 'at another position in natural order' };
     }
   }
 }

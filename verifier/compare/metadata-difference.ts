@@ -195,8 +195,8 @@ function shardKeyDifference(
   destination: RawValue | undefined,
 ): MetadataDifference | undefined {
   if (!source && !destination) return undefined;
-  if (!destination) return { kind: 'shardKey', detail: 'sharded on the source alone' };
-  if (!source) return { kind: 'shardKey', detail: 'sharded on the destination alone' };
+  if (!destination) return { kind: 'shardKey', detail: 'sharded only on the source' };
+  if (!source) return { kind: 'shardKey', detail: 'sharded only on the destination' };
   const difference = fieldDifference({ key: source }, { key: destination });
   return difference && { kind: 'shardKey', ...difference };
 }

@@ -79,7 +79,7 @@ export class ChangeFollower {
         if (log.hasFailed) throw error;
         if (!isTransient(error) && !patience.allows(error)) throw streamError(error, side);
         monitor.addRetry('change stream');
-        logger.warn({ side, attempt, reason: messageOf(error) }, 'opening the stream again');
+        logger.warn({ side, attempt, reason: messageOf(error) }, 'reopening the change stream');
         await sleep(backoffMs(attempt), signal);
       }
     }
@@ -205,7 +205,7 @@ const streamErrorCodes: readonly number[] = [
 ];
 
 function streamError(error: unknown, side: string): unknown {
-  const description = `the change stream of the ${side} cannot be followed: ${messageOf(error)}`;
+  const description = `the change stream of the ${side} cannot be read: ${messageOf(error)}`;
   const isOfStream = streamErrorCodes.some((code) => code === codeOf(error));
   return isOfStream ? new ChangesLost(description, { cause: error }) : error;
 }

@@ -99,7 +99,7 @@ describe('coverageOf', () => {
           if (task?.work.kind !== 'range') throw new Error('the tests split in ranges');
           fc.pre(task.work[side] !== other);
           const moved: RangeTask = { ...task, work: { ...task.work, [side]: other } };
-          assert.match(reasonOf(tasks.with(index, moved)), /do not join/);
+          assert.match(reasonOf(tasks.with(index, moved)), /are not contiguous/);
         },
       ),
     );
@@ -112,7 +112,7 @@ describe('coverageOf', () => {
     ['a task that has not ended', [{ ...whole, state: 'processing' }], /is processing/],
     ['a task that was given up', [{ ...whole, read: null }], /^unread$/],
     ['a split into nothing', [{ ...whole, read: null, parts: 0 }], /split into no ranges/],
-    ['ranges alone', [first, second, ...others], /4 ranges, and not the task/],
+    ['ranges alone', [first, second, ...others], /4 ranges, but not the task/],
     [
       'a range that has not ended',
       [parent, { ...first, state: 'added' }, second, ...others],
@@ -152,7 +152,11 @@ describe('coverageOf', () => {
       ],
       /^unread$/,
     ],
-    ['a range twice in the place of another', [parent, first, first, ...others], /do not join/],
+    [
+      'a range twice in the place of another',
+      [parent, first, first, ...others],
+      /are not contiguous/,
+    ],
   ];
   for (const [what, tasks, expected] of cases) {
     it(`says what is wrong with ${what}`, () => {

@@ -32,7 +32,7 @@ export function coverageOf(namespace: Namespace, tasks: readonly RangeTask[]): N
     coverages[0] ?? {
       kind: 'incomplete',
       namespace,
-      reason: `${tasks.length} ranges, and not the task that was split into them`,
+      reason: `${tasks.length} ranges, but not the task that was split into them`,
     }
   );
 }
@@ -65,7 +65,7 @@ function coverageBy(
     return incomplete(`${open.length} of its ${whole.parts} ranges have not ended`);
   const gap = firstGap(parts);
   if (gap !== undefined) {
-    return incomplete(`its ranges do not join: at the ${gap + 1}. of ${whole.parts}`);
+    return incomplete(`its ranges are not contiguous: at number ${gap + 1} of ${whole.parts}`);
   }
   const reads = parts.flatMap(({ read }) => read ?? []);
   if (reads.length < parts.length) return { kind: 'unread', namespace };

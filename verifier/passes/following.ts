@@ -121,7 +121,7 @@ export class Following {
     try {
       await work();
     } finally {
-      stop.abort(new Error('changes are followed no more'));
+      stop.abort(new Error('changes are no longer followed'));
       await Promise.allSettled(background);
     }
   }

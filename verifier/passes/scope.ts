@@ -71,7 +71,7 @@ export async function readScope(
   if (recorded === undefined) {
     throw new SyncError(
       'NothingToCompare',
-      `what to compare is not known: no sync is recorded in the destination's database ${syncDatabase}; start the verifier with --verifyAll to compare all user databases, or with --includeNamespaces`,
+      `it is unknown what to compare: no sync is recorded in the destination's database ${syncDatabase}; start the verifier with --verifyAll to compare all user databases, or with --includeNamespaces`,
     );
   }
   try {
@@ -81,7 +81,7 @@ export async function readScope(
       ...rest,
     };
   } catch (error) {
-    const reason = `the namespace filter of the sync recorded on the destination cannot be read: it is of another version of clustersync`;
+    const reason = `the namespace filter of the sync recorded on the destination cannot be read: another version of clustersync wrote it`;
     throw new SyncError('CheckFailed', reason, { cause: error });
   }
 }
@@ -102,7 +102,7 @@ export async function requireSameScope(
   if (differences.length === 0) return;
   throw new SyncError(
     'CheckFailed',
-    `another sync is recorded on the destination now than the one that was verified: it ${differences.join(', ')}. Start another verification, with --clean or a higher --attempt (a SyncVerification: another spec.rerun)`,
+    `the destination now records another sync than the one that was verified: it ${differences.join(', ')}. Start another verification, with --clean or a higher --attempt (a SyncVerification: another spec.rerun)`,
   );
 }
 
@@ -113,7 +113,7 @@ function differencesOf(stored: ScopeRecord, now: ScopeRecord): string[] {
   };
   return [
     ...(isDeepStrictEqual(filterIn(stored), filterIn(now)) ? [] : ['selects other namespaces']),
-    ...(stored.mayLackIndexes === now.mayLackIndexes ? [] : ['leaves out other indexes']),
+    ...(stored.mayLackIndexes === now.mayLackIndexes ? [] : ['omits other indexes']),
     ...(stored.sync === null || now.sync === null || stored.sync === now.sync
       ? []
       : ['was started at another time, or reversed since']),
@@ -136,7 +136,7 @@ export async function requireSomethingSelected(
         if (await selects(namespace)) return;
   throw new SyncError(
     'NothingToCompare',
-    'neither side has a collection or view that the verifier is to compare: look at its filter, or that of the sync, and at the connection strings',
+    'neither side has a collection or view to compare: check the filter of the verifier or of the sync, and the connection strings',
   );
 }
 
@@ -163,7 +163,7 @@ function parsed(option: string, text: string | undefined): NamespaceFilterEntry[
   if (text === undefined) return null;
   try {
     const list = entries(JSON.parse(text));
-    if (list === null || list.length === 0) throw new Error('an array of entries is expected');
+    if (list === null || list.length === 0) throw new Error('expected an array of entries');
     return list;
   } catch (error) {
     throw new SyncError('InvalidOption', `--${option}: ${messageOf(error)}`, { cause: error });
@@ -212,7 +212,7 @@ function identityOf({ startedAt, reversals }: StoredSync): string | undefined {
 
 function entries(value: unknown): NamespaceFilterEntry[] | null {
   if (value === undefined || value === null) return null;
-  if (!Array.isArray(value)) throw new Error('an array of entries is expected');
+  if (!Array.isArray(value)) throw new Error('expected an array of entries');
   if (value.length > maxEntries) throw new Error(`there are more than ${maxEntries} entries`);
   return value.map(filterEntry);
 }

@@ -45,7 +45,7 @@ export async function decide(
   }
   const reasons = doubts.map(({ namespace, reason }) => `${namespaceText(namespace)}: ${reason}`);
   if (pass.isAgain) throw notProven('no difference was found, but', reasons);
-  logger.warn({ namespaces: shownReasons(reasons) }, 'comparing again what does not add up');
+  logger.warn({ namespaces: shownReasons(reasons) }, 'comparing again namespaces without proof');
   const doubted: Notes = {
     note: `doubts:${pass.number}:${epoch}`,
     first: 0,
@@ -61,7 +61,7 @@ function nothingCompared({ includeNamespaces, excludeNamespaces }: ScopeRecord):
   return new SyncError(
     'CheckFailed',
     isOfAll
-      ? 'neither side has a collection or view to compare. Make sure that the connection strings name the clusters that are meant, then start another verification'
+      ? 'neither side has a collection or view to compare. Make sure that the connection strings name the intended clusters, then start another verification'
       : 'the filter selects no namespace on either side. Correct the filter, then start another verification',
   );
 }

@@ -9,7 +9,7 @@ export const reportOptionTable = {
     secret: true,
     valueName: 'uri',
     description:
-      'connection string of the metadata store: the destination, where the verifier was given no other',
+      'connection string of the metadata store: the destination, unless the verifier was given another one',
   },
   verification: {
     type: 'string',
@@ -20,18 +20,17 @@ export const reportOptionTable = {
     type: 'string',
     default: 'text',
     choices: reportFormats,
-    description: 'form of the report',
+    description: 'format of the report',
   },
   output: {
     type: 'string',
     valueName: 'file',
-    description: 'file to write, which you alone may read; the output when absent',
+    description: 'output file, readable only by you; by default standard output',
   },
   reportValues: {
     type: 'boolean',
     default: false,
-    description:
-      'tell the values that differ, where the verifier has kept them for the same option',
+    description: 'include differing values, if the verifier ran with the same option',
   },
 } as const satisfies OptionTable;
 

@@ -53,7 +53,7 @@ export function formatReport(report: Report, format: ReportFormat): AsyncGenerat
 function verdictText({ status, verdict, error }: ReportHead): string {
   if (error !== null) return `cannot continue: ${error}`;
   if (verdict !== null) return verdict;
-  return status === 'idle' ? 'has not begun' : 'not complete';
+  return status === 'idle' ? 'not started' : 'not complete';
 }
 
 async function* formatText({ head, mismatches, namespaces }: Report): AsyncGenerator<string, void> {

@@ -45,20 +45,20 @@ export class VerificationStore {
     if (found['formatVersion'] !== formatVersion) {
       throw new SyncError(
         'CheckFailed',
-        `the metadata store holds the verification ${verification} of another version of clustersync; start with --clean, or under another name`,
+        `the metadata store holds the verification ${verification} of another version of clustersync; start with --clean or under another name`,
       );
     }
     const record = verificationIn(this.#verifications, found);
     if (attempt !== undefined && attempt !== record.attempt) {
       throw new SyncError(
         'SupersededByOtherInstance',
-        `the metadata store holds the attempt ${record.attempt} at the verification ${verification}, this process is of the attempt ${attempt}`,
+        `the metadata store holds attempt ${record.attempt} of the verification ${verification}, but this process belongs to attempt ${attempt}`,
       );
     }
     if (this.#subject !== undefined && ![this.#subject, null].includes(record.subject)) {
       throw new SyncError(
         'SupersededByOtherInstance',
-        `the verification ${verification} is one of other clusters or namespaces now: another process has begun it, under the same name`,
+        `the verification ${verification} is now of other clusters or namespaces: another process has started it under the same name`,
       );
     }
     return record;
@@ -213,7 +213,7 @@ export class VerificationStore {
         ],
       );
       if (matchedCount === 0)
-        throw new CoordinatorLeaseLost('another process coordinates the verification');
+        throw new CoordinatorLeaseLost('another process is coordinating the verification');
     });
   }
 

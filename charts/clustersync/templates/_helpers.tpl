@@ -39,7 +39,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if .Values.serviceAccount.create -}}
 {{ default (include "clustersync.name" .) .Values.serviceAccount.name }}
 {{- else -}}
-{{ required "serviceAccount.name is needed where serviceAccount.create is false" .Values.serviceAccount.name }}
+{{ required "serviceAccount.name is required if serviceAccount.create is false" .Values.serviceAccount.name }}
 {{- end -}}
 {{- end }}
 

@@ -127,7 +127,7 @@ function readinessOf(state: RunState): Readiness {
       return { kind: 'working', reason: phase, message: 'the initial copy is running' };
     case 'ChangeApplication': {
       const kind = view?.sync.canCommit === true ? 'ready' : 'working';
-      const message = `changes of the source are being applied; ${commitTexts[state.commit]}`;
+      const message = `changes from the source are being applied; ${commitTexts[state.commit]}`;
       return { kind, reason: kind === 'ready' ? 'InSync' : phase, message };
     }
     case 'Paused':
@@ -137,14 +137,15 @@ function readinessOf(state: RunState): Readiness {
     case 'Committed':
       return readinessAtEnd(state);
     default:
-      return { kind: 'working', reason: phase, message: 'the syncers are being started' };
+      return { kind: 'working', reason: phase, message: 'the syncers are starting' };
   }
 }
 
 const commitTexts: Readonly<Record<RunFacts['commit'], string>> = {
   asks: 'when the destination has caught up, the command asks in its terminal whether to commit',
-  'by itself': 'when the destination has caught up, it is committed without asking',
-  never: 'when the destination has caught up, the sync is paused: there is nobody to ask',
+  'by itself': 'when the destination has caught up, the command commits without confirmation',
+  never:
+    'when the destination has caught up, the sync is paused: there is no terminal for the confirmation',
 };
 
 function readinessAtEnd({ view, isVerified }: RunState): Readiness {
@@ -156,12 +157,12 @@ function readinessAtEnd({ view, isVerified }: RunState): Readiness {
     case 'equal':
       return { kind: 'ready', reason: 'Equal', message: `${what}, and both sides are equal` };
     case 'different': {
-      const message = `${what}, but the two sides differ: do not use the destination before you know why`;
+      const message = `${what}, but the two sides differ: do not use the destination until you know why`;
       return { kind: 'stalled', reason: 'Different', message };
     }
     case null:
     case undefined:
-      return { kind: 'working', reason: 'Comparing', message: `${what}; the verdict is to come` };
+      return { kind: 'working', reason: 'Comparing', message: `${what}; the verdict is pending` };
   }
 }
 

@@ -14,7 +14,7 @@ export function rowOf(name: string, different: Partial<SyncRow> = {}): SyncRow {
     readiness: {
       kind: 'ready',
       reason: 'InSync',
-      message: 'changes of the source are being applied',
+      message: 'changes from the source are being applied',
     },
     percent: 100,
     totalBytes: 1_000,

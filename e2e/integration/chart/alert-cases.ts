@@ -167,7 +167,7 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'ClustersyncOplogWindowShort',
-    what: 'the lag is not known',
+    what: 'the lag is unknown',
     series: oplog(1, null),
   },
   {

@@ -120,7 +120,7 @@ describe('the objects of the chart', () => {
     [{ metrics: { prometheusRule: { runbookUrl: 'docs/' } } }, /runbookUrl/],
     [{ tolerations: [{ effect: 'Never' }] }, /effect.*NoSchedule/s],
     [{ topologySpreadConstraints: [{ maxSkew: 1 }] }, /topologyKey/],
-    [{ serviceAccount: { create: false } }, /serviceAccount\.name is needed/],
+    [{ serviceAccount: { create: false } }, /serviceAccount\.name is required/],
   ];
   for (const [values, message] of wrongValues) {
     it(`are not made of ${JSON.stringify(values)}`, async () => {

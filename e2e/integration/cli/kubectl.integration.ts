@@ -211,7 +211,7 @@ describe('kubectl clustersync', () => {
       (error) =>
         error instanceof CommandError &&
         error.exitCode === 2 &&
-        /clustersync: Error from server \(NotFound\): .*"nowhere" not found\nSee what kubectl says/.test(
+        /clustersync: Error from server \(NotFound\): .*"nowhere" not found\nCheck what kubectl reports/.test(
           error.standardError,
         ),
     );

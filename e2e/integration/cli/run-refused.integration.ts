@@ -70,7 +70,7 @@ describe('clustersync run, where something is in the way', () => {
           'a wrong password',
           { source: source.replace(encodeURIComponent(testPassword), 'hunter2') },
           [],
-          /^clustersync: the source refuses the login: Authentication failed\.$/m,
+          /^clustersync: the source rejects the login: Authentication failed\.$/m,
         ],
         [
           'a host that does not answer',
@@ -94,7 +94,7 @@ describe('clustersync run, where something is in the way', () => {
           'a destination that is not empty',
           {},
           [],
-          /^clustersync: the destination has data already: shop\.orders$/m,
+          /^clustersync: the destination already has data: shop\.orders$/m,
         ],
         [
           'what the contract forbids',
@@ -134,7 +134,7 @@ describe('clustersync run, where something is in the way', () => {
     assert.equal((await cli.end()).exitCode, 2);
     assert.match(
       await cli.output(),
-      /^This migration cannot begin: the destination has data already: shop\.orders\nDrop the namespaces/,
+      /^This migration cannot start: the destination already has data: shop\.orders\nDrop from the destination/,
     );
     const forbidden = ['--reversible', '--enable-user-write-blocking', '--build-indexes', 'never'];
     await using other = await run(['--dry-run', ...forbidden, '--output', 'json']);
@@ -152,7 +152,7 @@ describe('clustersync run, where something is in the way', () => {
     assert.equal((await cli.end()).exitCode, 2);
     assert.match(
       await cli.output(),
-      /\nincludeNamespaces\[0\] means shop\.orders\nincludeNamespaces\[1\] means nothing that there is\n$/,
+      /\nincludeNamespaces\[0\] means shop\.orders\nincludeNamespaces\[1\] matches nothing\n$/,
     );
   });
 });

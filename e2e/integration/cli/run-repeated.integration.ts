@@ -147,7 +147,7 @@ describe('clustersync run, repeated with something else than before', () => {
       what,
       args,
       isFull: index === 0,
-      names: `the sync was started with other options: ${said}\n`,
+      names: `the sync was started with different options: ${said}\n`,
       said: waysOut,
     }));
   }
@@ -158,24 +158,24 @@ describe('clustersync run, repeated with something else than before', () => {
     await refuses({
       what: 'the source',
       uris: { source: thirdUri() },
-      said: /cluster1 holds the state of a sync from another deployment than the one that cluster0 leads to now\nFinish the other sync, or end it/,
+      said: /cluster1 holds the state of a sync from a deployment other than the one that cluster0 now points to\nFinish the other sync, or end it/,
     });
     await refuses({
       what: 'both sides exchanged',
       isFull: true,
       uris: { source: uris().destination, destination: uris().source },
-      said: /cluster0 is the destination of a sync from cluster1 that is not over, .*\nFinish the other sync, or end it/,
+      said: /cluster0 is the destination of an unfinished sync from cluster1, .*\nFinish the other sync, or end it/,
     });
     const { exitCode, said } = await run([...begun, '--commit-when-caught-up']);
     assert.equal(exitCode, 0, said);
-    assert.match(said, /continuing to move .*, which is PAUSED/);
+    assert.match(said, /continuing to sync .*, which is PAUSED/);
     await pair.assertEqual();
     // What is committed is not said to be so of another sync, either.
     for (const change of optionChanges().slice(0, 1)) await refuses(change);
     await refuses({
       what: 'the source of what is committed',
       uris: { source: thirdUri() },
-      said: /cluster1 holds the state of another sync, .* between other deployments\n/,
+      said: /cluster1 holds the state of another sync, between other deployments, .*\n/,
     });
   });
 
@@ -197,7 +197,7 @@ describe('clustersync run, repeated with something else than before', () => {
     const before = await everything(true);
     const dry = await run([...args, '--dry-run']);
     assert.equal(dry.exitCode, 0, dry.said);
-    assert.match(dry.said, /This migration is under way: RUNNING\./);
+    assert.match(dry.said, /This migration is in progress: RUNNING\./);
     for (const { what, args: changed = [], said: expected } of optionChanges()) {
       const { exitCode, said } = await run([...changed, '--commit-when-caught-up']);
       assert.equal(exitCode, 2, `${what}: ${said}`);
@@ -206,7 +206,7 @@ describe('clustersync run, repeated with something else than before', () => {
     assert.deepEqual(await everything(true), before);
     const { exitCode, said } = await run(args);
     assert.equal(exitCode, 0, said);
-    assert.match(said, /continuing to move .*, which is RUNNING/);
+    assert.match(said, /continuing to sync .*, which is RUNNING/);
     await pair.assertEqual();
   });
 

@@ -111,7 +111,7 @@ describe('clustersync run', () => {
         async () => (await syncerConnections(pair.source.client)) === 0,
       );
       await using second = await run(args);
-      await second.untilSays(/continuing to move/);
+      await second.untilSays(/continuing to sync/);
       // Applications stop writing before the commit, which comes by itself.
       await writer[Symbol.asyncDispose]();
       assert.equal((await second.end()).exitCode, 0, await second.errors());
@@ -150,7 +150,7 @@ describe('clustersync run', () => {
     await using cli = await run([], { hasTerminal: true });
     await cli.untilSays(/which is PAUSED.*Type commit and press Enter/s);
     cli.type('yes\r');
-    await cli.untilSays(/that was not commit: nothing was done/);
+    await cli.untilSays(/that was not commit: nothing done/);
     assert.equal((await stored())?.state, 'RUNNING');
     cli.type('commit\r');
     assert.equal((await cli.end()).exitCode, 0, await cli.output());
@@ -164,7 +164,7 @@ describe('clustersync run', () => {
   it('without a terminal and without a word about the commit pauses when it has caught up', async () => {
     await using cli = await run(['--no-verify'], { env: { NO_COLOR: '1' } });
     // A syncer that ends by itself is started again.
-    await cli.untilSays(/looking at both deployments/);
+    await cli.untilSays(/inspecting both deployments/);
     let syncer = 0;
     await until('the syncer is started', async () => {
       const children = await readFile(`/proc/${cli.pid}/task/${cli.pid}/children`, 'utf8');
@@ -173,17 +173,17 @@ describe('clustersync run', () => {
     });
     assert.doesNotMatch(await readFile(`/proc/${syncer}/cmdline`, 'utf8'), /mongodb:/);
     process.kill(syncer, 'SIGKILL');
-    await cli.untilSays(/the syncer has ended with SIGKILL; it is started again/);
+    await cli.untilSays(/the syncer has exited with SIGKILL; restarting it/);
     assert.equal((await cli.end()).exitCode, 3, await cli.errors());
     assert.match(
       await cli.errors(),
-      /the same command with --commit-when-caught-up continues and commits/,
+      /the same command with --commit-when-caught-up to continue and commit/,
     );
     assert.deepEqual((await stored())?.paused, ['syncer']);
 
     // Other options than it was begun with are refused: it says what differs, and which ways out there are.
     const difference =
-      /the sync was started with other options: includeNamespaces was not given, and is \[\{"database":"shop"\}\] here\n.*Use the options that the sync was started with\. .*explicitly/;
+      /the sync was started with different options: includeNamespaces was not given, and is \[\{"database":"shop"\}\] here\n.*Use the options that the sync was started with\. .*explicitly/;
     for (const more of [[], ['--commit-when-caught-up'], ['--dry-run']]) {
       await using other = await run(['--include-namespaces', 'shop', ...more]);
       assert.equal((await other.end()).exitCode, 2);

@@ -46,12 +46,12 @@ describe('the commands to a running tool', () => {
 
   it('lead a sync from its start to its end, and back', async () => {
     const idle = await tell('status');
-    assert.equal(idle.output, 'state  IDLE: no sync was started\n', idle.errors);
+    assert.equal(idle.output, 'state  IDLE: no sync has been started\n', idle.errors);
     const early = await tell('commit');
     assert.equal(early.exitCode, 2);
     assert.equal(
       early.errors,
-      'clustersync: commit is allowed in RUNNING; the state is IDLE\nLook at `state` in progress: the description says which states allow the command.\n',
+      'clustersync: commit is allowed in RUNNING; the state is IDLE\nCheck `state` in progress: the description lists the states that allow the command.\n',
     );
 
     const token = { Authorization: `Bearer ${apiToken}`, 'Content-Type': 'application/json' };
@@ -101,7 +101,7 @@ describe('the commands to a running tool', () => {
     assert.equal(nobody.exitCode, 2);
     assert.match(nobody.errors, /^clustersync: nothing answers at http:\/\/127\.0\.0\.1:1\n/);
     const shown = await say(['status', '--api-token', apiToken, '--url', syncer.url]);
-    assert.match(shown.errors, /^warning: others on this machine can see --api-token /);
+    assert.match(shown.errors, /^warning: other users of this machine can see --api-token /);
     assert.equal(shown.exitCode, 0);
     const unknown = await say(['status', '--no-such-flag']);
     assert.equal(unknown.exitCode, 2);

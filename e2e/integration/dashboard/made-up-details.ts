@@ -32,7 +32,10 @@ export const busyDetail: Partial<SyncDetail> = {
   events: {
     shown: ['Started', 'InstanceUnreachable', 'PodPending'].map((reason, index) => ({
       ...{ type: index === 1 ? 'Warning' : 'Normal', reason, at: lastMinute, count: index * 3 + 1 },
-      ...{ note: 'the pod sessions-syncer-2 has not been made yet', about: 'ClusterSync/sessions' },
+      ...{
+        note: 'the pod sessions-syncer-2 has not been created yet',
+        about: 'ClusterSync/sessions',
+      },
     })),
     hasMore: true,
   },

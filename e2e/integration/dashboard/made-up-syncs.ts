@@ -108,7 +108,7 @@ function madeUp(index: number): SyncSummary {
         ...{ ...copied, phase: 'ChangeApplication', canCommit: true },
         readiness: {
           ...{ kind: 'ready', reason: 'InSync' },
-          message: 'changes of the source are being applied',
+          message: 'changes from the source are being applied',
         },
         verifications: [{ name: 'check', phase: 'Checking', verdict: null, mismatches: 0 }],
       };
@@ -117,7 +117,7 @@ function madeUp(index: number): SyncSummary {
         ...{ ...copied, phase: 'Paused', lagSeconds: null },
         readiness: {
           ...{ kind: 'ready', reason: 'Paused' },
-          message: 'the sync is paused; the oplog of the source has to last until it is resumed',
+          message: "the sync is paused; the source's oplog must cover the pause",
         },
       };
     case 8:
@@ -126,7 +126,7 @@ function madeUp(index: number): SyncSummary {
         ...{ lagSeconds: null, readyInstances: '0/1' },
         readiness: {
           ...{ kind: 'working', reason: 'PodPending' },
-          message: `the pod ${name}-syncer-0 has not been made yet`,
+          message: `the pod ${name}-syncer-0 has not been created yet`,
         },
       };
     default: {

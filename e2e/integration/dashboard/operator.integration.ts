@@ -122,7 +122,9 @@ describe("the operator's dashboard, with a real API server and in Chromium", () 
 
     await ground.patchSync(namespace, { state: 'Committed' });
     await page.locator('.title .pill', { hasText: 'Committed' }).waitFor();
-    await page.getByText('the sync is committed; the destination may be written to').waitFor();
+    await page
+      .getByText('the sync is committed; applications may write to the destination')
+      .waitFor();
     await watched.keepPicture('operator-committed', { isWhole: true });
     // The browser itself says that the first answer was a refusal.
     assert.deepEqual(

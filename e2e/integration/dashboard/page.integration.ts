@@ -163,7 +163,7 @@ describe('the page of the dashboard, in Chromium', () => {
       await eventsShown.locator('.plain').allInnerTexts(),
       report.events?.shown.map(({ reason }) => reason),
     );
-    await eventsShown.getByText('some of them: kubectl events has all').waitFor();
+    await eventsShown.getByText('incomplete list: kubectl events has all').waitFor();
     assert.equal(await page.locator('.warnings > li').count(), report.warnings.length);
     assert.match(await page.locator('.step-current').innerText(), /^Initial copy/);
     assert.equal(await page.getByText('131 of 230 copied').count(), 1);
@@ -197,7 +197,7 @@ describe('the page of the dashboard, in Chromium', () => {
       ],
     );
     await watched.page.getByText('The first 100 are shown.').waitFor();
-    await watched.page.getByText('Do not use the destination before you know why').waitFor();
+    await watched.page.getByText('Do not use the destination until you know why').waitFor();
     assertQuiet(watched);
   });
 

@@ -11,7 +11,7 @@ const command = ['run', '--source-file', '{source}', '--destination-file', '{des
 
 /** Where the command says that the page is. */
 function addressIn(said: string): string {
-  const [, address = ''] = /the page that shows all this: (http:\S+)/.exec(said) ?? [];
+  const [, address = ''] = /progress page: (http:\S+)/.exec(said) ?? [];
   return address;
 }
 
@@ -45,7 +45,7 @@ describe('the page of clustersync run --web, with real deployments and in Chromi
 
   it('shows what the API says, follows it to the verdict, and keeps that when the command ends', async () => {
     await using cli = await run(['--web', '0'], { hasTerminal: true });
-    await cli.untilSays(/the page that shows all this: http:\S+/);
+    await cli.untilSays(/progress page: http:\S+/);
     const address = addressIn(await cli.output());
     await using watched = await browser.open();
     const { page } = watched;
@@ -104,7 +104,7 @@ describe('the page of clustersync run --web, with real deployments and in Chromi
 
   it('says that the command was told to end, and that the sync is paused', async () => {
     await using cli = await run(['--web', '0', '--no-verify'], { hasTerminal: true });
-    await cli.untilSays(/the page that shows all this: http:\S+/);
+    await cli.untilSays(/progress page: http:\S+/);
     await using watched = await browser.open();
     const { page } = watched;
     await page.goto(addressIn(await cli.output()));

@@ -104,12 +104,12 @@ describe('the rules of the custom resources, on a real API server', () => {
       [
         'workloads without an automatic commit',
         { commit: { workloads: [{ kind: 'Deployment', name: 'web' }] } },
-        /workloads and verificationRef count with the mode Automatic alone/,
+        /workloads and verificationRef require the mode Automatic/,
       ],
       [
         'a verification to wait for without an automatic commit',
         { commit: { mode: 'Manual', verificationRef: { name: 'check' } } },
-        /workloads and verificationRef count with the mode Automatic alone/,
+        /workloads and verificationRef require the mode Automatic/,
       ],
       [
         'a workload twice',
@@ -202,7 +202,7 @@ describe('the rules of the custom resources, on a real API server', () => {
       [
         'a Secret for HTTPS that cannot be one',
         { syncer: { tls: { secretName: 'Orders/tls' } } },
-        /the name of a Secret is expected/,
+        /must be the name of a Secret/,
       ],
     ];
     for (const [what, spec, ...expected] of refusals) {
@@ -255,13 +255,13 @@ describe('the rules of the custom resources, on a real API server', () => {
         'state back from Committed',
         { state: 'Committed' },
         { state: 'Running' },
-        /a commit cannot be taken back/,
+        /a commit cannot be undone/,
       ],
       [
         'state from Committed to Paused',
         { state: 'Committed' },
         { state: 'Paused' },
-        /a commit cannot be taken back/,
+        /a commit cannot be undone/,
       ],
       [
         'direction before the commit',
@@ -302,7 +302,7 @@ describe('the rules of the custom resources, on a real API server', () => {
       await server.change(object, clusterSyncs, { commit: { attempt: '2' } });
       await refused(
         server.change(object, clusterSyncs, { commit: { mode: 'Manual' } }),
-        /with the mode Automatic alone/,
+        /require the mode Automatic/,
       );
       await server.change(object, clusterSyncs, { commit: null });
     });
@@ -316,10 +316,7 @@ describe('the rules of the custom resources, on a real API server', () => {
       });
       await server.change(object, clusterSyncs, { direction: 'Reverse', state: 'Running' });
       await server.change(object, clusterSyncs, { state: 'Committed' });
-      await refused(
-        server.change(object, clusterSyncs, { state: 'Running' }),
-        /cannot be taken back/,
-      );
+      await refused(server.change(object, clusterSyncs, { state: 'Running' }), /cannot be undone/);
       await server.change(object, clusterSyncs, { direction: 'Forward', state: 'Paused' });
     });
 

@@ -70,7 +70,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
     );
     const message = findCondition(waiting.conditions, 'Ready')?.message ?? '';
     assert.ok(message.includes(`${namespace}.new-uri.test:27017`), message);
-    assert.match(message, /is that of a ClusterSync of another namespace:/);
+    assert.match(message, /belongs to a ClusterSync of another namespace:/);
     assert.ok(!message.includes(`${namespace}/orders`), message);
     const nothingBegun = async (): Promise<void> => {
       assert.equal(await ground.get(statefulSets, other.namespace, 'orders-syncer'), undefined);
@@ -231,7 +231,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
       await createApplication(namespace, queue, 1);
       await ground.untilSync(namespace, 'its pod is left', ({ conditions }) =>
         (findCondition(conditions, 'Ready')?.message ?? '').includes(
-          'pods of the Deployment web left',
+          'the Deployment web still has pods',
         ),
       );
       assert.deepEqual([await sizeOf(namespace, web), await sizeOf(namespace, queue)], [0, 0]);

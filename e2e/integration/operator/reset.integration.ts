@@ -263,7 +263,7 @@ describe('the end of a sync by the operator, on a real API server with real sync
       (now) => readiness(now) === 'False ClusterUnreachable',
     );
     const message = findCondition(status.conditions, 'Ready')?.message ?? '';
-    assert.match(message, /; to let it go as it is, set spec\.onDelete to Keep$/);
+    assert.match(message, /; to release it as it is, set spec\.onDelete to Keep$/);
     await until('it is tried', () => syncer.commandNames.includes('reset'));
     await eventOf(namespace, 'ClusterUnreachable');
     await ground.patchSync(namespace, { onDelete: 'Keep' });

@@ -47,7 +47,7 @@ describe('the operator with a syncer that serves HTTPS', () => {
     );
     assert.match(
       findCondition(waiting.conditions, 'Ready')?.message ?? '',
-      /^there is no Secret orders-tls: HTTPS needs tls\.crt, tls\.key and ca\.crt there$/,
+      /^there is no Secret orders-tls: HTTPS requires tls\.crt, tls\.key and ca\.crt in it$/,
     );
     assert.equal(await ground.get(statefulSets, namespace, 'orders-syncer'), undefined);
 
@@ -78,7 +78,7 @@ describe('the operator with a syncer that serves HTTPS', () => {
     assert.match(
       message,
       new RegExp(
-        `^the syncer old in the pod orders-syncer-0: its certificate is refused \\(.+\\): it must be for orders-syncer.${namespace}.svc, and signed by the authority in ca.crt of the Secret that tls.secretName names$`,
+        `^the syncer old in the pod orders-syncer-0: its certificate is refused \\(.+\\): it must be valid for orders-syncer.${namespace}.svc and signed by the authority in ca.crt of the Secret in tls.secretName$`,
       ),
     );
     assert.equal(refusing.startedAt, undefined);

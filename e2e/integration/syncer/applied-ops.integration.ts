@@ -10,7 +10,7 @@ import { failureOf } from './sharded-pair.ts';
 import { canBeSlow, holdCommands, slowCommands } from './slow-commands.ts';
 import { withUser } from './source-user.ts';
 
-const allWasLookedAt = '"all of the oplog was looked at"';
+const allWasLookedAt = '"the whole oplog was checked"';
 
 describe('writes by applyOps, of which no change stream tells', () => {
   const pair = useClusterPair({

@@ -17,7 +17,7 @@ import { until } from '../../ground/until.ts';
 import { commandKind } from './command-kind.ts';
 import { commitAndWait, startSyncing } from './cluster-pair.ts';
 
-const cannotBeTakenBack = /commit.* was sent to the store.* cannot be taken back/;
+const cannotBeTakenBack = /commit.* was sent to the store.* cannot be undone/;
 
 describe('a commit whose record waits for a majority', function () {
   this.timeout(600_000);
@@ -176,7 +176,7 @@ describe('a commit whose record waits for a majority', function () {
       const answered = syncer.post(command, {});
       await until(`${command} is on its way`, isFrozen);
       const sent = new RegExp(
-        `^${command}: it was sent to the store \\d+ s ago and cannot be taken back: it waits until a majority of cluster1 has it$`,
+        `^${command}: it was sent to the store \\d+ s ago and cannot be undone: waiting until a majority of cluster1 has it$`,
         'm',
       );
       await until('the wait has lasted for longer than a proof counts', async () => {

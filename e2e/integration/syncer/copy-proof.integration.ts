@@ -197,7 +197,7 @@ describe('the copy of a collection is complete only where the stored state prove
     await loseCollection(async (syncer) => {
       await syncer.kill();
       await syncer.restart();
-    }, /CopyIncomplete.*7 collections are stored, and 8 were to be copied/);
+    }, /CopyIncomplete.*7 collections are stored, but 8 were to be copied/);
   });
 
   it('documents that somebody has written before the collection was created stop the sync by name', async () => {

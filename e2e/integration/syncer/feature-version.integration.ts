@@ -28,7 +28,7 @@ describe('featureCompatibilityVersion', () => {
           await refuses(
             syncer,
             command,
-            new RegExp(`${cluster} \\(.*\\) is 5\\.0; 6\\.0 is needed`),
+            new RegExp(`${cluster} \\(.*\\) is 5\\.0; 6\\.0 is required`),
           );
         assert.equal((await syncer.progress()).state, 'IDLE');
         assert.deepEqual(await namespacesOf(pair.destination), []);
@@ -40,7 +40,7 @@ describe('featureCompatibilityVersion', () => {
     it(`5.0 on the ${side} during the sync: the commit is refused, and taken when it is 6.0 again`, async () => {
       await using syncer = await pair.syncing();
       await withVersion(pair[side].client, '5.0', async () => {
-        const refused = new RegExp(`${cluster} .* is 5\\.0; 6\\.0 is needed`);
+        const refused = new RegExp(`${cluster} .* is 5\\.0; 6\\.0 is required`);
         await tells(syncer, refused);
         await refuses(syncer, 'commit', refused);
         assert.equal((await syncer.progress()).state, 'RUNNING');

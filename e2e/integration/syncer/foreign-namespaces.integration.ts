@@ -20,11 +20,11 @@ const foreign: Readonly<
   },
   'an empty collection with other options': {
     make: async (db, name) => await db.createCollection(name, { capped: true, size: 4096 }),
-    said: /was made on the destination since the start, and not by this sync/,
+    said: /was created on the destination since the start, but not by this sync/,
   },
   'a view': {
     make: async (db, name) => await db.createCollection(name, { viewOn: 'none', pipeline: [] }),
-    said: /was made on the destination since the start, and not by this sync/,
+    said: /was created on the destination since the start, but not by this sync/,
   },
 };
 
@@ -90,7 +90,7 @@ describe('what the sync has not made on the destination is neither taken nor dro
       for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
         await syncer.kill(signal);
         await syncer.restart();
-        await refuses(syncer, /shop\.items was made on the destination since the start/);
+        await refuses(syncer, /shop\.items was created on the destination since the start/);
         assert.deepEqual(await found(destination(), 'items'), before);
       }
       await commitsOnceDropped(syncer, 'items');
@@ -179,7 +179,7 @@ describe('what the sync has not made on the destination is neither taken nor dro
     for (const name of ['items', 'view'])
       assert.equal(await destination().collection(name).countDocuments(ofSomebody), 1);
     const { warnings } = await syncer.progress();
-    assert.match(String(warnings), /shop\.items was dropped on the source, and is left/);
+    assert.match(String(warnings), /shop\.items was dropped on the source, but stays/);
   });
 
   describe('what is stored of another sync, whose record is gone', () => {

@@ -168,7 +168,7 @@ describe('contract 2.4: a replica set synced into a sharded cluster', () => {
       await orphans.insertOne({ _id, k: from, v: 'orphan' });
       await change(_id, to);
       const { canCommit } = await syncer.waitFor(({ warnings }) =>
-        /commit: not possible now: apply: .* refuses the _id "refused"/.test(String(warnings)),
+        /commit: not possible now: apply: .* rejects the _id "refused"/.test(String(warnings)),
       );
       assert.equal(canCommit, false);
       await orphans.deleteOne({ _id, v: 'orphan' });
@@ -210,7 +210,7 @@ describe('contract 2.4: a replica set synced into a sharded cluster', () => {
     for (const { k, items: onShard } of orphans) await onShard.insertOne({ _id, k, v: 'orphan' });
     await slow[Symbol.asyncDispose]();
     await syncer.waitFor(({ warnings }) =>
-      String(warnings).includes(`refuses the _id ${String(_id)}`),
+      String(warnings).includes(`rejects the _id ${String(_id)}`),
     );
     assert.equal((await syncer.progress()).canCommit, false);
     for (const { items: onShard } of orphans) await onShard.deleteOne({ _id, v: 'orphan' });

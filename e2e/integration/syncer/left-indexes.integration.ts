@@ -72,7 +72,7 @@ describe('indexes that are left to the commit', () => {
     await until('the index', async () => (await namesOf()).includes('two'));
     await until('no warning', async () => (await told(syncer)).length === 0);
     assert.equal(await stored.countDocuments(), 0);
-    assert.match(await syncer.log(), /an index that was left is built/);
+    assert.match(await syncer.log(), /a left index is built/);
     await commitAndWait(syncer);
     await pair.assertEqual();
   });
@@ -142,7 +142,7 @@ describe('indexes that are left to the commit', () => {
     await syncer.kill('SIGKILL');
     await syncer.restart();
     await syncer.waitFor(({ canCommit }) => canCommit);
-    const unknown = '1 index is to be built before it, and it is not known how long that takes';
+    const unknown = '1 index must be built first, which takes an unknown time';
     await putInTheWay();
     {
       const slowed = ['createIndexes'];
@@ -153,7 +153,7 @@ describe('indexes that are left to the commit', () => {
       assert.equal(told.canCommit, false);
     }
     const { warnings } = await syncer.waitFor(({ canCommit }) => canCommit);
-    assert.match(String(warnings), /index two of .*: building it is expected to take \d+ s/);
+    assert.match(String(warnings), /index two of .*: the build is expected to take \d+ s/);
     await copies.deleteOne({ _id: -1 });
     await commitAndWait(syncer);
     await pair.assertEqual();
@@ -181,7 +181,7 @@ describe('indexes that are left to the commit', () => {
     }
     await until('the index', async () => (await namesOf('renamed')).includes('two'));
     await until('no warning', async () => (await told(syncer)).length === 0);
-    assert.match(await syncer.log(), /gives way, and is begun again later/);
+    assert.match(await syncer.log(), /index build yields, and is started again later/);
     await commitAndWait(syncer);
     await pair.assertEqual();
   });

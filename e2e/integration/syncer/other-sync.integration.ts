@@ -91,7 +91,10 @@ describe('a sync is known by the options that it was started with', () => {
       const before = await stateOf(syncer);
       for (const command of commands) {
         const body = command === 'start' ? filtered : {};
-        refused(await syncer.post(command, body, { digest: other }), /for a sync with other/);
+        refused(
+          await syncer.post(command, body, { digest: other }),
+          /for a sync with start options other/,
+        );
       }
       assert.deepEqual(await stateOf(syncer), before);
     };
@@ -161,7 +164,7 @@ describe('a sync is known by the options that it was started with', () => {
       const reset = { destination: 'Clean' };
       refused(
         await syncer.post('reset', reset, { digest: optionsDigest(forward) }),
-        /for a sync with other/,
+        /for a sync with start options other/,
       );
     }
   });
@@ -177,7 +180,9 @@ describe('a sync is known by the options that it was started with', () => {
     await using syncer = await pair.syncer({ until: 'listening' });
     await until('it says so', async () => {
       const { body } = await syncer.getProgress();
-      return /^OtherSyncUnfinished: cluster1 holds .* cluster0 leads/.test(String(body['error']));
+      return /^OtherSyncUnfinished: cluster1 holds .* cluster0 now points/.test(
+        String(body['error']),
+      );
     });
     for (const command of commands) {
       const { body } = await syncer.post(command, command === 'start' ? filtered : {});

@@ -135,7 +135,10 @@ describe('a sync seen from outside', () => {
     }
     const log = await logOf(syncer);
     assert.equal(log.filter(({ msg }) => msg === 'warning').length, 1);
-    assert.equal(log.filter(({ msg }) => msg === 'the oplog is long enough again').length, 1);
+    assert.equal(
+      log.filter(({ msg }) => msg === 'the oplog window is large enough again').length,
+      1,
+    );
     await syncer.waitFor(({ canCommit }) => canCommit);
     await commitAndWait(syncer);
     await pair.assertEqual();
@@ -217,7 +220,7 @@ describe('a sync seen from outside', () => {
   }
 });
 
-const unknown = 'how far the oplog reaches is not known';
+const unknown = 'the oplog window is unknown';
 
 function rows(first: number, count: number): Document[] {
   return Array.from({ length: count }, (_, index) => ({

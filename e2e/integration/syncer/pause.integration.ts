@@ -64,7 +64,7 @@ describe('pause and resume', () => {
     assert.equal(progress.lagTimeSeconds, null);
     assert.equal(progress.coordinatorID, 'syncer');
     assert.equal(await blockMode(pair.destination), 2, 'write blocking stays');
-    assert.deepEqual(progress.warnings, ['writes of ordinary users are blocked on cluster1']);
+    assert.deepEqual(progress.warnings, ['writes by ordinary users are blocked on cluster1']);
     assert.equal(await countAll(pair.destination), before);
 
     assert.deepEqual(await syncer.post('resume', {}), success);

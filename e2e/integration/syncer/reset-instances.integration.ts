@@ -45,8 +45,8 @@ describe('reset of several instances', () => {
     await pair.destination.client.db('mine').collection('notes').insertOne({ by: 'user' });
 
     assert.equal((await one.post('reset', { destination: 'Clean' })).status, 200);
-    await says(one, `${second} has not been given reset`);
-    await says(other, `${second} has not been given reset`);
+    await says(one, `${second} has not received reset`);
+    await says(other, `${second} has not received reset`);
     assert.equal((await one.progress()).state, 'PAUSED');
     await other.waitFor(({ canCommit, state }) => !canCommit && state === 'RUNNING');
     const refused = await other.post('commit', {});
@@ -75,7 +75,7 @@ describe('reset of several instances', () => {
     assert.equal((await one.post('reset', { destination: 'Clean' })).status, 200);
     const refused = await other.post('start', forward);
     assert.deepEqual([refused.status, refused.body['error']], [409, 'ResetUnderWay']);
-    await says(one, `${second} has not been given reset`);
+    await says(one, `${second} has not received reset`);
     await instances.send('reset', { destination: 'Clean' });
     await instances.waitFor(({ state }) => state === 'IDLE');
     assert.deepEqual(await namespacesOf(pair.destination), []);

@@ -158,7 +158,7 @@ describe('state: failovers, rollbacks and silent networks', () => {
     }
     await set.restart(primary);
     await assertCommitsEqual(syncer);
-    assert.match(await syncer.log(), /the primary changed before a majority had what was written/);
+    assert.match(await syncer.log(), /the primary changed before a majority had the write/);
   });
 
   for (const name of ['source', 'destination'] as const) {

@@ -99,7 +99,7 @@ describe('several instances on one sync', () => {
     assert.ok(one && other);
     assert.equal((await one.progress()).coordinatorID, null);
     await one.start(forward);
-    await one.waitFor(({ warnings }) => hasWarning(warnings, `${second} has not been given start`));
+    await one.waitFor(({ warnings }) => hasWarning(warnings, `${second} has not received start`));
     await one.waitFor(({ coordinatorID }) => coordinatorID === first);
     assert.equal((await one.progress()).info, 'collection copy');
     const { state, coordinatorID } = await other.progress();
@@ -152,7 +152,7 @@ describe('several instances on one sync', () => {
       await setSnapshots('alwaysOn');
       const first = one.post('commit', {});
       await until('the commit is on the primary', isOnPrimary);
-      const sent = /^commit: it was sent to the store.* cannot be taken back/m;
+      const sent = /^commit: it was sent to the store.* cannot be undone/m;
       await other.waitFor(({ warnings }) => sent.test(warnings?.join('\n') ?? ''));
       answers = Promise.all([first, other.post('commit', {})]);
       for (const progress of [...(await progressOf(instances)), ...(await progressOf(instances))]) {
@@ -176,7 +176,7 @@ describe('several instances on one sync', () => {
     await other.waitFor(({ commitUnderWay }) => commitUnderWay === false, { deadlineMs: 10_000 });
     await one.waitFor(({ canCommit }) => canCommit);
     await one.commit();
-    const taken = `other instances have taken it, and ${second} must be`;
+    const taken = `other instances have accepted it; send it to ${second}, too`;
     const told = await other.waitFor(({ warnings }) => hasWarning(warnings, taken), {
       deadlineMs: 10_000,
     });
@@ -248,7 +248,7 @@ describe('several instances on one sync', () => {
     assert.ok(one && other);
     assert.equal((await other.post('reverse', {})).status, 200);
     await other.waitFor(({ warnings }) =>
-      hasWarning(warnings, `${first} has not been given reverse`),
+      hasWarning(warnings, `${first} has not received reverse`),
     );
     const waiting = await one.progress();
     assert.deepEqual([waiting.state, waiting.info], ['COMMITTED', 'commit completed']);
@@ -359,10 +359,10 @@ describe('several instances on one sync', () => {
 
     const left = (await instances.all[0]?.progress())?.warnings ?? [];
     assert.deepEqual(left.toSorted(), [
-      `index arrays of shop.placed is left out: it is not on ${first} of the source`,
-      `index near of shop.placed is left out: it is not on ${second} of the source`,
-      `index text of shop.placed is left out: it is not on ${second} of the source`,
-      `index unique of shop.placed is left out: it is not on ${first} of the source`,
+      `index arrays of shop.placed is omitted: it is not on ${first} of the source`,
+      `index near of shop.placed is omitted: it is not on ${second} of the source`,
+      `index text of shop.placed is omitted: it is not on ${second} of the source`,
+      `index unique of shop.placed is omitted: it is not on ${first} of the source`,
     ]);
     for (const shard of cluster.shards) {
       const there = await cluster.shardClient(shard).db('shop').collection('placed').indexes();

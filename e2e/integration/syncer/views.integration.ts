@@ -113,7 +113,7 @@ describe('views that the destination refuses', () => {
       await createViews(db, 'newer', 'next');
       await assert.rejects(
         syncer.waitFor(({ state }) => state === 'COMMITTED'),
-        /ViewRefused: the destination refuses the view data\.newer: /,
+        /ViewRefused: the destination rejects the view data\.newer: /,
       );
       await db.dropCollection('newer');
       await restartAndCommit(syncer);
@@ -134,7 +134,7 @@ describe('views that the destination refuses', () => {
     await syncer.commit();
     await assert.rejects(
       syncer.waitFor(({ state }) => state === 'COMMITTED'),
-      /ViewRefused: the destination refuses the view data\.on own: .*collation/,
+      /ViewRefused: the destination rejects the view data\.on own: .*collation/,
     );
     assert.doesNotMatch(await syncer.log(), /users may write/);
     await db.dropCollection('on own');

@@ -115,7 +115,7 @@ describe('contract 4.1: enableUserWriteBlocking', () => {
 
   it('is told of by progress and the log, also by a process started after a crash in the commit', async () => {
     const warnings = (...names: string[]): string[] => [
-      `writes of ordinary users are blocked on ${names.join(' and ')}`,
+      `writes by ordinary users are blocked on ${names.join(' and ')}`,
     ];
     await pair.source.client.db('shop').command({
       createIndexes: 'items',
@@ -154,7 +154,7 @@ describe('contract 4.1: enableUserWriteBlocking', () => {
       await syncer.restart();
       await until('it tells of both', async () => {
         const text = String((await syncer.getProgress()).body['error']);
-        return /^ClusterUnreachable: .*; writes of ordinary users are blocked on cluster1$/.test(
+        return /^ClusterUnreachable: .*; writes by ordinary users are blocked on cluster1$/.test(
           text,
         );
       });
@@ -217,7 +217,7 @@ describe('contract 4.1: enableUserWriteBlocking', () => {
     await admin.command({ setUserWriteBlockMode: 1, global: true });
     try {
       await using syncer = await pair.syncing();
-      const told = 'writes of ordinary users were blocked on cluster1 before this sync';
+      const told = 'writes by ordinary users were blocked on cluster1 before this sync';
       const { warnings } = await syncer.progress();
       assert.equal(warnings?.filter((warning) => warning.startsWith(told)).length, 1);
       await commitAndWait(syncer);
@@ -258,7 +258,7 @@ describe('contract 4.1: enableUserWriteBlocking where nobody is authenticated', 
         assert.equal(answer.body['error'], 'WriteBlockingNeedsUser', command);
         assert.equal(answer.status, 409);
         const description = String(answer.body['errorDescription']);
-        assert.match(description, new RegExp(`nobody is authenticated on ${cluster}`));
+        assert.match(description, new RegExp(`the connection to ${cluster} is not authenticated`));
       }
       assert.equal((await syncer.progress()).state, 'IDLE');
       for (const { client } of [pair.source, pair.destination]) {

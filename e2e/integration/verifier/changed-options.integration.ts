@@ -15,7 +15,7 @@ type Outcome =
   /** It is that one. The option says how it is carried out or told, not what is compared. */
   | 'the same';
 
-const otherSubject = /^"CheckFailed: .*one of other clusters or namespaces.*--clean.*--attempt/;
+const otherSubject = /^"CheckFailed: .*of other clusters or namespaces.*--clean.*--attempt/;
 
 type Changed = Partial<VerifierOptions>;
 

@@ -112,7 +112,7 @@ describe('options of the verifier', () => {
     const refusals: readonly (readonly [Partial<VerifierOptions>, RegExp])[] = [
       [{ verifyAll: true, includeNamespaces: '[{"database": "a"}]' }, /exclude each other/],
       [{ includeNamespaces: 'shop' }, /--includeNamespaces: /],
-      [{ includeNamespaces: '[]' }, /--includeNamespaces: an array of entries is expected/],
+      [{ includeNamespaces: '[]' }, /--includeNamespaces: expected an array of entries/],
       [{ excludeNamespaces: '[{"collections": ["a"]}]' }, /either database or databaseRegex/],
       [{ excludeNamespaces: '[{"db": "a"}]' }, /--excludeNamespaces: an entry has no field "db"/],
     ];

@@ -64,7 +64,7 @@ describe('a verification is taken up by its own processes alone', () => {
       await using session = await open(verification, other);
       assert.match(
         await errorOf(session),
-        /^CheckFailed: .*one of other clusters or namespaces.*--clean.*--attempt/,
+        /^CheckFailed: .*of other clusters or namespaces.*--clean.*--attempt/,
       );
       assert.equal((await session.post('check')).body['error'], 'CheckFailed');
     }

@@ -266,8 +266,8 @@ describe('the verifier with sharded clusters', () => {
         field: 'key.k',
         detail: 'missing on the destination',
       },
-      { namespace: 'keys.one', kind: 'shardKey', detail: 'sharded on the source alone' },
-      { namespace: 'keys.other', kind: 'shardKey', detail: 'sharded on the destination alone' },
+      { namespace: 'keys.one', kind: 'shardKey', detail: 'sharded only on the source' },
+      { namespace: 'keys.other', kind: 'shardKey', detail: 'sharded only on the destination' },
     ]);
   });
 

@@ -36,7 +36,7 @@ describe('verifier, the progress while its metadata store does not answer', () =
     const stale = await session.progress();
     assert.ok(stale.asOf !== null);
     assert.ok(Math.abs(Date.parse(stale.asOf) - sinceMs) < 5_000, stale.asOf);
-    const warning = `the metadata store does not answer: this is how far the verification was at ${stale.asOf}`;
+    const warning = `the metadata store does not answer: this is the progress at ${stale.asOf}`;
     assert.deepEqual(stale.warnings, [warning]);
     const later = await session.progress();
     assert.deepEqual([later.asOf, later.warnings], [stale.asOf, [warning]]);

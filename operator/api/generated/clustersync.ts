@@ -2,14 +2,14 @@
 import type { Condition } from '../../kube/conditions.ts';
 
 /**
- * A ClusterSync copies a MongoDB deployment to another one and goes on applying its changes until it is committed.
+ * A ClusterSync copies a MongoDB deployment to another one and applies its changes until it is committed.
  */
 export interface ClusterSyncContent {
   spec: ClusterSyncSpec;
   status?: ClusterSyncStatus;
 }
 /**
- * What is wanted.
+ * The desired state.
  */
 export interface ClusterSyncSpec {
   source: ClusterReference;
@@ -19,31 +19,31 @@ export interface ClusterSyncSpec {
    */
   buildIndexes: 'beforeDataCopy' | 'afterDataCopy' | 'never';
   /**
-   * Blocks writes of ordinary users on the destination during the sync, and on the source once commit is received. Users with the action bypassWriteBlockingMode are not blocked.
+   * Blocks writes by ordinary users on the destination during the sync, and on the source once commit is received. Users with the bypassWriteBlockingMode action are not blocked.
    */
   enableUserWriteBlocking: boolean;
   /**
-   * The databases and collections to sync; all when absent.
+   * The databases and collections to sync; all by default.
    */
   includeNamespaces?: NamespaceFilterEntry[];
   /**
-   * The databases and collections not to sync, taken out of those included.
+   * The databases and collections to exclude from those included.
    */
   excludeNamespaces?: NamespaceFilterEntry[];
   /**
-   * Prepares the sync for being reversed after its commit. Needs enableUserWriteBlocking.
+   * Allows the sync to be reversed after its commit. Requires enableUserWriteBlocking.
    */
   reversible: boolean;
   /**
-   * How collections are sharded on the destination. Required from a replica set to a sharded cluster, refused otherwise.
+   * How to shard collections on the destination. Required when syncing a replica set to a sharded cluster, rejected otherwise.
    */
   sharding?: {
     /**
-     * Creates an index that supports the shard key where the source has none.
+     * Creates an index that supports the shard key if the source has none.
      */
     createSupportingIndexes: boolean;
     /**
-     * The collections to shard; collections that are not listed stay unsharded.
+     * The collections to shard; all others stay unsharded.
      */
     shardingEntries: {
       /**
@@ -59,7 +59,7 @@ export interface ClusterSyncSpec {
        */
       shardCollection: {
         /**
-         * Fields of the shard key in order, each an object of one field name to its index direction.
+         * Fields of the shard key in order, each an object that maps one field name to its index direction.
          */
         key: {
           [k: string]: number | string;
@@ -68,37 +68,37 @@ export interface ClusterSyncSpec {
     }[];
   };
   /**
-   * What the sync shall do. Running copies and goes on applying changes. Committed ends the sync as soon as canCommit is true; it cannot be taken back, but be reversed (direction). Paused stops the work, and the sync goes on from there when it is Running again: the oplog of the source has to last until then.
+   * The desired state. Running copies data, then applies changes. Committed ends the sync as soon as canCommit is true; a commit cannot be undone, but the sync can be reversed (direction). Paused suspends the sync; set Running to resume it where it stopped, while the source's oplog still covers the gap.
    */
   state: 'Running' | 'Paused' | 'Committed';
   /**
-   * Where the sync goes. Forward is from source to destination. Reverse, once the sync is committed, has what is written to the destination since then brought back to the source: with the state Running it is kept up to date, and with Committed it may be written to again, and the destination may not. Needs reversible. A committed reversal can be reversed in its turn.
+   * The direction of the sync. Forward syncs from source to destination. Reverse, after a commit, syncs to the source what has been written to the destination since that commit: state Running keeps the source up to date, and Committed opens the source for writes and closes the destination. Requires reversible. A committed reversal can itself be reversed.
    */
   direction: 'Forward' | 'Reverse';
   commit: CommitOptions;
   startOver?: StartOver;
   /**
-   * What a deletion in mid-sync leaves. Keep: everything, with the state from which a ClusterSync with the same spec resumes; an event says what. Unblock: the sync ends for good, and users may write again where it has blocked them. Clean: that, and the collections and views that the sync has made are dropped, no others. With the last two a finalizer keeps the ClusterSync until that is done; it goes at once when this is set to Keep.
+   * What to do when the ClusterSync is deleted in mid-sync. Keep: leave everything, including the state from which a ClusterSync with the same spec resumes; an event lists what is left. Unblock: end the sync for good, and lift write blocking that it has set. Clean: Unblock, and drop the collections and views that the sync has created, no others. With Unblock and Clean, a finalizer holds the ClusterSync until this is done; set Keep to release it at once.
    */
   onDelete: 'Keep' | 'Unblock' | 'Clean';
   /**
-   * Stops the operator from changing anything for this ClusterSync, and from sending commands. The sync itself goes on, and the status is kept up to date.
+   * Stops the operator from changing anything for this ClusterSync and from sending commands. The sync itself continues, and the status is kept up to date.
    */
   suspend: boolean;
   syncer: OperandOptions;
 }
 /**
- * The deployment that is read. Cannot be changed.
+ * The deployment to read from. Immutable.
  */
 export interface ClusterReference {
   /**
-   * What people call this deployment: lower-case letters, digits and hyphens. That of a replica set as the source also names the syncer in its progress; with a sharded cluster, the ids of the shards do.
+   * Your name for this deployment: lower-case letters, digits and hyphens. If the source is a replica set, its name also identifies the syncer in its progress; instances of a sharded cluster are identified by shard id.
    */
   name: string;
   uriSecretRef: SecretKeyReference;
 }
 /**
- * Where the connection string is. It is mounted as a file, and never copied.
+ * The Secret that holds the connection string. It is mounted as a file and never copied.
  */
 export interface SecretKeyReference {
   /**
@@ -106,12 +106,12 @@ export interface SecretKeyReference {
    */
   name: string;
   /**
-   * Key of the Secret under which the connection string stands.
+   * Key of the Secret that holds the connection string.
    */
   key: string;
 }
 /**
- * Selects a database or databases, and in them all collections, those listed, or those that match a pattern.
+ * Selects one or more databases, and in them all collections, those listed, or those that match a pattern.
  */
 export interface NamespaceFilterEntry {
   /**
@@ -120,13 +120,13 @@ export interface NamespaceFilterEntry {
   database?: string;
   databaseRegex?: NamePattern;
   /**
-   * Names of collections; all when absent.
+   * Names of collections; all by default.
    */
   collections?: string[];
   collectionsRegex?: NamePattern;
 }
 /**
- * A regular expression by the server's rules: not anchored, case-sensitive unless the options contain i.
+ * A regular expression as the server evaluates it: not anchored, case-sensitive unless the options contain i.
  */
 export interface NamePattern {
   /**
@@ -139,19 +139,19 @@ export interface NamePattern {
   options?: string;
 }
 /**
- * Who says when the sync is committed, and what has to be so before.
+ * What triggers the commit, and the conditions it waits for.
  */
 export interface CommitOptions {
   /**
-   * Manual: the state Committed does. Automatic: the operator commits by itself, with the state Running or Committed, as soon as the lag is small enough, the verification knows of no difference, and the workloads have no pods any more.
+   * Manual: you commit by setting state to Committed. Automatic: the operator commits, with state Running or Committed, as soon as the lag is small enough, the verification has no known differences, and the workloads have no pods left.
    */
   mode: 'Manual' | 'Automatic';
   /**
-   * The largest lag with which an automatic commit is begun.
+   * The largest lag at which an automatic commit may begin.
    */
   maxLagSeconds: number;
   /**
-   * A SyncVerification of this ClusterSync that an automatic commit waits for: it has to have compared everything once, with nothing left that is different. Its verdict comes after the commit.
+   * A SyncVerification of this ClusterSync that an automatic commit waits for: it must have compared everything once, with no differences left. Its verdict follows after the commit.
    */
   verificationRef?: {
     /**
@@ -160,59 +160,59 @@ export interface CommitOptions {
     name: string;
   };
   /**
-   * Applications that write to the source: before an automatic commit they are scaled to zero, and it is waited for until their pods are gone. Each gets its size back where the commit does not come.
+   * Applications that write to the source. Before an automatic commit, the operator scales them to zero and waits until their pods are gone. If the commit does not happen, it scales each back.
    */
   workloads?: WorkloadReference[];
   /**
-   * What becomes of the workloads after the commit. StayAtZero: nothing; whoever points them at the destination scales them up. ScaleBack: each gets the size back that it had; it should find the destination by then.
+   * What to do with the workloads after the commit. StayAtZero: leave them at zero; scale them up yourself once they point at the destination. ScaleBack: restore the replicas of each; it must connect to the destination by then.
    */
   workloadsAfterCommit: 'StayAtZero' | 'ScaleBack';
   /**
-   * How long the workloads are kept at zero before the commit is sent. After that they get their sizes back, and nothing is tried again until these options are changed.
+   * How long to keep the workloads at zero while waiting to send the commit. After that, the operator scales them back and does not try again until these options change.
    */
   deadlineSeconds: number;
   /**
-   * Any text. Another one lets the operator try once more, after an attempt that missed its deadline.
+   * Any text. A new value makes the operator try again after an attempt that missed its deadline.
    */
   attempt?: string;
 }
 export interface WorkloadReference {
   /**
-   * What it is, of the API group apps.
+   * Kind of the workload, in the API group apps.
    */
   kind: 'Deployment' | 'StatefulSet';
   /**
-   * Its name, in the namespace of the ClusterSync.
+   * Name of the workload, in the namespace of the ClusterSync.
    */
   name: string;
 }
 /**
- * Ends the sync for good and begins it again from nothing, with this spec: once for each new token, as long as it is not committed. The status says what has become of it.
+ * Ends the sync for good and starts it over from the beginning, with this spec: once for each new token, unless the sync is committed. See status.startOver for the outcome.
  */
 export interface StartOver {
   /**
-   * Any text. Another one that was not there before asks for it once more.
+   * Any text. Set a value that was never used before to start over again.
    */
   token: string;
   /**
-   * What becomes of the destination before. Keep: nothing, so that a new sync needs it to be emptied. Unblock: users may write again where the sync has blocked them. Clean: that, and the collections and views that the sync has made are dropped, no others.
+   * What to do with the destination first. Keep: nothing; you must empty it before the new sync can start. Unblock: lift write blocking that the sync has set. Clean: Unblock, and drop the collections and views that the sync has created, no others.
    */
   destination: 'Keep' | 'Unblock' | 'Clean';
 }
 /**
- * How the syncer's pods are run.
+ * How to run the syncer's pods.
  */
 export interface OperandOptions {
   /**
-   * Image of the sync tool: the operator's own by default, or one that the operator allows (its option operandImages). Another tool must take the command line and answer the HTTP API of `clustersync syncer`.
+   * Image of the sync tool: the operator's own by default, or one that the operator allows (its option operandImages). Another tool must accept the command line and serve the HTTP API of `clustersync syncer`.
    */
   image?: string;
   /**
-   * When the image is pulled; by default as Kubernetes decides by its tag.
+   * When to pull the image; by default Kubernetes decides by its tag.
    */
   imagePullPolicy?: 'Always' | 'IfNotPresent' | 'Never';
   /**
-   * Secrets in this namespace with credentials of the image's registry.
+   * Secrets in this namespace with credentials for the image's registry.
    */
   imagePullSecrets?: {
     /**
@@ -221,30 +221,30 @@ export interface OperandOptions {
     name: string;
   }[];
   /**
-   * What the container asks for and may use at most, as in a pod's container.
+   * Resource requests and limits, as in a pod's container.
    */
   resources: {
     /**
-     * Quantities by the name of the resource (cpu, memory, ...).
+     * Quantities by resource name (cpu, memory, ...).
      */
     requests?: {
       [k: string]: number | string;
     };
     /**
-     * Quantities by the name of the resource (cpu, memory, ...).
+     * Quantities by resource name (cpu, memory, ...).
      */
     limits?: {
       [k: string]: number | string;
     };
   };
   /**
-   * Labels that a node must have.
+   * Labels that a node must have to run the pods.
    */
   nodeSelector?: {
     [k: string]: string;
   };
   /**
-   * Taints of nodes that are tolerated, as in a pod.
+   * Node taints that the pods tolerate, as in a pod.
    */
   tolerations?: {
     /**
@@ -252,11 +252,11 @@ export interface OperandOptions {
      */
     key?: string;
     /**
-     * How the value is compared.
+     * How to compare the value.
      */
     operator?: 'Exists' | 'Equal';
     /**
-     * Value of the taint, with operator Equal.
+     * Value of the taint, with the operator Equal.
      */
     value?: string;
     /**
@@ -264,41 +264,41 @@ export interface OperandOptions {
      */
     effect?: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
     /**
-     * How long a taint with effect NoExecute is tolerated; for ever when absent.
+     * How long to tolerate a taint with effect NoExecute; forever when absent.
      */
     tolerationSeconds?: number;
   }[];
   /**
-   * Where the pods are scheduled, as in a pod's `affinity`. The API server checks it when the pods are made.
+   * Scheduling constraints, as in a pod's `affinity`. The API server validates them when the pods are created.
    */
   affinity?: {
     [k: string]: unknown;
   };
   tls?: ServedTLS;
   /**
-   * How much the syncer logs.
+   * Log level of the syncer.
    */
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 }
 /**
- * HTTPS for the syncer's API and metrics; HTTP when absent. The API needs its token in both cases.
+ * HTTPS for the syncer's API and metrics; HTTP when absent. The API requires its token either way.
  */
 export interface ServedTLS {
   /**
-   * Name of a Secret of type kubernetes.io/tls in this namespace, as cert-manager writes it: `tls.crt` and `tls.key` are what the syncer serves with, `ca.crt` is the authority by which the operator knows it. The certificate must be for `<service>.<namespace>.svc`, the name of the syncer's Service. A replaced certificate is served without a restart.
+   * Name of a Secret of type kubernetes.io/tls in this namespace, as cert-manager writes it: the syncer serves with `tls.crt` and `tls.key`, and the operator trusts the authority in `ca.crt`. The certificate must be valid for `<service>.<namespace>.svc`, the name of the syncer's Service. A renewed certificate is served without a restart.
    */
   secretName: string;
 }
 /**
- * What is. Written by the operator alone.
+ * The observed state. Written only by the operator.
  */
 export interface ClusterSyncStatus {
   /**
-   * The generation of the spec that this status is about.
+   * The generation of the spec that this status reflects.
    */
   observedGeneration?: number;
   /**
-   * A summary of the conditions and of progress, for people. Programs read the conditions.
+   * A summary of conditions and progress, for people. Programs should read the conditions.
    */
   phase?:
     | 'Pending'
@@ -311,30 +311,30 @@ export interface ClusterSyncStatus {
     | 'Committed'
     | 'Stalled';
   /**
-   * Ready: what the spec asks for has come true. Reconciling: it is on its way. Stalled: somebody has to do something. InitialCopyDone, CanCommit, Committed: milestones of the sync. Suspended: the operator changes nothing.
+   * Ready: the sync has reached the state in the spec. Reconciling: it is on its way. Stalled: it needs someone to act. InitialCopyDone, CanCommit, Committed: milestones of the sync. Suspended: the operator changes nothing.
    */
   conditions?: Condition[];
   /**
-   * What the source was when it was first seen: it decides how many instances there are, and is not changed any more. When its shards are others later, the sync is Stalled by ShardsChanged.
+   * The source as first observed, which determines the number of instances; never updated. If its shards change later, the sync is Stalled with ShardsChanged.
    */
   source?: {
     /**
-     * Whether it is a replica set or a sharded cluster; Unknown where the sync tool does not tell, which then has one pod.
+     * Whether the source is a replica set or a sharded cluster; Unknown if the sync tool does not report it, which then gets one pod.
      */
     kind: 'ReplicaSet' | 'Sharded' | 'Unknown';
     /**
-     * The ids of its shards, in the order of the pods. A replica set is one shard, called as the set; none where they are not known.
+     * The shard ids, in the order of the pods. A replica set is one shard, named after the set; empty if unknown.
      */
     shards: string[];
   };
   commit?: CommitStatus;
   startOver?: StartOverStatus;
   /**
-   * How many instances have a pod that is ready, of how many are to have one; as 2/3. After the commit of a sync that is not reversible none is to have one.
+   * Instances with a ready pod, of the desired number, such as 2/3. After the commit of a sync that is not reversible, the desired number is 0.
    */
   readyInstances?: string;
   /**
-   * Where the sync goes, as its instances say.
+   * The direction of the sync as its instances report it.
    */
   direction?: 'Forward' | 'Reverse';
   /**
@@ -342,7 +342,7 @@ export interface ClusterSyncStatus {
    */
   coordinatorID?: string;
   /**
-   * The initial copy, over all instances. Estimates.
+   * The initial copy, summed over all instances. Estimates.
    */
   totals?: {
     /**
@@ -350,24 +350,24 @@ export interface ClusterSyncStatus {
      */
     estimatedTotalBytes?: number;
     /**
-     * Bytes copied by all instances; more than there are to copy where something was copied again.
+     * Bytes copied by all instances; can exceed the total if data was copied again.
      */
     estimatedCopiedBytes?: number;
     /**
-     * Copied bytes of all bytes, at most 99 while the copy goes on, 100 when it is done.
+     * Percentage of bytes copied: at most 99 while the copy runs, 100 when it is done.
      */
     percent?: number;
   };
   /**
-   * Seconds between the newest change of the source and the last one applied, of the slowest instance. Absent (which is not 0) while it is not known, as during the copy, in a pause, or when an instance does not answer.
+   * Seconds between the newest change on the source and the last one applied, for the slowest instance. Absent (which does not mean 0) while unknown: during the copy, in a pause, or when an instance does not answer.
    */
   lagTimeSeconds?: number;
   /**
-   * Whether a commit would be taken now, by every instance.
+   * Whether every instance would accept a commit now.
    */
   canCommit?: boolean;
   /**
-   * Whether the destination may be written to.
+   * Whether applications may write to the destination.
    */
   canWrite?: boolean;
   /**
@@ -375,38 +375,38 @@ export interface ClusterSyncStatus {
    */
   startedAt?: string;
   /**
-   * When the sync was last seen to be committed, in whichever direction.
+   * When the sync was last seen committed, in either direction.
    */
   committedAt?: string;
   /**
-   * The processes that carry the sync out: one for each shard of the source; one for a replica set.
+   * The processes that run the sync: one for each shard of the source, or one for a replica set.
    */
   instances?: InstanceStatus[];
 }
 /**
- * What the operator does for an automatic commit; absent while that is nothing.
+ * What the operator is doing for an automatic commit; absent when nothing.
  */
 export interface CommitStatus {
   /**
-   * Since when workloads are taken down.
+   * When the operator began to scale the workloads to zero.
    */
   heldSince?: string;
   /**
-   * When they get their sizes back, unless the commit has been sent by then.
+   * When the operator scales them back unless it has sent the commit by then.
    */
   deadline?: string;
   /**
-   * The workloads that are taken down, and what they get back.
+   * The workloads scaled to zero, and the replicas to restore.
    */
   workloads?: HeldWorkload[];
   /**
-   * A hash of the options with which a commit missed its deadline. With these none is tried again.
+   * A hash of the options with which a commit missed its deadline. The operator does not try again with the same options.
    */
   missedOptions?: string;
 }
 export interface HeldWorkload {
   /**
-   * What it is, of the API group apps.
+   * Kind of the workload, in the API group apps.
    */
   kind: 'Deployment' | 'StatefulSet';
   /**
@@ -414,12 +414,12 @@ export interface HeldWorkload {
    */
   name: string;
   /**
-   * How many pods it was to have.
+   * Desired replicas before it was scaled to zero.
    */
   replicas: number;
 }
 /**
- * The last token of spec.startOver that was seen.
+ * The last token of spec.startOver that the operator has seen.
  */
 export interface StartOverStatus {
   /**
@@ -427,11 +427,11 @@ export interface StartOverStatus {
    */
   token: string;
   /**
-   * Resetting: the former sync is being ended. Done: it has ended, and the sync begins again; this token asks for nothing any more. Refused: the sync was committed, or the token was used before, and nothing was done.
+   * Resetting: the former sync is being ended. Done: it has ended, and the sync starts over; this token has no further effect. Refused: the sync was committed, or the token was used before, and nothing was done.
    */
   state: 'Resetting' | 'Done' | 'Refused';
   /**
-   * The last 16 tokens before it. None of them asks for anything any more, not even when it is put back.
+   * The 16 tokens before it. They have no further effect, even if set again.
    */
   formerTokens?: string[];
 }
@@ -445,17 +445,17 @@ export interface InstanceStatus {
    */
   pod?: string;
   /**
-   * Whether it has a pod that is ready.
+   * Whether it has a ready pod.
    */
   ready?: boolean;
   /**
-   * The progress that it last reported. What connection strings have of users and passwords is taken out. It has 16 KiB at most: long lists are cut, and say how many more there are, and `omittedFields` counts what is left out.
+   * The progress that it last reported, without the user names and passwords of connection strings. Limited to 16 KiB: long lists are truncated and say how many entries are missing, and `omittedFields` counts the fields left out.
    */
   progress?: {
     [k: string]: unknown;
   };
   /**
-   * Why there is no newer progress, or the error that it reports.
+   * Why no newer progress is available, or the error that it reports.
    */
   error?: string;
 }

@@ -2,18 +2,18 @@
 import type { Condition } from '../../kube/conditions.ts';
 
 /**
- * A SyncVerification compares source and destination of a ClusterSync while it runs, and says after its commit whether their data is equal. It runs once, and once more for each new value of spec.rerun.
+ * A SyncVerification compares source and destination of a ClusterSync while the sync runs, and reports after its commit whether their data is equal. It runs once, and again for each new value of spec.rerun.
  */
 export interface SyncVerificationContent {
   spec: SyncVerificationSpec;
   status?: SyncVerificationStatus;
 }
 /**
- * What is wanted.
+ * The desired state.
  */
 export interface SyncVerificationSpec {
   /**
-   * The sync to verify. Cannot be changed.
+   * The sync to verify. Immutable.
    */
   clusterSyncRef: {
     /**
@@ -23,34 +23,34 @@ export interface SyncVerificationSpec {
   };
   filter?: VerificationFilter;
   /**
-   * Pods that share the comparing. Can be changed at any time.
+   * Number of pods that share the comparison. Can be changed at any time.
    */
   parallelism: number;
   /**
-   * Any text, such as a date. A new value starts the verification over, whether it is under way or has ended; status.run.rerun says which one the status is about. Taking it away does nothing.
+   * Any text, such as a date. A new value starts the verification over, whether it is running or has ended; status.run.rerun says which value the status belongs to. Removing it has no effect.
    */
   rerun?: string;
   /**
-   * How long after its end, whatever it has found, the resource is deleted with all that belongs to it: 0 at once, never when absent. Can be changed at any time. The report stays in the metadata store.
+   * How long after its end, whatever the result, the operator deletes the resource and all that it owns: 0 at once, never when absent. Can be changed at any time. The report stays in the metadata store.
    */
   ttlSecondsAfterFinished?: number;
   verifier: OperandOptions;
 }
 /**
- * What to compare; what the sync selects when absent. It takes the place of the sync's own filter: what the sync leaves out and this selects is found missing. Can be changed only together with rerun.
+ * What to compare; by default what the sync selects. It replaces the sync's own filter: namespaces that it selects and the sync excludes are reported missing. Can be changed only together with rerun.
  */
 export interface VerificationFilter {
   /**
-   * The databases and collections to compare; all when absent.
+   * The databases and collections to compare; all by default.
    */
   includeNamespaces?: NamespaceFilterEntry[];
   /**
-   * The databases and collections not to compare, taken out of those included.
+   * The databases and collections to exclude from those included.
    */
   excludeNamespaces?: NamespaceFilterEntry[];
 }
 /**
- * Selects a database or databases, and in them all collections, those listed, or those that match a pattern.
+ * Selects one or more databases, and in them all collections, those listed, or those that match a pattern.
  */
 export interface NamespaceFilterEntry {
   /**
@@ -59,13 +59,13 @@ export interface NamespaceFilterEntry {
   database?: string;
   databaseRegex?: NamePattern;
   /**
-   * Names of collections; all when absent.
+   * Names of collections; all by default.
    */
   collections?: string[];
   collectionsRegex?: NamePattern;
 }
 /**
- * A regular expression by the server's rules: not anchored, case-sensitive unless the options contain i.
+ * A regular expression as the server evaluates it: not anchored, case-sensitive unless the options contain i.
  */
 export interface NamePattern {
   /**
@@ -78,19 +78,19 @@ export interface NamePattern {
   options?: string;
 }
 /**
- * How the verifier's pods are run. Can be changed at any time; the verification goes on from where it was.
+ * How to run the verifier's pods. Can be changed at any time; the verification resumes where it was.
  */
 export interface OperandOptions {
   /**
-   * Image of the verifier: the operator's own by default, or one that the operator allows (its option operandImages). Another tool must take the command line and answer the HTTP API of `clustersync verifier`.
+   * Image of the verifier: the operator's own by default, or one that the operator allows (its option operandImages). Another tool must accept the command line and serve the HTTP API of `clustersync verifier`.
    */
   image?: string;
   /**
-   * When the image is pulled; by default as Kubernetes decides by its tag.
+   * When to pull the image; by default Kubernetes decides by its tag.
    */
   imagePullPolicy?: 'Always' | 'IfNotPresent' | 'Never';
   /**
-   * Secrets in this namespace with credentials of the image's registry.
+   * Secrets in this namespace with credentials for the image's registry.
    */
   imagePullSecrets?: {
     /**
@@ -99,30 +99,30 @@ export interface OperandOptions {
     name: string;
   }[];
   /**
-   * What the container asks for and may use at most, as in a pod's container.
+   * Resource requests and limits, as in a pod's container.
    */
   resources: {
     /**
-     * Quantities by the name of the resource (cpu, memory, ...).
+     * Quantities by resource name (cpu, memory, ...).
      */
     requests?: {
       [k: string]: number | string;
     };
     /**
-     * Quantities by the name of the resource (cpu, memory, ...).
+     * Quantities by resource name (cpu, memory, ...).
      */
     limits?: {
       [k: string]: number | string;
     };
   };
   /**
-   * Labels that a node must have.
+   * Labels that a node must have to run the pods.
    */
   nodeSelector?: {
     [k: string]: string;
   };
   /**
-   * Taints of nodes that are tolerated, as in a pod.
+   * Node taints that the pods tolerate, as in a pod.
    */
   tolerations?: {
     /**
@@ -130,11 +130,11 @@ export interface OperandOptions {
      */
     key?: string;
     /**
-     * How the value is compared.
+     * How to compare the value.
      */
     operator?: 'Exists' | 'Equal';
     /**
-     * Value of the taint, with operator Equal.
+     * Value of the taint, with the operator Equal.
      */
     value?: string;
     /**
@@ -142,57 +142,57 @@ export interface OperandOptions {
      */
     effect?: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
     /**
-     * How long a taint with effect NoExecute is tolerated; for ever when absent.
+     * How long to tolerate a taint with effect NoExecute; forever when absent.
      */
     tolerationSeconds?: number;
   }[];
   /**
-   * Where the pods are scheduled, as in a pod's `affinity`. The API server checks it when the pods are made.
+   * Scheduling constraints, as in a pod's `affinity`. The API server validates them when the pods are created.
    */
   affinity?: {
     [k: string]: unknown;
   };
   tls?: ServedTLS;
   /**
-   * How much the verifier logs.
+   * Log level of the verifier.
    */
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 }
 /**
- * HTTPS for the verifier's API and metrics; HTTP when absent. The API needs its token in both cases.
+ * HTTPS for the verifier's API and metrics; HTTP when absent. The API requires its token either way.
  */
 export interface ServedTLS {
   /**
-   * Name of a Secret of type kubernetes.io/tls in this namespace, as cert-manager writes it: `tls.crt` and `tls.key` are what the verifier serves with, `ca.crt` is the authority by which the operator knows it. The certificate must be for `<service>.<namespace>.svc`, the name of the verifier's Service. A replaced certificate is served without a restart.
+   * Name of a Secret of type kubernetes.io/tls in this namespace, as cert-manager writes it: the verifier serves with `tls.crt` and `tls.key`, and the operator trusts the authority in `ca.crt`. The certificate must be valid for `<service>.<namespace>.svc`, the name of the verifier's Service. A renewed certificate is served without a restart.
    */
   secretName: string;
 }
 /**
- * What is. Written by the operator alone.
+ * The observed state. Written only by the operator.
  */
 export interface SyncVerificationStatus {
   /**
-   * The generation of the spec that this status is about.
+   * The generation of the spec that this status reflects.
    */
   observedGeneration?: number;
   /**
-   * A summary of the conditions and of progress, for people. Succeeded: the data is equal. Failed: it is different, or the verification could not be carried out.
+   * A summary of conditions and progress, for people. Succeeded: the data is equal. Failed: it differs, or the verification could not be carried out.
    */
   phase?: 'Pending' | 'Starting' | 'Checking' | 'Finishing' | 'Succeeded' | 'Failed';
   /**
-   * Ready: the verification has been carried out, whatever it found. Reconciling: it is on its way. Stalled: it cannot be carried out. Complete: everything has been compared. Consistent: the data is equal; Unknown, too, when the ClusterSync has another sync than the one that was compared, which the message names.
+   * Ready: the verification has been carried out, whatever the result. Reconciling: it is running. Stalled: it cannot be carried out. Complete: everything has been compared. Consistent: the data is equal; also Unknown when the ClusterSync no longer runs the sync that was compared, which the message names.
    */
   conditions?: Condition[];
   run?: VerificationRun;
   /**
-   * Whether the data is equal; absent until that is known.
+   * Whether the data is equal; absent until known.
    */
   verdict?: 'Equal' | 'Different';
   mismatches?: MismatchSummary;
   report?: VerificationReport;
   verificationStatus?: VerificationCounts;
   /**
-   * When the verifier was first told to check in this run.
+   * When the verifier was first sent check in this run.
    */
   startedAt?: string;
   /**
@@ -202,44 +202,44 @@ export interface SyncVerificationStatus {
   verifier?: VerifierStatus;
 }
 /**
- * The run of the verification that all else in the status is about.
+ * The run of the verification that the rest of the status belongs to.
  */
 export interface VerificationRun {
   /**
-   * The value of spec.rerun that it was started for; absent where there was none.
+   * The value of spec.rerun that started it; absent if there was none.
    */
   rerun?: string;
   /**
-   * Its number, which grows from run to run.
+   * Its number, which increases from run to run.
    */
   attempt: number;
   /**
-   * The direction of the ClusterSync that it is about.
+   * The direction of the ClusterSync that it verifies.
    */
   direction: 'Forward' | 'Reverse';
   /**
-   * When the sync that it is about was started, and how often it was reversed since, as the syncer says, or, with a tool that does not say it, when the operator has first seen it. Of another sync, under the same name, or of the same one after another reversal, it proves nothing.
+   * When the sync that it verifies was started and how often it was reversed since, as the syncer reports it; with a tool that does not report it, when the operator first saw the sync. The run proves nothing about another sync of the same name, or about the same one after another reversal.
    */
   syncStartedAt?: string;
   /**
-   * Tells what is compared from what another run compares.
+   * Identifies what is compared, as opposed to other runs.
    */
   inputsHash: string;
 }
 /**
- * What the current pass has found, or the last one, without the differences themselves: those are in the report. Before the verification is complete they are looked at again.
+ * What the current or last pass has found, without the differences themselves, which are in the report. Until the verification completes, they are rechecked.
  */
 export interface MismatchSummary {
   /**
-   * Differences that were found.
+   * Differences found.
    */
   total: number;
   /**
-   * How many there are of each kind.
+   * Count by kind.
    */
   byKind?: MismatchKind[];
   /**
-   * The namespaces with the most of them, at most ten.
+   * The namespaces with the most differences, at most ten.
    */
   namespaces?: MismatchNamespace[];
 }
@@ -264,7 +264,7 @@ export interface MismatchNamespace {
   count: number;
 }
 /**
- * Where the whole report is, with each difference: in the metadata store, also when the verification has ended and its pods are gone.
+ * Where the full report is, with every difference: in the metadata store, even after the verification has ended and its pods are gone.
  */
 export interface VerificationReport {
   /**
@@ -285,28 +285,28 @@ export interface VerificationReport {
     key: string;
   };
   /**
-   * The command that prints it, anywhere the metadata store can be reached from.
+   * The command that prints it, from anywhere that can reach the metadata store.
    */
   command: string;
 }
 /**
- * The verifier's counts of tasks, as they were received.
+ * The verifier's task counts, as received.
  */
 export interface VerificationCounts {
   /**
-   * Tasks there are.
+   * All tasks.
    */
   totalTasks?: number;
   /**
-   * Tasks that wait.
+   * Tasks that are pending.
    */
   addedTasks?: number;
   /**
-   * Tasks that are being worked on.
+   * Tasks in progress.
    */
   processingTasks?: number;
   /**
-   * Tasks that found a difference of documents.
+   * Tasks that found differences in documents.
    */
   failedTasks?: number;
   /**
@@ -314,17 +314,17 @@ export interface VerificationCounts {
    */
   completedTasks?: number;
   /**
-   * Tasks that found a difference of options, views or indexes.
+   * Tasks that found differences in options, views or indexes.
    */
   metadataMismatchTasks?: number;
   /**
-   * Tasks that look again at what was different.
+   * Tasks that recheck earlier differences.
    */
   recheckTasks?: number;
   [k: string]: unknown;
 }
 /**
- * The verifier's process, and what it has been told.
+ * The verifier's process, and the commands sent to it.
  */
 export interface VerifierStatus {
   /**
@@ -332,7 +332,7 @@ export interface VerifierStatus {
    */
   pod?: string;
   /**
-   * Tells one run of the container from the next.
+   * Identifies one run of the container.
    */
   process?: string;
   /**
@@ -340,7 +340,7 @@ export interface VerifierStatus {
    */
   ready?: boolean;
   /**
-   * When this process took the command to check.
+   * When this process accepted the check command.
    */
   checkSentAt?: string;
   /**
@@ -348,13 +348,13 @@ export interface VerifierStatus {
    */
   writesOffSentAt?: string;
   /**
-   * The progress that it last reported, without the mismatches: they tell the _ids of documents. What connection strings have of users and passwords is taken out. It has 16 KiB at most; `omittedFields` counts what is left out.
+   * The progress that it last reported, without the mismatches, which contain the _ids of documents, and without the user names and passwords of connection strings. Limited to 16 KiB; `omittedFields` counts the fields left out.
    */
   progress?: {
     [k: string]: unknown;
   };
   /**
-   * Why there is no newer progress, or the error that it reports.
+   * Why no newer progress is available, or the error that it reports.
    */
   error?: string;
 }
