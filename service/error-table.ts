@@ -233,6 +233,13 @@ export const errorTable = {
     reason: 'KubectlFailed',
     action: 'See what kubectl says: the name, the namespace, the context, or your rights.',
   },
+  OutputLost: {
+    status: 500,
+    retryable: false,
+    reason: 'OutputLost',
+    action:
+      'Have the output go where there is room, and ask again, with `status` or `report` for one. What the command was to do besides is done.',
+  },
   AuthenticationFailed: {
     status: 502,
     retryable: false,

@@ -38,7 +38,7 @@ export class Kubectl {
     return objectOf(JSON.parse(await this.text([...args, '--output=json'], signal)));
   }
 
-  /** Shows what it prints, as it comes. @returns its exit code. */
+  /** Shows what it prints, as it comes. @returns its exit code. @throws SyncError OutputLost; it has ended by then. */
   async show(args: readonly string[], signal: AbortSignal): Promise<number> {
     const child = spawn('kubectl', [...args, ...this.#flags], {
       stdio: ['inherit', 'pipe', 'pipe'],
@@ -48,7 +48,15 @@ export class Kubectl {
     const shown = (async () => {
       for await (const text of child.stdout.setEncoding('utf8')) await writeOut(String(text));
     })();
-    await Promise.all([ended(child, signal), shown]);
+    const ending = ended(child, signal);
+    try {
+      await Promise.all([ending, shown]);
+    } catch (error) {
+      // One that follows a log would wait for its next line before it hears that nobody reads it.
+      child.kill();
+      await Promise.allSettled([ending, shown]);
+      throw error;
+    }
     return child.exitCode ?? 2;
   }
 }

@@ -219,7 +219,7 @@ function reportOf(text: string): Report {
 export const notMeetingText: Readonly<Record<string, readonly string[]>> = {
   'decides by a code, a class or a number': [
     ...['isNotFound', 'isConflict', 'isAlreadyExists', 'isGone', 'isInvalid', 'isNotServed'],
-    ...['tellsNoCommit', 'barText', 'checkTopologies'],
+    ...['tellsNoCommit', 'barText', 'checkTopologies', 'isReaderGone'],
   ],
   'is made of options that the user of the command line gives': ['startBodyOf'],
   'takes what others above have read, cut or checked': [
@@ -228,6 +228,6 @@ export const notMeetingText: Readonly<Record<string, readonly string[]>> = {
     ...['isLoopback'],
   ],
   'writes to a terminal what `harmless` and its kin, above, have made of it': [
-    ...['writeOut', 'writeError', 'writeLog', 'writeDrawn', 'isOutTerminal', 'ignoreLostOutput'],
+    ...['writeOut', 'writeError', 'writeLog', 'writeDrawn', 'isOutTerminal'],
   ],
 };
