@@ -59,9 +59,12 @@ export async function writeDrawn(text: string): Promise<void> {
   try {
     await writeTo(process.stdout, text);
   } catch (cause) {
-    const description = `standard output takes nothing: ${messageOf(cause)}`;
-    throw new SyncError('OutputLost', description, { cause });
+    throw lost('standard output', cause);
   }
+}
+
+function lost(output: string, cause: unknown): SyncError {
+  return new SyncError('OutputLost', `${output} takes nothing: ${messageOf(cause)}`, { cause });
 }
 
 /** The exit code of a command that nobody reads any more: what a shell says of a program that SIGPIPE has ended. */
@@ -99,6 +102,9 @@ function writeToFile({ fd }: { readonly fd: number }, bytes: Buffer): void {
   while (written < bytes.length) written += writeSync(fd, bytes, written);
 }
 
+/** Gives why what was drawn last was lost. */
+let drawing: Promise<unknown> = Promise.resolve();
+
 /** Where {@link writeError} writes, as far as somebody draws there. */
 export const errorTerminal = {
   get isTerminal(): boolean {
@@ -113,7 +119,12 @@ export const errorTerminal = {
   },
   /** Writes what directs the terminal on purpose. Nothing from outside may be in it. */
   draw: (text: string): void => {
-    writeOrLose(process.stderr, text);
+    drawing = writeTo(process.stderr, text).catch((error: unknown) => error);
+  },
+  /** For a command that does nothing but draw. @throws SyncError OutputLost where what was drawn last was lost. */
+  requireDrawn: async (): Promise<void> => {
+    const error = await drawing;
+    if (error !== undefined) throw lost('standard error', error);
   },
 };
 

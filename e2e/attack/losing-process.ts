@@ -58,7 +58,9 @@ export class LosingProcess implements AsyncDisposable {
         ...(err === undefined ? [] : [losses[err](2)]),
         'exec "$@"',
       ].join('\n');
-      const command = ['-c', script, folder.path, process.execPath, program, ...given];
+      // By the title, the guard of the folder knows the process for its own.
+      const node = [process.execPath, `--title=${folder.path}`, program];
+      const command = ['-c', script, folder.path, ...node, ...given];
       const child = folder.spawn('bash', command, 'output', { errorFile: 'errors', env });
       return new LosingProcess(folder, child);
     } catch (error) {

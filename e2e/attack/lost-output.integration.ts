@@ -122,6 +122,12 @@ describe('a command between two deployments that can write nothing', () => {
     assertQuiet(await endOf(args, { out: 'gone' }));
   });
 
+  it('does not go on for nobody where it tells how far a sync is to standard error alone: progress --watch', async () => {
+    const args = ['progress', '--url', syncer.url, '--watch'];
+    assert.equal((await endOf(args, { err: 'full' })).exitCode, 2);
+    assert.equal((await endOf(args, { err: 'gone' })).exitCode, readerGoneExitCode);
+  });
+
   it('tells its result where only what it says meanwhile is lost: status, and report', async () => {
     for (const err of ['full', 'gone'] as const) {
       const status = await endOf(['status', '--url', syncer.url], { err });
