@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { SyncError } from '../../service/errors.ts';
 import { objectOf, type JsonObject } from '../../service/json-fields.ts';
+import { jsonValue } from '../../service/json-text.ts';
 import type { ClusterOptions } from './options.ts';
 import { writeError, writeOut } from '../../service/terminal.ts';
 
@@ -34,8 +35,11 @@ export class Kubectl {
     return output();
   }
 
+  /** The object that it prints. @throws SyncError KubectlFailed. */
   async json(args: readonly string[], signal: AbortSignal): Promise<JsonObject> {
-    return objectOf(JSON.parse(await this.text([...args, '--output=json'], signal)));
+    const value = jsonValue(await this.text([...args, '--output=json'], signal));
+    if (value === undefined) throw new SyncError('KubectlFailed', 'kubectl has printed no JSON');
+    return objectOf(value);
   }
 
   /** Shows what it prints, as it comes. @returns its exit code. @throws SyncError OutputLost; it has ended by then. */

@@ -38,6 +38,11 @@ const collectedEvents = 500;
 /** Those that the operator makes have no `lastTimestamp`. */
 const eventsByTime = ['get', 'events', '--sort-by=.metadata.creationTimestamp'] as const;
 
+/** As kubectl takes it: what begins with its kind is no flag, whatever it is called. */
+function syncNamed(name: string): string {
+  return `${syncsResource}/${name}`;
+}
+
 /** Runs one command of the plugin; `args` are the words that are no flags. */
 type Run<T> = (
   options: T,
@@ -105,7 +110,7 @@ export function patchSync(spec: object): Run<ClusterOptions> {
   return async (options, _logger, signal, [name = '']) => {
     const patch = JSON.stringify({ spec });
     return await new Kubectl(options).show(
-      ['patch', syncsResource, name, '--type=merge', `--patch=${patch}`],
+      ['patch', syncNamed(name), '--type=merge', `--patch=${patch}`],
       signal,
     );
   };
@@ -114,7 +119,7 @@ export function patchSync(spec: object): Run<ClusterOptions> {
 /** Turns a committed sync round: to where it did not go at last. */
 export const reverseSync: Run<ClusterOptions> = async (options, logger, signal, args) => {
   const [name = ''] = args;
-  const object = await new Kubectl(options).json(['get', syncsResource, name], signal);
+  const object = await new Kubectl(options).json(['get', syncNamed(name)], signal);
   const direction = objectOf(object['spec'])['direction'] === 'Reverse' ? 'Forward' : 'Reverse';
   return await patchSync({ direction, state: 'Running' })(options, logger, signal, args);
 };
@@ -139,10 +144,10 @@ export const diagnoseSync: Run<ClusterOptions> = async (options, _logger, signal
   const pods = await podsOf(kubectl, found, signal).catch(() => []);
   const sections: readonly (readonly string[])[] = [
     ['version'],
-    ['get', syncsResource, name, '--output=yaml'],
-    ...found.verifications.map((one) => ['get', verifications, one.name, '--output=yaml']),
+    ['get', syncNamed(name), '--output=yaml'],
+    ...found.verifications.map((one) => ['get', `${verifications}/${one.name}`, '--output=yaml']),
     ['get', 'statefulsets,services,pods', `--selector=${podSelector}`, '--output=wide'],
-    ...pods.map((pod) => ['describe', 'pod', pod]),
+    ...pods.map((pod) => ['describe', pod]),
     eventsByTime,
     ...pods.map((pod) => ['logs', pod, `--tail=${collectedLines}`]),
     ...pods.map((pod) => ['logs', pod, '--previous', `--tail=${collectedLines}`]),
@@ -187,7 +192,7 @@ async function readOne(
   readonly sync: SyncResource;
   readonly verifications: readonly VerificationResource[];
 }> {
-  const sync = readSync(await kubectl.json(['get', syncsResource, name], signal));
+  const sync = readSync(await kubectl.json(['get', syncNamed(name)], signal));
   const all = itemsOf(await kubectl.json(['get', verifications], signal)).map(readVerification);
   return { sync, verifications: ofSync(all, sync) };
 }
@@ -199,6 +204,7 @@ function ofSync(
   return all.filter((one) => one.namespace === namespace && one.syncName === name);
 }
 
+/** The pods of a sync and of what verifies it, as kubectl takes them. */
 async function podsOf(
   kubectl: Kubectl,
   found: {
@@ -215,5 +221,5 @@ async function podsOf(
   return pods
     .map(metadataOf)
     .filter(({ annotations }) => owners.includes(String(annotations[ownerAnnotation])))
-    .map(({ name }) => name);
+    .map(({ name }) => `pod/${name}`);
 }
