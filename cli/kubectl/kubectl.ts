@@ -42,7 +42,7 @@ export class Kubectl {
     return objectOf(value);
   }
 
-  /** Shows what it prints, as it comes. @returns its exit code. @throws SyncError OutputLost; it has ended by then. */
+  /** Shows what it prints, as it comes. @returns 0, or 2 where it has failed. @throws SyncError OutputLost; it has ended by then. */
   async show(args: readonly string[], signal: AbortSignal): Promise<number> {
     const child = spawn('kubectl', [...args, ...this.#flags], {
       stdio: ['inherit', 'pipe', 'pipe'],
@@ -61,7 +61,7 @@ export class Kubectl {
       await Promise.allSettled([ending, shown]);
       throw error;
     }
-    return child.exitCode ?? 2;
+    return child.exitCode === 0 ? 0 : 2;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Logger } from '../../service/logger.ts';
-import { messageOf } from '../../service/errors.ts';
+import { forEachConcurrently } from '../../service/concurrency.ts';
+import { messageOf, SyncError } from '../../service/errors.ts';
 import { redact } from '../../service/redact.ts';
 import { sleep } from '../../service/sleep.ts';
 import { objectOf } from '../../service/json-fields.ts';
@@ -28,6 +29,10 @@ const ownerAnnotation = 'clustersync.dev/owner';
 
 const watchMs = 2_000;
 const clearScreen = '\u001b[H\u001b[2J';
+
+/** Each log is read by a kubectl of its own, which takes some 50 MB. */
+const logsAtATime = 8;
+const followedLogs = 32;
 
 /** Lines of each log that are collected. */
 const collectedLines = 2_000;
@@ -130,10 +135,25 @@ export const showLogs: Run<LogsOptions> = async (options, _logger, signal, [name
   const found = await readOne(kubectl, name, signal);
   const pods = await podsOf(kubectl, found, signal);
   if (pods.length === 0) writeError(`${harmless(name)} has no pods\n`);
+  if (options.follow && pods.length > followedLogs) {
+    throw new SyncError(
+      'InvalidOption',
+      `--follow: ${name} has ${pods.length} pods, and of ${followedLogs} at most the logs are followed; follow one by: kubectl logs --follow`,
+    );
+  }
   const follow = options.follow ? ['--follow'] : [];
-  const codes = await Promise.all(
-    pods.map(async (pod) => await kubectl.show(['logs', pod, '--prefix', ...follow], signal)),
-  );
+  const failed = new AbortController();
+  const reading = AbortSignal.any([signal, failed.signal]);
+  const codes: number[] = [];
+  await forEachConcurrently(pods, options.follow ? followedLogs : logsAtATime, async (pod) => {
+    try {
+      codes.push(await kubectl.show(['logs', pod, '--prefix', ...follow], reading));
+    } catch (error) {
+      // Those that follow a log have no other end.
+      failed.abort(error);
+      throw error;
+    }
+  });
   return Math.max(0, ...codes);
 };
 

@@ -31,7 +31,7 @@ export const logsOptionTable = {
   follow: {
     type: 'boolean',
     default: false,
-    description: 'keep showing what is logged from now on',
+    description: 'keep showing what is logged from now on, by up to 32 pods',
   },
 } as const satisfies OptionTable;
 

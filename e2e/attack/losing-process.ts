@@ -7,7 +7,7 @@ import { defaultDeadlineMs } from '../ground/default-deadline.ts';
 import { createGuardedFolder, type GuardedFolder } from '../ground/guarded-folder.ts';
 import { hasEnded } from '../ground/has-ended.ts';
 
-const program = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.url));
+const executable = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.url));
 
 /** What takes nothing: a device without room, a pipe whose reader has ended before, a file of 1 KiB at most. */
 export const losses = {
@@ -21,6 +21,8 @@ export interface LosingOptions {
   /** Where its outputs go; a file that keeps them where nothing is said. */
   readonly out?: keyof typeof losses;
   readonly err?: keyof typeof losses;
+  /** A link to the executable, by whose name it knows what it is. Default: the executable. */
+  readonly program?: string;
   /** Its environment variables. */
   readonly env?: Readonly<Record<string, string>>;
   /** Files that are made for it: `{name}` in an argument becomes the path of the file of this name. */
@@ -45,7 +47,7 @@ export class LosingProcess implements AsyncDisposable {
   }
 
   static async start(args: readonly string[], options: LosingOptions): Promise<LosingProcess> {
-    const { out, err, env = {}, files = {} } = options;
+    const { out, err, program = executable, env = {}, files = {} } = options;
     const folder = await createGuardedFolder();
     try {
       for (const [name, text] of Object.entries(files))
@@ -79,6 +81,11 @@ export class LosingProcess implements AsyncDisposable {
     this.#child.kill(name);
   }
 
+  /** What it has written to standard output. */
+  async output(): Promise<string> {
+    return await this.#read('output');
+  }
+
   /** What it has written to standard error. */
   async errors(): Promise<string> {
     return await this.#read('errors');
@@ -90,7 +97,7 @@ export class LosingProcess implements AsyncDisposable {
       await once(this.#child, 'exit', { signal: AbortSignal.timeout(defaultDeadlineMs) });
     return {
       exitCode: this.#child.exitCode,
-      output: await this.#read('output'),
+      output: await this.output(),
       errors: await this.errors(),
     };
   }

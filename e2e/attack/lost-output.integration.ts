@@ -1,13 +1,25 @@
 import assert from 'node:assert/strict';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
+import { symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { readerGoneExitCode } from '../../service/terminal.ts';
 import { environmentName } from '../../service/options.ts';
+import { clusterSyncs } from '../../operator/api/clustersync.ts';
+import type { KubeObject } from '../../operator/kube/resource.ts';
+import { createGuardedFolder, type GuardedFolder } from '../ground/guarded-folder.ts';
+import type { ApiServer } from '../ground/kubernetes/api-server.ts';
+import { toolPath } from '../ground/tool-path.ts';
+import { useApiServer } from '../integration/kube/use-api-server.ts';
+import { installDefinitions, smallestSpec } from '../integration/operator/custom-resources.ts';
 import { until } from '../ground/until.ts';
 import { VerifierProcess } from '../ground/verifier-process.ts';
 import type { SyncerProcess } from '../ground/syncer-process.ts';
 import { useClusterPair } from '../integration/syncer/cluster-pair.ts';
 import { LosingProcess, type LosingEnd, type LosingOptions } from './losing-process.ts';
+
+const executable = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.url));
 
 /** Rejects unless a command has failed, and says why in words. */
 function assertLost({ exitCode, errors }: LosingEnd): void {
@@ -34,6 +46,21 @@ async function freePort(): Promise<number> {
   server.close();
   await once(server, 'close');
   return port;
+}
+
+/** The options of a program, as it finds them in its environment. */
+function environmentOf(options: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [environmentName(name), value]),
+  );
+}
+
+async function untilReady(program: LosingProcess, port: number): Promise<void> {
+  await until('it is ready', async () => {
+    assert.ok(program.isRunning, 'it has ended');
+    const ready = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+    return ready?.ok === true;
+  });
 }
 
 describe('a command that can write nothing', () => {
@@ -153,19 +180,11 @@ describe('a command between two deployments that can write nothing', () => {
           destURI: destination,
         };
         const options = { ...uris, port: String(port), host: '127.0.0.1', verifyAll: 'true' };
-        const env = Object.fromEntries(
-          Object.entries(options).map(([name, value]) => [environmentName(name), value]),
-        );
-        const outputs = { out: loss, err: loss };
         await using losing = await LosingProcess.start([program, '--logLevel=debug'], {
-          ...outputs,
-          env,
+          ...{ out: loss, err: loss },
+          env: environmentOf(options),
         });
-        await until(`the ${program} is ready`, async () => {
-          assert.ok(losing.isRunning, 'it has ended');
-          const ready = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
-          return ready?.ok === true;
-        });
+        await untilReady(losing, port);
         losing.signal('SIGTERM');
         assert.equal((await losing.end()).exitCode, 0);
       });
@@ -218,4 +237,50 @@ describe('a migration that can write nothing', () => {
     assert.match(told.output, /^Committed and verified: both sides are equal\.\n/);
     assert.equal(told.errors.match(/--log-file: .*ENOSPC/g)?.length, 1, told.errors);
   });
+});
+
+describe('a program for Kubernetes that can write nothing', () => {
+  let server: ApiServer;
+  let folder: GuardedFolder;
+  let env: Readonly<Record<string, string>>;
+
+  useApiServer(async (startedServer, client) => {
+    server = startedServer;
+    await installDefinitions(client);
+    const sync = { metadata: { namespace: 'default', name: 'shop' }, spec: smallestSpec };
+    const { signal } = new AbortController();
+    await client.create<KubeObject>(clusterSyncs, sync, { signal });
+    folder = await createGuardedFolder();
+    await symlink(executable, join(folder.path, 'kubectl-clustersync'));
+    await symlink(toolPath('hyperkube', 'kubectl'), join(folder.path, 'kubectl'));
+    const path = `${folder.path}:${process.env['PATH'] ?? ''}`;
+    env = { PATH: path, KUBECONFIG: await server.writeKubeConfig() };
+  });
+
+  after(async () => {
+    await (folder as GuardedFolder | undefined)?.remove();
+  });
+
+  for (const words of ['list', 'status shop', 'watch shop', 'diagnose shop', 'pause shop'])
+    it(`does not call it success: kubectl clustersync ${words}`, async () => {
+      const plugin = { env, program: join(folder.path, 'kubectl-clustersync') };
+      assertLost(await endOf(words.split(' '), { ...plugin, out: 'full' }));
+      assertQuiet(await endOf(words.split(' '), { ...plugin, out: 'gone' }));
+    });
+
+  for (const loss of ['full', 'gone'] as const)
+    it(`works without its log, and ends when it is told to: operator, ${loss}`, async () => {
+      const port = await freePort();
+      const options = {
+        ...{ port: String(port), host: '127.0.0.1', logLevel: 'debug' },
+        ...{ kubeconfig: env['KUBECONFIG'] ?? '', operandImage: 'example.dev/clustersync:test' },
+      };
+      await using losing = await LosingProcess.start(['operator'], {
+        ...{ out: loss, err: loss },
+        env: environmentOf(options),
+      });
+      await untilReady(losing, port);
+      losing.signal('SIGTERM');
+      assert.equal((await losing.end()).exitCode, 0);
+    });
 });
