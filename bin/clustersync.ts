@@ -19,14 +19,15 @@ import {
   oneOffCommand,
   personalCommand,
   programCommand,
-  reportError,
-  withExitCodes,
+  endWith,
+  runCommandLine,
+  withWriters,
 } from './program-command.ts';
 import { completerName, kubectlPlugin, pluginName } from './kubectl-plugin.ts';
 import { commandsOf, completionCommand } from './completion-command.ts';
 import { writeOut } from '../service/terminal.ts';
 
-const clustersync = withExitCodes(new Command('clustersync'))
+const clustersync = withWriters(new Command('clustersync'))
   .description('Moves a live MongoDB deployment to another one and proves that nothing was lost.')
   .version(packageVersion())
   .addCommand(
@@ -151,16 +152,15 @@ const isPlugin = isCompleter || calledAs.startsWith(pluginName);
 const program = isPlugin ? kubectlPlugin(packageVersion()) : clustersync;
 program.addCommand(completionCommand(program));
 
-try {
-  if (isCompleter) {
+if (isCompleter) {
+  try {
     const { kubectlCompletion } = await import('../cli/kubectl/complete.ts');
     await writeOut(await kubectlCompletion(commandsOf(program), process.argv.slice(2)));
-  } else {
-    await program.parseAsync();
+  } catch (error) {
+    endWith(error);
   }
-} catch (error) {
-  reportError(error);
-  process.exitCode = 2;
+} else {
+  await runCommandLine(program);
 }
 
 /** package.json stands one folder up in the sources, two in the build. */

@@ -6,7 +6,7 @@ import {
   logsOptionTable,
   syncStatusOptionTable,
 } from '../cli/kubectl/options.ts';
-import { personalCommand, withExitCodes } from './program-command.ts';
+import { personalCommand, withWriters } from './program-command.ts';
 
 /** The name under which kubectl finds its plugin. */
 export const pluginName = 'kubectl-clustersync';
@@ -16,7 +16,7 @@ export const completerName = 'kubectl_complete-clustersync';
 
 /** The commands of the kubectl plugin: the same executable under another name. */
 export function kubectlPlugin(version: string): Command {
-  const plugin = withExitCodes(new Command(pluginName))
+  const plugin = withWriters(new Command(pluginName))
     .description('Shows and controls the ClusterSyncs of a Kubernetes cluster.')
     .version(version)
     .addCommand(

@@ -78,6 +78,22 @@ describe('the command line', function () {
     }
   });
 
+  it('does not call data different where it fails by an error that nobody has caught', async () => {
+    const fault = `process.on('newListener', (name) => {
+      if (name === 'uncaughtException') setImmediate(() => { throw new Error('a fault'); });
+    });`;
+    const args = ['--import', `data:text/javascript,${encodeURIComponent(fault)}`, executable];
+    // Where a server is waited for that there is not.
+    const options = ['verifier', 'report', '--metaURI', uri];
+    const failure: unknown = await promisify(execFile)(process.execPath, [
+      ...args,
+      ...options,
+    ]).catch((error: unknown) => error);
+    const { code, stderr } = failure as { readonly code: number; readonly stderr: string };
+    assert.match(stderr, /a fault/);
+    assert.equal(code, 2);
+  });
+
   it('does not warn of one in the environment', async () => {
     const said = await saidBy(['verifier', 'report', '--format', 'none'], {
       CLUSTERSYNC_META_URI: uri,

@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { SyncError } from '../service/errors.ts';
 import { createLogger, type Logger, type LogLevel } from '../service/logger.ts';
 import {
@@ -13,7 +13,7 @@ import {
 import { runUntilSignal } from '../service/shutdown.ts';
 import { redact } from '../service/redact.ts';
 import { harmless } from '../service/harmless.ts';
-import { writeError } from '../service/terminal.ts';
+import { isReaderGone, readerGoneExitCode, writeError, writeOut } from '../service/terminal.ts';
 
 /** A long-running program: its name, its options, and what runs it until the signal is aborted. */
 export interface Program<T extends OptionTable> {
@@ -142,21 +142,59 @@ async function runOnce(
   logger: Logger,
   run: (signal: AbortSignal) => Promise<number>,
 ): Promise<void> {
-  await runUntilSignal(logger, async (signal) => {
+  const main = async (signal: AbortSignal): Promise<void> => {
     try {
       process.exitCode = await run(signal);
     } catch (error) {
-      if (!signal.aborted) reportError(error);
-      process.exitCode = signal.aborted ? 130 : 2;
+      if (signal.aborted) process.exitCode = exitCodes.interrupted;
+      else endWith(error);
     }
-  });
+  };
+  await runUntilSignal(logger, main, exitCodes.failed);
 }
 
-/** Wrong arguments are told from other ends by the exit code: 1 is what some commands say of data that differs. */
-export function withExitCodes(command: Command): Command {
+/** Exit codes of commands that end by themselves: 1 is what some of them say of data that differs. */
+const exitCodes = { failed: 2, interrupted: 130 } as const;
+
+/** Text of help, as far as it is being written. */
+let helping: Promise<void> = Promise.resolve();
+
+/** Runs the command that the arguments of the process ask for, and sets the exit code where that fails. */
+export async function runCommandLine(program: Command): Promise<void> {
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    if (!(error instanceof CommanderError)) {
+      endWith(error);
+      return;
+    }
+    if (error.exitCode !== 0) process.exitCode = exitCodes.failed;
+    await helping.catch(endWith);
+  }
+}
+
+/** Says how a command has failed, and sets the exit code. */
+export function endWith(error: unknown): void {
+  if (isReaderGone(error)) {
+    process.exitCode = readerGoneExitCode;
+    return;
+  }
+  reportError(error);
+  process.exitCode = exitCodes.failed;
+}
+
+/** How a command writes its help and its errors. Wrong arguments are thrown: the process ends when that is written. */
+export function withWriters(command: Command): Command {
   return command
-    .configureOutput({ writeErr: writeUsageError })
-    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
+    .configureOutput({
+      writeOut: (text) => {
+        helping = Promise.all([helping, writeOut(text)]).then(() => undefined);
+        // It is awaited when the arguments have been looked at.
+        helping.catch(() => undefined);
+      },
+      writeErr: writeUsageError,
+    })
+    .exitOverride();
 }
 
 /** commander quotes wrong arguments: a connection string or a token behind a flag that is mistyped, for one. */
@@ -176,7 +214,7 @@ export function commandOf(
   }: Pick<Program<OptionTable>, 'name' | 'description' | 'options'>,
   flagsOf: FlagStyle = programFlags,
 ): Command {
-  const command = withExitCodes(new Command(title)).description(description);
+  const command = withWriters(new Command(title)).description(description);
   for (const [name, row] of Object.entries(options))
     for (const option of flagsOf(name, row)) command.addOption(option);
   return command;

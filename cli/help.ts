@@ -1,5 +1,9 @@
+import { readerGoneExitCode } from '../service/terminal.ts';
+
 const environment = `\
 Every option can also be given in the environment: --api-token-file is CLUSTERSYNC_API_TOKEN_FILE.`;
+
+const readerGone = `  ${readerGoneExitCode}  the reader of its output is gone, for example head`;
 
 /** What the help of `clustersync run` says below the options. */
 export const runHelp = `\
@@ -28,13 +32,15 @@ Exit codes:
   1    committed, but the verification has found differences
   2    failed: standard error says why and what to do
   3    caught up and paused: no terminal for the confirmation, and no --commit-when-caught-up
-  130  interrupted by Ctrl-C or SIGTERM, and paused`;
+  130  interrupted by Ctrl-C or SIGTERM, and paused
+${readerGone}`;
 
 const exitCodes = `\
 Exit codes:
   0    done
   2    failed: standard error says why and what to do
-  130  interrupted by Ctrl-C or SIGTERM`;
+  130  interrupted by Ctrl-C or SIGTERM
+${readerGone}`;
 
 /** What the help of `clustersync status` says below the options. */
 export const statusHelp = `\
@@ -91,7 +97,9 @@ Exit codes:
   0    equal
   1    different
   2    failed: standard error says why and what to do
-  3    no verdict yet`;
+  3    no verdict yet
+  130  interrupted by Ctrl-C or SIGTERM
+${readerGone}`;
 
 function helpOf(example: string, note: string): string {
   return `${note}\n\n${environment}\n\nExample:\n  $ clustersync ${example}\n\n${exitCodes}`;

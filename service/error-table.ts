@@ -236,6 +236,13 @@ export const errorTable = {
     action:
       'Check what kubectl reports: the name, the namespace, the context, or your permissions.',
   },
+  OutputLost: {
+    status: 500,
+    retryable: false,
+    reason: 'OutputLost',
+    action:
+      'Have the output go where there is room, and ask again, with `status` or `report` for one. What the command was to do besides is done.',
+  },
   AuthenticationFailed: {
     status: 502,
     retryable: false,

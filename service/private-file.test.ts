@@ -165,4 +165,28 @@ describe('writePrivateFile', () => {
     const after = await lstat(path);
     assert.deepEqual([after.ino, after.mode], [before.ino, before.mode]);
   });
+
+  it('says of a device without room that what was to be written is lost', async () => {
+    path = '/dev/full';
+    await assert.rejects(write(), {
+      name: 'OutputLost',
+      message: /^--output: \/dev\/full takes nothing more: ENOSPC/,
+    });
+  });
+
+  it('takes no part of a piece for the whole, as a disk takes the last that it has room for', async () => {
+    await writeFile(path, 'a former one');
+    const module = new URL('private-file.ts', import.meta.url).href;
+    const script = `
+      const { writePrivateFile } = await import('${module}');
+      const pieces = (async function* () { yield 'x'.repeat(4096); })();
+      const file = { path: process.argv[1], option: '--output' };
+      console.log(await writePrivateFile(file, pieces).then(() => 'all', ({ name }) => name));`;
+    const node = [process.execPath, '--input-type=module', '--eval', script, path];
+    // A file has 1 KiB at most.
+    const said = execFileSync('bash', ['-c', 'ulimit -f 1; "$@"', 'bash', ...node]);
+    assert.equal(said.toString(), 'OutputLost\n');
+    assert.equal(await readFile(path, 'utf8'), 'a former one');
+    assert.deepEqual(await readdir(folder), ['report']);
+  });
 });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, open, rename, rm, type FileHandle } from 'node:fs/promises';
-import { SyncError } from './errors.ts';
+import { messageOf, SyncError } from './errors.ts';
 
 /** A file to be written. */
 export interface PrivateFile {
@@ -15,7 +15,7 @@ export interface PrivateFile {
  * file that had the name before, or holds it open, reads nothing of it. A pipe or a device of this user or of root is written to as
  * it is.
  * @throws SyncError InvalidOption where it cannot be written, is a symbolic link, which may lead to another user's file, or is a pipe of
- * another user, who would read it; what `pieces` throws: then what had the name before is left as it was.
+ * another user, who would read it; OutputLost where it takes no more, as on a disk that is full; what `pieces` throws: then what had the name before is left as it was.
  */
 export async function writePrivateFile(
   file: PrivateFile,
@@ -25,7 +25,7 @@ export async function writePrivateFile(
   if (await isSpecial(file)) {
     const flags = constants.O_WRONLY | constants.O_NOFOLLOW;
     const special = await naming(file, async () => await open(path, flags));
-    await writeAll(special, pieces, async () => {
+    await writeAll(file, special, pieces, async () => {
       await requireOwn(file, special);
     });
     return;
@@ -33,7 +33,7 @@ export async function writePrivateFile(
   const temporary = `${path}.${randomBytes(8).toString('hex')}`;
   const opened = await naming(file, async () => await open(temporary, 'wx', 0o600));
   try {
-    await writeAll(opened, pieces);
+    await writeAll(file, opened, pieces);
     await naming(file, async () => {
       await rename(temporary, path);
     });
@@ -59,13 +59,31 @@ async function requireOwn({ path, option }: PrivateFile, opened: FileHandle): Pr
 }
 
 async function writeAll(
-  file: FileHandle,
+  file: PrivateFile,
+  opened: FileHandle,
   pieces: AsyncIterable<string>,
   check?: () => Promise<void>,
 ): Promise<void> {
-  await using held = file;
+  await using held = opened;
   await check?.();
-  for await (const piece of pieces) await held.write(piece);
+  // Not `write`, which may write a part of it.
+  for await (const piece of pieces)
+    await keeping(file, async () => {
+      await held.writeFile(piece);
+    });
+  // Some file systems say only now that there was no room.
+  await keeping(file, async () => {
+    await held.close();
+  });
+}
+
+async function keeping({ path, option }: PrivateFile, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (cause) {
+    const description = `${option}: ${path} takes nothing more: ${messageOf(cause)}`;
+    throw new SyncError('OutputLost', description, { cause });
+  }
 }
 
 async function naming<T>({ path, option }: PrivateFile, work: () => Promise<T>): Promise<T> {

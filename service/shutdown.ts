@@ -1,19 +1,20 @@
 import { messageOf } from './errors.ts';
 import type { Logger } from './logger.ts';
-import { ignoreLostOutput } from './terminal.ts';
 
 /** How long an orderly shutdown may take: under the 30 s that Kubernetes gives a pod by default. */
 const shutdownDeadlineMs = 25_000;
 
 /**
  * Runs a program until it ends or is told to stop, and sets the process's exit code.
- * SIGTERM and SIGINT abort the signal; a second one ends the process at once (130), as does a shutdown of over 25 s (1).
+ * SIGTERM and SIGINT abort the signal; a second one ends the process at once (130), as does a shutdown of over 25 s (`failed`).
  * A program that another one has started over a channel (`ipc`) stops, too, when that one is gone, however it ended.
- * A promise that is rejected without anyone waiting for it, or an uncaught error, is logged and ends the process (1).
+ * A promise that is rejected without anyone waiting for it, or an uncaught error, is logged and ends the process (`failed`).
+ * @param failed - the exit code of a failure. 1 is what some commands say of data that differs: they have another.
  */
 export async function runUntilSignal(
   logger: Logger,
   main: (signal: AbortSignal) => Promise<void>,
+  failed = 1,
 ): Promise<void> {
   const controller = new AbortController();
   const stop = (name: NodeJS.Signals | 'disconnect'): void => {
@@ -21,18 +22,16 @@ export async function runUntilSignal(
     logger.info({ signal: name }, 'stopping');
     setTimeout(() => {
       logger.fatal('the shutdown took too long');
-      process.exit(1);
+      process.exit(failed);
     }, shutdownDeadlineMs).unref();
     controller.abort(new Error(`stopped by ${name}`));
   };
   const crash = (error: unknown): void => {
     logger.fatal({ err: error }, 'uncaught error');
-    process.exit(1);
+    process.exit(failed);
   };
   process.on('SIGTERM', stop).on('SIGINT', stop);
   const orphaned = (): void => {
-    // Its output may be gone with the program that read it.
-    ignoreLostOutput();
     if (!controller.signal.aborted) stop('disconnect');
   };
   process.on('disconnect', orphaned);
@@ -42,7 +41,7 @@ export async function runUntilSignal(
   } catch (error) {
     if (!controller.signal.aborted) {
       logger.fatal({ err: error }, messageOf(error));
-      process.exitCode = 1;
+      process.exitCode = failed;
     }
   } finally {
     process.off('SIGTERM', stop).off('SIGINT', stop).off('disconnect', orphaned);

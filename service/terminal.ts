@@ -1,9 +1,19 @@
+import { writeSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { messageOf, SyncError } from './errors.ts';
 import { directingInLines, harmlessLines } from './harmless.ts';
 
 /**
  * The one way to a terminal. What a database, a pod or another program says is shown, and never directs the terminal: it could
  * hide lines, forge others, or have the terminal answer as if somebody typed.
+ *
+ * An output can be lost: the disk is full, the reader of the pipe has ended. Standard output has the result of a command, which
+ * fails then. Standard error has what is said meanwhile, and a log what a program has done: these are lost, and the work is done all
+ * the same. To stop a migration would help nobody, least of all its data.
  */
+
+// Who writes is told of each error. Without somebody who hears it here, it would end the process.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
 /** JSON of the same value in which nothing directs a terminal. @param json - with ends of lines between its parts at most. */
 export function harmlessJson(json: string): string {
@@ -26,30 +36,74 @@ export function harmlessXml(xml: string): string {
   );
 }
 
-/** Writes lines to standard output; resolves when they are written. */
+/** Writes lines to standard output; resolves when they are written. @throws SyncError OutputLost. */
 export async function writeOut(lines: string): Promise<void> {
   await writeDrawn(harmlessLines(lines));
 }
 
-/** Writes lines to standard error. */
+/** Writes lines to standard error. Where these are lost, nobody is told. */
 export function writeError(lines: string): void {
-  process.stderr.write(harmlessLines(lines));
+  writeOrLose(process.stderr, harmlessLines(lines));
 }
 
-/** Writes a line of a log, which is {@link harmlessJson}, to standard output. */
+/** Writes a line of a log, which is {@link harmlessJson}, to standard output. Where it is lost, nobody is told. */
 export function writeLog(line: string): void {
-  process.stdout.write(line);
+  writeOrLose(process.stdout, line);
 }
 
-/** Writes what directs the terminal on purpose, to standard output. Nothing from outside may be in it. */
+/**
+ * Writes what directs the terminal on purpose, to standard output. Nothing from outside may be in it.
+ * @throws SyncError OutputLost.
+ */
 export async function writeDrawn(text: string): Promise<void> {
+  try {
+    await writeTo(process.stdout, text);
+  } catch (cause) {
+    throw lost('standard output', cause);
+  }
+}
+
+function lost(output: string, cause: unknown): SyncError {
+  return new SyncError('OutputLost', `${output} takes nothing: ${messageOf(cause)}`, { cause });
+}
+
+/** The exit code of a command that nobody reads any more: what a shell says of a program that SIGPIPE has ended. */
+export const readerGoneExitCode = 141;
+
+/** Whether an output is lost because its reader has ended, as `head` and pagers do: nobody has to be told. */
+export function isReaderGone(error: unknown): boolean {
+  if (!(error instanceof SyncError) || error.name !== 'OutputLost') return false;
+  return (error.cause as Partial<NodeJS.ErrnoException> | undefined)?.code === 'EPIPE';
+}
+
+/** One of the two outputs of this process. */
+type Output = NodeJS.WritableStream & { readonly fd: number };
+
+function writeOrLose(stream: Output, text: string): void {
+  writeTo(stream, text).catch(() => undefined);
+}
+
+async function writeTo(stream: Output, text: string): Promise<void> {
+  if (!(stream instanceof Socket)) {
+    writeToFile(stream, Buffer.from(text));
+    return;
+  }
   await new Promise<void>((resolve, reject) => {
-    process.stdout.write(text, (error) => {
+    stream.write(text, (error) => {
       if (error) reject(error);
       else resolve();
     });
   });
 }
+
+/** What Node.js (24) has for a file takes a write for a whole one that was cut short, as the last is on a disk that becomes full. */
+function writeToFile({ fd }: { readonly fd: number }, bytes: Buffer): void {
+  let written = 0;
+  while (written < bytes.length) written += writeSync(fd, bytes, written);
+}
+
+/** Gives why what was drawn last was lost. */
+let drawing: Promise<unknown> = Promise.resolve();
 
 /** Where {@link writeError} writes, as far as somebody draws there. */
 export const errorTerminal = {
@@ -65,7 +119,12 @@ export const errorTerminal = {
   },
   /** Writes what directs the terminal on purpose. Nothing from outside may be in it. */
   draw: (text: string): void => {
-    process.stderr.write(text);
+    drawing = writeTo(process.stderr, text).catch((error: unknown) => error);
+  },
+  /** For a command that does nothing but draw. @throws SyncError OutputLost where what was drawn last was lost. */
+  requireDrawn: async (): Promise<void> => {
+    const error = await drawing;
+    if (error !== undefined) throw lost('standard error', error);
   },
 };
 
@@ -77,9 +136,4 @@ function positive(size: number | undefined): number | undefined {
 /** Whether standard output is a terminal. */
 export function isOutTerminal(): boolean {
   return process.stdout.isTTY;
-}
-
-/** Has standard output lose what nobody reads any more. */
-export function ignoreLostOutput(): void {
-  process.stdout.on('error', () => undefined);
 }

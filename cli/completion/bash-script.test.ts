@@ -19,9 +19,10 @@ const commands: readonly CompletionCommand[] = [
   { path: 'verifier report', commands: [], flags: [{ name: '--format', value: 'any' }] },
 ];
 
-/** What bash offers for the last of the words. */
+/** What bash offers for the last of the words, and what the script asks it for besides. */
 function offered(words: readonly string[]): string {
-  const script = `${bashScript('kubectl-clustersync', commands)}
+  const script = `compopt() { echo "compopt $*"; }
+${bashScript('kubectl-clustersync', commands)}
 COMP_WORDS=(kubectl-clustersync "$@"); COMP_CWORD=$#; _kubectl_clustersync; echo "\${COMPREPLY[@]}"`;
   return execFileSync('bash', ['-uc', script, 'bash', ...words], { encoding: 'utf8' }).trim();
 }
@@ -37,11 +38,23 @@ describe('the completion script, in bash', () => {
     [['run', '--dry-run', '--dr'], '--dry-run'],
     [['verifier', ''], 'report'],
     [['verifier', 'report', ''], '--format'],
-    [['run', '--source-file', `${import.meta.dirname}/bash-script.te`], import.meta.filename],
+    // What bash makes of that is in e2e/integration/cli/bash-completion.integration.ts.
+    [['run', '--source-file', '/et'], 'compopt -o default'],
   ];
   for (const [words, expected] of cases) {
     it(`offers ${expected || 'nothing'} for ${JSON.stringify(words)}`, () => {
       assert.equal(offered(words), expected);
+    });
+  }
+
+  for (const [version, before, option] of [
+    ['a bash that has compopt', '', ''],
+    ['bash 3.2, which has none', 'enable -n compopt; ', '-o default '],
+  ] as const) {
+    it(`leaves files to ${version}`, () => {
+      const script = `${before}${bashScript('clustersync', commands)}complete -p clustersync`;
+      const registered = execFileSync('bash', ['-uc', script], { encoding: 'utf8' });
+      assert.equal(registered, `complete ${option}-F _clustersync clustersync\n`);
     });
   }
 });

@@ -7,18 +7,23 @@ import {
   type CompletionFlag,
 } from './commands.ts';
 
-/** The script that teaches bash to complete the executable. */
+/**
+ * The script that teaches bash to complete the executable. Names of files come from whoever made them: bash itself offers and
+ * quotes them, and no candidate is ever expanded.
+ */
 export function bashScript(name: string, commands: readonly CompletionCommand[]): string {
   const values = commands.flatMap(({ path, flags }) =>
     flags.flatMap((flag) => valueCase(path, flag)),
   );
   const words = commands.map(
-    (command) => `    ${quoted(command.path)}) words=${quoted(wordsOf(command).join(' '))} ;;`,
+    (command) => `    ${quoted(command.path)}) words=(${wordList(wordsOf(command))}) ;;`,
   );
   const call = functionName(name);
   return [
     `${call}() {`,
-    '  local current previous path="" words="" index word',
+    '  local current previous path="" index word',
+    '  local -a words=()',
+    '  COMPREPLY=()',
     '  current="${COMP_WORDS[COMP_CWORD]}"',
     '  previous="${COMP_WORDS[COMP_CWORD-1]}"',
     '  for ((index = 1; index < COMP_CWORD; index++)); do',
@@ -33,9 +38,18 @@ export function bashScript(name: string, commands: readonly CompletionCommand[])
     '  case "$path $previous" in',
     ...values,
     '  esac',
-    '  COMPREPLY=($(compgen -W "$words" -- "$current"))',
+    // With `set -u`, bash 4.3 and older take an empty array for one that is not set.
+    '  for word in ${words[@]+"${words[@]}"}; do',
+    '    [[ "$word" == "$current"* ]] && COMPREPLY+=("$word")',
+    '  done',
+    '  return 0',
     '}',
-    `complete -F ${call} ${name}`,
+    // bash 3.2 has no compopt: there, files are offered wherever there is nothing else to offer.
+    'if type compopt >/dev/null 2>&1; then',
+    `  complete -F ${call} ${name}`,
+    'else',
+    `  complete -o default -F ${call} ${name}`,
+    'fi',
     '',
   ].join('\n');
 }
@@ -43,8 +57,10 @@ export function bashScript(name: string, commands: readonly CompletionCommand[])
 function valueCase(path: string, { name, value }: CompletionFlag): string[] {
   const pattern = quoted(`${path} ${name}`);
   if (value === 'none') return [];
-  if (value === 'file') {
-    return [`    ${pattern}) COMPREPLY=($(compgen -f -- "$current")); return ;;`];
-  }
-  return [`    ${pattern}) words=${quoted(value === 'any' ? '' : value.join(' '))} ;;`];
+  if (value === 'file') return [`    ${pattern}) compopt -o default 2>/dev/null; return 0 ;;`];
+  return [`    ${pattern}) words=(${value === 'any' ? '' : wordList(value)}) ;;`];
+}
+
+function wordList(words: readonly string[]): string {
+  return words.map(quoted).join(' ');
 }

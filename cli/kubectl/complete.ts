@@ -6,6 +6,9 @@ import { syncsResource } from './resources.ts';
 /** Somebody waits at the prompt. */
 const deadlineMs = 3_000;
 
+/** Names of objects, as Kubernetes has them. Some shells expand what is offered to them: no other is. */
+const objectName = /^[a-z0-9][a-z0-9.-]*$/;
+
 /** What kubectl is told behind the words: whether files may stand there as well. */
 const directives = { noFiles: ':4', files: ':0' } as const;
 
@@ -48,7 +51,8 @@ async function syncNames(words: readonly string[]): Promise<readonly string[]> {
   try {
     const args = ['get', syncsResource, '--output=name'];
     const text = await kubectl.text(args, AbortSignal.timeout(deadlineMs));
-    return text.split('\n').flatMap((line) => /^[^/]*\/(.+)$/.exec(line)?.[1] ?? []);
+    const names = text.split('\n').map((line) => line.slice(line.indexOf('/') + 1));
+    return names.filter((name) => objectName.test(name));
   } catch {
     return [];
   }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { SyncError } from '../../service/errors.ts';
 import { objectOf, type JsonObject } from '../../service/json-fields.ts';
+import { jsonValue } from '../../service/json-text.ts';
 import type { ClusterOptions } from './options.ts';
 import { writeError, writeOut } from '../../service/terminal.ts';
 
@@ -34,11 +35,14 @@ export class Kubectl {
     return output();
   }
 
+  /** The object that it prints. @throws SyncError KubectlFailed. */
   async json(args: readonly string[], signal: AbortSignal): Promise<JsonObject> {
-    return objectOf(JSON.parse(await this.text([...args, '--output=json'], signal)));
+    const value = jsonValue(await this.text([...args, '--output=json'], signal));
+    if (value === undefined) throw new SyncError('KubectlFailed', 'kubectl has printed no JSON');
+    return objectOf(value);
   }
 
-  /** Shows what it prints, as it comes. @returns its exit code. */
+  /** Shows what it prints, as it comes. @returns 0, or 2 where it has failed. @throws SyncError OutputLost; it has ended by then. */
   async show(args: readonly string[], signal: AbortSignal): Promise<number> {
     const child = spawn('kubectl', [...args, ...this.#flags], {
       stdio: ['inherit', 'pipe', 'pipe'],
@@ -48,8 +52,16 @@ export class Kubectl {
     const shown = (async () => {
       for await (const text of child.stdout.setEncoding('utf8')) await writeOut(String(text));
     })();
-    await Promise.all([ended(child, signal), shown]);
-    return child.exitCode ?? 2;
+    const ending = ended(child, signal);
+    try {
+      await Promise.all([ending, shown]);
+    } catch (error) {
+      // One that follows a log would wait for its next line before it hears that nobody reads it.
+      child.kill();
+      await Promise.allSettled([ending, shown]);
+      throw error;
+    }
+    return child.exitCode === 0 ? 0 : 2;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Logger } from '../../service/logger.ts';
-import { messageOf } from '../../service/errors.ts';
+import { forEachConcurrently } from '../../service/concurrency.ts';
+import { messageOf, SyncError } from '../../service/errors.ts';
 import { redact } from '../../service/redact.ts';
 import { sleep } from '../../service/sleep.ts';
 import { objectOf } from '../../service/json-fields.ts';
@@ -29,6 +30,10 @@ const ownerAnnotation = 'clustersync.dev/owner';
 const watchMs = 2_000;
 const clearScreen = '\u001b[H\u001b[2J';
 
+/** Each log is read by a kubectl of its own, which takes some 50 MB. */
+const logsAtATime = 8;
+const followedLogs = 32;
+
 /** Lines of each log that are collected. */
 const collectedLines = 2_000;
 
@@ -37,6 +42,11 @@ const collectedEvents = 500;
 
 /** Those that the operator makes have no `lastTimestamp`. */
 const eventsByTime = ['get', 'events', '--sort-by=.metadata.creationTimestamp'] as const;
+
+/** As kubectl takes it: what begins with its kind is no flag, whatever it is called. */
+function syncNamed(name: string): string {
+  return `${syncsResource}/${name}`;
+}
 
 /** Runs one command of the plugin; `args` are the words that are no flags. */
 type Run<T> = (
@@ -105,7 +115,7 @@ export function patchSync(spec: object): Run<ClusterOptions> {
   return async (options, _logger, signal, [name = '']) => {
     const patch = JSON.stringify({ spec });
     return await new Kubectl(options).show(
-      ['patch', syncsResource, name, '--type=merge', `--patch=${patch}`],
+      ['patch', syncNamed(name), '--type=merge', `--patch=${patch}`],
       signal,
     );
   };
@@ -114,7 +124,7 @@ export function patchSync(spec: object): Run<ClusterOptions> {
 /** Turns a committed sync round: to where it did not go at last. */
 export const reverseSync: Run<ClusterOptions> = async (options, logger, signal, args) => {
   const [name = ''] = args;
-  const object = await new Kubectl(options).json(['get', syncsResource, name], signal);
+  const object = await new Kubectl(options).json(['get', syncNamed(name)], signal);
   const direction = objectOf(object['spec'])['direction'] === 'Reverse' ? 'Forward' : 'Reverse';
   return await patchSync({ direction, state: 'Running' })(options, logger, signal, args);
 };
@@ -125,10 +135,25 @@ export const showLogs: Run<LogsOptions> = async (options, _logger, signal, [name
   const found = await readOne(kubectl, name, signal);
   const pods = await podsOf(kubectl, found, signal);
   if (pods.length === 0) writeError(`${harmless(name)} has no pods\n`);
+  if (options.follow && pods.length > followedLogs) {
+    throw new SyncError(
+      'InvalidOption',
+      `--follow: ${name} has ${pods.length} pods, and of ${followedLogs} at most the logs are followed; follow one by: kubectl logs --follow`,
+    );
+  }
   const follow = options.follow ? ['--follow'] : [];
-  const codes = await Promise.all(
-    pods.map(async (pod) => await kubectl.show(['logs', pod, '--prefix', ...follow], signal)),
-  );
+  const failed = new AbortController();
+  const reading = AbortSignal.any([signal, failed.signal]);
+  const codes: number[] = [];
+  await forEachConcurrently(pods, options.follow ? followedLogs : logsAtATime, async (pod) => {
+    try {
+      codes.push(await kubectl.show(['logs', pod, '--prefix', ...follow], reading));
+    } catch (error) {
+      // Those that follow a log have no other end.
+      failed.abort(error);
+      throw error;
+    }
+  });
   return Math.max(0, ...codes);
 };
 
@@ -139,10 +164,10 @@ export const diagnoseSync: Run<ClusterOptions> = async (options, _logger, signal
   const pods = await podsOf(kubectl, found, signal).catch(() => []);
   const sections: readonly (readonly string[])[] = [
     ['version'],
-    ['get', syncsResource, name, '--output=yaml'],
-    ...found.verifications.map((one) => ['get', verifications, one.name, '--output=yaml']),
+    ['get', syncNamed(name), '--output=yaml'],
+    ...found.verifications.map((one) => ['get', `${verifications}/${one.name}`, '--output=yaml']),
     ['get', 'statefulsets,services,pods', `--selector=${podSelector}`, '--output=wide'],
-    ...pods.map((pod) => ['describe', 'pod', pod]),
+    ...pods.map((pod) => ['describe', pod]),
     eventsByTime,
     ...pods.map((pod) => ['logs', pod, `--tail=${collectedLines}`]),
     ...pods.map((pod) => ['logs', pod, '--previous', `--tail=${collectedLines}`]),
@@ -187,7 +212,7 @@ async function readOne(
   readonly sync: SyncResource;
   readonly verifications: readonly VerificationResource[];
 }> {
-  const sync = readSync(await kubectl.json(['get', syncsResource, name], signal));
+  const sync = readSync(await kubectl.json(['get', syncNamed(name)], signal));
   const all = itemsOf(await kubectl.json(['get', verifications], signal)).map(readVerification);
   return { sync, verifications: ofSync(all, sync) };
 }
@@ -199,6 +224,7 @@ function ofSync(
   return all.filter((one) => one.namespace === namespace && one.syncName === name);
 }
 
+/** The pods of a sync and of what verifies it, as kubectl takes them. */
 async function podsOf(
   kubectl: Kubectl,
   found: {
@@ -215,5 +241,5 @@ async function podsOf(
   return pods
     .map(metadataOf)
     .filter(({ annotations }) => owners.includes(String(annotations[ownerAnnotation])))
-    .map(({ name }) => name);
+    .map(({ name }) => `pod/${name}`);
 }

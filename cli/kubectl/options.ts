@@ -31,7 +31,7 @@ export const logsOptionTable = {
   follow: {
     type: 'boolean',
     default: false,
-    description: 'follow the logs',
+    description: 'follow the logs, of up to 32 pods',
   },
 } as const satisfies OptionTable;
 

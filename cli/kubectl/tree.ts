@@ -1,5 +1,5 @@
 import { countOf, durationText } from '../../service/quantities.ts';
-import { widthOf } from '../render/width.ts';
+import { cutTo, widthOf } from '../render/width.ts';
 import type {
   Condition,
   InstanceResource,
@@ -95,12 +95,15 @@ function conditionTrees(conditions: readonly Condition[]): Tree[] {
   return [{ text: 'conditions', below }];
 }
 
-/** Rows under heads, the columns under each other. */
+/** A name of Kubernetes is shorter. */
+const maxCellWidth = 256;
+
+/** Rows under heads, the columns under each other. What is very long is cut: every row has the width of the widest one. */
 export function tableLines(
   heads: readonly string[],
   rows: readonly (readonly string[])[],
 ): string[] {
-  const all = [heads, ...rows.map((row) => row.map(harmless))];
+  const all = [heads, ...rows.map((row) => row.map((cell) => cutTo(harmless(cell), maxCellWidth)))];
   const widths = heads.map((_, column) =>
     all.reduce((width, row) => Math.max(width, widthOf(row[column] ?? '')), 0),
   );

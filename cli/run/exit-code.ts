@@ -1,3 +1,5 @@
+import { readerGoneExitCode } from '../../service/terminal.ts';
+
 /** What `clustersync run` says by its exit code. */
 export const runExitCode = {
   /** Committed and, where that was asked for, verified: both sides are equal. With --dry-run: nothing is in the way. */
@@ -10,4 +12,6 @@ export const runExitCode = {
   notCommitted: 3,
   /** Ended by Ctrl-C or SIGTERM, and paused. */
   interrupted: 130,
+  /** Nobody reads the summary. */
+  readerGone: readerGoneExitCode,
 } as const;

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { once } from 'node:events';
+import { finished } from 'node:stream/promises';
 import type { Topology } from '../../mongo/topology.ts';
-import { SyncError } from '../../service/errors.ts';
+import { messageOf, SyncError } from '../../service/errors.ts';
 import { environmentName } from '../../service/options.ts';
 import { ApiClient } from '../api/api-client.ts';
 import { VerifierApi } from '../api/verifier-api.ts';
@@ -47,10 +48,16 @@ export class Programs implements AsyncDisposable {
         cause: error,
       });
     }
-    const programs = new Programs(settings, (line) => log.write(`${line}\n`));
+    // A migration whose log is lost is carried out all the same.
+    log.once('error', (error) => {
+      settings.onWarning(`--log-file: ${messageOf(error)}; nothing more is written to it`);
+    });
+    const programs = new Programs(settings, (line) => {
+      if (log.writable) log.write(`${line}\n`);
+    });
     programs.#resources.defer(async () => {
       log.end();
-      await once(log, 'close');
+      await finished(log).catch(() => undefined);
     });
     return programs;
   }

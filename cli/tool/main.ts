@@ -27,7 +27,7 @@ import type {
 } from './options.ts';
 import { statusText, statusValue } from './status-text.ts';
 import { harmless } from '../../service/harmless.ts';
-import { harmlessJson, writeOut } from '../../service/terminal.ts';
+import { errorTerminal, harmlessJson, writeOut } from '../../service/terminal.ts';
 
 const pollMs = 1_000;
 
@@ -120,7 +120,13 @@ export async function showProgress(
 ): Promise<number> {
   const instances = instancesOf(options);
   if (options.watch && options.output === 'text') {
-    await watch(instances, ({ state }) => state === 'COMMITTED', signal);
+    // What is drawn is all that it tells.
+    await watch(
+      instances,
+      ({ state }) => state === 'COMMITTED',
+      signal,
+      errorTerminal.requireDrawn,
+    );
     return 0;
   }
   for (;;) {
@@ -212,12 +218,14 @@ async function watch(
   instances: Instances,
   isOver: (sync: SyncProgress) => boolean,
   signal: AbortSignal,
+  requireShown?: () => Promise<void>,
 ): Promise<void> {
   using screen = new Screen();
   const meters: Meters = { copied: new RateMeter(), events: new RateMeter() };
   for (;;) {
     const view = await viewOf(instances, meters, signal);
     screen.show(view);
+    await requireShown?.();
     if (isOver(view.sync)) return;
     await sleep(pollMs, signal);
   }

@@ -45,7 +45,7 @@ import {
   readTopology,
 } from '../../sync-api/syncer-answers.ts';
 import { readMismatch, readMismatches, readVerification } from '../../sync-api/verifier-answers.ts';
-import { parseStartBody } from '../../syncer/options/command-bodies.ts';
+import { parseResetBody, parseStartBody } from '../../syncer/options/command-bodies.ts';
 import { formatReport, reportFormats, type Report } from '../../verifier/report/report.ts';
 
 const plain = { hasColours: false, hasBlocks: false };
@@ -180,6 +180,17 @@ export const meetingText: Readonly<Record<string, (text: string) => unknown>> = 
     const body = { source: text, includeNamespaces: [{ database: text, [text]: [text] }] };
     assert.throws(() => parseStartBody(body), SyncError);
   },
+  'parseStartBody of what is to be sharded': (text) => {
+    const shardCollection = { key: [{ [text]: 1 }] };
+    const entry = { database: text, collection: text, shardCollection };
+    const sharding = { createSupportingIndexes: true, shardingEntries: [entry, entry] };
+    const body = { source: 'cluster0', destination: 'cluster1', sharding };
+    return saidBy(() => parseStartBody(body));
+  },
+  parseResetBody: (text) => {
+    for (const body of [{ destination: text }, { [text]: text }])
+      assert.throws(() => parseResetBody(body), SyncError);
+  },
 };
 
 /** The same, of what writes its text piece by piece. */
@@ -219,15 +230,15 @@ function reportOf(text: string): Report {
 export const notMeetingText: Readonly<Record<string, readonly string[]>> = {
   'decides by a code, a class or a number': [
     ...['isNotFound', 'isConflict', 'isAlreadyExists', 'isGone', 'isInvalid', 'isNotServed'],
-    ...['tellsNoCommit', 'barText', 'checkTopologies'],
+    ...['tellsNoCommit', 'barText', 'checkTopologies', 'isReaderGone'],
   ],
   'is made of options that the user of the command line gives': ['startBodyOf'],
   'takes what others above have read, cut or checked': [
     ...['apiTargetAt', 'callOperand', 'selectorLabels', 'itemsOf'],
     ...['metadataOf', 'formatJunit', 'proofText'],
-    ...['isLoopback'],
+    ...['isLoopback', 'checkEntries', 'namespaceOf', 'requestedShardKey', 'shardKeyOf'],
   ],
   'writes to a terminal what `harmless` and its kin, above, have made of it': [
-    ...['writeOut', 'writeError', 'writeLog', 'writeDrawn', 'isOutTerminal', 'ignoreLostOutput'],
+    ...['writeOut', 'writeError', 'writeLog', 'writeDrawn', 'isOutTerminal'],
   ],
 };

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { naming } from '../../mongo/named-error.ts';
 import { deploymentDigest, provenHosts } from '../../mongo/proven-hosts.ts';
 import { retrying } from '../../mongo/retrying.ts';
@@ -78,11 +79,7 @@ export class Syncer {
   /** Reads the stored state, continues a sync that was under way, and works until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
-    const stopped = new Promise<undefined>((resolve) => {
-      signal.addEventListener('abort', () => {
-        resolve(undefined);
-      });
-    });
+    const stopped = untilAborted(signal);
     const opening = setTimeout(this.#opening.resolve, openingMs, undefined);
     const needed = (): Sync['neededOplog'] => (this.#pair ? this.#sync?.neededOplog : undefined);
     const watching = watchOplog(needed, this.#clusters, this.monitor, this.#logger, signal);
@@ -348,6 +345,11 @@ export class Syncer {
     if (!this.#pair) throw this.#bootError;
     return this.#pair;
   }
+}
+
+/** Resolves when the signal is aborted, and at once where it has been: that is told to nobody who begins to listen then. */
+async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
 }
 
 /** Otherwise every other command of the same client would be refused. @throws SyncError InvalidBody. */

@@ -138,6 +138,14 @@ describe('kubectl clustersync', () => {
     await assert.rejects(async () => await kubectl('reverse', 'depot'), CommandError);
   });
 
+  it('fails by the exit code of a failure where kubectl does', async () => {
+    for (const command of ['pause', 'reverse', 'logs'])
+      await assert.rejects(
+        async () => await kubectl(command, 'nowhere'),
+        (error) => error instanceof CommandError && error.exitCode === 2,
+      );
+  });
+
   it('watches until the sync is committed and its verification has ended', async () => {
     const metadata = { namespace, name: 'watched' };
     const sync = { metadata, spec: smallestSpec };

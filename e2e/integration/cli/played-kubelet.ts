@@ -12,8 +12,12 @@ export interface PlayedKubelet extends AsyncDisposable {
 /**
  * Registers a node, and answers as its kubelet would when the API server asks for logs: with one line, which names the pod and says
  * whether the log was to be followed.
+ * @param keepsFollowed - whether a log that is followed has no end, as that of a container that runs.
  */
-export async function playKubelet(server: ApiServer): Promise<PlayedKubelet> {
+export async function playKubelet(
+  server: ApiServer,
+  { keepsFollowed = false } = {},
+): Promise<PlayedKubelet> {
   const nodeName = 'played';
   const certificate = server.config().getCurrentCluster()?.caFile ?? '';
   const kubelet = createServer(
@@ -26,7 +30,8 @@ export async function playKubelet(server: ApiServer): Promise<PlayedKubelet> {
       const [, resource, , pod] = url.pathname.split('/');
       const mode = url.searchParams.get('follow') === 'true' ? 'followed' : 'as it is';
       response.statusCode = resource === 'containerLogs' ? 200 : 404;
-      response.end(`log of ${pod}, ${mode}\n`);
+      response.write(`log of ${pod}, ${mode}\n`);
+      if (!keepsFollowed || mode !== 'followed') response.end();
     },
   );
   await once(kubelet.listen(0, '127.0.0.1'), 'listening');
