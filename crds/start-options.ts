@@ -86,14 +86,14 @@ function toRule(part: SchemaNode, path: string): ValidationRule {
   if (alternatives?.length === 2 && one?.length === 1 && other?.length === 1) {
     return {
       rule: `has(self.${one.join()}) != has(self.${other.join()})`,
-      message: `exactly one of ${one.join()} and ${other.join()} is needed`,
+      message: `set exactly one of ${one.join()} and ${other.join()}`,
     };
   }
   const forbidden = part['not'] === undefined ? [] : onlyRequired(part['not'] as SchemaNode);
   if (forbidden.length === 2) {
     return {
       rule: `!(${forbidden.map((name) => `has(self.${name})`).join(' && ')})`,
-      message: `at most one of ${forbidden.join(' and ')} may be given`,
+      message: `set at most one of ${forbidden.join(' and ')}`,
     };
   }
   throw new Error(`${path}: ${JSON.stringify(part)} is not translated`);

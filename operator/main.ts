@@ -176,6 +176,6 @@ function egressOf({ operandEgress }: OperatorOptions): readonly NetworkPolicyPee
   const peers = jsonValue(operandEgress);
   // A rule without peers would be one for everybody.
   if (!Array.isArray(peers) || peers.length === 0)
-    throw new SyncError('InvalidOption', '--operandEgress: a list of peers is expected, as JSON');
+    throw new SyncError('InvalidOption', '--operandEgress: expected a list of peers, as JSON');
   return peers as NetworkPolicyPeer[];
 }

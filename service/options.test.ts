@@ -57,33 +57,37 @@ describe('compileOptions', () => {
   });
 
   const refused: [string, Record<string, unknown>, RegExp][] = [
-    ['a missing option', {}, /--cluster0, --cluster0File or CLUSTERSYNC_CLUSTER0 is needed/],
+    ['a missing option', {}, /--cluster0, --cluster0File or CLUSTERSYNC_CLUSTER0 is required/],
     [
       'a text as a number',
       { cluster0: 'x', share: 'abc' },
-      /--share: a number is expected, not "abc"/,
+      /--share: expected a number, not "abc"/,
     ],
-    ['an empty text as a number', { cluster0: 'x', share: ' ' }, /--share: a number is expected/],
+    ['an empty text as a number', { cluster0: 'x', share: ' ' }, /--share: expected a number/],
     [
       'a part of a number where whole ones are expected',
       { cluster0: 'x', port: '1.5' },
-      /--port: a whole number from 0 to 65535 is expected, not "1.5"/,
+      /--port: expected a whole number from 0 to 65535, not "1.5"/,
     ],
     [
       'a number below the least',
       { cluster0: 'x', port: -1 },
-      /from 0 to 65535 is expected, not -1/,
+      /expected a whole number from 0 to 65535, not -1/,
     ],
-    ['a number above the largest', { cluster0: 'x', port: 65_536 }, /from 0 to 65535 is expected/],
+    [
+      'a number above the largest',
+      { cluster0: 'x', port: 65_536 },
+      /expected a whole number from 0 to 65535/,
+    ],
     [
       'a value outside the choices',
       { cluster0: 'x', logLevel: 'loud' },
-      /one of debug, info is expected/,
+      /expected one of debug, info/,
     ],
     [
       'a switch that is neither true nor false',
       { cluster0: 'x', fast: 'yes' },
-      /true or false is expected/,
+      /expected true or false/,
     ],
     ['a file that is not there', { cluster0File: '/nowhere/uri' }, /\/nowhere\/uri cannot be read/],
   ];
@@ -100,10 +104,14 @@ describe('compileOptions', () => {
     [
       'a line that is no YAML',
       'port: 1\ncluster0: mongo: 4711secret',
-      /no YAML: \w+ in line 2, column \d+$/,
+      /not valid YAML: \w+ in line 2, column \d+$/,
     ],
-    ['a word that YAML takes for an alias', 'cluster0: *4711secret', /no YAML that can be used$/],
-    ['a number', 'cluster0: 4711', /--cluster0: a text is expected$/],
+    [
+      'a word that YAML takes for an alias',
+      'cluster0: *4711secret',
+      /not valid YAML: it cannot be resolved$/,
+    ],
+    ['a number', 'cluster0: 4711', /--cluster0: expected a text$/],
   ];
   for (const [what, text, message] of unreadable) {
     it(`does not repeat a secret that is ${what} in the file`, () => {
@@ -127,7 +135,7 @@ describe('compileOptions', () => {
     const config = write('config.yaml', 'cluster0: !secret x\n');
     assert.throws(
       () => compileOptions(table, { flags: { config }, env: {} }),
-      /no YAML: TAG_RESOLVE_FAILED in line 1/,
+      /not valid YAML: TAG_RESOLVE_FAILED in line 1/,
     );
     await setImmediate();
     process.off('warning', note);
@@ -138,7 +146,7 @@ describe('compileOptions', () => {
     const config = write('config.yaml', 'prot: 1\n');
     assert.throws(
       () => compileOptions(table, { flags: { config, cluster0: 'x' }, env: {} }),
-      /there is no option prot/,
+      /unknown option prot/,
     );
   });
 
@@ -147,7 +155,7 @@ describe('compileOptions', () => {
     assert.throws(
       () => compileOptions(table, { flags: { config }, env: {} }),
       ({ message }: Error) =>
-        message.endsWith('there is no option prot') && !/4711|secret/.test(message),
+        message.endsWith('unknown option prot') && !/4711|secret/.test(message),
     );
   });
 });

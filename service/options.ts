@@ -103,7 +103,7 @@ export function compileOptions<T extends OptionTable>(
         const also = row.secret ? `, --${spell(`${name}File`)}` : '';
         throw new SyncError(
           'InvalidOption',
-          `--${spell(name)}${also} or ${environmentName(name)} is needed: ${row.description}`,
+          `--${spell(name)}${also} or ${environmentName(name)} is required: ${row.description}`,
         );
       }
       values[name] = undefined;
@@ -125,12 +125,12 @@ function readConfigFile(
   if (typeof parsed !== 'object' || Array.isArray(parsed)) {
     throw new SyncError(
       'InvalidOption',
-      `--config ${path}: a mapping of option names to values is expected`,
+      `--config ${path}: expected a mapping of option names to values`,
     );
   }
   const unknownName = Object.keys(parsed).find((name) => !names.has(name));
   if (unknownName !== undefined) {
-    throw new SyncError('InvalidOption', `--config ${path}: there is no option ${unknownName}`);
+    throw new SyncError('InvalidOption', `--config ${path}: unknown option ${unknownName}`);
   }
   return parsed as Record<string, unknown>;
 }
@@ -143,7 +143,7 @@ function typed(flag: string, row: OptionRow, value: unknown): string | number | 
   const wrong = (expected: string): SyncError =>
     new SyncError(
       'InvalidOption',
-      `--${flag}: ${expected} is expected${row.secret ? '' : `, not ${JSON.stringify(value)}`}`,
+      `--${flag}: expected ${expected}${row.secret ? '' : `, not ${JSON.stringify(value)}`}`,
     );
   switch (row.type) {
     case 'number':

@@ -19,9 +19,9 @@ describe('the files of a certificate', () => {
   });
 
   const refused: readonly (readonly [string, () => string, RegExp])[] = [
-    ['a device without end', () => '/dev/zero', /\/dev\/zero is no regular file$/],
-    ['a pipe that nobody writes to', () => join(folder, 'pipe'), /pipe is no regular file$/],
-    ['a folder', () => folder, /is no regular file$/],
+    ['a device without end', () => '/dev/zero', /\/dev\/zero is not a regular file$/],
+    ['a pipe that nobody writes to', () => join(folder, 'pipe'), /pipe is not a regular file$/],
+    ['a folder', () => folder, /is not a regular file$/],
     ['a file of more than 4 MiB', () => join(folder, 'long'), /has more than 4194304 bytes$/],
     ['nothing', () => join(folder, 'none'), /none cannot be read$/],
   ];

@@ -25,14 +25,14 @@ export function readTextFile(file: NamedFile): string {
 
 /**
  * The text of a file that is read while others are served: nothing is waited for, neither a pipe nor a device.
- * @throws SyncError InvalidOption as {@link readTextFile} does, and where it is no regular file.
+ * @throws SyncError InvalidOption as {@link readTextFile} does, and where it is not a regular file.
  */
 export function readRegularFile(file: NamedFile): string {
   // Without it, opening a pipe waits until somebody writes.
   const flags = constants.O_RDONLY | constants.O_NONBLOCK;
   return readFrom(file, flags, (descriptor) => {
     if (fstatSync(descriptor).isFile()) return readBounded(descriptor);
-    throw invalid(file, 'is no regular file');
+    throw invalid(file, 'is not a regular file');
   });
 }
 
@@ -81,7 +81,7 @@ export function readYamlFile(file: NamedFile): unknown {
   const lines = new LineCounter();
   // Without a cause: what the library says of the text quotes it.
   const noYaml = (where: string): SyncError =>
-    new SyncError('InvalidOption', `${option}: ${path} is no YAML${where}`);
+    new SyncError('InvalidOption', `${option}: ${path} is not valid YAML${where}`);
   const text = readTextFile(file);
   let value: unknown;
   try {
@@ -96,7 +96,7 @@ export function readYamlFile(file: NamedFile): unknown {
   } catch (error) {
     if (error instanceof SyncError) throw error;
     // Too many levels, or aliases of aliases.
-    throw noYaml(' that can be used');
+    throw noYaml(': it cannot be resolved');
   }
   return value;
 }

@@ -61,8 +61,8 @@ describe('startOptionProperties', () => {
       }),
     );
     assert.deepEqual(option?.['x-kubernetes-validations'], [
-      { rule: 'has(self.a) != has(self.b)', message: 'exactly one of a and b is needed' },
-      { rule: '!(has(self.c) && has(self.d))', message: 'at most one of c and d may be given' },
+      { rule: 'has(self.a) != has(self.b)', message: 'set exactly one of a and b' },
+      { rule: '!(has(self.c) && has(self.d))', message: 'set at most one of c and d' },
     ]);
   });
 

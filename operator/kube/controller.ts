@@ -161,7 +161,7 @@ export class Controller {
   #failed(key: string, error: unknown, hard: AbortSignal, logger: Logger): void {
     const { metrics, isTerminal = isTerminalError } = this.#options;
     if (hard.aborted) {
-      logger.info('reconcile given up: the program stops');
+      logger.info('reconcile abandoned: the program is stopping');
       return;
     }
     if (isConflict(error)) {
@@ -175,7 +175,7 @@ export class Controller {
     if (isTerminal(error)) {
       metrics.reconcileTerminalErrors.inc(this.#labels);
       this.queue.forget(key);
-      logger.error({ err: error }, 'reconcile failed: not tried again until the object changes');
+      logger.error({ err: error }, 'reconcile failed: no retry until the object changes');
       return;
     }
     const retryInMs = this.queue.addRateLimited(key);

@@ -112,7 +112,7 @@ export class Informer<T extends KubeObject, I extends string = never> {
    * @throws Error when it runs already.
    */
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#isRunning) throw new Error('the informer runs already');
+    if (this.#isRunning) throw new Error('the informer is already running');
     this.#isRunning = true;
     try {
       let failures = 0;

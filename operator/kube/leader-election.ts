@@ -173,7 +173,7 @@ export class LeaderElector {
           );
         }
         if (!(await this.#tryToHold(signal)) && this.#isHeldByOther()) {
-          return new LeadershipLostError(`the lease is held by ${this.leader ?? 'nobody'} now`);
+          return new LeadershipLostError(`the lease is now held by ${this.leader ?? 'nobody'}`);
         }
       } catch (error) {
         if (signal.aborted) return undefined;

@@ -31,7 +31,7 @@ describe('resourcePath', () => {
   });
 
   it('needs a namespace for an object that has one', () => {
-    assert.throws(() => resourcePath(configMaps, { name: 'a' }), /a namespace is needed/);
+    assert.throws(() => resourcePath(configMaps, { name: 'a' }), /a namespace is required/);
   });
 });
 

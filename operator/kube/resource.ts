@@ -112,7 +112,7 @@ export function resourcePath(
   subresource?: string,
 ): string {
   if (resource.namespaced && name !== undefined && namespace === undefined) {
-    throw new TypeError(`${resource.kind} ${name}: a namespace is needed`);
+    throw new TypeError(`${resource.kind} ${name}: a namespace is required`);
   }
   const parts = [resource.group === '' ? '/api' : `/apis/${resource.group}`, resource.version];
   if (resource.namespaced && namespace !== undefined) {

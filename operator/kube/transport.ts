@@ -142,7 +142,7 @@ export class KubeTransport implements Disposable {
       const options = await this.#options(kubeRequest, payload, signal);
       const answer = await exchange(options, payload, signal, () => {
         if (method === 'GET' || this.#mayWrite()) return;
-        const message = 'another process may lead by now: nothing is written any more';
+        const message = 'another process may be the leader by now: no more writes';
         throw new KubeError({ request: describe(kubeRequest), reason: 'NotLeading', message });
       });
       count(String(answer.statusCode ?? 0));
@@ -254,7 +254,7 @@ function parseBody(body: IncomingMessage, text: string, about: string): unknown 
       request: about,
       statusCode: body.statusCode,
       reason: 'InvalidResponse',
-      message: 'the answer is not the JSON that it says it is',
+      message: 'the answer is not valid JSON',
       cause: error,
     });
   }

@@ -95,7 +95,7 @@ export function optionsOfInstance(options: SyncerOptions): SyncerOptions {
   const id = instance === undefined ? undefined : ids.split(',')[instance];
   if (id === undefined || id === '') {
     const place = instance === undefined ? 'none was given' : `not ${instance}`;
-    throw new SyncError('InvalidOption', `--instance: a place in --ids is needed, ${place}`);
+    throw new SyncError('InvalidOption', `--instance: an index in --ids is required, ${place}`);
   }
   return { ...options, id, preferCoordinator: options.preferCoordinator || instance === 0 };
 }

@@ -19,7 +19,7 @@ type Binding = KubeObject & {
 };
 
 const itself = { kind: 'ServiceAccount', name: releaseName, namespace: releaseNamespace };
-const dashboardOnly = 'looked after, with `dashboard.enabled`';
+const dashboardOnly = 'watched, with `dashboard.enabled`';
 
 /** A row of the table, but for its reason. */
 function row(rule: Rule, where: string): string {
@@ -54,7 +54,7 @@ describe('the rights of the operator', () => {
     return rows
       .filter(([, , , where]) => isDashboard || where !== dashboardOnly)
       .map(([group, resources, verbs, where = '']) =>
-        [group, resources, verbs, where.replace(dashboardOnly, 'looked after')].join(' | '),
+        [group, resources, verbs, where.replace(dashboardOnly, 'watched')].join(' | '),
       )
       .sort();
   }
@@ -94,7 +94,7 @@ describe('the rights of the operator', () => {
           const rendered = roles
             .filter(({ metadata }) => [place, releaseNamespace].includes(metadata.namespace))
             .flatMap(({ metadata: { namespace }, rules }) =>
-              rules.map((rule) => row(rule, namespace === place ? 'looked after' : 'its own')),
+              rules.map((rule) => row(rule, namespace === place ? 'watched' : 'its own')),
             );
           assert.deepEqual(rendered.sort(), listed(enabled));
         }

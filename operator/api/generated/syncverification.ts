@@ -344,7 +344,7 @@ export interface VerifierStatus {
    */
   checkSentAt?: string;
   /**
-   * When this process was told that writes have stopped.
+   * When this process was informed that writes have stopped.
    */
   writesOffSentAt?: string;
   /**
