@@ -71,9 +71,10 @@ export class LosingProcess implements AsyncDisposable {
     }
   }
 
-  /** Whether it runs. */
-  get isRunning(): boolean {
-    return !hasEnded(this.#child);
+  /** How it has ended; undefined while it runs. */
+  get ending(): string | undefined {
+    const { exitCode, signalCode } = this.#child;
+    return hasEnded(this.#child) ? String(exitCode ?? signalCode) : undefined;
   }
 
   /** Sends it a signal. */
@@ -93,7 +94,7 @@ export class LosingProcess implements AsyncDisposable {
 
   /** Waits for its end. */
   async end(): Promise<LosingEnd> {
-    if (this.isRunning)
+    if (this.ending === undefined)
       await once(this.#child, 'exit', { signal: AbortSignal.timeout(defaultDeadlineMs) });
     return {
       exitCode: this.#child.exitCode,

@@ -57,7 +57,7 @@ function environmentOf(options: Readonly<Record<string, string>>): Record<string
 
 async function untilReady(program: LosingProcess, port: number): Promise<void> {
   await until('it is ready', async () => {
-    assert.ok(program.isRunning, 'it has ended');
+    assert.equal(program.ending, undefined, 'it has ended');
     const ready = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
     return ready?.ok === true;
   });
@@ -250,6 +250,8 @@ describe('a program for Kubernetes that can write nothing', () => {
     const sync = { metadata: { namespace: 'default', name: 'shop' }, spec: smallestSpec };
     const { signal } = new AbortController();
     await client.create<KubeObject>(clusterSyncs, sync, { signal });
+    // The operator does not work without it.
+    await server.kubectl(['create', 'secret', 'generic', 'clustersync-operator-api-key']);
     folder = await createGuardedFolder();
     await symlink(executable, join(folder.path, 'kubectl-clustersync'));
     await symlink(toolPath('hyperkube', 'kubectl'), join(folder.path, 'kubectl'));
