@@ -53,8 +53,8 @@ function checkDocument(
   if (level > maxLevels) throw new MalformedAnswer(`a document of more than ${maxLevels} levels`);
   const last = end - 1;
   if (end - offset < emptyDocumentBytes || bytes.readInt32LE(offset) !== end - offset)
-    throw new MalformedAnswer('a document of another length than it says');
-  if (bytes[last] !== 0) throw new MalformedAnswer('a document without its end');
+    throw new MalformedAnswer('a document whose length is not the declared one');
+  if (bytes[last] !== 0) throw new MalformedAnswer('an unterminated document');
   let at = offset + 4;
   while (at < last) {
     const type = bytes[at] ?? 0;
@@ -92,7 +92,8 @@ function checkValue(bytes: Buffer, type: number, at: number, end: number, level:
       requireEnd(bytes, end - objectIdBytes);
       break;
     case bsonType.boolean:
-      if ((bytes[at] ?? 0) > 1) throw new MalformedAnswer('a boolean that is neither');
+      if ((bytes[at] ?? 0) > 1)
+        throw new MalformedAnswer('a boolean that is neither true nor false');
       break;
     default:
   }
@@ -101,5 +102,5 @@ function checkValue(bytes: Buffer, type: number, at: number, end: number, level:
 const objectIdBytes = 12;
 
 function requireEnd(bytes: Buffer, end: number): void {
-  if (bytes[end - 1] !== 0) throw new MalformedAnswer('a text without its end');
+  if (bytes[end - 1] !== 0) throw new MalformedAnswer('an unterminated string');
 }

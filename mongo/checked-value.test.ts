@@ -121,9 +121,9 @@ describe('CheckedValue', () => {
       message: 'db1:27017 has sent an answer to collStats without a.b.0.c',
     });
     assert.throws(() => entries[1]?.field('c').count(), {
-      message: 'db1:27017 has sent an answer to collStats whose a.b.1.c is no number',
+      message: 'db1:27017 has sent an answer to collStats whose a.b.1.c is not a number',
     });
-    assert.throws(() => answer.field('a').field('b').text(), /whose a\.b is no text/);
+    assert.throws(() => answer.field('a').field('b').text(), /whose a\.b is not a string/);
   });
 
   it('tells what is missing from what is null', () => {

@@ -53,12 +53,12 @@ export class CheckedValue {
 
   /** The values of an array. */
   list(): CheckedValue[] {
-    if (!Array.isArray(this.#value)) throw this.error('is no array');
+    if (!Array.isArray(this.#value)) throw this.error('is not an array');
     return this.#value.map((value: unknown, index) => this.#inner(String(index), value));
   }
 
   text(): string {
-    if (typeof this.#value !== 'string') throw this.error('is no text');
+    if (typeof this.#value !== 'string') throw this.error('is not a string');
     return this.#value;
   }
 
@@ -78,14 +78,14 @@ export class CheckedValue {
   /** A number of whatever BSON type, decimal128 left out. */
   number(): number {
     const number = numberIn(this.#value);
-    if (number === undefined || !Number.isFinite(number)) throw this.error('is no number');
+    if (number === undefined || !Number.isFinite(number)) throw this.error('is not a number');
     return number;
   }
 
   /** A whole number. */
   integer(): number {
     const number = this.number();
-    if (!Number.isSafeInteger(number)) throw this.error(`is ${number}, no whole number`);
+    if (!Number.isSafeInteger(number)) throw this.error(`is ${number}, not a whole number`);
     return number;
   }
 
@@ -103,35 +103,35 @@ export class CheckedValue {
 
   date(): Date {
     if (!(this.#value instanceof Date) || Number.isNaN(this.#value.getTime()))
-      throw this.error('is no date');
+      throw this.error('is not a date');
     return this.#value;
   }
 
   timestamp(): Timestamp {
-    if (!(this.#value instanceof Timestamp)) throw this.error('is no timestamp');
+    if (!(this.#value instanceof Timestamp)) throw this.error('is not a timestamp');
     return this.#value;
   }
 
   objectId(): ObjectId {
-    if (!(this.#value instanceof ObjectId)) throw this.error('is no ObjectId');
+    if (!(this.#value instanceof ObjectId)) throw this.error('is not an ObjectId');
     return this.#value;
   }
 
   binary(): Binary {
-    if (!(this.#value instanceof Binary)) throw this.error('is no binary data');
+    if (!(this.#value instanceof Binary)) throw this.error('is not binary data');
     return this.#value;
   }
 
   uuid(): UUID {
     const binary = this.binary();
     if (binary.sub_type !== Binary.SUBTYPE_UUID || binary.length() !== uuidBytes)
-      throw this.error('is no UUID');
+      throw this.error('is not a UUID');
     return binary instanceof UUID ? binary : new UUID(binary.value());
   }
 
   /** A document that stayed bytes, as config-database.ts and specification.ts read it. */
   raw(): RawValue {
-    if (!(this.#value instanceof RawValue)) throw this.error('is no document');
+    if (!(this.#value instanceof RawValue)) throw this.error('is not a document');
     return this.#value;
   }
 
@@ -146,7 +146,7 @@ export class CheckedValue {
   }
 
   #fields(): Readonly<Record<string, unknown>> {
-    if (!isDocument(this.#value)) throw this.error('is no document');
+    if (!isDocument(this.#value)) throw this.error('is not a document');
     return this.#value;
   }
 

@@ -55,7 +55,7 @@ export function valueEnd(bytes: Uint8Array, type: number, at: number): number {
 /** Behind the zero byte that ends a text. */
 function textEnd(bytes: Uint8Array, at: number): number {
   const end = bytes.indexOf(0, at);
-  if (end < 0) throw new MalformedAnswer('a text without its end');
+  if (end < 0) throw new MalformedAnswer('an unterminated string');
   return end + 1;
 }
 

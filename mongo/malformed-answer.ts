@@ -43,5 +43,5 @@ export function readingBson<T>(read: () => T): T {
 /** @param reason - what is wrong, by the one that could not read it. */
 export function notBson(reason: unknown): MalformedAnswer {
   const cause = asError(reason);
-  return new MalformedAnswer(`what is no BSON (${cause.message})`, undefined, cause);
+  return new MalformedAnswer(`invalid BSON (${cause.message})`, undefined, cause);
 }

@@ -25,21 +25,21 @@ export function isPacked(message: Buffer): boolean {
  */
 export async function unpacked(message: Buffer): Promise<Buffer> {
   if (message.length < packedHeaderBytes || message[packedHeaderBytes - 1] !== zlibId)
-    throw new MalformedAnswer('a message that cannot be unpacked');
+    throw new MalformedAnswer('a message that cannot be decompressed');
   const length = message.readInt32LE(headerBytes + 4);
   if (length < 0 || length > maxMessageBytes - headerBytes)
-    throw new MalformedAnswer(`a packed message of ${length} bytes`);
+    throw new MalformedAnswer(`a compressed message of ${length} bytes`);
   // At least 1, as zlib wants.
   const limits = { maxOutputLength: length + 1 };
   const body = await inflated(message.subarray(packedHeaderBytes), limits).catch(
     (error: unknown) => {
       const cause = asError(error);
-      const what = `a message that cannot be unpacked (${cause.message})`;
+      const what = `a message that cannot be decompressed (${cause.message})`;
       throw new MalformedAnswer(what, undefined, cause);
     },
   );
   if (body.length !== length)
-    throw new MalformedAnswer(`a packed message of ${length} bytes that has ${body.length}`);
+    throw new MalformedAnswer(`a compressed message of ${length} bytes that has ${body.length}`);
   const header = Buffer.from(message.subarray(0, headerBytes));
   header.writeInt32LE(headerBytes + length, 0);
   message.copy(header, 12, headerBytes, headerBytes + 4);

@@ -158,7 +158,7 @@ export function uuidHexValue(element: RawElement): string {
   const { name, bytes, offset, length } = element;
   // int32 length, subtype byte, 16 bytes
   if (length !== 5 + uuidBytes || bytes[offset + 4] !== uuidSubtype)
-    throw new MalformedAnswer(`a field ${name} that is no UUID`);
+    throw new MalformedAnswer(`a field ${name} that is not a UUID`);
   return asBuffer(bytes).toString('hex', offset + 5, offset + length);
 }
 

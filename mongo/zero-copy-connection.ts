@@ -94,7 +94,7 @@ export class ZeroCopyConnection extends Connection {
   #take(message: Buffer): void {
     const { messageStream } = this;
     if (messageStream.readableLength >= maxUnreadAnswers)
-      throw new MalformedAnswer('answers that nobody has asked for');
+      throw new MalformedAnswer('unsolicited answers');
     checkAnswer(message, this.#unread);
     if (this.#sent !== undefined) this.#checkForm(this.#sent, documentOf(message));
     messageStream.push(message);

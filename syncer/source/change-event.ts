@@ -190,7 +190,7 @@ function checkCatalogEvent(
 
 function requireArray({ type }: RawValue): void {
   if (type !== bsonType.array)
-    throw new MalformedAnswer('a change event whose indexes are no array');
+    throw new MalformedAnswer('a change event whose indexes are not an array');
 }
 
 function namespaceOf(value: CheckedValue, isDatabase: boolean): Namespace {

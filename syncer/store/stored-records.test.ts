@@ -116,7 +116,7 @@ describe('stored documents', () => {
     );
     assert.throws(
       () => read('sync', { ...sync, _id: 'sync', received: [] }),
-      /received has another length/,
+      /received differs in length/,
     );
   });
 

@@ -45,7 +45,7 @@ export function syncRecordIn(from: StoredIn, found: Document): SyncRecord {
     .list()
     .map((count) => count.count());
   if (received.length !== instances.length)
-    throw record.field('received').error('has another length than instances');
+    throw record.field('received').error('differs in length from instances');
   return {
     state: record.field('state').oneOf(states),
     phase,

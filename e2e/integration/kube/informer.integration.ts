@@ -241,6 +241,6 @@ describe('Informer, on a real API server', () => {
 
   it('runs once at a time', async () => {
     const { informer } = startInformer();
-    await assert.rejects(informer.run(stop.signal), /runs already/);
+    await assert.rejects(informer.run(stop.signal), /is already running/);
   });
 });

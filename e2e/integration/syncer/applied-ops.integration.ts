@@ -378,7 +378,7 @@ describe('writes by applyOps, of which no change stream tells', () => {
       assert.equal(look.warnings.length, 1);
       assert.match(
         String(look.warnings[0]),
-        /^the oplog of cluster0 between .* was gone before it was looked at/,
+        /^the oplog of cluster0 between .* was gone before it was read/,
       );
     });
   });

@@ -53,7 +53,7 @@ describe('featureCompatibilityVersion', () => {
 
     it(`that is being changed on the ${side}: refused at start and at the commit`, async () => {
       await using syncer = await pair.syncer();
-      const changing = new RegExp(`${cluster} .* is being changed to 5\\.0`);
+      const changing = new RegExp(`${cluster} .* is still being changed to 5\\.0`);
       await halfwayTo5(pair[side].client, async () => {
         await refuses(syncer, 'start', changing);
       });
@@ -147,7 +147,8 @@ describe('featureCompatibilityVersion', () => {
 
     it('older on one shard alone, of either side: refused at start and at the commit', async () => {
       await using syncer = await startSyncer();
-      const refused = (cluster: string) => new RegExp(`${cluster} .* is being changed to 6\\.0`);
+      const refused = (cluster: string) =>
+        new RegExp(`${cluster} .* is still being changed to 6\\.0`);
       for (const [cluster, side] of Object.entries(sides)) {
         await olderOnOneShard(side, async () => {
           for (const command of ['preflight', 'start'])

@@ -120,7 +120,7 @@ describe('change events that no server can send', () => {
       await insertOfSize(db, 'x'.repeat(idBytes), idBytes + 1e5);
       await assert.rejects(
         syncer.waitFor(({ state }) => state === 'COMMITTED'),
-        /ChangeNotSupported.*larger than a document/,
+        /ChangeNotSupported.*exceeds the maximum document size/,
       );
     });
   }

@@ -199,7 +199,7 @@ describe('a sync seen from outside', () => {
       }
       const { warnings } = await syncer.progress();
       assert.deepEqual(
-        warnings?.map((warning) => warning.replace(/ \(as .*| is not known.*/, '')),
+        warnings?.map((warning) => warning.replace(/ \(as .*| is unknown.*/, '')),
         allowed === 'local'
           ? []
           : [
