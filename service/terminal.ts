@@ -7,12 +7,11 @@ import { directingInLines, harmlessLines } from './harmless.ts';
  * The one way to a terminal. What a database, a pod or another program says is shown, and never directs the terminal: it could
  * hide lines, forge others, or have the terminal answer as if somebody typed.
  *
- * An output can be lost: the disk is full, the reader of the pipe has ended. Standard output has the result of a command, which
- * fails then. Standard error has what is said meanwhile, and a log what a program has done: these are lost, and the work is done all
- * the same. To stop a migration would help nobody, least of all its data.
+ * An output can be lost: the disk is full, or the reader of the pipe has ended. A command whose result cannot be written to standard
+ * output fails. Lost lines of standard error or of a log stop nothing: stopping a migration would help nobody, least of all its data.
  */
 
-// Who writes is told of each error. Without somebody who hears it here, it would end the process.
+// Each write reports its own error. Without a listener here, the stream's would end the process.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
 /** JSON of the same value in which nothing directs a terminal. @param json - with ends of lines between its parts at most. */

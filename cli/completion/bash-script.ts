@@ -8,7 +8,7 @@ import {
 } from './commands.ts';
 
 /**
- * The script that teaches bash to complete the executable. Names of files come from whoever made them: bash itself offers and
+ * The script that teaches bash to complete the executable. Anyone may have chosen the name of a file: bash itself offers and
  * quotes them, and no candidate is ever expanded.
  */
 export function bashScript(name: string, commands: readonly CompletionCommand[]): string {

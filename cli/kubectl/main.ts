@@ -138,7 +138,7 @@ export const showLogs: Run<LogsOptions> = async (options, _logger, signal, [name
   if (options.follow && pods.length > followedLogs) {
     throw new SyncError(
       'InvalidOption',
-      `--follow: ${name} has ${pods.length} pods, and of ${followedLogs} at most the logs are followed; follow one by: kubectl logs --follow`,
+      `--follow: ${name} has ${pods.length} pods, and at most ${followedLogs} can be followed; follow one pod with: kubectl logs --follow`,
     );
   }
   const follow = options.follow ? ['--follow'] : [];
