@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { messageOf } from '../../../service/errors.ts';
+import { longOperations } from '../../ground/sharded/long-operations.ts';
 import { ShardedWorkload } from './sharded-workload.ts';
 import type { ShardedPair } from './sharded-pair.ts';
 import { syncThroughKills } from './sync-through-kills.ts';
@@ -32,13 +34,21 @@ export function testRandomShardedWorkloads(pair: ShardedPair, byDefault: Sharded
         assert.ok(ground);
         const workload = new ShardedWorkload(ground.client, ground.cluster.shards, seed);
         await workload.prepare();
-        await syncThroughKills(pair, seed, {
-          isShared: by !== 'one instance',
-          write: async (signal) => {
-            await workload.run(3, signal);
-          },
-          hasWritten: () => (workload.counts['done'] ?? 0) > 100,
-        });
+        try {
+          await syncThroughKills(pair, seed, {
+            isShared: by !== 'one instance',
+            write: async (signal) => {
+              await workload.run(3, signal);
+            },
+            hasWritten: () => (workload.counts['done'] ?? 0) > 100,
+          });
+        } catch (error) {
+          const operations = await longOperations(ground.cluster);
+          const counts = JSON.stringify(workload.counts);
+          throw new Error(`${messageOf(error)}\nwriters: ${counts}\nsource: ${operations}`, {
+            cause: error,
+          });
+        }
         await pair.assertEqual();
       });
     }
