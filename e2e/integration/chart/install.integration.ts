@@ -109,7 +109,7 @@ describe('the chart, on a real API server', () => {
 
   it('says what comes next, in commands that hold', async () => {
     const notes = await install({ watchNamespaces: ['one', 'two'] });
-    assert.match(notes, /looks after the namespaces one, two\./);
+    assert.match(notes, /watches the namespaces one, two\./);
     assert.match(notes, /^ {4}helm test clustersync --namespace clustersync$/m);
     const command =
       /^ {4}kubectl (apply --namespace one --filename -) <<'EOF'\n(.*?)^ {4}EOF$/ms.exec(notes);

@@ -133,7 +133,7 @@ describe('the commands to a running tool', () => {
     const page = await readFile(new URL('../../../docs/command-line.md', import.meta.url), 'utf8');
     for (const { command } of documentedCommands(
       page,
-      'Commands to syncers and verifiers that run',
+      'Commands to running syncers and verifiers',
     )) {
       const words = command.replace(/^npx clustersync /, '').split(' ');
       const told = toldCommands.filter((line) => words.every((word) => line.includes(word)));
