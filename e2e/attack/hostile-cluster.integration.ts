@@ -92,7 +92,7 @@ describe('kubectl clustersync, whose cluster answers whatever it likes,', () => 
       for (const args of [['list'], ['status', 'shop'], ['logs', 'shop']]) {
         await answer({ sync: text });
         const said = await failureOf(args);
-        assert.match(said, /^clustersync: kubectl has printed no JSON\nSee what kubectl says/);
+        assert.match(said, /^clustersync: kubectl has printed no JSON\nCheck what kubectl reports/);
         assert.doesNotMatch(said, /\n {4}at /);
       }
     });
