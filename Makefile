@@ -15,17 +15,17 @@ help: ## Show this help
 	  /^[a-zA-Z0-9_-]+:.*## / { printf "  \033[36m%-18s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: prerequisites
-prerequisites: # Says what is missing on this machine
+prerequisites: # Reports the tools that this machine lacks
 	@e2e/ground/check-prerequisites.sh
 
-# What npm has installed, and from which lockfile.
+# Marks that npm has installed the packages of this lockfile.
 node_modules/.installed: package-lock.json | prerequisites
 	npm ci
 	@node_modules/.bin/node --version >/dev/null || { echo 'npm did not run the install script of the package node'; exit 1; }
 	@touch $@
 
 .PHONY: clean
-clean: ## Remove what was built (not the cache of downloaded tools)
+clean: ## Remove build output (not the cache of downloaded tools)
 	rm -rf dist coverage e2e/.artifacts
 
 ##@ Development
@@ -41,16 +41,16 @@ lint: prerequisites node_modules/.installed ## Check style, types and formatting
 	@$(npm) format:check
 
 .PHONY: record-crds
-record-crds: ## Record the schemas of crds/ as those that later ones must be compatible with
+record-crds: ## Record the schemas of crds/ as the baseline for compatibility checks
 	@for name in clustersyncs syncverifications; do grep -v '^#' crds/$$name.yaml >crds/recorded/$$name.yaml; done
 
 .PHONY: docs
 docs: prerequisites node_modules/.installed ## Build the documentation as a site, in dist/site
 	@node_modules/.bin/node docs/site/main.ts
 
-# With --omit=dev, npm would leave out what tools of the development need, too: ajv and yaml, for example.
+# With --omit=dev, npm would also omit packages that development tools need as well: ajv and yaml, for example.
 .PHONY: sbom
-sbom: prerequisites ## Write the bill of materials of what is shipped, dist/sbom.json (CycloneDX)
+sbom: prerequisites ## Write the bill of materials of the npm package, dist/sbom.json (CycloneDX)
 	@mkdir -p dist
 	@folder="$$(mktemp -d)"; trap 'rm -rf "$$folder"' EXIT; mkdir "$$folder/clustersync"; \
 	  cp package.json package-lock.json "$$folder/clustersync"; cd "$$folder/clustersync"; \
@@ -61,7 +61,7 @@ sbom: prerequisites ## Write the bill of materials of what is shipped, dist/sbom
 ##@ Tests
 
 .PHONY: test
-test: prerequisites node_modules/.installed ## Run everything: lint, types, unit, integration and end-to-end tests
+test: prerequisites node_modules/.installed ## Run all checks: lint, types, unit, integration and end-to-end tests
 	@$(npm) test
 
 .PHONY: test-unit
@@ -73,14 +73,14 @@ test-integration: prerequisites node_modules/.installed ## Run the tests against
 	@$(npm) test:integration
 
 .PHONY: test-e2e
-test-e2e: prerequisites node_modules/.installed ## Run the end-to-end tests: everything in a real cluster
+test-e2e: prerequisites node_modules/.installed ## Run the end-to-end tests: all programs in a real cluster
 	@$(npm) test:e2e
 
 
 ##@ Benchmarks
 
 .PHONY: bench
-bench: bench-copy bench-changes bench-shards ## Measure how fast data is copied and changes are applied; writes bench/results (SIZE=0.1 ROUNDS=3 SETS=indexed,small EVENTS=20000)
+bench: bench-copy bench-changes bench-shards ## Measure the speed of copying and of applying changes; writes bench/results (SIZE=0.1 ROUNDS=3 SETS=indexed,small EVENTS=20000)
 
 .PHONY: bench-copy
 bench-copy: prerequisites node_modules/.installed tools
@@ -91,29 +91,29 @@ bench-changes: prerequisites node_modules/.installed tools
 	@node_modules/.bin/node bench/changes/main.ts --events $(or $(EVENTS),200000) --rounds $(or $(ROUNDS),1)
 
 .PHONY: bench-collections
-bench-collections: prerequisites node_modules/.installed tools ## Measure how fast many small collections are made and copied; writes bench/results (COLLECTIONS=10000 ROUNDS=1)
+bench-collections: prerequisites node_modules/.installed tools ## Measure the speed of creating and copying many small collections; writes bench/results (COLLECTIONS=10000 ROUNDS=1)
 	@node_modules/.bin/node bench/collections/main.ts --collections $(or $(COLLECTIONS),10000) --rounds $(or $(ROUNDS),1) $(if $(CONTENDERS),--contenders '$(CONTENDERS)')
 
 .PHONY: bench-operator
-bench-operator: prerequisites node_modules/.installed tools ## Measure the operator with many ClusterSyncs and a stand-in for each syncer; writes bench/results (SYNCS=1000 SECONDS_EACH=120)
+bench-operator: prerequisites node_modules/.installed tools ## Measure the operator with many ClusterSyncs and stubs in place of syncers; writes bench/results (SYNCS=1000 SECONDS_EACH=120)
 	@node_modules/.bin/node bench/operator/main.ts --syncs $(or $(SYNCS),1000) --seconds $(or $(SECONDS_EACH),120)
 
 .PHONY: bench-fairness
-bench-fairness: prerequisites node_modules/.installed tools ## Measure how soon the operator reacts beside broken and hostile neighbours; writes bench/results (ROUNDS=4)
+bench-fairness: prerequisites node_modules/.installed tools ## Measure the operator's latency next to broken and hostile tenants; writes bench/results (ROUNDS=4)
 	@node_modules/.bin/node bench/fairness/main.ts --rounds $(or $(ROUNDS),4)
 
 .PHONY: bench-shards
-bench-shards: prerequisites node_modules/.installed tools ## Measure how fast two shards are copied by one instance and by two; writes bench/results (SHARDS_SIZE=0.3 ROUNDS=3)
+bench-shards: prerequisites node_modules/.installed tools ## Measure the speed of copying two shards with one instance and with two; writes bench/results (SHARDS_SIZE=0.3 ROUNDS=3)
 	@node_modules/.bin/node bench/shards/main.ts --size $(or $(SHARDS_SIZE),0.3) --rounds $(or $(ROUNDS),3)
 
 .PHONY: bench-verify
-bench-verify: prerequisites node_modules/.installed tools ## Measure how fast the verifier compares, beside a plain comparison; writes bench/results (SIZE=0.1 ROUNDS=3 SETS=indexed,large)
+bench-verify: prerequisites node_modules/.installed tools ## Measure the speed of the verifier and of a plain comparison; writes bench/results (SIZE=0.1 ROUNDS=3 SETS=indexed,large)
 	@node_modules/.bin/node bench/verify/main.ts --size $(or $(SIZE),1) --rounds $(or $(ROUNDS),1) $(if $(SETS),--sets $(SETS))
 
-##@ Cluster (E2E_CLUSTER=local: in namespaces of this machine, as root; kind: in Docker; default kind where Docker answers)
+##@ Cluster (E2E_CLUSTER=local: in Linux namespaces, as root; kind: in Docker; default: kind if Docker responds, otherwise local)
 
 .PHONY: tools
-tools: prerequisites ## Get what the tests need besides npm packages: mongod, Kubernetes, helm (kept outside the checkout)
+tools: prerequisites ## Get the tools for the tests: mongod, Kubernetes, helm (kept outside the checkout)
 	@e2e/ground/tools.sh
 
 .PHONY: chaos
@@ -126,22 +126,22 @@ chaos: prerequisites node_modules/.installed ## Sync and verify under faults of 
 	    --spec e2e/integration/verifier/concurrent-writes.integration.ts
 
 .PHONY: attack
-attack: prerequisites node_modules/.installed ## Run the hostile parts of the threat model, in their long form (SEEDS=5 REQUESTS=3000, or SEED=17)
+attack: prerequisites node_modules/.installed ## Run the attacks of the threat model, in their long form (SEEDS=5 REQUESTS=3000, or SEED=17)
 	@ATTACK=long $(if $(SEEDS),SEEDS=$(SEEDS)) $(if $(REQUESTS),REQUESTS=$(REQUESTS)) $(if $(SEED),SEED=$(SEED)) \
 	  $(npm) mocha:integration -- --spec 'e2e/attack/**/*.test.ts' --spec 'e2e/attack/**/*.integration.ts'
 
 test test-integration test-e2e chaos attack: tools
 
 .PHONY: soak
-soak: prerequisites node_modules/.installed tools ## Let the operator work on resources, Secrets and pods that come and go, and look for leaks (SOAK_MINUTES=240)
+soak: prerequisites node_modules/.installed tools ## Create and delete resources, Secrets and pods for a long time, and check the operator for leaks (SOAK_MINUTES=240)
 	@node_modules/.bin/node bench/soak/main.ts --minutes $(or $(SOAK_MINUTES),240)
 
 .PHONY: cluster-up
-cluster-up: prerequisites ## Bring up this checkout's cluster; prints the file that says how to use it
+cluster-up: prerequisites ## Start this checkout's cluster; prints the path of a file with instructions
 	@e2e/ground/kubernetes/up.sh
 
 .PHONY: cluster-down
-cluster-down: ## Take this checkout's cluster down and remove its traces
+cluster-down: ## Stop this checkout's cluster and clean up after it
 	@e2e/ground/kubernetes/down.sh
 
 .PHONY: image
@@ -149,7 +149,7 @@ image: prerequisites node_modules/.installed ## Build the container image; print
 	@e2e/ground/kubernetes/image.sh
 
 .PHONY: load-image
-load-image: node_modules/.installed cluster-up ## Build the container image and bring it to the cluster; prints its name
+load-image: node_modules/.installed cluster-up ## Build the container image and load it into the cluster; prints its name
 	@e2e/ground/kubernetes/load-image.sh
 
 .PHONY: kubectl
@@ -160,9 +160,9 @@ kubectl: ## Run kubectl on the cluster: make kubectl ARGS='get pods --all-namesp
 ##@ Demo
 
 .PHONY: demo
-demo: prerequisites node_modules/.installed tools ## Move a live deployment to another one, on real servers on this machine
+demo: prerequisites node_modules/.installed tools ## Migrate a live deployment to another one, on real servers on this machine
 	@node_modules/.bin/node e2e/demo/main.ts
 
 .PHONY: demo-sharded
-demo-sharded: prerequisites node_modules/.installed tools ## The same from a sharded cluster of two shards to one of three
+demo-sharded: prerequisites node_modules/.installed tools ## Migrate a live sharded cluster of two shards to one of three
 	@node_modules/.bin/node e2e/demo/main.ts --sharded

@@ -3,16 +3,16 @@ import { readCatalog } from '../ground/catalog.ts';
 import { countAndHash, type CollectionDigest } from '../ground/compare.ts';
 import { thousands } from './progress-line.ts';
 
-/** One namespace as the demo found it on both sides, by itself: nothing of the product is used. */
+/** One namespace as the demo found it on both sides, without using any code of the product. */
 export interface SideBySide {
   readonly namespace: string;
   readonly source: CollectionDigest | undefined;
   readonly destination: CollectionDigest | undefined;
-  /** Same documents by number and hash, same options, same indexes. */
+  /** The number and hash of the documents, the options and the indexes are the same. */
   readonly isEqual: boolean;
 }
 
-/** Counts and hashes all collections of both sides, and compares them, their indexes, and views. */
+/** Counts and hashes all collections on both sides, and compares them, their indexes, and views. */
 export async function compareSides(
   sourceUri: string,
   destinationUri: string,
@@ -50,7 +50,7 @@ async function catalogTexts(uri: string): Promise<ReadonlyMap<string, string>> {
   return texts;
 }
 
-/** The comparison as a table for people. */
+/** The comparison as a human-readable table. */
 export function tableOf(sides: readonly SideBySide[]): string {
   const number = (value: number | undefined): string =>
     value === undefined ? '-' : thousands(value);
@@ -78,7 +78,7 @@ export function tableOf(sides: readonly SideBySide[]): string {
     'new',
     'indexes: old',
     'new',
-    'equal, by own count and SHA-256',
+    'equal (independent count, SHA-256)',
   ];
   const lines = [heads, ...rows, total];
   const widths = heads.map((_, column) =>

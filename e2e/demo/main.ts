@@ -5,14 +5,14 @@ import { messageOf } from '../../service/errors.ts';
 import { runDemo } from './run-demo.ts';
 import { Screen } from './screen.ts';
 
-// A cluster of its own: one that is up for tests is left alone.
+// The demo has its own cluster, so that it does not touch one that runs for tests.
 process.env['CLUSTER_ID'] ??= `d${createHash('sha256').update(cwd()).digest('hex').slice(0, 5)}`;
 
 const screen = new Screen(process.stdout);
 const interruption = new AbortController();
 const interrupt = (signal: NodeJS.Signals): void => {
   if (interruption.signal.aborted) return;
-  screen.step(`${signal}: cleaning up, please wait`);
+  screen.step(`received ${signal}: cleaning up, please wait`);
   interruption.abort(new Error(`interrupted by ${signal}`));
 };
 process.on('SIGINT', interrupt).on('SIGTERM', interrupt).on('SIGHUP', interrupt);
@@ -23,8 +23,8 @@ try {
   const isEqual = await runDemo(screen, kind, interruption.signal);
   screen.step(
     isEqual
-      ? 'done: nothing was lost. Everything that the demo started is gone'
-      : 'FAILED: the two sides are not proved to be equal',
+      ? 'done: both sides are equal. Everything that the demo started has been removed'
+      : 'FAILED: the two sides have not been proven equal',
   );
   process.exitCode = isEqual ? 0 : 1;
 } catch (error) {

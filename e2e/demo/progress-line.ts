@@ -4,8 +4,8 @@ import { readProgress } from '../../sync-api/syncer-answers.ts';
 const barCells = 16;
 
 /**
- * How far a sync is, in lines: phase, bar, volume, lag, changes, coordinator; and, where there are several instances, one
- * for each, with its own share.
+ * The progress of a sync: one line with phase, bar, volume, lag, changes and coordinator. If there are several instances,
+ * one more line for each, with its own share.
  */
 export function progressLines({ status }: ClusterSync, writes: number): string[] {
   const {
@@ -28,7 +28,7 @@ export function progressLines({ status }: ClusterSync, writes: number): string[]
     `coordinator ${coordinatorID ?? '-'}`,
     `${megabytes(copied)}/${megabytes(estimatedTotalBytes)} MB`,
     changes(events),
-    `${thousands(writes)} written`,
+    `${thousands(writes)} writes`,
   ].join('  ');
   return instances.length > 1 ? [all, ...instances.map(instanceLine)] : [all];
 }

@@ -19,12 +19,12 @@ import type { Screen } from './screen.ts';
 const syncName = 'shop';
 const writesPerSecond = 300;
 
-/** How long the writer goes on once the destination has caught up, so that there are changes to be seen. */
+/** How long the writer continues after the destination has caught up, so that the demo shows changes being applied. */
 const followMs = 5_000;
 const phaseDeadlineMs = 180_000;
 const redrawMs = 300;
 
-/** Which deployments the demo is about. */
+/** The kind of deployments that the demo migrates. */
 export type DemoKind = 'replica sets' | 'sharded clusters';
 
 const deploymentKinds: Readonly<Record<DemoKind, readonly [DeploymentKind, DeploymentKind]>> = {
@@ -33,8 +33,8 @@ const deploymentKinds: Readonly<Record<DemoKind, readonly [DeploymentKind, Deplo
 };
 
 /**
- * Migrates a live deployment to another one, as the guide says, on real servers. Cleans up whatever happens.
- * @returns whether both sides are equal, by a comparison of its own, and the verification says so too.
+ * Migrates a live deployment to another one, as described in the guide, on real servers. Always cleans up.
+ * @returns whether the demo's own comparison finds both sides equal, and the verification has succeeded.
  */
 export async function runDemo(
   screen: Screen,
@@ -42,7 +42,7 @@ export async function runDemo(
   signal: AbortSignal,
 ): Promise<boolean> {
   await using resources = new AsyncDisposableStack();
-  screen.step('bringing up a Kubernetes cluster, and building the image');
+  screen.step('starting a Kubernetes cluster and building the image');
   resources.defer(async () => {
     screen.step('cleaning up');
     await takeDown();
@@ -55,7 +55,7 @@ export async function runDemo(
   // Left over from a demo that was killed.
   const clusterUp = takeDown().then(async () => await useCluster({ signal }));
   const [cluster] = await settled(clusterUp, imageBuilt);
-  screen.step(`the cluster is up (${cluster.kind}); starting two MongoDB ${kind}`);
+  screen.step(`the cluster is running (${cluster.kind}); starting two MongoDB ${kind}`);
   const [sourceKind, destinationKind] = deploymentKinds[kind];
   const start = async (name: string, of: DeploymentKind): Promise<Deployment> =>
     resources.use(await startDeployment(name, of, cluster.hostAddress, signal));
@@ -63,7 +63,7 @@ export async function runDemo(
     start('old', sourceKind),
     start('new', destinationKind),
   );
-  screen.step('both are up; loading sample data, and installing the chart');
+  screen.step('both are running; loading sample data and installing the chart');
   const [documents, namespace] = await settled(
     loadSource(source, kind, signal),
     prepareKubernetes(cluster, { source, destination }, signal),
@@ -73,25 +73,27 @@ export async function runDemo(
     await writer.stop();
   });
   screen.step(
-    `${thousands(documents)} documents are on the old deployment, where an application goes on writing`,
+    `the old deployment has ${thousands(documents)} documents, and an application keeps writing to it`,
   );
   try {
     await migrate(screen, namespace, writer, signal);
     const verification = await namespace.untilVerified(syncName, { signal });
     const { phase, verdict, verificationStatus } = verification.status ?? {};
     screen.step(
-      `the verification has ${phase === 'Succeeded' ? 'succeeded' : 'FAILED'}: ${verdict ?? 'no verdict'}, ` +
+      `the verification ${phase === 'Succeeded' ? 'succeeded' : 'FAILED'}: ${verdict ?? 'no verdict'}, ` +
         `${verificationStatus?.completedTasks ?? 0} tasks completed, ${verificationStatus?.failedTasks ?? '?'} failed`,
     );
     const sides = await compareSides(source.uri('admin'), destination.uri('admin'));
-    screen.step('counted and hashed both sides, without any help of clustersync:');
+    screen.step('counted and hashed the documents on both sides, independently of clustersync:');
     screen.print(
       `\n${tableOf(sides)}\n\n${timesOf(await namespace.sync(syncName), verification)}\n`,
     );
     return phase === 'Succeeded' && sides.length > 0 && sides.every(({ isEqual }) => isEqual);
   } catch (error) {
     if (!signal.aborted)
-      screen.print(`what the cluster says of it: ${await keepDump(cluster, namespace)}`);
+      screen.print(
+        `resources, events and logs of the cluster are in ${await keepDump(cluster, namespace)}`,
+      );
     throw error;
   }
 }
@@ -150,32 +152,32 @@ async function migrate(
   await until('the initial copy is done', (sync) =>
     isConditionTrue(sync.status?.conditions, 'InitialCopyDone'),
   );
-  screen.step('the initial copy is done; changes are being applied');
+  screen.step('the initial copy is complete; applying changes');
   await until('the destination has caught up', ({ status }) => {
     return status?.canCommit === true && (status.lagTimeSeconds ?? Infinity) <= 2;
   });
-  screen.step('the new deployment has caught up with the writer');
+  screen.step('the new deployment has caught up with the application');
   await sleep(followMs, signal);
-  screen.step(`the application stops, after ${thousands(await writer.stop())} writes`);
+  screen.step(`the application has stopped after ${thousands(await writer.stop())} writes`);
   await namespace.setState(syncName, 'Committed');
-  screen.step(`kubectl patch clustersync ${syncName}: spec.state is Committed`);
+  screen.step(`kubectl patch clustersync ${syncName}: set spec.state to Committed`);
   await until('the sync is committed', ({ status }) => status?.phase === 'Committed');
   screen.step('committed: applications may write to the new deployment');
 }
 
-/** The times of a sync, by the conditions of its status, in whole seconds. */
+/** The times of a sync, from its status and conditions, in whole seconds. */
 function timesOf({ metadata, status }: ClusterSync, verification: SyncVerification): string {
   const createdMs = Date.parse(metadata.creationTimestamp ?? '');
   const after = (time: string | undefined): string =>
     time === undefined ? '?' : `${((Date.parse(time) - createdMs) / 1000).toFixed(0)} s`;
   const copied = findCondition(status?.conditions, 'InitialCopyDone')?.lastTransitionTime;
   return (
-    `after kubectl apply: sync begun ${after(status?.startedAt)}, all copied ${after(copied)}, ` +
+    `time since kubectl apply: sync started ${after(status?.startedAt)}, initial copy complete ${after(copied)}, ` +
     `committed ${after(status?.committedAt)}, verified ${after(verification.status?.completedAt)}`
   );
 }
 
-/** Draws the lines of progress, also between two changes of the status. */
+/** Draws the progress lines, also between two changes of the status. */
 class ProgressView implements AsyncDisposable {
   readonly #screen: Screen;
   readonly #writer: ShopWriter;
@@ -215,7 +217,7 @@ class ProgressView implements AsyncDisposable {
   }
 }
 
-/** Waits for both, so that nothing goes on unseen when one fails. */
+/** Waits for both, so that nothing is left running when one fails. */
 async function settled<A, B>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
   const results = await Promise.allSettled([a, b]);
   for (const result of results) if (result.status === 'rejected') throw result.reason;

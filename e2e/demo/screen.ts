@@ -2,7 +2,7 @@ const plainIntervalMs = 2_000;
 const clearLine = '\r\u001b[2K';
 const clearLineAbove = '\u001b[1A\u001b[2K';
 
-/** What the demo prints: steps that stay, and lines below that are drawn again and again where there is a terminal. */
+/** The output of the demo: steps that stay, and below them live lines, which are redrawn if the output is a terminal. */
 export class Screen {
   readonly #out: NodeJS.WriteStream;
   readonly #startedAtMs = performance.now();
@@ -14,23 +14,23 @@ export class Screen {
     this.#out = out;
   }
 
-  /** Seconds since the beginning. */
+  /** Seconds since the start. */
   get seconds(): number {
     return (performance.now() - this.#startedAtMs) / 1000;
   }
 
-  /** A step that is done or begins, with the time. */
+  /** Prints a step that is done or begins, with the time. */
   step(text: string): void {
     this.print(`${this.#bold(`[${this.seconds.toFixed(1).padStart(6)} s]`)} ${text}`);
   }
 
-  /** Text that stays. */
+  /** Prints text that stays. */
   print(text: string): void {
     this.#out.write(`${this.#clear()}${text}\n`);
   }
 
   /**
-   * The lines that are drawn again. Without a terminal they are printed every two seconds, and at once when `key` is new.
+   * Redraws the live lines. Without a terminal they are printed every two seconds, and immediately when `key` changes.
    */
   live(lines: readonly string[], key: string): void {
     if (this.#out.isTTY) {
@@ -46,7 +46,7 @@ export class Screen {
     this.step(lines.join('\n'));
   }
 
-  /** What takes the lines that were drawn last off the terminal. */
+  /** The escape sequence that erases the live lines. */
   #clear(): string {
     const lines = this.#liveLines;
     this.#liveLines = 0;
