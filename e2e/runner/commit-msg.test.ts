@@ -47,9 +47,9 @@ describe('the hook commit-msg', () => {
   }
 
   for (const [message, complaint] of [
-    ['Read ranges in step\n', /begins with the room/],
-    ['syncer:read ranges in step', /begins with the room/],
-    [`${longest}x`, /72 characters at most, and this has 73\n/],
+    ['Read ranges in step\n', /begins with the folder/],
+    ['syncer:read ranges in step', /begins with the folder/],
+    [`${longest}x`, /at most 72 characters, and this has 73\n/],
     [
       'cellar: read ranges in step',
       /no folder or file of this checkout begins like that: cellar\n/,
