@@ -112,7 +112,7 @@ export interface PassScope {
   readonly isOfAll: boolean;
 }
 
-/** A task of a pass, of which the ids are not known yet. */
+/** A task of a pass whose ids are not known yet. */
 export interface PlannedTask {
   readonly pair: NamespacePair;
   readonly work: TaskWork & { readonly kind: 'metadata' | 'collection' };
