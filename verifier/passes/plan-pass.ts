@@ -108,7 +108,7 @@ export interface Pending {
 /** What a pass compares. */
 export interface PassScope {
   readonly kind: PassKind;
-  /** True where everything is compared, whatever is pending. */
+  /** True if everything is compared, regardless of what is pending. */
   readonly isOfAll: boolean;
 }
 

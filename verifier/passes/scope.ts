@@ -14,7 +14,7 @@ import { messageOf, shortened, SyncError } from '../../service/errors.ts';
 import type { OfSides } from '../compare/sides.ts';
 import type { ScopeRecord } from '../store/records.ts';
 
-/** Limits of a filter, the same as the syncer's: any other filter could not mean what the sync has moved, and would count as equal unseen. */
+/** Limits of a filter, the same as the syncer's: any other filter cannot mean what the sync has moved, and would find it equal unseen. */
 const maxEntries = 256;
 const maxCollections = 1_024;
 const maxDatabaseName = 63;
