@@ -163,7 +163,7 @@ if (isCompleter) {
   await runCommandLine(program);
 }
 
-/** package.json stands one folder up in the sources, two in the build. */
+/** package.json is one folder up in the sources, two in the build. */
 function packageVersion(): string {
   for (const path of ['../package.json', '../../package.json']) {
     try {

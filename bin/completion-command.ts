@@ -34,7 +34,7 @@ Examples:
     });
 }
 
-/** A command and all below it, as far as a shell completes them. @param path - the words that lead to it. */
+/** A command and all its subcommands, as far as a shell completes them. @param path - the words that lead to it. */
 export function commandsOf(command: Command, path = ''): CompletionCommand[] {
   const below = command.commands.map((one) => ({
     one,
@@ -55,6 +55,6 @@ function flagOf({ long, short, required, argChoices, flags }: Option): Completio
   const name = long ?? short ?? '';
   if (argChoices) return { name, value: argChoices };
   if (/<(path|file)>$/.test(flags)) return { name, value: 'file' };
-  // After a flag that can do without a value another flag may come.
+  // A flag with an optional value may be followed by another flag.
   return { name, value: required ? 'any' : 'none' };
 }

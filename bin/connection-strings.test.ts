@@ -14,7 +14,7 @@ const { signal } = new AbortController();
 
 type Flags = Readonly<Record<string, string>>;
 
-/** What each program does first with its connection strings. */
+/** The first use of the connection strings in each program. */
 const programs: Readonly<Record<string, (flags: Flags) => Promise<unknown>>> = {
   syncer: async (flags) => {
     const { cluster0, cluster1 } = createClusters(

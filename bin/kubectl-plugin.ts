@@ -11,7 +11,7 @@ import { personalCommand, withWriters } from './program-command.ts';
 /** The name under which kubectl finds its plugin. */
 export const pluginName = 'kubectl-clustersync';
 
-/** The name under which kubectl asks it what can stand in a command line. */
+/** The name under which kubectl asks the plugin for completions. */
 export const completerName = 'kubectl_complete-clustersync';
 
 /** The commands of the kubectl plugin: the same executable under another name. */

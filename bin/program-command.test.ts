@@ -8,7 +8,7 @@ const executable = fileURLToPath(new URL('clustersync.ts', import.meta.url));
 /** The commands fail before they ask for it. */
 const uri = 'mongodb://user:secret@127.0.0.1:1/';
 
-/** What a command that fails has written. */
+/** The output of a failing command. */
 async function saidBy(
   args: readonly string[],
   env: Record<string, string> = {},
@@ -83,7 +83,7 @@ describe('the command line', function () {
       if (name === 'uncaughtException') setImmediate(() => { throw new Error('a fault'); });
     });`;
     const args = ['--import', `data:text/javascript,${encodeURIComponent(fault)}`, executable];
-    // Where a server is waited for that there is not.
+    // While it waits for a server that does not exist.
     const options = ['verifier', 'report', '--metaURI', uri];
     const failure: unknown = await promisify(execFile)(process.execPath, [
       ...args,

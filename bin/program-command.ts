@@ -15,12 +15,12 @@ import { redact } from '../service/redact.ts';
 import { harmless } from '../service/harmless.ts';
 import { isReaderGone, readerGoneExitCode, writeError, writeOut } from '../service/terminal.ts';
 
-/** A long-running program: its name, its options, and what runs it until the signal is aborted. */
+/** A long-running program: its name, its options, and the function that runs it until the signal is aborted. */
 export interface Program<T extends OptionTable> {
   readonly name: string;
   readonly description: string;
   readonly options: T;
-  /** Loads the program when it is asked for: each needs libraries that the others do without. */
+  /** Loads the program on demand: each needs libraries that the others do not. */
   readonly load: () => Promise<Start<T>>;
 }
 
@@ -48,20 +48,20 @@ export function programCommand<T extends OptionTable>(program: Program<T>): Comm
   });
 }
 
-/** A command that does one thing and ends. */
+/** A command that ends on its own. */
 export interface OneOff<T extends OptionTable> {
   readonly name: string;
   readonly description: string;
   readonly options: T;
-  /** Gives the exit code of the process. Its log goes where errors go. */
+  /** Returns the exit code of the process. Its log goes to standard error. */
   readonly load: () => Promise<
     (options: Options<T>, logger: Logger, signal: AbortSignal) => Promise<number>
   >;
 }
 
-/** The subcommand of something that ends by itself. */
+/** The subcommand of something that ends on its own. */
 export function oneOffCommand<T extends OptionTable>(oneOff: OneOff<T>): Command {
-  // What has flags of the same names as its parent is given them all the same.
+  // Flags with the same names as those of its parent must reach this command.
   return commandOf(oneOff).action(async (_flags: unknown, command: Command) => {
     const flags = command.optsWithGlobals();
     warnOfSecrets(oneOff.options, flags, programFlag, warnPerson);
@@ -72,11 +72,11 @@ export function oneOffCommand<T extends OptionTable>(oneOff: OneOff<T>): Command
   });
 }
 
-/** A command for people: flags are spelt in the way of shells, and its help says more. */
+/** A command for people: flags in the spelling of shells, and a longer help. */
 export interface PersonalCommand<T extends OptionTable> extends Omit<OneOff<T>, 'load'> {
-  /** Follows the list of options in the help: examples, exit codes. */
+  /** Printed after the options in the help: examples, exit codes. */
   readonly help: string;
-  /** A word that has to be given, for the help. */
+  /** A required word, for the help. */
   readonly argument?: string;
   readonly load: () => Promise<
     (
@@ -88,13 +88,13 @@ export interface PersonalCommand<T extends OptionTable> extends Omit<OneOff<T>, 
   >;
 }
 
-/** The subcommand of something that a person asks for at a terminal. */
+/** The subcommand of something that a user runs at a terminal. */
 export function personalCommand<T extends OptionTable>(personal: PersonalCommand<T>): Command {
   const command = commandOf(personal, personalFlags).addHelpText('after', `\n${personal.help}`);
   if (personal.argument !== undefined) command.argument(`<${personal.argument}>`);
   return command.action(async () => {
     const { options: table } = personal;
-    // Not what commander makes of a flag that was not given.
+    // Only flags that were given, without commander's defaults for the others.
     const given = Object.entries(command.opts()).filter(
       ([name]) => command.getOptionValueSource(name) === 'cli',
     );
@@ -104,12 +104,12 @@ export function personalCommand<T extends OptionTable>(personal: PersonalCommand
     const logger = createLogger(personal.name, 'fatal', writeError);
     const run = await personal.load();
     await runOnce(logger, async (signal) => await run(options, logger, signal, command.args));
-    // The driver (7.8) leaves a connection alone that is being made to a host that says nothing, for half a minute.
+    // The driver (7.8) does not abort a connection attempt to a silent host for half a minute.
     process.exit();
   });
 }
 
-/** Warns of each secret that stands in the arguments. @param spell - how options are spelt as flags. */
+/** Warns about each secret in the arguments. @param spell - spells options as flags. */
 function warnOfSecrets(
   table: OptionTable,
   flags: Readonly<Record<string, unknown>>,
@@ -128,12 +128,12 @@ function warnPerson(text: string): void {
   writeError(`warning: ${text}\n`);
 }
 
-/** As flags of programs are spelt. */
+/** The spelling of a program's flags. */
 function programFlag(name: string, part?: 'file'): string {
   return part ? `${name}File` : name;
 }
 
-/** As flags of shells are spelt. */
+/** The spelling of flags in shells. */
 function shellFlag(name: string, part?: 'file'): string {
   return `${kebabCase(name)}${part ? '-file' : ''}`;
 }
@@ -153,13 +153,13 @@ async function runOnce(
   await runUntilSignal(logger, main, exitCodes.failed);
 }
 
-/** Exit codes of commands that end by themselves: 1 is what some of them say of data that differs. */
+/** Exit codes of commands that end on their own: some use 1 for data that differs. */
 const exitCodes = { failed: 2, interrupted: 130 } as const;
 
-/** Text of help, as far as it is being written. */
+/** Help text that is still being written. */
 let helping: Promise<void> = Promise.resolve();
 
-/** Runs the command that the arguments of the process ask for, and sets the exit code where that fails. */
+/** Runs the command in the arguments of the process, and sets the exit code if it fails. */
 export async function runCommandLine(program: Command): Promise<void> {
   try {
     await program.parseAsync();
@@ -173,7 +173,7 @@ export async function runCommandLine(program: Command): Promise<void> {
   }
 }
 
-/** Says how a command has failed, and sets the exit code. */
+/** Reports how a command has failed, and sets the exit code. */
 export function endWith(error: unknown): void {
   if (isReaderGone(error)) {
     process.exitCode = readerGoneExitCode;
@@ -183,13 +183,13 @@ export function endWith(error: unknown): void {
   process.exitCode = exitCodes.failed;
 }
 
-/** How a command writes its help and its errors. Wrong arguments are thrown: the process ends when that is written. */
+/** How a command writes its help and its errors. Wrong arguments are thrown: the process ends once the message is written. */
 export function withWriters(command: Command): Command {
   return command
     .configureOutput({
       writeOut: (text) => {
         helping = Promise.all([helping, writeOut(text)]).then(() => undefined);
-        // It is awaited when the arguments have been looked at.
+        // Awaited after the arguments were parsed.
         helping.catch(() => undefined);
       },
       writeErr: writeUsageError,
@@ -197,12 +197,12 @@ export function withWriters(command: Command): Command {
     .exitOverride();
 }
 
-/** commander quotes wrong arguments: a connection string or a token behind a flag that is mistyped, for one. */
+/** commander quotes wrong arguments, such as a connection string or a token after a mistyped flag. */
 function writeUsageError(text: string): void {
   writeError(redact(text.replaceAll(/'(-[^\s'=]+)=[^']*'/g, "'$1'")));
 }
 
-/** How the options of a command are spelt as flags. */
+/** Spells the options of a command as flags. */
 type FlagStyle = (name: string, row: OptionRow) => readonly Option[];
 
 /** A command with the options of a table. */
@@ -220,7 +220,7 @@ export function commandOf(
   return command;
 }
 
-/** Of programs: spelt as everywhere else; the help tells all that there is to know. */
+/** For programs: the same spelling as everywhere else, and a complete help. */
 function programFlags(name: string, row: OptionRow): readonly Option[] {
   const value = row.type === 'boolean' ? '[true|false]' : `<${row.valueName ?? row.type}>`;
   const notes = [
@@ -243,7 +243,7 @@ function programFlags(name: string, row: OptionRow): readonly Option[] {
   return [row.type === 'boolean' ? option.preset(true) : option];
 }
 
-/** Of commands for people: spelt as flags of shells are. */
+/** For commands for people: the spelling of flags in shells. */
 function personalFlags(name: string, row: OptionRow): readonly Option[] {
   const flag = personalFlag(name, row);
   if (row.type === 'boolean') {
@@ -271,7 +271,7 @@ function rangeOf({ range }: OptionRow): string[] {
   return range ? [`from ${range[0]} to ${range[1]}`] : [];
 }
 
-/** Writes an error that ends the command for a person to read. */
+/** Writes an error that ends the command, for people. */
 export function reportError(error: unknown): void {
   if (error instanceof SyncError) {
     writeError(`clustersync: ${harmless(error.message)}\n${error.row.action}\n`);

@@ -4,7 +4,7 @@ import { chartValues } from '../docs/chart-values.ts';
 import { generatedPages } from '../docs/generate.ts';
 
 describe('the reference pages', function () {
-  // Some thirty files are formatted: long enough for a machine that is busy with other things.
+  // Formats some thirty files, which takes long on a busy machine.
   this.timeout(60_000);
 
   it('are what `npm run generate` makes', async () => {

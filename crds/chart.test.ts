@@ -42,7 +42,7 @@ describe('Chart.yaml', () => {
       readonly kind: string;
       readonly description: string;
     }[];
-    // Artifact Hub takes no others.
+    // Artifact Hub accepts no others.
     const kinds = ['added', 'changed', 'deprecated', 'removed', 'fixed', 'security'];
     assert.ok(changes.length > 0);
     for (const { kind, description } of changes) {

@@ -1,6 +1,6 @@
 import { parse, stringify } from 'yaml';
 
-/** A CustomResourceDefinition's file as a template of the chart. */
+/** Turns a CustomResourceDefinition's file into a template of the chart. */
 export function chartTemplateOf(text: string): string {
   const { apiVersion, kind, metadata, spec } = parse(text) as {
     readonly apiVersion: string;

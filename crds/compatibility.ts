@@ -17,17 +17,17 @@ export interface ServedDefinition {
   };
 }
 
-/** Smallest and largest values: a change in this direction refuses what was allowed. */
+/** Smallest and largest values: a change in this direction rejects what was allowed. */
 const lowerBounds = ['minimum', 'minLength', 'minItems', 'minProperties'] as const;
 const upperBounds = ['maximum', 'maxLength', 'maxItems', 'maxProperties'] as const;
-/** What may be given up, but neither changed nor begun. */
+/** Keywords that may be removed, but neither changed nor added. */
 const constraints = ['pattern', 'format', 'uniqueItems', 'exclusiveMinimum', 'exclusiveMaximum'];
-/** What may not be changed at all: it says what an object means that leaves it out, and how changes of it are merged. */
+/** Keywords that may not be changed at all: the meaning of an absent field, and how changes of it are merged. */
 const meanings = ['default', 'x-kubernetes-list-type', 'x-kubernetes-list-map-keys'];
 
 /**
- * What there is in a definition that objects, manifests or readers of a former one do not survive, each as a sentence. A rule
- * in CEL that was changed counts as a new one: which values it refuses cannot be told by its text.
+ * The changes in a definition that break objects, manifests or clients of a former one, each as a sentence. A changed CEL rule
+ * counts as a new one: its text does not show which values it rejects.
  */
 export function incompatibilities(former: ServedDefinition, next: ServedDefinition): string[] {
   const named = (['group', 'scope'] as const).filter(
@@ -139,7 +139,7 @@ function narrowedParts(former: SchemaNode, next: SchemaNode, path: string): stri
   return found;
 }
 
-/** What the values of a map are to be. */
+/** The schema of a map's values. */
 function valuesOf({ additionalProperties }: SchemaNode): SchemaNode | undefined {
   return typeof additionalProperties === 'object' ? additionalProperties : undefined;
 }

@@ -24,7 +24,7 @@ export interface Definition {
 
 const rootPath = ['spec', 'versions', 0, 'schema', 'openAPIV3Schema'] as const;
 
-/** A CustomResourceDefinition's file, whose comments and order are kept. */
+/** A CustomResourceDefinition's file, with its comments and order preserved. */
 export class DefinitionFile {
   readonly #document: Document;
 
@@ -38,7 +38,7 @@ export class DefinitionFile {
     return this.#document.toJS() as Definition;
   }
 
-  /** Puts a node into the schema, where there is one already. */
+  /** Replaces an existing node of the schema. */
   setSchema(path: readonly string[], node: unknown): void {
     const full = [...rootPath, ...path.flatMap((name) => name.split('.'))];
     if (!this.#document.hasIn(full)) {

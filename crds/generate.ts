@@ -11,7 +11,7 @@ import { typescriptOf } from './typescript.ts';
 const root = new URL('../', import.meta.url);
 const style = { printWidth: 100, singleQuote: true } as const;
 
-/** Every file that is generated, by its path from the root of the checkout, as it should be. */
+/** The expected content of every generated file, by its path from the root of the checkout. */
 export async function generatedFiles(): Promise<Map<string, string>> {
   const syncs = new DefinitionFile(await readText('crds/clustersyncs.yaml'));
   const body = JSON.parse(await readText('syncer/options/start-body.schema.json')) as SchemaNode;
@@ -50,7 +50,7 @@ export async function generatedFiles(): Promise<Map<string, string>> {
   return files;
 }
 
-/** The verifier's pod is run as the syncer's is. */
+/** The verifier's pod has the same options as the syncer's. */
 function verifierOptions(syncs: Definition): unknown {
   const options = schemaAt(syncs, 'spec', 'syncer').properties ?? {};
   const text = JSON.stringify(options)
@@ -59,7 +59,7 @@ function verifierOptions(syncs: Definition): unknown {
   return JSON.parse(text) as unknown;
 }
 
-/** A verification selects namespaces as a sync does. */
+/** A verification selects namespaces like a sync. */
 function filterOptions(syncs: Definition): unknown {
   const options = ['includeNamespaces', 'excludeNamespaces'].map((name) => {
     const node = schemaAt(syncs, 'spec', name);

@@ -1,9 +1,9 @@
 import { mapValues, rulesOf, type SchemaNode, type ValidationRule } from './json-schema.ts';
 
-/** What stands in the body only because the operator says it there. */
+/** Fields that are in the body only because the operator puts them there. */
 const notOptions = ['source', 'destination'];
 
-/** Keywords that mean the same in a structural schema. */
+/** Keywords with the same meaning in a structural schema. */
 const kept = [
   'title',
   'description',
@@ -22,13 +22,13 @@ const kept = [
   'required',
 ];
 
-/** Keywords that are translated, or that a structural schema says by its kind. */
+/** Keywords that are translated, or that a structural schema expresses by its form. */
 const translated = ['$ref', 'properties', 'items', 'additionalProperties', 'allOf'];
 
 /**
  * The start options of a CustomResourceDefinition, from the JSON Schema of the body of POST /start.
- * None of them can be changed after the creation.
- * @throws Error on a keyword that it cannot translate, rather than to lose a rule.
+ * None of them can be changed after creation.
+ * @throws Error on a keyword that it cannot translate, rather than lose a rule.
  */
 export function startOptionProperties(body: SchemaNode): Record<string, SchemaNode> {
   const options = Object.entries(body.properties ?? {}).filter(
@@ -42,7 +42,7 @@ export function startOptionProperties(body: SchemaNode): Record<string, SchemaNo
   );
 }
 
-/** Only for fields with a default: a rule of a field is not asked when the field comes or goes. */
+/** Only for fields with a default: a field's rule is not evaluated when the field is added or removed. */
 function immutable(name: string): ValidationRule {
   return {
     rule: 'self == oldSelf',
@@ -79,7 +79,7 @@ function intOrString(types: readonly string[], path: string): true {
   throw new Error(`${path}: a union of ${types.join(' and ')} is not translated`);
 }
 
-/** Rules about which properties go together: CEL can say what is wrong, `oneOf` and `not` cannot. */
+/** Rules about which properties go together: CEL can explain a violation, `oneOf` and `not` cannot. */
 function toRule(part: SchemaNode, path: string): ValidationRule {
   const alternatives = (part['oneOf'] as readonly SchemaNode[] | undefined)?.map(onlyRequired);
   const [one, other] = alternatives ?? [];

@@ -7,7 +7,7 @@ import type { Condition } from '../../kube/conditions.ts';
 `;
 
 /**
- * The types of a custom resource as the API server gives it: fields with a default are always there.
+ * The types of a custom resource as the API server returns it: fields with a default are always present.
  * The interfaces are named after the kind (`<Kind>Spec`, `<Kind>Status`) and after the titles in the schema.
  */
 export async function typescriptOf({ spec }: Definition): Promise<string> {
@@ -28,7 +28,7 @@ export async function typescriptOf({ spec }: Definition): Promise<string> {
   return await compile(schema, `${kind}Content`, {
     bannerComment: banner,
     style: { printWidth: 100, singleQuote: true },
-    // Bounds are the API server's business; tuples of every length are no help.
+    // The API server checks bounds; tuples of every possible length would not help.
     ignoreMinAndMaxItems: true,
   });
 }

@@ -19,9 +19,9 @@ import {
   type VerifierProgress,
 } from './verification/verifier-client.ts';
 
-/** Reconciles of a kind at the same time: they wait for the API server, mostly. */
+/** Concurrent reconciles of a kind: they mostly wait for the API server. */
 const workers = 8;
-/** The others are left to other namespaces: what somebody's resources wait for is nobody else's business. */
+/** The rest is left to other namespaces, so that one namespace cannot block the others. */
 const workersPerNamespace = 4;
 
 /** Reconciles the resources of both kinds, from when the caches are filled until the signal is aborted. */
@@ -50,9 +50,9 @@ export async function reconcileAll(runtime: OperatorRuntime, leading: AbortSigna
   await Promise.all([syncs.ended, verifications.ended]);
 }
 
-/** A controller that runs. */
+/** A running controller. */
 interface Running {
-  /** Wants the object of a key reconciled. */
+  /** Queues the object of a key. */
   readonly add: (key: string, isUrgent?: boolean) => void;
   readonly ended: Promise<void>;
 }
@@ -66,7 +66,7 @@ function runClusterSyncs(
   const { client, recorder, settings, caches, latest, logger, options } = runtime;
   const namespaces = watchedNamespaces(options);
   const book = new LeaseBook(client, options.leaseNamespace, caches.leases);
-  // Of a namespace that another operator looks after, it is that one's to say who is gone.
+  // In a namespace of another operator, only that operator can tell who is gone.
   const isWatched = (namespace: string): boolean =>
     namespaces.length === 0 || namespaces.includes(namespace);
   const isGone = (holder: LeaseHolder): boolean =>
@@ -131,18 +131,18 @@ interface ControlledKind<P, C extends string> {
   readonly name: string;
   readonly turns: QuestionTurns;
   readonly api: OperandApi<P, C>;
-  /** @param add - wants the object of a key reconciled. */
+  /** @param add - queues the object of a key. */
   readonly reconcilerOf: (
     monitor: OperandMonitor<P, C>,
     add: (key: string) => void,
   ) => {
     readonly reconciler: { readonly reconcile: Reconcile };
-    /** What works beside it, and is to end with it. */
+    /** Runs beside it, and ends with it. */
     readonly background: readonly AsyncDisposable[];
   };
 }
 
-/** Runs a controller, and the monitor of the operands that it makes. */
+/** Runs a controller, and the monitor of its operands. */
 function runController<P, C extends string>(
   { logger, metrics, mayAct }: OperatorRuntime,
   leading: AbortSignal,

@@ -25,14 +25,14 @@ import { TokenKey } from './operand/token-key.ts';
 import type { NetworkPolicyPeer, OperandSettings } from './operand/workload.ts';
 import { namesIn, type OperatorOptions } from './options.ts';
 
-/** An API server that is started anew is no reason to be called not ready. */
+/** A restarting API server is no reason to become unready. */
 const maxBehindMs = 15_000;
 const controllerName = 'clustersync.dev/operator';
 
 /**
  * Runs the operator until the signal is aborted.
- * @param onListening - gets the port of health and metrics, and that of the dashboard, where there is one.
- * @throws LeadershipLostError when another operator may lead: the process is to end.
+ * @param onListening - receives the port of health and metrics, and that of the dashboard, if there is one.
+ * @throws LeadershipLostError if another operator may lead: the process must end.
  */
 export async function startOperator(
   options: OperatorOptions,
@@ -44,10 +44,10 @@ export async function startOperator(
   collectDefaultMetrics({ register: registry });
   const metrics = new KubeMetrics(registry);
   const config = loadKubeConfig({ path: options.kubeconfig, env: process.env });
-  // The Lease has connections of its own, on which nothing else is waited for.
+  // The Lease has its own connections, so that it waits for nothing else.
   using electing = new KubeClient(config, metrics);
   const elector = options.leaderElect ? electorOf(electing, options, logger, metrics) : undefined;
-  // One that was frozen goes on in the middle of whatever it did: it must know by itself that its time is over.
+  // A frozen process resumes in the middle of its work: it must notice by itself that its lease has ended.
   const mayAct = (): boolean => elector?.isLeader ?? true;
   using client = new KubeClient(config, metrics, { mayWrite: mayAct });
   const recorder = new EventRecorder({
@@ -134,14 +134,14 @@ function electorOf(
     identity: `${hostname()}_${randomUUID()}`,
     logger,
     metrics,
-    // 15 s, 10 s and 2 s are those of most operators.
+    // 15 s, 10 s and 2 s are common among operators.
     leaseDurationMs,
     renewDeadlineMs: (leaseDurationMs * 10) / 15,
     retryPeriodMs: (leaseDurationMs * 2) / 15,
   });
 }
 
-/** Runs tasks until all have ended. The first that fails ends the others, too. */
+/** Runs tasks until all have ended. If one fails, the others are ended, too. */
 async function together(
   signal: AbortSignal,
   start: (stopping: AbortSignal) => readonly Promise<void>[],
@@ -170,11 +170,11 @@ function settingsOf(options: OperatorOptions): OperandSettings {
   };
 }
 
-/** Its fields are checked by the API server, when a NetworkPolicy is made. */
+/** The API server validates its fields when a NetworkPolicy is created. */
 function egressOf({ operandEgress }: OperatorOptions): readonly NetworkPolicyPeer[] | undefined {
   if (operandEgress === undefined) return undefined;
   const peers = jsonValue(operandEgress);
-  // A rule without peers would be one for everybody.
+  // A rule without peers would allow all.
   if (!Array.isArray(peers) || peers.length === 0)
     throw new SyncError('InvalidOption', '--operandEgress: expected a list of peers, as JSON');
   return peers as NetworkPolicyPeer[];

@@ -6,10 +6,10 @@ import type { KubeObject } from './kube/resource.ts';
 import type { LatestStatuses } from './operand/latest-statuses.ts';
 import type { ObjectLookup } from './operand/object-cache.ts';
 
-/** Where the metrics of the custom resources come from. */
+/** The sources of the metrics of the custom resources. */
 export interface ResourceMetricsSources {
   readonly clusterSyncs: ObjectLookup<ClusterSync>;
-  /** Where their statuses are newer than in the API. */
+  /** Has newer statuses than the API. */
   readonly latest: LatestStatuses<ClusterSyncStatus>;
   readonly syncVerifications: ObjectLookup<SyncVerification>;
   /** Only the leader reports them, so that sums over all operators are right. */
@@ -17,8 +17,8 @@ export interface ResourceMetricsSources {
 }
 
 /**
- * Adds the metrics of the custom resources to a registry. They are made from the statuses at each scrape, so that the
- * series of a deleted object are gone with it.
+ * Adds the metrics of the custom resources to a registry. They are computed from the statuses at each scrape, so that the
+ * series of a deleted object disappear with it.
  */
 export function registerResourceMetrics(
   registry: Registry,
@@ -71,7 +71,7 @@ export function registerResourceMetrics(
   conditionGauge(registry, 'clustersync_verification_condition', 'SyncVerification', verifications);
 }
 
-/** Counts what others have changed of what the operator has made. */
+/** Counts changes by others to the operator's objects. */
 export function correctionCounter(registry: Registry): Counter<'kind'> {
   return new Counter({
     name: 'clustersync_operator_corrections_total',

@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 /** An import, or an export of what is imported, at the beginning of a line: with names, or for its effects alone. */
 const statement = /^(?:import|export)\b(?:[^;']*?\bfrom)?\s*'([^']+)'/gms;
 
-/** One that is carried out later, when it is needed. */
+/** A dynamic import. */
 const deferred = /\bimport\(\s*'([^']+)'\s*\)/g;
 
-/** All modules that a file loads, by relative imports and those behind them; packages by their names. */
+/** All modules that a file loads, by relative imports and transitively; packages by name. */
 function loadedBy(
   file: URL,
   expressions: readonly RegExp[] = [statement, deferred],
@@ -33,11 +33,11 @@ describe('the operator', () => {
     const files = [...loaded].filter((name) => name.startsWith('file:'));
     assert.ok(files.map((name) => fileURLToPath(name)).some((path) => path.endsWith('decide.ts')));
     assert.equal(loaded.has('mongodb'), false);
-    // The executable loads each program when it is asked for: it loads none of them, nor the driver, before.
+    // The executable loads each program on demand: before, it loads none of them, nor the driver.
     const executable = loadedBy(at('bin/clustersync.ts'), [statement]);
     assert.equal(executable.has(at('operator/main.ts').href), false);
     assert.equal(executable.has('mongodb'), false);
-    // The same look finds the driver where it is.
+    // The same search finds the driver where it is used.
     assert.equal(loadedBy(at('syncer/main.ts')).has('mongodb'), true);
     assert.equal(loadedBy(at('bin/clustersync.ts')).has('mongodb'), true);
   });

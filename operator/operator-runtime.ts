@@ -31,12 +31,12 @@ export interface OperatorRuntime {
   readonly corrections: Counter<'kind'>;
 }
 
-/** The namespaces to look after; all when empty. */
+/** The operator's namespaces; all if empty. */
 export function watchedNamespaces({ watchNamespaces }: OperatorOptions): readonly string[] {
   return namesIn(watchNamespaces);
 }
 
-/** What the operator knows of the cluster, kept up to date by watches once they are run. */
+/** What the operator knows about the cluster, kept up to date by watches once they run. */
 export function openCaches(client: KubeClient, options: OperatorOptions, logger: Logger) {
   const namespaces = watchedNamespaces(options);
   const cache = <T extends KubeObject>(resource: Resource<T>, labelSelector?: string) =>
@@ -61,7 +61,7 @@ export function openCaches(client: KubeClient, options: OperatorOptions, logger:
   };
 }
 
-/** What operands are made with. */
+/** What operands are created with. */
 export function operandStoreOf({
   client,
   caches,

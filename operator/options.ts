@@ -99,7 +99,7 @@ export const operatorOptionTable = {
 
 export type OperatorOptions = Options<typeof operatorOptionTable>;
 
-/** The names in an option that takes several, separated by commas. */
+/** The names in a comma-separated option. */
 export function namesIn(list: string | undefined): string[] {
   const names = (list ?? '').split(',').map((name) => name.trim());
   return names.filter((name) => name !== '');

@@ -17,7 +17,7 @@ describe('docs/reference/conditions.md', () => {
         );
       }),
     );
-    // Events have reasons of their own, which explain themselves.
+    // Events have their own reasons, which explain themselves.
     for (const reason of ['Succeeded']) reasons.delete(reason);
     assert.ok(reasons.size > 20);
     const missing = [...reasons].filter((reason) => !documented.includes(`\`${reason}\``));

@@ -6,7 +6,7 @@ const root = new URL('../', import.meta.url);
 /** A test as a row names it: its file, and its title as it is when it runs. */
 const namedTest = /`([a-z0-9/-]+(?:\.\w+)*\.ts)`: _([^_]+)_/g;
 
-/** The titles of a file, as expressions: each part that is filled in is a group. */
+/** The titles in a file, as regular expressions: each interpolated part is a group. */
 function titlesOf(text: string): RegExp[] {
   const literals = text.matchAll(/\bit\(\s*(?:'((?:[^'\\]|\\.)*)'|`((?:[^`\\]|\\.)*)`)/g);
   return Array.from(literals, ([, plain, template = '']) => {
@@ -15,7 +15,7 @@ function titlesOf(text: string): RegExp[] {
   });
 }
 
-/** Whether a file has a test of this title: what a title is filled in with stands in the file, or in one that it imports. */
+/** Whether a file has a test of this title: interpolated parts must occur in the file, or in one that it imports. */
 function hasTest(file: URL, title: string): boolean {
   const text = readFileSync(file, 'utf8');
   const imported = Array.from(text.matchAll(/ from '(\.\/[^']+)'/g), ([, path = '']) =>

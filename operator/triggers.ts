@@ -10,16 +10,15 @@ import { holderKey, readHolder } from './leases/lease-holder.ts';
 import type { ObjectLookup } from './operand/object-cache.ts';
 import { ownerAnnotation } from './operand/names.ts';
 
-/** Takes the keys of objects that are to be reconciled. */
+/** Receives the keys of objects to reconcile. */
 export interface Queues {
   readonly clusterSyncs: (key: string) => void;
   readonly syncVerifications: (key: string) => void;
 }
 
 /**
- * Wants a custom resource reconciled when it is new, gone or asked to be another: not when its status is written. Somebody
- * waits for what is asked anew: that goes before everything else. Those that are new may be all that there are, when the
- * operator begins.
+ * Queues a custom resource that is new, gone or has a changed spec, but not for a changed status. Somebody waits for a changed
+ * spec, so that is urgent. New ones are not: when the operator starts, they may be all that there are.
  */
 export function onResource(
   add: (key: string, isUrgent: boolean) => void,
@@ -31,7 +30,7 @@ export function onResource(
   };
 }
 
-/** Wants the owner reconciled of whatever was changed that the operator has made. */
+/** Queues the owner of a changed object that the operator created. */
 export function onOwned(queues: Queues): ObjectHandler<KubeObject> {
   return ({ object }) => {
     const syncKey = controllerKey(object, clusterSyncs);
@@ -41,7 +40,7 @@ export function onOwned(queues: Queues): ObjectHandler<KubeObject> {
   };
 }
 
-/** Wants the resource reconciled that a pod is for. */
+/** Queues the resource that a pod is for. */
 export function onPod(queues: Queues): ObjectHandler<Pod> {
   return ({ object: { metadata } }) => {
     const [kind, name] = metadata.annotations?.[ownerAnnotation]?.split('/') ?? [];
@@ -52,7 +51,7 @@ export function onPod(queues: Queues): ObjectHandler<Pod> {
   };
 }
 
-/** Wants the ClusterSync reconciled that holds a Lease: also where it is gone, so that the Lease is given back. */
+/** Queues the ClusterSync that holds a Lease, even if it is gone, so that the Lease is released. */
 export function onLease(add: (key: string) => void): ObjectHandler<Lease> {
   return ({ object }) => {
     const holder = readHolder(object);
@@ -60,7 +59,7 @@ export function onLease(add: (key: string) => void): ObjectHandler<Lease> {
   };
 }
 
-/** Wants the verifications of a ClusterSync reconciled when it comes, goes, or passes a milestone. */
+/** Queues the verifications of a ClusterSync when it is created, deleted, or reaches a milestone. */
 export function onVerifiedSync(
   add: (key: string) => void,
   verifications: ObjectLookup<SyncVerification>,

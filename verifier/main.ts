@@ -23,7 +23,7 @@ export interface RunningVerifier extends AsyncDisposable {
   readonly port: number;
 }
 
-/** Runs the verifier until the signal is aborted. @throws SyncError InvalidOption, before anything has begun. */
+/** Runs the verifier until the signal is aborted. @throws SyncError InvalidOption, before anything is started. */
 export async function startVerifier(
   options: VerifierOptions,
   logger: Logger,

@@ -2,11 +2,11 @@ import { RetryWarnings } from '../mongo/retry-warnings.ts';
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { DocumentList } from '../mongo/document-list.ts';
 
-/** The figures of a verification: what progress and /metrics show. */
+/** The figures of a verification, for progress and /metrics. */
 export class VerifierMonitor {
   readonly registry = new Registry();
   readonly retryWarnings = new RetryWarnings();
-  /** The pass over the data that is under way, or was the last; 0 is the first. */
+  /** The pass that is under way, or was the last; 0 is the first. */
   pass = 0;
   /** Differences found by the pass that is under way, or was the last. */
   mismatches = 0;

@@ -18,14 +18,14 @@ import { CoordinatorLeaseLost } from './store/verification-store.ts';
 import { runTasks, type WorkerContext, type WorkSettings } from './tasks/worker.ts';
 import type { Wakeup } from './wakeup.ts';
 
-/** How often a process says that it lives, and looks for what others have done. */
+/** How often a process writes its heartbeat and checks what others have done. */
 const heartbeatMs = 3_000;
 const pollMs = 500;
 
-/** How much garbage may be added before it is collected, in per cent of what lives on: decision 32. */
+/** How much garbage may accumulate before it is collected, in percent of the live data: decision 32. */
 const growthPercent = 200;
 
-/** What a process of a verification works with. */
+/** What a process of a verification needs. */
 export interface ParticipantContext extends RetryContext, OfSides<ClusterClient> {
   readonly scope: ScopeOptions;
   readonly work: WorkSettings;
@@ -39,8 +39,8 @@ export interface ParticipantContext extends RetryContext, OfSides<ClusterClient>
 class Ended extends Error {}
 
 /**
- * Takes part in a verification that runs: works off tasks, and coordinates it where no other process does. Resolves when the
- * verification is complete, was started over, or cannot continue, which is on record then.
+ * Participates in a running verification: carries out tasks, and coordinates it if no other process does. Resolves once the
+ * verification is complete, was started over, or cannot continue, which is recorded then.
  * @throws SyncError SupersededByOtherInstance
  */
 export async function participate(
@@ -188,7 +188,7 @@ class Participant {
     };
   }
 
-  /** @throws Ended where this run is over. */
+  /** @throws Ended if this run is over. */
   async #read(): Promise<VerificationRecord> {
     const record = await this.#context.stores.verifications.read();
     if (record?.run !== this.#run || record.status !== 'running' || record.error) {

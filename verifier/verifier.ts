@@ -23,20 +23,20 @@ import {
 
 /** How long a request may wait for the metadata store. */
 const requestMs = 20_000;
-/** Less than those wait who poll: what is not the latest is to reach them, too. */
+/** Less than the timeout of clients that poll: they must receive outdated answers, too. */
 const progressMs = 3_000;
 const idlePollMs = 1_000;
 
 type RequestKind = 'check' | 'writesOff' | 'progress' | 'mismatches' | 'namespaces';
 
-/** What a verifier works with. Its signal is aborted when the program is to end. */
+/** What a verifier needs. Its signal is aborted when the program must end. */
 export interface VerifierContext extends ParticipantContext {
   readonly metadata: ClusterClient;
-  /** Forgets what is on record before anything else. */
+  /** Deletes the record before anything else. */
   readonly clean: boolean;
 }
 
-/** One process of a verification, behind its API. All that it knows of the verification is in the metadata store. */
+/** One process of a verification, behind its API. All its knowledge of the verification is in the metadata store. */
 export class Verifier {
   readonly #context: VerifierContext;
   readonly #running: Promise<void>;
@@ -45,7 +45,7 @@ export class Verifier {
   /** Why this process cannot work at all. */
   #error: SyncError | undefined;
   #summary: Summary | undefined;
-  /** The store may still be working on what was given up here: nothing of the same kind is asked of it before it has answered. */
+  /** The store may still be working on an abandoned request: no other of the same kind is sent before it has answered. */
   readonly #oneByOne: Readonly<Record<RequestKind, Mutex>> = {
     check: new Mutex(),
     writesOff: new Mutex(),
@@ -59,15 +59,15 @@ export class Verifier {
     this.#running = this.#run();
   }
 
-  /** True once both sides and the metadata store have been reached, or it is known why they cannot be. */
+  /** True once both sides and the metadata store have been reached, or the reason why they cannot be is known. */
   get isReady(): boolean {
     return this.#isConnected || this.#error !== undefined;
   }
 
   /**
-   * Begins the verification. Does nothing while it runs and when it is complete; one that failed continues.
-   * @throws SyncError NothingToCompare; CheckFailed where it is complete, and the destination has another sync by now: its verdict
-   *   says nothing of that. Nothing has been stored then.
+   * Starts the verification. Does nothing while it runs and when it is complete; a failed one continues.
+   * @throws SyncError NothingToCompare; CheckFailed if it is complete, and the destination has another sync by now: its verdict
+   *   says nothing about that. Nothing has been stored then.
    */
   async check(): Promise<void> {
     await this.#request('check', async (signal) => {
@@ -81,7 +81,7 @@ export class Verifier {
     this.#context.wakeup.wake();
   }
 
-  /** Notes that writes have stopped. @returns false when that was known. */
+  /** Records that writes have stopped. @returns false if that was known. */
   async setWritesOff(): Promise<boolean> {
     const isNew = await this.#request(
       'writesOff',
@@ -93,8 +93,8 @@ export class Verifier {
   }
 
   /**
-   * How far the verification is. While the metadata store cannot be reached: how far it was when it last could, which it says.
-   * @throws SyncError AuthenticationFailed (and others that do not pass) when a cluster cannot be used.
+   * How far the verification has got. While the metadata store is unreachable: its last known state, marked as such.
+   * @throws SyncError AuthenticationFailed (and others that do not pass) if a cluster cannot be used.
    */
   async summary(): Promise<Summary> {
     if (this.#error) throw this.#error;
@@ -104,7 +104,7 @@ export class Verifier {
         'progress',
         async () => {
           const summary = await readSummary(stores, identity);
-          // Also one that comes too late for this call is later than what was known.
+          // Even one that comes too late for this call is newer than what was known.
           this.#summary = summary;
           return summary;
         },
@@ -120,7 +120,7 @@ export class Verifier {
     }
   }
 
-  /** Differences that the current pass has found, or the last one. @param after - `next` of the page before. */
+  /** Differences found by the current pass, or the last one. @param after - `next` of the page before. */
   async mismatches(limit: number, after: string | undefined): Promise<MismatchPage> {
     return await this.#request('mismatches', async () => {
       const { verifications, mismatches } = this.#context.stores;
@@ -131,7 +131,7 @@ export class Verifier {
     });
   }
 
-  /** What the current pass, or the last one, has compared of each namespace, and what was read and counted of it. */
+  /** What the current pass, or the last one, has compared of each namespace, and what was read and counted there. */
   async namespaces(limit: number, after: string): Promise<readonly NamespaceReport[]> {
     return await this.#request('namespaces', async () => {
       const { stores } = this.#context;
@@ -140,7 +140,7 @@ export class Verifier {
     });
   }
 
-  /** Resolves when nothing is under way any more, after the signal was aborted. */
+  /** Resolves once nothing is under way any more, after the signal was aborted. */
   async ended(): Promise<void> {
     await this.#running;
   }
@@ -243,7 +243,7 @@ export class Verifier {
     });
   }
 
-  /** Carries out a request, for which this process has to be connected. One that is given up before its turn does nothing. */
+  /** Carries out a request, which requires this process to be connected. A request abandoned before its turn does nothing. */
   async #request<T>(
     kind: RequestKind,
     run: (signal: AbortSignal) => Promise<T>,
@@ -268,7 +268,7 @@ export class Verifier {
     }
   }
 
-  /** Gives back what this process holds, so that another one need not wait for the end of a lease. */
+  /** Releases what this process holds, so that others need not wait for the end of a lease. */
   async release(): Promise<void> {
     if (!this.#isConnected) return;
     const { verifications, processes } = this.#context.stores;
@@ -281,7 +281,7 @@ export class Verifier {
   }
 }
 
-/** The identity of a process: its name, and a name for this life of it. */
+/** The identity of a process: its name, and a name for this start of it. */
 export function identityOf(
   verification: string,
   id: string,

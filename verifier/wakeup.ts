@@ -1,12 +1,12 @@
 import { sleep } from '../service/sleep.ts';
 import { orAborted } from '../service/or-aborted.ts';
 
-/** Lets any number of waiters know that something has happened. */
+/** Notifies any number of waiters that something has happened. */
 export class Wakeup {
   #next = Promise.withResolvers<undefined>();
   #count = 0;
 
-  /** How often something has happened: what is given to `since`, taken before looking at what may have changed. */
+  /** The number of wakes so far: pass it to `since`; read it before checking what may have changed. */
   get count(): number {
     return this.#count;
   }
@@ -22,7 +22,7 @@ export class Wakeup {
     await orAborted(this.#next.promise, signal);
   }
 
-  /** Resolves when `wake` has been called since a count was taken, and after `ms` milliseconds at the latest. */
+  /** Resolves once `wake` has been called since a count was read, and after `ms` milliseconds at the latest. */
   async since(count: number, ms: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (count !== this.#count) return;

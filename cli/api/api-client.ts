@@ -10,41 +10,41 @@ const readDeadlineMs = 10_000;
 /** A pause, a resume and a start wait for the clusters. */
 const commandDeadlineMs = 180_000;
 
-/** A page of a report is the longest. */
+/** A page of a report is the longest answer. */
 const maxAnswerBytes = 64 * 1024 * 1024;
 
-/** Where an API is. */
+/** The address of an API. */
 export interface ApiAddress {
-  /** `http://<host>:<port>`. Undefined while there is none: the program is being started. */
+  /** `http://<host>:<port>`. Undefined while there is none: the program is starting. */
   readonly url: string | undefined;
   readonly apiToken: string | undefined;
-  /** Of HTTPS; the authorities of the system when absent. */
+  /** For HTTPS; the system's authorities if absent. */
   readonly trust?: ServerTrust | undefined;
 }
 
-/** A command, and how its answer is read. */
+/** A command, and how to read its answer. */
 export interface ApiCommand {
   /** As in the path. */
   readonly name: string;
   readonly body: object;
-  /** Beside those that every request has. */
+  /** In addition to those that every request has. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly read: (answer: ApiAnswer) => CommandAnswer;
 }
 
 /**
  * Calls the HTTP API of a syncer or a verifier. Every call rejects with a SyncError: that of the answer, or ToolUnreachable
- * where there is none that can be read.
+ * if there is no readable answer.
  */
 export class ApiClient {
   readonly #address: () => ApiAddress;
 
-  /** @param address - asked for before each call: a program that is started again has another port. */
+  /** @param address - called before each request: a restarted program has another port. */
   constructor(address: () => ApiAddress) {
     this.#address = address;
   }
 
-  /** @param read - gives undefined for the body of an answer that is none to this question. */
+  /** @param read - returns undefined for a body that does not answer this request. */
   async get<T>(
     path: string,
     read: (body: unknown) => T | undefined,
@@ -53,12 +53,12 @@ export class ApiClient {
     return this.read(await this.ask(path, signal), read);
   }
 
-  /** The answer to a question, whatever it says. */
+  /** The answer to a request, whatever it says. */
   async ask(path: string, signal: AbortSignal): Promise<ApiAnswer> {
     return await this.#call({ method: 'GET', path: `/api/v1/${path}` }, readDeadlineMs, signal);
   }
 
-  /** What an answer to a question says. @throws SyncError as all calls do. */
+  /** The content of an answer. @throws SyncError as all calls do. */
   read<T>({ body, status }: ApiAnswer, read: (body: unknown) => T | undefined): T {
     const value = read(body);
     if (value !== undefined) return value;
@@ -66,7 +66,7 @@ export class ApiClient {
     throw error ? errorOf(error) : this.#unreadable(`HTTP ${status}`);
   }
 
-  /** Gives a command; resolves when it is taken. */
+  /** Sends a command; resolves once it is accepted. */
   async command({ name, body, headers, read }: ApiCommand, signal: AbortSignal): Promise<void> {
     const request = { method: 'POST', path: `/api/v1/${name}`, body, headers } as const;
     const answer = read(await this.#call(request, commandDeadlineMs, signal));
@@ -105,7 +105,7 @@ export class ApiClient {
   }
 }
 
-/** What a program has answered, as an error of ours. */
+/** A program's error answer, as a SyncError. */
 export function errorOf({ name, description }: AnsweredError): SyncError {
   if (name !== undefined && isErrorName(name)) return new SyncError(name, description);
   return new SyncError(

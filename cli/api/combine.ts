@@ -10,19 +10,19 @@ import { tellsNoCommit, type ReportedProgress } from '../../sync-api/syncer-answ
 const syncStates = ['IDLE', 'PAUSED', 'RUNNING', 'COMMITTING', 'COMMITTED'] as const;
 export type SyncState = (typeof syncStates)[number];
 
-/** A sync, put together from what its instances say. */
+/** A sync, combined from the reports of its instances. */
 export interface SyncProgress extends SummaryFigures, DetailFigures {
-  /** That of the instance that is least far: one that has a state of its own before all others. */
+  /** The state of the instance furthest behind: an unknown state counts as further behind than any other. */
   readonly state: string;
   readonly startedAt: string | null;
-  /** The largest; null where no instance says it. */
+  /** The largest; null if no instance reports it. */
   readonly reversals: number | null;
-  /** Every instance can. */
+  /** Whether every instance can. */
   readonly canCommit: boolean;
-  /** True where an instance says so; false where all say that none is. */
+  /** True if an instance says so; false if all say that there is none. */
   readonly commitUnderWay: boolean | null;
   readonly canWrite: boolean | null;
-  /** That of the first instance that is in this state. */
+  /** That of the first instance in this state. */
   readonly info: string | null;
   readonly source: string | null;
   readonly destination: string | null;
@@ -30,7 +30,7 @@ export interface SyncProgress extends SummaryFigures, DetailFigures {
   readonly instances: readonly ReportedProgress[];
 }
 
-/** Puts together what the instances of a sync say; undefined where there is none. */
+/** Combines the reports of a sync's instances; undefined if there are none. */
 export function combineProgress(instances: readonly ReportedProgress[]): SyncProgress | undefined {
   const [first] = instances;
   if (!first) return undefined;
@@ -65,7 +65,7 @@ function commitUnderWayOf(instances: readonly ReportedProgress[]): boolean | nul
   return told.every((each) => each === false) ? false : null;
 }
 
-/** Null where the instance does not say: what a state means that another tool alone has, nobody knows. */
+/** Null if the instance does not say: states that only another tool has are unknown. */
 function isCommitUnderWay(instance: ReportedProgress): boolean | null {
   const { state, commitUnderWay } = instance;
   if (state === 'IDLE' || state === 'COMMITTED') return false;

@@ -2,13 +2,13 @@ import { messageOf, SyncError } from '../../service/errors.ts';
 import type { SyncProgress } from './combine.ts';
 import type { Instances } from './instances.ts';
 
-/** What a person has to know as long as nobody knows what becomes of a commit. */
+/** What a user must know while the outcome of a commit is unknown. */
 export const mayStillCome =
   'the commit was sent and may still be carried out: do not let applications write to the source until progress shows its outcome';
 
 /**
- * What has become of a commit: `taken` where an instance has it, which is not taken back; `none` where each instance says that
- * none is under way; `unknown` where one cannot say so.
+ * The outcome of a commit: `taken` if an instance has it, which is not taken back; `none` if each instance says that
+ * none is under way; `unknown` if one cannot say so.
  */
 export function commitOutcome({
   instances,
@@ -20,9 +20,9 @@ export function commitOutcome({
 }
 
 /**
- * Finds out what a commit has come to whose request failed: that it was refused, or was not answered, does not prove that no
- * instance has taken it. Resolves where every instance has.
- * @throws the error that it failed with where none is under way; SyncError CommitUnknown where that is not proven.
+ * Determines the outcome of a commit whose request failed: a refusal or a missing answer does not prove that no
+ * instance has accepted it. Resolves if every instance has.
+ * @throws the error of the request if no commit is under way; SyncError CommitUnknown if that is not proven.
  */
 export async function requireCommitTaken(
   instances: Pick<Instances, 'read'>,

@@ -11,14 +11,14 @@ import {
   type ReportedProgress,
 } from '../../sync-api/syncer-answers.ts';
 
-/** How long programs that have just been started may take to read the stored state. */
+/** How long programs that have just started may take to read the stored state. */
 const readyDeadlineMs = 60_000;
 const pollMs = 100;
 
-/** What the instances of a sync say, or why one of them does not. */
+/** The reports of a sync's instances, or why one of them does not report. */
 export interface Reading {
   readonly progress: SyncProgress | undefined;
-  /** Of an instance that does not answer now, but will. */
+  /** Of an instance that does not answer yet. */
   readonly error: SyncError | undefined;
 }
 
@@ -26,12 +26,12 @@ export interface Reading {
 export class Instances {
   readonly #apis: readonly SyncerApi[];
 
-  /** @param digest - of the start options of the sync that commands are for; undefined for whichever there is. */
+  /** @param digest - of the start options of the sync that commands are for; undefined for any sync. */
   constructor(addresses: readonly (() => ApiAddress)[], digest?: string) {
     this.#apis = addresses.map((address) => new SyncerApi(new ApiClient(address), digest));
   }
 
-  /** How far the sync is. @throws SyncError for what does not pass by itself: the sync has stopped. */
+  /** The progress of the sync. @throws SyncError for lasting errors: the sync has stopped. */
   async read(signal: AbortSignal): Promise<Reading> {
     const results = await Promise.allSettled(
       this.#apis.map(async (api) => await api.progress(signal)),
@@ -48,7 +48,7 @@ export class Instances {
     return { progress: error ? undefined : combineProgress(instances), error };
   }
 
-  /** How far the sync is, as soon as all instances say it. @throws SyncError the error that stays. */
+  /** The progress of the sync, once all instances report it. @throws SyncError the lasting error. */
   async ready(signal: AbortSignal): Promise<SyncProgress> {
     const deadline = AbortSignal.timeout(readyDeadlineMs);
     for (;;) {
@@ -69,13 +69,13 @@ export class Instances {
     for (const api of this.#apis.slice(0, 1)) await api.preflight(body, signal);
   }
 
-  /** Starts those that have not been given the start. The first one records the sync. */
+  /** Starts the instances that have not been started yet. The first one records the sync. */
   async start(body: StartBody, { instances }: SyncProgress, signal: AbortSignal): Promise<void> {
     for (const [index, api] of this.#apis.entries())
       if (instances[index]?.state === 'IDLE') await api.start(body, signal);
   }
 
-  /** Gives a command to those that are in a state, at the same time. Rejects when one refuses it. */
+  /** Sends a command to the instances in a state, at the same time. Rejects if one refuses it. */
   async command(
     command: SyncerCommand,
     from: SyncState,
@@ -87,7 +87,7 @@ export class Instances {
     }, signal);
   }
 
-  /** Gives the reset to all, whatever they say of themselves. Rejects when one refuses it. */
+  /** Sends the reset to all instances, whatever they report. Rejects if one refuses it. */
   async reset(body: ResetBody, signal: AbortSignal): Promise<void> {
     await this.#all(async (api) => {
       await api.reset(body, signal);

@@ -21,7 +21,7 @@ export class SyncerApi {
   readonly #client: ApiClient;
   readonly #headers: Readonly<Record<string, string>>;
 
-  /** @param digest - of the start options of the sync that commands are for; undefined for whichever there is. */
+  /** @param digest - of the start options of the sync that commands are for; undefined for any sync. */
   constructor(client: ApiClient, digest?: string) {
     this.#client = client;
     this.#headers = digest === undefined ? {} : { [optionsDigestHeader]: digest };
@@ -40,7 +40,7 @@ export class SyncerApi {
     return this.#client.read(answer, readCollections);
   }
 
-  /** Whether a start of this body would be taken, or is the one that the sync was started with. */
+  /** Whether a start with this body would be accepted, or is the one that the sync was started with. */
   async preflight(body: StartBody, signal: AbortSignal): Promise<void> {
     await this.#client.command({ name: 'preflight', body, read: readSyncerCommand }, signal);
   }

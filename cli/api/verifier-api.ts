@@ -8,30 +8,30 @@ import {
 } from '../../sync-api/verifier-answers.ts';
 import type { ApiClient } from './api-client.ts';
 
-/** How far a verification is. */
+/** The progress of a verification. */
 export interface VerificationProgress {
   readonly phase: string;
   readonly verdict: 'equal' | 'different' | null;
   readonly error: string | null;
   /** Number of the pass; 0 is the first. */
   readonly generation: number;
-  /** When all of this was so, where the verifier does not know the latest; null where it does. */
+  /** The time that all of this describes, if the verifier does not know the latest state; null if it does. */
   readonly asOf: string | null;
   /** Everything has been compared once. */
   readonly isFirstPassOver: boolean;
-  /** Of the current pass, as far as it is known what there is to do; null where it is not. */
+  /** Of the current pass; null while the amount of work is unknown. */
   readonly fraction: number | null;
   readonly secondsLeft: number | null;
-  /** Differences that this pass has found; before there is a verdict they are looked at again. */
+  /** Differences found by this pass; until there is a verdict they are compared again. */
   readonly mismatchCount: number;
   /** The first of them, a line each. */
   readonly mismatches: readonly string[];
   /** By all passes together. */
   readonly documentsCompared: number;
-  /** What each side counts after all writes; null without the verdict `equal`. */
+  /** The count of each side after all writes; null without the verdict `equal`. */
   readonly documentsCounted: { readonly source: number; readonly destination: number } | null;
   readonly bytesCompared: number;
-  /** All that the verifier reports. */
+  /** The verifier's whole report. */
   readonly reported: ReportedVerification;
 }
 
@@ -57,7 +57,7 @@ export class VerifierApi {
     await this.#give('writesOff', signal);
   }
 
-  /** All differences that are kept of the current pass, as they are received, page after page. */
+  /** All stored differences of the current pass, as received, page by page. */
   async *mismatches(signal: AbortSignal): AsyncGenerator<JsonObject, void> {
     let after: string | undefined;
     do {
@@ -73,7 +73,7 @@ export class VerifierApi {
   }
 }
 
-/** What is shown of what a verifier reports. */
+/** The displayed part of a verifier's report. */
 export function verificationOf(reported: ReportedVerification): VerificationProgress {
   const { verdict, verificationStatus: tasks, generation = 0, generationStats: stats } = reported;
   const isPassOver =

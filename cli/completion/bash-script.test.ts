@@ -19,7 +19,7 @@ const commands: readonly CompletionCommand[] = [
   { path: 'verifier report', commands: [], flags: [{ name: '--format', value: 'any' }] },
 ];
 
-/** What bash offers for the last of the words, and what the script asks it for besides. */
+/** What bash offers for the last of the words, and what else the script asks bash to do. */
 function offered(words: readonly string[]): string {
   const script = `compopt() { echo "compopt $*"; }
 ${bashScript('kubectl-clustersync', commands)}
@@ -38,7 +38,7 @@ describe('the completion script, in bash', () => {
     [['run', '--dry-run', '--dr'], '--dry-run'],
     [['verifier', ''], 'report'],
     [['verifier', 'report', ''], '--format'],
-    // What bash makes of that is in e2e/integration/cli/bash-completion.integration.ts.
+    // How bash treats that is tested in e2e/integration/cli/bash-completion.integration.ts.
     [['run', '--source-file', '/et'], 'compopt -o default'],
   ];
   for (const [words, expected] of cases) {

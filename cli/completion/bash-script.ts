@@ -8,7 +8,7 @@ import {
 } from './commands.ts';
 
 /**
- * The script that teaches bash to complete the executable. Anyone may have chosen the name of a file: bash itself offers and
+ * The script with which bash completes the executable. File names are untrusted: bash itself offers and
  * quotes them, and no candidate is ever expanded.
  */
 export function bashScript(name: string, commands: readonly CompletionCommand[]): string {
@@ -38,13 +38,13 @@ export function bashScript(name: string, commands: readonly CompletionCommand[])
     '  case "$path $previous" in',
     ...values,
     '  esac',
-    // With `set -u`, bash 4.3 and older take an empty array for one that is not set.
+    // With `set -u`, bash 4.3 and older treat an empty array as unset.
     '  for word in ${words[@]+"${words[@]}"}; do',
     '    [[ "$word" == "$current"* ]] && COMPREPLY+=("$word")',
     '  done',
     '  return 0',
     '}',
-    // bash 3.2 has no compopt: there, files are offered wherever there is nothing else to offer.
+    // bash 3.2 has no compopt: there, files are offered if there is nothing else to offer.
     'if type compopt >/dev/null 2>&1; then',
     `  complete -F ${call} ${name}`,
     'else',

@@ -6,7 +6,7 @@ import {
   type CompletionFlag,
 } from './commands.ts';
 
-/** The script that teaches fish to complete the executable. */
+/** The script with which fish completes the executable. */
 export function fishScript(name: string, commands: readonly CompletionCommand[]): string {
   const call = `_${functionName(name)}_words`;
   return [
@@ -46,7 +46,7 @@ function valueCase(path: string, { name, value }: CompletionFlag): string[] {
   return [head, `            ${printed(value)}`, '            return'];
 }
 
-/** One word in each line, as fish takes what a command substitution offers. */
+/** One word per line, as fish reads the output of a command substitution. */
 function printed(words: readonly string[]): string {
   return `printf '%s\\n' ${words.map(quoted).join(' ')}`;
 }

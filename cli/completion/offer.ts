@@ -1,6 +1,6 @@
 import type { CompletionCommand } from './commands.ts';
 
-/** What can stand in a place of a command line. */
+/** What may be at a place in a command line. */
 export type Offer =
   | { readonly kind: 'words'; readonly words: readonly string[] }
   | { readonly kind: 'files' }

@@ -17,7 +17,7 @@ const commands: readonly CompletionCommand[] = [
   { path: 'verifier', commands: ['report'], flags: [] },
 ];
 
-// What the shells themselves make of them is in e2e/integration/cli/completion.integration.ts.
+// How the shells treat them is tested in e2e/integration/cli/completion.integration.ts.
 describe('the completion scripts of other shells', () => {
   it('zsh: has the words and values of each command, and works sourced or from fpath', () => {
     const lines = zshScript('kubectl-clustersync', commands).split('\n');

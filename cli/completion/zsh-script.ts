@@ -7,7 +7,7 @@ import {
   type CompletionFlag,
 } from './commands.ts';
 
-/** The script that teaches zsh to complete the executable: to be sourced, or put into a folder of `fpath`. */
+/** The script with which zsh completes the executable: to be sourced, or put into a folder of `fpath`. */
 export function zshScript(name: string, commands: readonly CompletionCommand[]): string {
   const call = functionName(name);
   // Not `path`: zsh ties that name to PATH.

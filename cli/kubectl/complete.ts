@@ -3,18 +3,18 @@ import type { CompletionCommand } from '../completion/commands.ts';
 import { Kubectl } from './kubectl.ts';
 import { syncsResource } from './resources.ts';
 
-/** Somebody waits at the prompt. */
+/** A user is waiting at the prompt. */
 const deadlineMs = 3_000;
 
-/** Names of objects, as Kubernetes has them. Some shells expand what is offered to them: no other is. */
+/** Valid names of Kubernetes objects. Some shells expand what they are offered, so nothing else is. */
 const objectName = /^[a-z0-9][a-z0-9.-]*$/;
 
-/** What kubectl is told behind the words: whether files may stand there as well. */
+/** The directive after the words: whether files may be offered as well. */
 const directives = { noFiles: ':4', files: ':0' } as const;
 
 /**
- * What kubectl asks of a plugin that completes: the words that can stand in the last place, a line for each, then a directive.
- * Names are those of the ClusterSyncs that there are; none where they cannot be asked for in time.
+ * What kubectl expects of a plugin's completion: the candidates for the last word, one per line, then a directive.
+ * Names are those of existing ClusterSyncs; none if they cannot be listed in time.
  */
 export async function kubectlCompletion(
   commands: readonly CompletionCommand[],

@@ -9,7 +9,7 @@ import { writeError, writeOut } from '../../service/terminal.ts';
 /** 10,000 resources need less. Longer output is refused, not cut. */
 const maxOutputBytes = 256 * 1024 * 1024;
 
-/** Runs the kubectl that this is a plugin of: it knows the cluster and who asks. */
+/** Runs the kubectl that has called this plugin: it knows the cluster and the user. */
 export class Kubectl {
   readonly #flags: readonly string[];
 
@@ -19,7 +19,7 @@ export class Kubectl {
     );
   }
 
-  /** What it prints. @throws SyncError KubectlFailed with what it says of its failure. */
+  /** Its output. @throws SyncError KubectlFailed with its error message. */
   async text(args: readonly string[], signal: AbortSignal): Promise<string> {
     const child = spawn('kubectl', [...args, ...this.#flags], {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -35,14 +35,14 @@ export class Kubectl {
     return output();
   }
 
-  /** The object that it prints. @throws SyncError KubectlFailed. */
+  /** The object in its output. @throws SyncError KubectlFailed. */
   async json(args: readonly string[], signal: AbortSignal): Promise<JsonObject> {
     const value = jsonValue(await this.text([...args, '--output=json'], signal));
     if (value === undefined) throw new SyncError('KubectlFailed', 'kubectl has printed no JSON');
     return objectOf(value);
   }
 
-  /** Shows what it prints, as it comes. @returns 0, or 2 where it has failed. @throws SyncError OutputLost; it has ended by then. */
+  /** Passes its output on as it arrives. @returns 0, or 2 if it has failed. @throws SyncError OutputLost; it has ended by then. */
   async show(args: readonly string[], signal: AbortSignal): Promise<number> {
     const child = spawn('kubectl', [...args, ...this.#flags], {
       stdio: ['inherit', 'pipe', 'pipe'],
@@ -56,7 +56,7 @@ export class Kubectl {
     try {
       await Promise.all([ending, shown]);
     } catch (error) {
-      // One that follows a log would wait for its next line before it hears that nobody reads it.
+      // When following a log, it would notice only at the next line that nobody reads its output.
       child.kill();
       await Promise.allSettled([ending, shown]);
       throw error;

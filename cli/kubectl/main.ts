@@ -23,32 +23,32 @@ import { isOutTerminal, writeDrawn, writeError, writeOut } from '../../service/t
 
 const verifications = 'syncverifications.clustersync.dev';
 
-/** What the operator puts on the pods that it makes. */
+/** The operator's annotation on its pods. */
 const podSelector = 'app.kubernetes.io/managed-by=clustersync-operator';
 const ownerAnnotation = 'clustersync.dev/owner';
 
 const watchMs = 2_000;
 const clearScreen = '\u001b[H\u001b[2J';
 
-/** Each log is read by a kubectl of its own, which takes some 50 MB. */
+/** Each log is read by its own kubectl, which takes some 50 MB. */
 const logsAtATime = 8;
 const followedLogs = 32;
 
-/** Lines of each log that are collected. */
+/** How many lines of each log are collected. */
 const collectedLines = 2_000;
 
-/** Of the events, the latest: nothing limits how many a namespace has. */
+/** The latest events only: the number in a namespace is not limited. */
 const collectedEvents = 500;
 
-/** Those that the operator makes have no `lastTimestamp`. */
+/** The operator's own events have no `lastTimestamp`. */
 const eventsByTime = ['get', 'events', '--sort-by=.metadata.creationTimestamp'] as const;
 
-/** As kubectl takes it: what begins with its kind is no flag, whatever it is called. */
+/** An argument for kubectl: since it begins with the kind, it is never a flag, whatever the name. */
 function syncNamed(name: string): string {
   return `${syncsResource}/${name}`;
 }
 
-/** Runs one command of the plugin; `args` are the words that are no flags. */
+/** Runs one command of the plugin; `args` are the words that are not flags. */
 type Run<T> = (
   options: T,
   logger: Logger,
@@ -83,7 +83,7 @@ export const listSyncs: Run<ListOptions> = async (options, _logger, signal) => {
   return 0;
 };
 
-/** Says how a sync is: a tree of what belongs to it. */
+/** Shows the state of a sync: a tree of what belongs to it. */
 export const showSync: Run<SyncStatusOptions> = async (options, _logger, signal, [name = '']) => {
   const { sync, verifications: own } = await readOne(new Kubectl(options), name, signal);
   const value = { sync, verifications: own };
@@ -93,7 +93,7 @@ export const showSync: Run<SyncStatusOptions> = async (options, _logger, signal,
   return 0;
 };
 
-/** The same again and again, until the sync is committed and what verifies it has ended. */
+/** The same repeatedly, until the sync is committed and its verifications have ended. */
 export const watchSync: Run<ClusterOptions> = async (options, _logger, signal, [name = '']) => {
   const kubectl = new Kubectl(options);
   const isTerminal = isOutTerminal();
@@ -110,7 +110,7 @@ export const watchSync: Run<ClusterOptions> = async (options, _logger, signal, [
   }
 };
 
-/** What sets fields of the spec of a sync. Where the resource is kept in Git, that has to be changed there. */
+/** Sets fields in the spec of a sync. If the resource is kept in Git, it must be changed there. */
 export function patchSync(spec: object): Run<ClusterOptions> {
   return async (options, _logger, signal, [name = '']) => {
     const patch = JSON.stringify({ spec });
@@ -121,7 +121,7 @@ export function patchSync(spec: object): Run<ClusterOptions> {
   };
 }
 
-/** Turns a committed sync round: to where it did not go at last. */
+/** Reverses a committed sync, away from its last direction. */
 export const reverseSync: Run<ClusterOptions> = async (options, logger, signal, args) => {
   const [name = ''] = args;
   const object = await new Kubectl(options).json(['get', syncNamed(name)], signal);
@@ -129,7 +129,7 @@ export const reverseSync: Run<ClusterOptions> = async (options, logger, signal, 
   return await patchSync({ direction, state: 'Running' })(options, logger, signal, args);
 };
 
-/** What the syncers of a sync, and its verifiers, log. */
+/** Prints the logs of a sync's syncers and verifiers. */
 export const showLogs: Run<LogsOptions> = async (options, _logger, signal, [name = '']) => {
   const kubectl = new Kubectl(options);
   const found = await readOne(kubectl, name, signal);
@@ -149,7 +149,7 @@ export const showLogs: Run<LogsOptions> = async (options, _logger, signal, [name
     try {
       codes.push(await kubectl.show(['logs', pod, '--prefix', ...follow], reading));
     } catch (error) {
-      // Those that follow a log have no other end.
+      // Following a log has no other end.
       failed.abort(error);
       throw error;
     }
@@ -224,7 +224,7 @@ function ofSync(
   return all.filter((one) => one.namespace === namespace && one.syncName === name);
 }
 
-/** The pods of a sync and of what verifies it, as kubectl takes them. */
+/** The pods of a sync and its verifications, as arguments for kubectl. */
 async function podsOf(
   kubectl: Kubectl,
   found: {

@@ -15,7 +15,7 @@ const output = {
   description: 'output format',
 } as const;
 
-/** The options of what changes or follows one sync. */
+/** The options of commands that change or follow one sync. */
 export const clusterOptionTable = cluster;
 
 export const listOptionTable = {

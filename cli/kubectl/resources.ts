@@ -1,10 +1,10 @@
 import { arrayOf, numberOf, objectOf, textOf, type JsonObject } from '../../service/json-fields.ts';
 import { readProgress } from '../../sync-api/syncer-answers.ts';
 
-/** What kubectl knows ClusterSyncs by. */
+/** The resource name of ClusterSyncs for kubectl. */
 export const syncsResource = 'clustersyncs.clustersync.dev';
 
-/** A ClusterSync, as far as it is shown. */
+/** A ClusterSync, as far as it is displayed. */
 export interface SyncResource {
   readonly namespace: string;
   readonly name: string;
@@ -38,7 +38,7 @@ export interface InstanceResource {
   readonly error: string | null;
 }
 
-/** A SyncVerification, as far as it is shown. */
+/** A SyncVerification, as far as it is displayed. */
 export interface VerificationResource {
   readonly namespace: string;
   readonly name: string;
@@ -49,7 +49,7 @@ export interface VerificationResource {
   readonly conditions: readonly Condition[];
 }
 
-/** Reads a ClusterSync as the API server gives it. */
+/** Reads a ClusterSync as the API server returns it. */
 export function readSync(object: JsonObject): SyncResource {
   const { namespace, name } = metadataOf(object);
   const spec = objectOf(object['spec']);
@@ -71,7 +71,7 @@ export function readSync(object: JsonObject): SyncResource {
   };
 }
 
-/** Reads a SyncVerification as the API server gives it. */
+/** Reads a SyncVerification as the API server returns it. */
 export function readVerification(object: JsonObject): VerificationResource {
   const { namespace, name } = metadataOf(object);
   const status = objectOf(object['status']);
@@ -86,7 +86,7 @@ export function readVerification(object: JsonObject): VerificationResource {
   };
 }
 
-/** The objects of a list, as the API server gives it. */
+/** The objects of a list, as the API server returns it. */
 export function itemsOf(list: JsonObject): JsonObject[] {
   return arrayOf(list['items']).map(objectOf);
 }

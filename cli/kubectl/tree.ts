@@ -14,7 +14,7 @@ export interface Tree {
   readonly below?: readonly Tree[];
 }
 
-/** A tree in lines, drawn as the command tree does. */
+/** A tree as lines, drawn like the command `tree`. */
 export function treeLines({ text, below = [] }: Tree): string[] {
   return [
     harmless(text),
@@ -60,7 +60,7 @@ export function syncTree(sync: SyncResource, verifications: readonly Verificatio
   };
 }
 
-/** How a sync is, in a few words. */
+/** The state of a sync, in a few words. */
 function phaseText({ phase, desired, percent, lagSeconds, canCommit }: SyncResource): string {
   // Of what runs there are several phases.
   const isWanted = desired === 'Running' ? phase !== 'Paused' : phase === desired;
@@ -95,10 +95,10 @@ function conditionTrees(conditions: readonly Condition[]): Tree[] {
   return [{ text: 'conditions', below }];
 }
 
-/** A name of Kubernetes is shorter. */
+/** Names in Kubernetes are shorter. */
 const maxCellWidth = 256;
 
-/** Rows under heads, the columns under each other. What is very long is cut: every row has the width of the widest one. */
+/** A table with column heads. Very long cells are cut: every row is as wide as the widest one. */
 export function tableLines(
   heads: readonly string[],
   rows: readonly (readonly string[])[],
@@ -115,7 +115,7 @@ export function tableLines(
   );
 }
 
-/** A table that kubectl prints, with its last rows alone, and how many were left out. */
+/** A table printed by kubectl, reduced to its last rows, and how many were left out. */
 export function lastRows(table: string, count: number): string {
   const [heads = '', ...rows] = table.trimEnd().split('\n');
   if (rows.length <= count) return table;

@@ -1,6 +1,6 @@
 import type { ReportedCollection, ReportedCollections } from '../../sync-api/syncer-answers.ts';
 
-/** Collections that are shown one by one, and how many others there are of each kind. */
+/** Collections that are listed, and how many others there are of each kind. */
 export interface Folded {
   readonly shown: readonly ReportedCollection[];
   readonly others: {
@@ -11,7 +11,7 @@ export interface Folded {
   };
 }
 
-/** Chooses what is shown in so many lines: what is under way, then what waits, the largest first; what is done is counted. */
+/** Chooses what to list in this many lines: active collections, then waiting ones, the largest first; finished ones are only counted. */
 export function foldCollections(
   { collections, total, copied }: ReportedCollections,
   lines: number,

@@ -2,11 +2,11 @@ import { stringify } from 'yaml';
 import { harmless } from '../../service/harmless.ts';
 import { harmlessJson } from '../../service/terminal.ts';
 
-/** The forms in which commands tell what they have found. */
+/** The output formats of commands. */
 export const outputFormats = ['text', 'json', 'yaml'] as const;
 export type OutputFormat = (typeof outputFormats)[number];
 
-/** A value in a form for programs; in the one for people where `text` is asked for. */
+/** A value in a machine-readable format, or for people if the format is `text`. */
 export function formatted(value: object, format: OutputFormat, text: () => string): string {
   switch (format) {
     case 'text':
@@ -18,7 +18,7 @@ export function formatted(value: object, format: OutputFormat, text: () => strin
   }
 }
 
-/** In quotation marks YAML takes the escapes of JSON, elsewhere none. */
+/** YAML supports JSON's escapes only between quotation marks. */
 function yamlText(value: object): string {
   const plain = stringify(value);
   if (harmlessJson(plain) === plain) return plain;
@@ -26,7 +26,7 @@ function yamlText(value: object): string {
   return harmlessJson(stringify(value, quoted));
 }
 
-/** Lines of names and values, the values under each other; those that are undefined are left out. */
+/** Lines of names and values, with aligned values; undefined ones are left out. */
 export function fieldLines(fields: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
   const width = given.reduce((longest, [name]) => Math.max(longest, name.length), 0) + 2;

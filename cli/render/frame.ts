@@ -18,7 +18,7 @@ import { barText, type Line, type Segment, type Style } from './style.ts';
 import { cutTo, fitTo } from './width.ts';
 import { harmless } from '../../service/harmless.ts';
 
-/** What is known of a sync at a moment. */
+/** What is known about a sync at a moment. */
 export interface View {
   readonly sync: SyncProgress;
   readonly collections: ReportedCollections | undefined;
@@ -26,11 +26,11 @@ export interface View {
   /** Null while that is not known. */
   readonly copyBytesPerSecond: number | null;
   readonly eventsPerSecond: number | null;
-  /** What has gone wrong just now, and is being tried again. */
+  /** What has just failed and is being retried. */
   readonly warning: string | undefined;
 }
 
-/** The room that there is. */
+/** The available space. */
 export interface Room {
   readonly columns: number;
   readonly rows: number;
@@ -40,10 +40,10 @@ const labelColumns = 11;
 const widestName = 40;
 const maxWarnings = 4;
 
-/** An oplog that lasts longer than this is nothing to think of. */
+/** An oplog window longer than this is no concern. */
 const oplogToldSeconds = 7 * 86_400;
 
-/** What is happening, in lines that fit into the room. */
+/** The present state, in lines that fit the available space. */
 export function frameOf(view: View, room: Room, style: Style): Line[] {
   const { sync, verification, warning } = view;
   const warnings = [...(warning === undefined ? [] : [warning]), ...sync.warnings];
@@ -74,7 +74,7 @@ function copyLines(view: View, room: Room, style: Style): Line[] {
   const { sync, collections } = view;
   const total: Line = [label('copy'), { text: copyText(view, room, style) }];
   if (!isCopying(sync) || !collections) return [total];
-  // One line for the total, and one for those that are not shown.
+  // One line for the total, and one for those that are not listed.
   const { shown, others } = foldCollections(collections, room.rows - 2);
   const longest = Math.max(0, ...shown.map(({ namespace }) => harmless(namespace).length));
   const nameColumns = Math.min(longest, widestName, Math.max(8, room.columns - 50));
@@ -192,7 +192,7 @@ function shareOf(done: number, total: number): number {
   return total <= 0 ? 1 : Math.min(1, done / total);
 }
 
-/** What is happening, in one line, for where no line can be redrawn. */
+/** The present state in one line, for outputs that cannot be redrawn. */
 export function plainLine(view: View, style: Style): string {
   const { sync, verification, collections } = view;
   const isBefore = isCopying(sync);

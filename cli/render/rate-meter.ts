@@ -1,11 +1,11 @@
-/** How long is looked back for a rate. */
+/** The period over which a rate is measured. */
 const windowMs = 10_000;
 
 /** The rate of something that grows, over the last ten seconds. */
 export class RateMeter {
   #samples: { readonly atMs: number; readonly value: number }[] = [];
 
-  /** @param atMs - by a clock that does not go back. A count that has become less starts over: a process has been restarted. */
+  /** @param atMs - by a monotonic clock. A count that has decreased starts over: a process has been restarted. */
   add(value: number, atMs: number): void {
     const last = this.#samples.at(-1);
     if (last && value < last.value) this.#samples = [];
@@ -14,7 +14,7 @@ export class RateMeter {
       this.#samples.shift();
   }
 
-  /** Null while there is nothing to tell it by. */
+  /** Null while there is not enough data. */
   get perSecond(): number | null {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)];
     if (!first || !last || last.atMs === first.atMs) return null;

@@ -1,10 +1,10 @@
 import { harmless } from '../../service/harmless.ts';
 import { cutTo, widthOf } from './width.ts';
 
-/** What a part of a line is, which says how it looks. */
+/** The kind of a part of a line, which determines its look. */
 export type Tone = 'plain' | 'strong' | 'faint' | 'good' | 'warning' | 'bad';
 
-/** A part of a line; what would direct a terminal is taken out of it when the line is written. */
+/** A part of a line; control sequences are removed when the line is written. */
 export interface Segment {
   readonly text: string;
   readonly tone?: Tone;
@@ -30,7 +30,7 @@ const codes: Readonly<Record<Tone, string | undefined>> = {
   bad: '31',
 };
 
-/** A line as it is written, in at most so many columns. */
+/** A line as written, in at most this many columns. */
 export function renderLine(line: Line, columns: number, { hasColours }: Style): string {
   let left = columns;
   let text = '';
@@ -45,7 +45,7 @@ export function renderLine(line: Line, columns: number, { hasColours }: Style): 
   return text;
 }
 
-/** A bar of so many cells, filled from the left. Full only when all is done. */
+/** A bar of this many cells, filled from the left. Full only when all is done. */
 export function barText(fraction: number, cells: number, { hasBlocks }: Style): string {
   const share = Math.min(1, Math.max(0, fraction));
   const full = share === 1 ? cells : Math.max(0, Math.min(cells - 1, Math.round(share * cells)));

@@ -1,7 +1,7 @@
-/** What takes no column: marks that join with the character before, and what joins or directs. */
+/** Characters without width: combining marks, joiners and directional controls. */
 const zeroWidth = /^[\p{Mn}\p{Me}\u200b-\u200f\u2060\ufe00-\ufe0f]$/u;
 
-/** What takes two columns: East Asian wide characters and emoji. Source: Unicode's EastAsianWidth.txt, its large blocks. */
+/** Characters two columns wide: East Asian wide characters and emoji. Source: Unicode's EastAsianWidth.txt, its large blocks. */
 const doubleWidth =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]$/u;
 
@@ -10,14 +10,14 @@ function columnsOf(character: string): number {
   return doubleWidth.test(character) ? 2 : 1;
 }
 
-/** Columns that a text without control characters takes on a terminal. */
+/** The width in columns of a text without control characters. */
 export function widthOf(text: string): number {
   let width = 0;
   for (const character of text) width += columnsOf(character);
   return width;
 }
 
-/** A text in at most so many columns; what does not fit ends in `…`. */
+/** A text in at most this many columns; if it is cut, it ends in `…`. */
 export function cutTo(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   if (columns < 1) return '';
@@ -31,7 +31,7 @@ export function cutTo(text: string, columns: number): string {
   return `${cut}…`;
 }
 
-/** A text in exactly so many columns: cut, or filled with spaces behind. */
+/** A text in exactly this many columns: cut, or padded with spaces. */
 export function fitTo(text: string, columns: number): string {
   const cut = cutTo(text, columns);
   return cut + ' '.repeat(Math.max(0, columns - widthOf(cut)));

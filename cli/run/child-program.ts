@@ -8,16 +8,16 @@ import { orAborted } from '../../service/or-aborted.ts';
 import { redact } from '../../service/redact.ts';
 import { sleep } from '../../service/sleep.ts';
 
-/** How often a program is started again that ends by itself. */
+/** How often a program is restarted that exits unexpectedly. */
 const maxRestarts = 5;
 const restartDelayMs = 1_000;
 
-/** Longer than the orderly shutdown of a program may take. */
+/** Longer than the orderly shutdown of a program. */
 const stopDeadlineMs = 27_000;
 
 const startDeadlineMs = 30_000;
 
-/** Lines of the log that are kept to tell why a program has ended. */
+/** How many lines of the log are kept to explain why a program has ended. */
 const keptLines = 5;
 
 /** What is run: this executable, with another command. */
@@ -25,18 +25,18 @@ export interface ProgramSpec {
   /** For people. */
   readonly name: string;
   readonly command: string;
-  /** Its options by the names of their environment variables: nobody else can see them there. */
+  /** Its options as environment variables, which no other user can see. */
   readonly env: Readonly<Record<string, string>>;
   readonly apiToken: string;
-  /** Takes every line that it logs. */
+  /** Receives every line that it logs. */
   readonly onLine: (line: string) => void;
-  /** Says what a person should know. */
+  /** Receives messages for the user. */
   readonly onWarning: (text: string) => void;
 }
 
 /**
- * A program in a process of its own, in a session of its own, so that a Ctrl-C does not reach it. It listens on a free port of
- * the loopback interface. One that ends by itself is started again; one whose starter is gone, however, ends by itself.
+ * A program in its own process and session, so that Ctrl-C does not reach it. It listens on a free port of
+ * the loopback interface. It is restarted if it exits unexpectedly; if its parent is gone, it ends.
  */
 export class ChildProgram implements AsyncDisposable {
   readonly #spec: ProgramSpec;
@@ -46,7 +46,7 @@ export class ChildProgram implements AsyncDisposable {
   #lines: string[] = [];
   #restarts = 0;
   #failure: SyncError | undefined;
-  /** Rejected where it never does. */
+  /** Rejected if it never listens. */
   readonly #listening = Promise.withResolvers<undefined>();
   #running = Promise.resolve();
 
@@ -54,7 +54,7 @@ export class ChildProgram implements AsyncDisposable {
     this.#spec = spec;
   }
 
-  /** Starts the program; resolves when its API listens. @throws SyncError InternalError where it does not. */
+  /** Starts the program; resolves when its API listens. @throws SyncError InternalError if it does not. */
   static async start(spec: ProgramSpec, signal: AbortSignal): Promise<ChildProgram> {
     const program = new ChildProgram(spec);
     program.#running = program.#keepRunning();
@@ -70,7 +70,7 @@ export class ChildProgram implements AsyncDisposable {
     }
   }
 
-  /** Where its API is. @throws SyncError where it has ended again and again. */
+  /** The address of its API. @throws SyncError if it has exited too often. */
   get address(): ApiAddress {
     if (this.#failure) throw this.#failure;
     const { apiToken } = this.#spec;
@@ -110,7 +110,7 @@ export class ChildProgram implements AsyncDisposable {
     }
   }
 
-  /** @returns how it has ended. */
+  /** @returns how it ended. */
   async #runOnce(): Promise<string> {
     const [, script = ''] = process.argv;
     const child = spawn(process.execPath, [...process.execArgv, script, this.#spec.command], {
@@ -156,7 +156,7 @@ export class ChildProgram implements AsyncDisposable {
   }
 }
 
-/** What a program is not to have from here: the options of this command. */
+/** Variables that a program must not inherit: the options of this command. */
 function inherited(): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('CLUSTERSYNC_'));
   return Object.fromEntries(own);

@@ -6,23 +6,23 @@ import type { Plan } from './plan.ts';
 import type { StartBody } from '../../sync-api/json.ts';
 import { harmless } from '../../service/harmless.ts';
 
-/** Collections that the text names. */
+/** How many collections the text lists. */
 const maxNamed = 10;
 
-/** What a dry run has found. */
+/** The result of a dry run. */
 export interface DryRun {
   readonly plan: Plan;
   readonly body: StartBody;
-  /** Other than IDLE where the migration is under way already. */
+  /** Other than IDLE if the migration is already under way. */
   readonly state: string;
   readonly source: string;
   readonly destination: string;
   readonly syncers: number;
-  /** What forbids the start. */
+  /** What prevents the start. */
   readonly refusal: SyncError | undefined;
 }
 
-/** A dry run in the form that is asked for. */
+/** A dry run in the requested format. */
 export function dryRunText(run: DryRun, format: OutputFormat): string {
   const { plan, body, state, source, destination, syncers, refusal } = run;
   const value = {

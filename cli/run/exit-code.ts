@@ -1,17 +1,17 @@
 import { readerGoneExitCode } from '../../service/terminal.ts';
 
-/** What `clustersync run` says by its exit code. */
+/** The exit codes of `clustersync run`. */
 export const runExitCode = {
-  /** Committed and, where that was asked for, verified: both sides are equal. With --dry-run: nothing is in the way. */
+  /** Committed and, if requested, verified: both sides are equal. With --dry-run: nothing prevents the start. */
   done: 0,
   /** Committed, and the verification has found differences. */
   different: 1,
-  /** What standard error says. */
+  /** Failed: standard error says why. */
   failed: 2,
   /** Caught up and paused: there was nobody to ask whether to commit. */
   notCommitted: 3,
   /** Ended by Ctrl-C or SIGTERM, and paused. */
   interrupted: 130,
-  /** Nobody reads the summary. */
+  /** The summary could not be written. */
   readerGone: readerGoneExitCode,
 } as const;

@@ -23,10 +23,10 @@ import { writeOut } from '../../service/terminal.ts';
 /** How long a pause may take when the command is told to end: less than the shutdown of a program. */
 const pauseDeadlineMs = 20_000;
 
-/** What a person does about a migration that has not ended. */
+/** What the user can do about a migration that has not ended. */
 const toContinue = 'run the same command again to continue';
 
-/** What a run of the command works with. */
+/** What a run of the command needs. */
 interface Run {
   readonly options: RunOptions;
   readonly body: StartBody;
@@ -34,7 +34,7 @@ interface Run {
   readonly instances: Instances;
   readonly programs: Programs;
   readonly screen: Screen;
-  /** Where --web is given. */
+  /** Set with --web. */
   readonly page: RunPage | undefined;
   readonly signal: AbortSignal;
 }
@@ -42,7 +42,7 @@ interface Run {
 /**
  * Carries out a whole migration, or continues one that is under way.
  * @returns the exit code.
- * @throws SyncError for what a person has to do something about.
+ * @throws SyncError for errors that the user has to resolve.
  */
 export async function runMigration(
   options: RunOptions,
@@ -79,14 +79,14 @@ export async function runMigration(
   }
 }
 
-/** Serves the page where it is asked for, and says where. Nothing else is loaded for it. */
+/** Serves the page if requested, and prints its address. Its modules are loaded only then. */
 async function servePage(
   options: RunOptions,
   { source, destination }: Sides<Topology>,
   screen: Screen,
   logger: Logger,
 ): Promise<RunPage | undefined> {
-  // A dry run is over before anybody could look at it.
+  // A dry run ends before anybody could look at the page.
   if (options.web === undefined || options.dryRun) return undefined;
   const { RunPage: page } = await import('./web/run-page.ts');
   const names = { source: deploymentText(source), destination: deploymentText(destination) };
@@ -159,7 +159,7 @@ async function carryOut(run: Run): Promise<number> {
   }
 }
 
-/** Begins the sync, or continues it where it was. */
+/** Starts the sync, or continues it. */
 async function begin(run: Run): Promise<SyncProgress> {
   const { body, topologies, instances, screen, signal } = run;
   const found = await lookAtSync(run);
@@ -176,7 +176,7 @@ async function begin(run: Run): Promise<SyncProgress> {
   return await instances.ready(signal);
 }
 
-/** The commit was given to an instance at least: it is carried out when all have it. */
+/** At least one instance has the commit: it is carried out once all have it. */
 function isOver(sync: SyncProgress): boolean {
   return commitOutcome(sync) === 'taken';
 }
@@ -188,7 +188,7 @@ async function agree({ options, screen }: Run, migration: Migration): Promise<vo
   await migration.askFor('commit', 'Type commit and press Enter to commit, Ctrl-C to pause:');
 }
 
-/** Leaves a sync that has caught up, where there is nobody to ask. */
+/** Leaves a sync that has caught up if there is nobody to ask. */
 async function leave(run: Run): Promise<number> {
   const { screen, instances, page, signal } = run;
   await instances.command('pause', 'RUNNING', await instances.ready(signal), signal);
@@ -213,7 +213,7 @@ async function pause({ instances, screen, page }: Run, isCommitSent: boolean): P
   try {
     const { progress } = await instances.read(signal);
     if (isCommitSent && (progress === undefined || commitOutcome(progress) === 'unknown')) {
-      // A pause would wait for it.
+      // A pause would wait for the commit.
       const text = `stopped: ${mayStillCome}; ${toContinue}`;
       screen.step(text, 'warning');
       page?.stop(text);

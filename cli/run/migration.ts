@@ -16,18 +16,18 @@ const pollMs = 500;
 /** The verifier reads its metadata store for every answer. */
 const verifierPollMs = 1_500;
 
-/** What a migration is carried out with. */
+/** What a migration needs. */
 export interface MigrationSettings {
   readonly options: Pick<RunOptions, 'verify' | 'maxLagSeconds'>;
   readonly programs: Pick<Programs, 'startVerifier'>;
   readonly instances: Instances;
   readonly screen: Pick<Screen, 'show' | 'step' | 'ask'>;
-  /** Is shown what the screen is shown. */
+  /** Receives what the screen shows. */
   readonly page: { readonly show: (view: View) => void } | undefined;
   readonly signal: AbortSignal;
 }
 
-/** A sync that is under way, and its verification beside it: looked at, shown, and led to its end. */
+/** A running sync and its verification: observed, displayed, and brought to their end. */
 export class Migration {
   readonly #settings: MigrationSettings;
   readonly #copied = new RateMeter();
@@ -53,8 +53,8 @@ export class Migration {
   }
 
   /**
-   * Shows how it goes until something is so.
-   * @throws SyncError for what does not pass by itself: the sync has stopped, or the verification cannot continue.
+   * Shows the progress until a condition is met.
+   * @throws SyncError for lasting errors: the sync has stopped, or the verification cannot continue.
    */
   async follow(isReached: (view: View) => boolean): Promise<void> {
     const { screen, page, signal } = this.#settings;
@@ -67,7 +67,7 @@ export class Migration {
     }
   }
 
-  /** True when it can be committed, lags little, and has been compared once as a whole. */
+  /** True if it can be committed, lags little, and has been compared completely once. */
   isCaughtUp({ sync, verification }: View): boolean {
     const { verify, maxLagSeconds } = this.#settings.options;
     const { canCommit, lagSeconds } = sync;
@@ -79,7 +79,7 @@ export class Migration {
     );
   }
 
-  /** Asks again and again, while it runs, until the word is typed. */
+  /** Asks repeatedly, while the migration runs, until the word is typed. */
   async askFor(word: string, question: string): Promise<void> {
     const { screen, signal } = this.#settings;
     const over = new AbortController();
@@ -92,7 +92,7 @@ export class Migration {
         if (!isAnswered) screen.step(`that was not ${word}: nothing done`);
       }
     };
-    // Aborted by one of the two: nothing is asked any more.
+    // Aborted by one of the two: stop asking.
     const asking = ask().catch(() => undefined);
     try {
       await this.follow(({ sync }) => isAnswered || sync.state !== 'RUNNING');
@@ -102,14 +102,14 @@ export class Migration {
     }
   }
 
-  /** Whether a commit was sent: whatever is answered, it may be carried out. */
+  /** Whether a commit was sent: it may be carried out, whatever the answer. */
   get isCommitSent(): boolean {
     return this.#isCommitSent;
   }
 
   /**
-   * Commits, and waits for the end of that.
-   * @throws SyncError for what a commit is refused for: it is proven then that no instance has taken it.
+   * Commits, and waits until that is done.
+   * @throws SyncError with the reason of a refusal: then it is proven that no instance has accepted the commit.
    */
   async commit(): Promise<void> {
     const { instances, screen, signal } = this.#settings;
@@ -123,7 +123,7 @@ export class Migration {
         signal.throwIfAborted();
         await this.follow(({ sync }) => commitOutcome(sync) !== 'unknown');
         if (commitOutcome(this.#sync) === 'none') throw error;
-        // Once one has taken it, the others are given it, too.
+        // Once one has accepted it, the others get it, too.
         if (!this.#sync.instances.some(({ state }) => state === 'RUNNING')) break;
         const text = `an instance has not accepted the commit yet: ${messageOf(error)}`;
         if (text !== told) screen.step(text, 'warning');
@@ -175,7 +175,7 @@ export class Migration {
   async #verify(atMs: number): Promise<void> {
     const { programs, screen, signal } = this.#settings;
     if (!this.#verifier) {
-      // Each sync has a verification of its own, also where the destination holds one of an earlier sync.
+      // Each sync has its own verification, even if the destination holds one of an earlier sync.
       const attempt = Date.parse(this.#sync.startedAt ?? '');
       if (Number.isNaN(attempt)) throw new SyncError('InternalError', 'the sync has no beginning');
       const verifier = await programs.startVerifier(attempt, signal);

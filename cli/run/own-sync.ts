@@ -3,7 +3,7 @@ import type { Instances } from '../api/instances.ts';
 import type { SyncProgress } from '../api/combine.ts';
 import type { StartBody } from '../../sync-api/json.ts';
 
-/** What a run asks before it does anything. */
+/** What a run checks before it does anything. */
 interface Question {
   readonly instances: Pick<Instances, 'ready' | 'preflight'>;
   readonly body: StartBody;
@@ -11,8 +11,8 @@ interface Question {
 }
 
 /**
- * How far the sync is that the destination holds, whichever that is.
- * @throws SyncError why it has stopped; DifferentSync before that, as the failure of another sync says nothing of this one.
+ * The progress of the sync on the destination, whichever that is.
+ * @throws SyncError why it has stopped; DifferentSync takes precedence, as the failure of another sync says nothing about this one.
  */
 export async function lookAtSync({ body, instances, signal }: Question): Promise<SyncProgress> {
   try {
@@ -29,9 +29,9 @@ export async function lookAtSync({ body, instances, signal }: Question): Promise
 }
 
 /**
- * Makes sure that the sync can be begun, or is the one that these options have begun.
- * @throws SyncError as the preflight does; InvalidStateTransition for one that was reversed, since nobody has compared what it has
- *   moved since then, however many times it was reversed.
+ * Ensures that the sync can be started, or was started with these options.
+ * @throws SyncError like the preflight; InvalidStateTransition for one that was reversed, however often, since nobody has compared what
+ *   it has moved since then.
  */
 export async function requireOwnSync(
   { body, instances, signal }: Question,
@@ -44,7 +44,7 @@ export async function requireOwnSync(
 type Reversible = Pick<SyncProgress, 'reversals' | 'source'>;
 
 /**
- * A reversal that had just begun when the sync was found shows only later: it is not committed from here, either.
+ * A reversal that had just begun when the sync was found becomes visible only later: such a sync is not committed from here, either.
  * @throws SyncError InvalidStateTransition.
  */
 export function requireNotReversed({ reversals, source }: Reversible): void {

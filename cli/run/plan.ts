@@ -8,7 +8,7 @@ import { runCommand } from '../../mongo/run-command.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { StartBody } from '../../sync-api/json.ts';
 
-/** Collections that are asked about side by side. */
+/** How many collections are queried concurrently. */
 const sideBySide = 8;
 
 /** What a migration would move. */
@@ -30,7 +30,7 @@ export interface PlannedCollection {
   readonly indexes: number;
 }
 
-/** Looks at what of the source is selected, and how large it is. Sizes are the server's own figures. */
+/** Examines which part of the source is selected, and its size. Sizes are the server's own figures. */
 export async function planOf(
   uri: string,
   { includeNamespaces, excludeNamespaces }: StartBody,

@@ -11,12 +11,12 @@ import { ChildProgram, type ProgramSpec } from './child-program.ts';
 import { Instances } from '../api/instances.ts';
 import type { Sides } from './reach.ts';
 
-/** What the programs of a migration are started with. */
+/** What the programs of a migration need. */
 export interface ProgramSettings {
   readonly uris: Sides<string>;
   /** Of the start options: commands are for the sync that was started with these. */
   readonly digest: string;
-  /** Whether the syncers are to change nothing: they tell of the sync that there is. */
+  /** Whether the syncers must change nothing: they only report the existing sync. */
   readonly isTried: boolean;
   readonly logFile: string | undefined;
   readonly onWarning: (text: string) => void;
@@ -36,7 +36,7 @@ export class Programs implements AsyncDisposable {
     this.#writeLog = writeLog;
   }
 
-  /** @throws SyncError InvalidOption where the log file cannot be written. */
+  /** @throws SyncError InvalidOption if the log file cannot be written. */
   static async open(settings: ProgramSettings): Promise<Programs> {
     const { logFile } = settings;
     if (logFile === undefined) return new Programs(settings, () => undefined);
@@ -48,7 +48,7 @@ export class Programs implements AsyncDisposable {
         cause: error,
       });
     }
-    // A migration whose log is lost is carried out all the same.
+    // A lost log does not stop the migration.
     log.once('error', (error) => {
       settings.onWarning(`--log-file: ${messageOf(error)}; nothing more is written to it`);
     });

@@ -1,10 +1,10 @@
 import { askTopology, type Topology } from '../../mongo/topology.ts';
 import { SyncError } from '../../service/errors.ts';
 
-/** A deployment that is there is found in much less; a person waits no longer than this. */
+/** A reachable deployment is found much faster; a user waits no longer than this. */
 const deadlineMs = 8_000;
 
-/** The connection strings are those of the person at this machine, who may name its files. */
+/** The connection strings come from the user of this machine, who may name its files. */
 const asker = { appName: 'clustersync run', refusesFiles: false } as const;
 
 /** The two connection strings of a migration. */
@@ -14,9 +14,9 @@ export interface Sides<T> {
 }
 
 /**
- * Asks both deployments what they are, at the same time.
- * @throws SyncError InvalidOption, ClusterUnreachable, ServerAnswerMalformed, AuthenticationFailed, MissingPrivileges or TopologyNotSupported, in a
- * sentence that says which of the two it is about.
+ * Determines the topologies of both deployments, concurrently.
+ * @throws SyncError InvalidOption, ClusterUnreachable, ServerAnswerMalformed, AuthenticationFailed, MissingPrivileges or
+ * TopologyNotSupported, in a sentence that says which of the two it is about.
  */
 export async function reachBoth(
   uris: Sides<string>,
@@ -28,7 +28,7 @@ export async function reachBoth(
     try {
       return await reach(side, uris[side], either);
     } catch (error) {
-      // The first that is known to be wrong is told: nobody has to wait for the other.
+      // Reports the first known error without waiting for the other deployment.
       failed.abort(error);
       throw error;
     }

@@ -15,18 +15,18 @@ import { startBodyOf } from './start-body.ts';
 type Flag = keyof typeof runOptionTable;
 type Flags = Readonly<Partial<Record<Flag, unknown>>>;
 
-/** What becomes of a sync when the command that has begun it is run again with another value of a flag. */
+/** What happens to a sync when the command that started it is run again with another value of a flag. */
 type Outcome =
-  /** The command is refused, which names the option of the start: the sync was begun with another one. */
+  /** The command is refused, and names the option: the sync was started with another value. */
   | { readonly refusedFor: string }
-  /** It continues: the flag says how the sync is run, shown or ended here, not what is moved. */
+  /** It continues: the flag controls how the sync is run, shown or ended here, not what is moved. */
   | 'the same sync'
-  /** Which deployment that is, the syncer finds out: it takes up no sync from another source, or to another destination. */
+  /** The syncer finds out which deployment that is: it continues no sync from another source, or to another destination. */
   | 'as its deployments are';
 
 const { source, destination } = { source: 'mongodb://old/', destination: 'mongodb://new/' };
 
-/** Each flag with another value, and with what it is changed from where that is not the default. `{folder}` has the files. */
+/** Each flag with a changed value, and its previous value if that is not the default. `{folder}` contains the files. */
 const flags: Readonly<Record<Flag, readonly [outcome: Outcome, to: Flags, from?: Flags]>> = {
   source: ['as its deployments are', { source: 'mongodb://older/' }],
   destination: ['as its deployments are', { destination: 'mongodb://newer/' }],

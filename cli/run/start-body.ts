@@ -5,7 +5,7 @@ import { readYamlFile } from '../../service/text-file.ts';
 import type { StartBody } from '../../sync-api/json.ts';
 import type { RunOptions } from './options.ts';
 
-/** The start that the options ask for: the syncer checks what is in it. @throws SyncError InvalidOption, naming the option. */
+/** The start body for the options: the syncer validates its content. @throws SyncError InvalidOption, naming the option. */
 export function startBodyOf(options: RunOptions): StartBody {
   const { includeNamespaces, excludeNamespaces, shardingFile } = options;
   return {
@@ -26,7 +26,7 @@ export function startBodyOf(options: RunOptions): StartBody {
 }
 
 /**
- * A filter from its text: JSON where it begins with a bracket, otherwise databases and collections separated by commas.
+ * A filter from its text: JSON if it begins with a bracket, otherwise databases and collections separated by commas.
  * Collections of one database become one entry.
  * @throws SyncError InvalidOption, naming the option.
  */
@@ -61,6 +61,6 @@ function readSharding(path: string): NonNullable<StartBody['sharding']> {
   const parsed = readYamlFile({ path, option });
   if (typeof parsed !== 'object' || parsed === null)
     throw new SyncError('InvalidOption', `${option}: ${path} cannot be read: it holds no mapping`);
-  // The file may be that of a ClusterSync's spec.
+  // The file may be copied from a ClusterSync's spec.
   return ('sharding' in parsed ? parsed.sharding : parsed) as NonNullable<StartBody['sharding']>;
 }

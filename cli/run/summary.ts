@@ -4,25 +4,25 @@ import { fieldLines, formatted, type OutputFormat } from '../render/formats.ts';
 import { bytesText, countOf, countText } from '../../service/quantities.ts';
 import { harmless } from '../../service/harmless.ts';
 
-/** Differences that the text names. */
+/** How many differences the text lists. */
 const maxNamed = 10;
 
 /** Prints all differences that the verification of a migration has found. */
 export const reportCommand =
   'clustersync verifier report --metaURIFile <file with the destination> --verification run';
 
-/** Turn a committed sync round; of a sharded source each shard has a syncer, with its name as `--id`. */
+/** How to reverse a committed sync; for a sharded source each shard has a syncer, with its name as `--id`. */
 const reverseCommands = [
   'clustersync syncer --cluster0File <file with the source> --cluster1File <file with the destination> &',
   'clustersync reverse --wait',
 ];
 
-/** The end of a migration. */
+/** The result of a migration. */
 export interface Summary {
   readonly state: string;
-  /** Null where nothing was compared. */
+  /** Null if nothing was compared. */
   readonly verdict: 'equal' | 'different' | null;
-  /** It was started so that it can be reversed. */
+  /** Whether it was started as reversible. */
   readonly reversible: boolean;
   readonly source: string | null;
   readonly destination: string | null;
@@ -39,7 +39,7 @@ export interface Summary {
   readonly warnings: readonly string[];
 }
 
-/** What a migration has come to. */
+/** The outcome of a migration. */
 export function summaryOf(
   sync: SyncProgress,
   verification: VerificationProgress | undefined,
@@ -64,7 +64,7 @@ export function summaryOf(
   };
 }
 
-/** A summary in the form that is asked for. */
+/** A summary in the requested format. */
 export function summaryText(summary: Summary, format: OutputFormat): string {
   return formatted(summary, format, () => textOf(summary));
 }

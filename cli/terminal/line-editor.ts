@@ -1,7 +1,7 @@
 /** A line that is being typed. */
 export interface TypedLine {
   readonly text: string;
-  /** Lines that were ended by Enter, since the last call. */
+  /** Lines completed with Enter, since the last call. */
   readonly entered: readonly string[];
   readonly isInterrupted: boolean;
 }

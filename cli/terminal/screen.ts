@@ -8,16 +8,16 @@ import { terminalStyle } from './terminal-style.ts';
 
 const plainIntervalMs = 10_000;
 
-/** To the first column, and everything from there on erased: ECMA-48. */
+/** Moves to the first column, and erases everything from there on: ECMA-48. */
 const clearLine = '\r\u001b[2K';
 const clearLineAbove = '\u001b[1A\u001b[2K';
 
-/** Of a terminal that does not say how large it is. */
+/** For a terminal that does not report its size. */
 const defaultRoom: Room = { columns: 80, rows: 24 };
 
 /**
- * What a command shows on standard error of something that takes long, so that what is piped on stays clean: steps that stay, and below them a picture of how things are, drawn again
- * with every change. Without a terminal the picture is a line now and then.
+ * A command's display of a long operation, on standard error so that piped output stays clean: permanent steps, and below them
+ * a picture of the present state, redrawn with every change. Without a terminal the picture is a line now and then.
  */
 export class Screen implements Disposable {
   readonly #in = process.stdin;
@@ -33,7 +33,7 @@ export class Screen implements Disposable {
     this.#style = terminalStyle(this.#isTerminal, process.env);
   }
 
-  /** Whether somebody can be asked. */
+  /** Whether there is a user to ask. */
   get isInteractive(): boolean {
     return this.#isTerminal && (this.#in as Partial<ReadStream>).isTTY === true;
   }
@@ -42,7 +42,7 @@ export class Screen implements Disposable {
     return errorTerminal.isTerminal && process.env['TERM'] !== 'dumb';
   }
 
-  /** Says what was done, or begins. It stays. */
+  /** Prints a step that is done, or begins. It stays. */
   step(text: string, tone: Tone = 'plain'): void {
     const time = durationText((performance.now() - this.#startedAtMs) / 1000);
     const line: Line = [
@@ -52,7 +52,7 @@ export class Screen implements Disposable {
     this.#redraw(`${renderLine(line, Infinity, this.#style)}\n`);
   }
 
-  /** Shows how things are. */
+  /** Shows the present state. */
   show(view: View): void {
     this.#view = view;
     if (this.#isTerminal) {
@@ -101,7 +101,7 @@ export class Screen implements Disposable {
     }
   }
 
-  /** Takes the picture away. */
+  /** Removes the picture. */
   [Symbol.dispose](): void {
     this.#view = undefined;
     this.#redraw();
@@ -127,7 +127,7 @@ export class Screen implements Disposable {
     return lines.map((line) => renderLine(line, room.columns, this.#style));
   }
 
-  /** What takes the lines that were drawn last off the terminal. */
+  /** Erases the lines that were drawn last. */
   #clear(): string {
     const lines = this.#drawnLines;
     this.#drawnLines = 0;

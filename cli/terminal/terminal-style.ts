@@ -1,11 +1,11 @@
 import type { Style } from '../render/style.ts';
 
-/** The environment, as far as it says what a terminal can do. */
+/** The environment variables that describe a terminal. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * How lines are shown on an output.
- * @param isTerminal - whether the output is one. Colours are also left out where NO_COLOR is set to anything (no-color.org), and
+ * The style for an output.
+ * @param isTerminal - whether the output is one. Colours are also left out if NO_COLOR is set to anything (no-color.org), and
  * on a terminal that calls itself dumb.
  */
 export function terminalStyle(isTerminal: boolean, env: Environment): Style {

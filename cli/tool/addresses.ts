@@ -6,7 +6,7 @@ import type { ApiOptions } from './options.ts';
 
 /**
  * The addresses in `--url`: one, or several separated by commas.
- * @throws SyncError InvalidOption for what is no URL of HTTP, and for a file that cannot be read.
+ * @throws SyncError InvalidOption for a value that is not an HTTP URL, and for a file that cannot be read.
  */
 export function addressesOf({ url: urls, apiToken, ...https }: ApiOptions): ApiAddress[] {
   const trust = trustOf(https);

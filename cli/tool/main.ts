@@ -31,7 +31,7 @@ import { errorTerminal, harmlessJson, writeOut } from '../../service/terminal.ts
 
 const pollMs = 1_000;
 
-/** The state in which each command is taken, and when it has been carried out. */
+/** The state in which each command is accepted, and when it is done. */
 const commands: Readonly<
   Record<
     SyncerCommand,
@@ -44,7 +44,7 @@ const commands: Readonly<
   reverse: { from: 'COMMITTED', isDone: ({ canCommit }) => canCommit },
 };
 
-/** Says how a sync is. */
+/** Prints the state of a sync. */
 export async function showStatus(
   options: StatusOptions,
   _logger: Logger,
@@ -55,7 +55,7 @@ export async function showStatus(
   return 0;
 }
 
-/** What gives a command to all instances, and says how the sync is then. */
+/** Sends a command to all instances, and prints the resulting state of the sync. */
 export function sendCommand(
   command: SyncerCommand,
 ): (
@@ -87,13 +87,13 @@ export function sendCommand(
   };
 }
 
-/** Ending the command before it is answered takes nothing back. */
+/** Ending the command before it is answered does not undo it. */
 function warnOfCommit(): void {
   using screen = new Screen();
   screen.step(mayStillCome, 'warning');
 }
 
-/** Ends a sync for good, also one that has failed: its instances are not asked how it is before. */
+/** Ends a sync for good, even a failed one: its instances are not asked for their state before. */
 export async function resetSync(
   options: ResetOptions,
   _logger: Logger,
@@ -112,7 +112,7 @@ export async function resetSync(
   return 0;
 }
 
-/** Says how far a sync is, once or until it is committed. */
+/** Prints the progress of a sync, once or until it is committed. */
 export async function showProgress(
   options: ProgressOptions,
   _logger: Logger,
@@ -120,7 +120,7 @@ export async function showProgress(
 ): Promise<number> {
   const instances = instancesOf(options);
   if (options.watch && options.output === 'text') {
-    // What is drawn is all that it tells.
+    // The drawing is its only output.
     await watch(
       instances,
       ({ state }) => state === 'COMMITTED',
@@ -143,7 +143,7 @@ export async function showProgress(
   }
 }
 
-/** What a verification has found. @returns 0 equal, 1 different, 3 not known. */
+/** Prints the result of a verification. @returns 0 equal, 1 different, 3 not known. */
 export async function showReport(
   options: ReportOptions,
   _logger: Logger,
@@ -182,7 +182,7 @@ function instancesOf(options: ApiOptions): Instances {
   return new Instances(addressesOf(options).map((address) => () => address));
 }
 
-/** @throws SyncError where an instance does not answer, or answers that the sync has stopped. */
+/** @throws SyncError if an instance does not answer, or answers that the sync has stopped. */
 async function readSync(instances: Instances, signal: AbortSignal): Promise<SyncProgress> {
   const { progress, error } = await instances.read(signal);
   if (error) throw error;

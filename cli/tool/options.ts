@@ -80,7 +80,7 @@ export const reportOptionTable = {
   },
 } as const satisfies OptionTable;
 
-/** The options that say where a tool is, and by what it is known. */
+/** The options for the address and the credentials of a tool. */
 export type ApiOptions = Pick<StatusOptions, 'url' | 'apiToken' | 'caFile' | 'tlsServerName'>;
 
 export type StatusOptions = Options<typeof statusOptionTable>;

@@ -3,7 +3,7 @@ import { fieldLines } from '../render/formats.ts';
 import { bytesText, countText, durationText, percentText } from '../../service/quantities.ts';
 import { harmless } from '../../service/harmless.ts';
 
-/** How a sync is, for people. */
+/** The state of a sync, for people. */
 export function statusText(sync: SyncProgress): string {
   const { state, info, totalBytes, copiedBytes, lagSeconds, eventsApplied, indexes } = sync;
   if (state === 'IDLE') return 'state  IDLE: no sync has been started\n';
@@ -31,7 +31,7 @@ export function statusText(sync: SyncProgress): string {
   ].join('');
 }
 
-/** Of a commit that is on its way; one that was taken shows in the state. */
+/** For a commit that is still being sent; once accepted, it shows in the state. */
 function commitText({ state, commitUnderWay }: SyncProgress): string | undefined {
   if (state !== 'RUNNING' || commitUnderWay !== true) return undefined;
   return 'under way';
@@ -51,7 +51,7 @@ function instanceLines({ instances, coordinatorId }: SyncProgress): string[] {
   ];
 }
 
-/** How a sync is, for programs: what all instances together say, and what each has answered. */
+/** The state of a sync, for programs: combined, and the answer of each instance. */
 export function statusValue(sync: SyncProgress): object {
   const { instances, ...all } = sync;
   return { ...all, instances: instances.map(({ raw }) => raw) };

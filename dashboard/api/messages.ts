@@ -1,10 +1,10 @@
 import type { SyncDetail, SyncRow } from './sync-view.ts';
 
-/** What holds for the whole page. */
+/** Facts about the whole page. */
 export interface PageInfo {
-  /** What is shown: `all namespaces`, say. */
+  /** The scope: `all namespaces`, for example. */
   readonly scope: string;
-  /** Where figures are older than a second, in words; null otherwise. */
+  /** If figures are older than a second, says so in words; null otherwise. */
   readonly staleness: string | null;
 }
 
@@ -14,7 +14,7 @@ export interface Snapshot {
   readonly syncs: readonly SyncRow[];
 }
 
-/** Data of the event `changes`: the rows that are others than before, or new, and the keys of those that are gone. */
+/** Data of the event `changes`: the rows that are new or have changed, and the keys of those that are gone. */
 export interface Changes {
   readonly changed: readonly SyncRow[];
   readonly removed: readonly string[];
@@ -34,5 +34,5 @@ export interface SyncReport extends SyncDetail {
   readonly history: readonly HistoryPoint[];
 }
 
-/** Data of the event `sync` of its stream: the parts that are others than before. */
+/** Data of the event `sync` of its stream: the parts that have changed. */
 export type SyncReportChanges = Partial<SyncReport>;

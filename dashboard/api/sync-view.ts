@@ -1,23 +1,23 @@
 import type { DetailFigures, SummaryFigures } from '../../sync-api/sync-figures.ts';
 
-/** A sync at a glance: what a row of the page shows. Null is what is not known. */
+/** The summary of a sync: a row of the page. Unknown values are null. */
 export interface SyncSummary extends SummaryFigures {
   /** `namespace/name`. */
   readonly key: string;
   readonly namespace: string;
   readonly name: string;
-  /** Who carries it out, and so who is to be told to commit: an operator, or `clustersync run`. */
+  /** Who carries it out, and so how to commit it: an operator, or `clustersync run`. */
   readonly carriedOutBy: 'operator' | 'run';
   /** As in `kubectl get clustersyncs`. */
   readonly phase: string;
-  /** What people call the two deployments, from where to where. */
+  /** Display names of the two deployments, in the direction of the sync. */
   readonly source: string;
   readonly destination: string;
   readonly isReversed: boolean;
   readonly readiness: Readiness;
   readonly percent: number | null;
   readonly canCommit: boolean;
-  /** `2/3`: instances that have a pod that is ready, of how many. */
+  /** `2/3`: ready instances, of how many. */
   readonly readyInstances: string | null;
   /** ISO times. */
   readonly createdAt: string | null;
@@ -27,14 +27,14 @@ export interface SyncSummary extends SummaryFigures {
   readonly verifications: readonly VerificationSummary[];
 }
 
-/** Whether a sync is what it is to be, on its way there, or needs somebody. */
+/** Whether a sync is as wanted, on its way there, or needs attention. */
 export interface Readiness {
   readonly kind: 'ready' | 'working' | 'stalled';
   readonly reason: string;
   readonly message: string;
 }
 
-/** A verification at a glance. */
+/** The summary of a verification. */
 export interface VerificationSummary {
   readonly name: string;
   readonly phase: string;
@@ -42,19 +42,19 @@ export interface VerificationSummary {
   readonly mismatches: number | null;
 }
 
-/** A summary with what follows from the summaries before it. */
+/** A summary with values derived from earlier summaries. */
 export interface SyncRow extends SyncSummary {
   readonly bytesPerSecond: number | null;
   readonly eventsPerSecond: number | null;
 }
 
-/** Everything the page shows of one sync, but for its summary and its history. */
+/** Everything the page shows of one sync, except its summary and its history. */
 export interface SyncDetail extends DetailFigures {
   readonly instances: readonly InstanceView[];
   readonly collections: CollectionsView | null;
   readonly verifications: readonly VerificationView[];
   readonly conditions: readonly ConditionView[];
-  /** Null where nobody keeps them. */
+  /** Null if nothing stores them. */
   readonly events: EventsView | null;
 }
 
@@ -62,7 +62,7 @@ export interface SyncDetail extends DetailFigures {
 export interface EventsView {
   /** Newest first. */
   readonly shown: readonly EventView[];
-  /** True where there are others. */
+  /** True if there are more. */
   readonly hasMore: boolean;
 }
 
@@ -94,7 +94,7 @@ export interface CollectionView {
   readonly isCopied: boolean;
 }
 
-/** A verification with what it has found. No values of documents are part of it, and no `_id`s. */
+/** A verification with its results. Contains no values of documents, and no `_id`s. */
 export interface VerificationView extends VerificationSummary {
   readonly error: string | null;
   /** Number of the pass; 0 is the first. */
@@ -105,13 +105,13 @@ export interface VerificationView extends VerificationSummary {
   readonly documentsTotal: number | null;
   readonly kinds: readonly MismatchCount[];
   readonly namespaces: readonly MismatchCount[];
-  /** The first of them; null where the verifier cannot be asked. */
+  /** The first of them; null if the verifier cannot be asked. */
   readonly list: readonly MismatchView[] | null;
-  /** Prints the whole report. */
+  /** The command that prints the whole report. */
   readonly reportCommand: string | null;
 }
 
-/** How many differences there are of a kind, or in a namespace. */
+/** The number of differences of a kind, or in a namespace. */
 export interface MismatchCount {
   readonly name: string;
   readonly count: number;
@@ -141,7 +141,7 @@ export interface EventView {
   readonly reason: string;
   readonly note: string;
   readonly about: string;
-  /** How often it was seen, and when the last time. */
+  /** How often it was seen, and when last. */
   readonly count: number;
   readonly at: string;
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
-/** What a reader has to be told: all, or what has changed since it was told last. */
+/** An update for a reader: everything, or the changes since its last one. */
 export type News<T> =
   | { readonly kind: 'all'; readonly revision: number; readonly items: readonly T[] }
   | {
@@ -16,20 +16,20 @@ interface Entry<T> {
   readonly revision: number;
 }
 
-/** A reader that has missed more removals than this is told everything. */
+/** A reader that has missed more removals than this gets everything. */
 const maxRemovals = 1_000;
 
 /**
- * Items by their keys, with a number for each change: a reader that remembers the number it was told last is told what came
- * after it, however long that is ago. So a slow reader costs nothing but its own delay.
+ * Items by key, with a number for each change: a reader that remembers the number of its last update gets what came
+ * after it, however long ago that was. So a slow reader costs nothing but its own delay.
  */
 export class ChangeFeed<T> {
   readonly #keyOf: (item: T) => string;
   #entries = new Map<string, Entry<T>>();
-  /** When keys have gone, oldest first. */
+  /** When keys were removed, oldest first. */
   readonly #removals = new Map<string, number>();
   #revision = 0;
-  /** Readers that know less than this are told everything. */
+  /** Readers with an older revision get everything. */
   #oldestRevision = 0;
 
   constructor(keyOf: (item: T) => string) {
@@ -44,7 +44,7 @@ export class ChangeFeed<T> {
     return this.#entries.get(key)?.item;
   }
 
-  /** Takes what there is now. @returns whether anything is another than before. */
+  /** Replaces the items. @returns whether anything has changed. */
   replace(items: readonly T[]): boolean {
     const next = new Map<string, Entry<T>>();
     const revision = this.#revision + 1;
@@ -69,8 +69,8 @@ export class ChangeFeed<T> {
   }
 
   /**
-   * What has come since a revision; undefined where that is nothing.
-   * @param since - the revision that was told last; undefined for a reader that knows nothing.
+   * The changes since a revision; undefined if there are none.
+   * @param since - the revision of the last update; undefined for a reader that knows nothing.
    */
   news(since: number | undefined): News<T> | undefined {
     const revision = this.#revision;

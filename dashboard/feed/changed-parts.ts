@@ -1,8 +1,8 @@
-/** The properties of an object that are others than those of a former one, by the JSON that was sent of them. */
+/** Finds the properties of an object that have changed, by comparing the JSON sent for them. */
 export class ChangedParts<T extends object> {
   readonly #sent = new Map<string, string>();
 
-  /** What is to be sent: the parts whose JSON is another than the last time. Undefined where there are none. */
+  /** The parts to send: those whose JSON differs from the last time. Undefined if there are none. */
   take(whole: T): Partial<T> | undefined {
     const changed: [string, unknown][] = [];
     for (const [name, value] of Object.entries(whole)) {

@@ -9,16 +9,16 @@ export interface Figures {
 
 /** Points of one sync: enough for a chart. */
 const maxPoints = 240;
-/** Rates are those of this time. */
+/** The period of rates. */
 const rateMs = 15_000;
 
 /**
- * What the figures of a sync were, since it was first seen: a bounded number of points, which become sparser as time goes on,
- * so that the whole time is always there.
+ * The figures of a sync since it was first seen: a bounded number of points, which become sparser with time,
+ * so that they always cover the whole time.
  */
 export class History {
   #points: HistoryPoint[] = [];
-  /** The newest figures, also where they are too close to the last point to be one. */
+  /** The newest figures, even if they are too close to the last point to be one. */
   #latest: HistoryPoint | undefined;
   #intervalSeconds = 1;
   /** Of the last seconds, for the rates. */
@@ -33,7 +33,7 @@ export class History {
       figures.eventsApplied,
     ];
     this.#recent.push({ atMs, figures });
-    // One that is as old as the rates look back is kept: they begin there.
+    // A point as old as the period of the rates is kept: they begin there.
     while ((this.#recent[1]?.atMs ?? Infinity) <= atMs - rateMs) this.#recent.shift();
     const last = this.#points.at(-1);
     if (last === undefined || atSeconds - last[0] >= this.#intervalSeconds) {
@@ -58,7 +58,7 @@ export class History {
     return this.#rate('eventsApplied');
   }
 
-  /** Null where it is not known, or the count has begun anew. */
+  /** Null if unknown, or if the count has restarted. */
   #rate(field: 'copiedBytes' | 'eventsApplied'): number | null {
     const [first] = this.#recent;
     const last = this.#recent.at(-1);

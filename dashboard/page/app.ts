@@ -7,7 +7,7 @@ import { SyncPage } from './sync-page.ts';
 import { TokenForm } from './token-form.ts';
 import { useTheme } from './theme.ts';
 
-/** The key under which a tab of the browser remembers the token: until it is closed. */
+/** The key under which a browser tab remembers the token: until it is closed. */
 const tokenKey = 'clustersync-token';
 
 /** The whole page. */
@@ -43,7 +43,7 @@ export function App(): ComponentChild {
   );
 }
 
-/** The address stays: it says what is shown. */
+/** The address stays: it determines what is shown. */
 function focusContent(event: Event): void {
   event.preventDefault();
   document.getElementById('content')?.focus();

@@ -11,12 +11,12 @@ interface CollectionsCardProps {
   readonly indexes: SyncDetail['indexes'];
 }
 
-/** So many are shown until more are asked for. */
+/** How many are shown at first. */
 const shownFirst = 12;
-/** So many are added then, and again. */
+/** How many are added each time. */
 const shownMore = 500;
 
-/** What is copied of each collection, and the indexes that are being built. */
+/** The copy progress of each collection, and the indexes that are being built. */
 export function CollectionsCard({ collections, indexes }: CollectionsCardProps): ComponentChild {
   const [limit, setLimit] = useState(shownFirst);
   const all = collections?.collections ?? [];

@@ -65,7 +65,7 @@ export function figuresOf({
 
 function lagNote(isCommitted: boolean, isCopying: boolean, catchUpSeconds: number | null): string {
   if (isCommitted) return 'nothing left to apply';
-  // What is not copied has not been caught up with.
+  // Nothing has caught up before everything is copied.
   if (isCopying || catchUpSeconds === null) return 'behind the source';
   return catchUpSeconds === 0 ? 'caught up' : `caught up in ${durationText(catchUpSeconds)}`;
 }

@@ -1,10 +1,10 @@
 import { EventLines, type ServerEvent } from '../view/event-lines.ts';
 
-/** How a page is connected to the dashboard's server. */
+/** The connection of a page to the dashboard's server. */
 export type Connection =
   'connecting' | 'live' | 'reconnecting' | 'unauthorized' | 'missing' | 'refused';
 
-/** What is followed, and who is told. */
+/** What to follow, and the callbacks. */
 export interface Following {
   /** Relative to the page. */
   readonly path: string;
@@ -13,14 +13,14 @@ export interface Following {
   readonly onConnection: (connection: Connection) => void;
 }
 
-/** The server says that it is there more often than this. */
+/** The server sends a sign of life more often than this. */
 const silenceMs = 45_000;
 const firstRetryMs = 1_000;
 const maxRetryMs = 15_000;
 const missingRetryMs = 5_000;
 
 /**
- * Follows the events of a path until the signal is aborted, also when the connection is lost in between. It is read by fetch: an
+ * Follows the events of a path until the signal is aborted, across lost connections. Uses fetch, because an
  * EventSource cannot send a token.
  */
 export async function follow(following: Following, signal: AbortSignal): Promise<void> {
@@ -61,7 +61,7 @@ async function readOnce(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const headers = headersFor(token);
-  // Nobody has such a token: it cannot be sent.
+  // Such a token cannot exist, as it cannot be sent.
   if (!headers) return 'unauthorized';
   const silence = new AbortController();
   const giveUp = (): void => {
@@ -95,7 +95,7 @@ async function readOnce(
   }
 }
 
-/** Undefined where the token has characters that no server takes in a header. */
+/** Undefined if the token has characters that a header cannot contain. */
 function headersFor(token: string | undefined): Record<string, string> | undefined {
   if (token === undefined) return {};
   return /^[\x20-\x7e\xa0-\xff]*$/.test(token) ? { Authorization: `Bearer ${token}` } : undefined;

@@ -5,10 +5,10 @@ import { foreignText } from './foreign-text.ts';
 import { icon } from './icons.ts';
 import { ago, card, empty } from './small-parts.ts';
 
-/** So many warnings are shown: more than anybody reads. */
+/** How many warnings are shown: more than anybody reads. */
 const shownWarnings = 100;
 
-/** What the syncers warn of; nothing where they do not. */
+/** The warnings of the syncers; nothing if there are none. */
 export function warningsCard(warnings: readonly string[]): ComponentChild | false {
   return (
     warnings.length > 0 &&

@@ -21,7 +21,7 @@ const paths: Readonly<Record<Icon | OtherIcon, string>> = {
 
 type OtherIcon = 'arrow' | 'left' | 'search' | 'sun' | 'moon';
 
-/** An icon beside words that say the same. */
+/** An icon beside words with the same meaning. */
 export function icon(name: Icon | OtherIcon): ComponentChild {
   return h(
     'svg',

@@ -6,7 +6,7 @@ import { bytes, card, count, empty, seconds, unknown } from './small-parts.ts';
 
 const figureHeads: readonly string[] = ['Copied', 'Lag', 'Changes applied'];
 
-/** The processes that carry a sync out. */
+/** The processes of a sync. */
 export function instancesCard(instances: readonly InstanceView[]): ComponentChild {
   const ready = instances.filter(({ isReady }) => isReady).length;
   const hasPods = instances.some(({ pod }) => pod !== null);

@@ -8,13 +8,13 @@ interface LineChartProps {
   readonly title: string;
   readonly points: readonly ChartPoint[];
   readonly format: (value: number) => string;
-  /** What is at the top; a round value above all others when null. */
+  /** The value at the top; if null, a round value above all others. */
   readonly ceiling: number | null;
   /** Follows the newest value. */
   readonly summary: string | null;
 }
 
-/** How a figure went on. The value of a time is shown when one points at it. */
+/** The history of a figure. Shows the value at the pointer. */
 export function LineChart({
   title,
   points,

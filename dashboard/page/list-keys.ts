@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
 
-/** The address of the sync that was opened last: it gets the focus back. */
+/** The address of the last opened sync: it gets the focus back. */
 let opened: string | undefined;
 
 /** Notes which one is opened. */
@@ -9,8 +9,8 @@ export function noteOpened(address: string): void {
 }
 
 /**
- * The keys of the list: `/` searches, the arrows and `j` and `k` go from sync to sync, Enter opens one, as with any link.
- * @param isReady - the list is there.
+ * The keys of the list: `/` searches, the arrows and `j` and `k` move from sync to sync, Enter opens one like any link.
+ * @param isReady - whether the list is there.
  */
 export function useListKeys(isReady: boolean): void {
   useEffect(() => {

@@ -23,7 +23,7 @@ import { SyncLine } from './sync-line.ts';
 import { useListKeys } from './list-keys.ts';
 import { useStream } from './use-stream.ts';
 
-/** What a page needs to be given data. */
+/** What a page needs to get data. */
 export interface AccessProps {
   readonly token: string | undefined;
   readonly onUnauthorized: () => void;
@@ -45,13 +45,13 @@ const orderLabels: Readonly<Record<Order, string>> = {
   size: 'Size',
 };
 
-/** So many are drawn until more are asked for: somebody who makes thousands of syncs keeps nobody from those of others. */
+/** How many are drawn at first, so that thousands of syncs of one user do not hide those of others. */
 const shownAtOnce = 500;
 
-/** What was chosen stays while one sync is looked at. */
+/** The selection is kept while one sync is shown. */
 let remembered: Choice = { group: 'all', search: '', order: 'state' };
 
-/** All syncs at a glance. */
+/** The list of all syncs. */
 export function Overview({ token, onUnauthorized }: AccessProps): ComponentChild {
   const { value, connection } = useStream<Snapshot>('api/v1/syncs/stream', token, reduce);
   const [choice, setChoice] = useState(remembered);
@@ -72,7 +72,7 @@ export function Overview({ token, onUnauthorized }: AccessProps): ComponentChild
   const [first] = rows ?? [];
   const only = first?.carriedOutBy === 'run' ? syncAddress(first.namespace, first.name) : undefined;
   useEffect(() => {
-    // There are no others to choose from: the list is no place of its own.
+    // There are no others to choose from, so the list is not a page of its own.
     if (only !== undefined) location.replace(only);
   }, [only]);
   useListKeys(rows !== undefined);

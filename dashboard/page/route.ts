@@ -12,7 +12,7 @@ export function syncAddress(namespace: string, name: string): string {
 
 export const listAddress = '#/';
 
-/** The route of the address as it is now. */
+/** The route of the current address. */
 export function useRoute(): Route {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
@@ -28,8 +28,8 @@ export function useRoute(): Route {
 }
 
 /**
- * What Kubernetes takes for a name. Somebody else may have made the address: it puts no words of theirs on the page, and `..` would have
- * the page ask for something else.
+ * What Kubernetes accepts as a name. Somebody else may have made the address: it must not put their words on the page, and `..` would
+ * make the page request something else.
  */
 const kubernetesName = /^[a-z0-9][-a-z0-9.]{0,252}$/;
 

@@ -5,34 +5,34 @@ import { agoText } from '../view/times.ts';
 import { foreignText } from './foreign-text.ts';
 import { icon } from './icons.ts';
 
-/** How something is, in a word. */
+/** A state, in a word. */
 export function pill({ tone, icon: name, label }: Look): ComponentChild {
   return h('span', { class: `pill tone-${tone}` }, icon(name), foreignText(label));
 }
 
-/** Bytes for people; exactly, when one points at them. */
+/** Bytes for people; the exact value on hover. */
 export function bytes(count: number | null): ComponentChild {
   if (count === null) return unknown();
   return h('span', { class: 'figure', title: `${countText(count)} bytes` }, bytesText(count));
 }
 
-/** A count with thousands apart. */
+/** A count with thousands separators. */
 export function count(value: number | null): ComponentChild {
   return value === null ? unknown() : h('span', { class: 'figure' }, countText(value));
 }
 
-/** Seconds for people; exactly, when one points at them. */
+/** Seconds for people; the exact value on hover. */
 export function seconds(value: number | null | undefined): ComponentChild {
   if (value === null || value === undefined) return unknown();
   return h('span', { class: 'figure', title: `${countText(value)} seconds` }, durationText(value));
 }
 
-/** What is not known. */
+/** An unknown value. */
 export function unknown(): ComponentChild {
   return h('span', { class: 'unknown', title: 'not known' }, '–');
 }
 
-/** When something was: how long ago, and exactly when one points at it. */
+/** A time: how long ago, and the exact time on hover. */
 export function ago(at: string, nowMs: number): ComponentChild {
   return h('time', { dateTime: at, title: at, class: 'figure' }, agoText(at, nowMs));
 }

@@ -12,7 +12,7 @@ interface SyncLineProps {
   readonly row: SyncRow;
 }
 
-/** One sync in the list. It is drawn anew only when it is another: with hundreds of them that matters. */
+/** One sync in the list. Redrawn only when it has changed, which matters with hundreds of them. */
 export class SyncLine extends Component<SyncLineProps> {
   override shouldComponentUpdate({ row }: SyncLineProps): boolean {
     return row !== this.props.row;

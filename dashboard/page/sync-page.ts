@@ -75,7 +75,7 @@ export function SyncPage({
   );
 }
 
-/** Nobody is there any more when the command has ended; it can be started again. */
+/** Once the command has ended, nobody serves the page; the command can be started again. */
 const runWords = { reconnecting: 'The command has ended' } as const;
 
 function waitingText(isMissing: boolean): string {
@@ -132,7 +132,7 @@ function route({ source, destination, isReversed }: SyncRow): ComponentChild {
   );
 }
 
-/** What matters more than anything else that is said of a sync. */
+/** The most important fact about a sync. */
 function differenceNotes({ verifications }: SyncRow): ComponentChild[] {
   return verifications
     .filter(({ verdict }) => verdict === 'different')

@@ -4,7 +4,7 @@ export type Theme = 'light' | 'dark';
 
 const key = 'clustersync-theme';
 
-/** Light or dark: as the system has it, unless somebody has chosen. */
+/** Light or dark: the system's setting, unless the user has chosen. */
 export function useTheme(): [Theme, (theme: Theme) => void] {
   const [chosen, setChosen] = useState<Theme | undefined>(() => {
     const kept = localStorage.getItem(key);

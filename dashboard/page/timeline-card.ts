@@ -23,7 +23,7 @@ const words: Readonly<Record<Step['state'], string>> = {
   waiting: 'to come',
 };
 
-/** The way that a sync goes, and where it is. */
+/** The steps of a sync, and where it is. */
 export function timelineCard(row: SyncRow, nowMs: number): ComponentChild {
   return card(
     'Phases',
@@ -66,7 +66,7 @@ function noteOf({ state, from, to }: Step, nowMs: number): string {
     : `${words[state]} for ${durationText(took)}`;
 }
 
-/** Date and time of this place, to the minute. */
+/** Local date and time, to the minute. */
 function clockText(at: string): string {
   return new Date(at).toLocaleString('en-GB', {
     ...{ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' },

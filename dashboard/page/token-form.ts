@@ -2,7 +2,7 @@ import { h, type ComponentChild } from 'preact';
 import { useState } from 'preact/hooks';
 
 interface TokenFormProps {
-  /** A token was given, and not taken. */
+  /** A token was given and rejected. */
   readonly isWrong: boolean;
   readonly onToken: (token: string) => void;
 }

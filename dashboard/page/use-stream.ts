@@ -3,8 +3,8 @@ import type { ServerEvent } from '../view/event-lines.ts';
 import { follow, type Connection } from './follow.ts';
 
 /**
- * What the events of a path have made of a value, and how the page is connected. Nobody is asked while the page is not seen.
- * @param reduce - gives the next value; it has to be the same function each time.
+ * The value built from the events of a path, and the state of the connection. Sends no requests while the page is hidden.
+ * @param reduce - returns the next value; must be the same function each time.
  */
 export function useStream<T>(
   path: string,
@@ -27,7 +27,7 @@ export function useStream<T>(
       stop.abort();
     };
   }, [path, token, reduce, isVisible]);
-  // What belongs to another path is not shown, not even for a moment.
+  // The value of another path is not shown, not even for a moment.
   return { value: state?.path === path ? state.value : undefined, connection };
 }
 

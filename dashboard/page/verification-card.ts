@@ -6,7 +6,7 @@ import { verificationLook } from '../view/phase.ts';
 import { foreignText } from './foreign-text.ts';
 import { bar, card, empty, pill } from './small-parts.ts';
 
-/** The verifications of a sync, each with what it has found. */
+/** The verifications of a sync, each with its results. */
 export function verificationCards(
   verifications: readonly VerificationView[],
   carriedOutBy: SyncRow['carriedOutBy'],

@@ -59,7 +59,7 @@ describe('the server of the dashboard', () => {
     return value && { name: value.name, data: JSON.parse(value.data) as unknown };
   }
 
-  /** fetch does not let the host be another one, and asks for what is new. */
+  /** fetch cannot set the Host header, and adds headers that bypass caches. */
   async function statusFor(
     headers: Record<string, string>,
     path = '/api/v1/syncs',

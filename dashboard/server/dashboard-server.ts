@@ -17,23 +17,23 @@ export interface DashboardOptions {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
-  /** Without one only addresses of the loopback network are listened on. */
+  /** Without one, it listens only on loopback addresses. */
   readonly token?: string | undefined;
   readonly source: DashboardSource;
   readonly logger: Logger;
 }
 
-/** A dashboard that listens. Disposing of it ends all that is under way. */
+/** A listening dashboard. Disposing of it ends everything under way. */
 export interface DashboardServer extends AsyncDisposable {
   readonly port: number;
-  /** Tells all open pages how things are now. Rejects with the signal's reason alone. */
+  /** Sends the current state to all open pages. Rejects only with the signal's reason. */
   readonly tellAll: (signal: AbortSignal) => Promise<void>;
 }
 
 /**
- * Serves the page, and what it shows. Nothing can be changed through it. The page itself has nothing to hide: the token is
- * asked for where data is.
- * @throws SyncError InvalidOption when it cannot listen, or would show everything to everybody.
+ * Serves the page and its data, read-only. The page itself contains no secrets: the token is required for
+ * data.
+ * @throws SyncError InvalidOption if it cannot listen, or would show everything to everybody.
  */
 export async function startDashboard(options: DashboardOptions): Promise<DashboardServer> {
   const { host, token, source, logger } = options;
@@ -94,7 +94,7 @@ function answer(site: Site): Koa.Middleware {
     `base-uri 'none'`,
     `form-action 'none'`,
     `frame-ancestors 'none'`,
-    // No text becomes a script, also where the page would make one: it knows no way to.
+    // No text becomes a script, even if the page would make one: it has no means to.
     `require-trusted-types-for 'script'`,
     `trusted-types 'none'`,
   ].join('; ');

@@ -9,23 +9,23 @@ import { ChangeFeed } from '../feed/change-feed.ts';
 import { History } from '../feed/history.ts';
 import { EventStream } from './event-stream.ts';
 
-/** Where the dashboard has everything from. */
+/** The source of the dashboard's data. */
 export interface DashboardSource {
   readonly page: () => PageInfo;
-  /** From memory: it is asked every second. */
+  /** From memory: called every second. */
   readonly summaries: () => readonly SyncSummary[];
-  /** Begins to look at one sync closely. */
+  /** Starts to observe one sync closely. */
   readonly look: (key: string) => SyncLook;
 }
 
-/** One sync that somebody looks at. */
+/** One sync under observation. */
 export interface SyncLook {
-  /** Undefined where there is no such sync. Asked about every second; rejects with the signal's reason alone. */
+  /** Undefined if there is no such sync. Called about every second; rejects only with the signal's reason. */
   readonly read: (signal: AbortSignal) => Promise<SyncDetail | undefined>;
 }
 
 const tickMs = 1_000;
-/** Pages that are open at the same time. */
+/** Maximum number of open pages. */
 const maxStreams = 64;
 
 interface ListReader {
@@ -39,14 +39,14 @@ interface SyncReader {
   readonly parts: ChangedParts<SyncReport>;
 }
 
-/** A sync that pages show, and the pages. */
+/** A sync that is shown, and its pages. */
 interface Focus {
   readonly look: SyncLook;
   readonly readers: Set<SyncReader>;
   readonly stop: AbortController;
 }
 
-/** Looks at all syncs every second, keeps their history, and tells pages that are open what has changed. */
+/** Reads all syncs every second, keeps their history, and sends open pages what has changed. */
 export class Dashboard {
   readonly #source: DashboardSource;
   readonly #logger: Logger;
@@ -85,7 +85,7 @@ export class Dashboard {
     }
   }
 
-  /** Looks at all syncs once, and tells the pages. */
+  /** Reads all syncs once, and updates the pages. */
   tick(): void {
     const nowMs = this.#now();
     const summaries = this.#source.summaries();
@@ -96,7 +96,7 @@ export class Dashboard {
     for (const reader of this.#listReaders) this.#tell(reader, nowMs);
   }
 
-  /** Tells all pages how things are now, whenever they were told last: what comes before the end is seen, too. */
+  /** Sends all pages the current state, however recent their last update, so that they see changes just before the end, too. */
   async tellAll(signal: AbortSignal): Promise<void> {
     this.tick();
     await Promise.all(
@@ -118,7 +118,7 @@ export class Dashboard {
     return report;
   }
 
-  /** Sends all syncs, and from then on their changes. @throws SyncError TooManyStreams. */
+  /** Sends all syncs, and then their changes. @throws SyncError TooManyStreams. */
   followAll(request: IncomingMessage, response: ServerResponse): void {
     this.#requireRoom();
     const nowMs = this.#now();
@@ -134,7 +134,7 @@ export class Dashboard {
     this.#tell(reader, nowMs);
   }
 
-  /** Sends everything about one sync, and from then on what changes. @throws SyncError TooManyStreams, NotFound. */
+  /** Sends everything about one sync, and then its changes. @throws SyncError TooManyStreams, NotFound. */
   followOne(key: string, request: IncomingMessage, response: ServerResponse): void {
     if (this.#feed.get(key) === undefined) {
       throw new SyncError('NotFound', 'there is no such sync');

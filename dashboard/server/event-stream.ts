@@ -3,17 +3,17 @@ import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { constants, createGzip, type Gzip } from 'node:zlib';
 
-/** How long nothing may be sent before the browser is told that the connection lives. */
+/** After this time without events the browser gets a sign of life. */
 const heartbeatMs = 15_000;
-/** A browser that takes nothing for this time is gone. */
+/** A browser that reads nothing for this time is gone. */
 const stuckMs = 60_000;
 
-/** How long the last that was sent may take on its way. */
+/** How long to wait at the end for the last data to be sent. */
 const endMs = 1_000;
-/** Rows are much alike: the fastest compression leaves a tenth of them. */
+/** Rows are very similar: the fastest compression reduces them to a tenth. */
 const compressionLevel = 1;
 
-/** Server-sent events to one browser, compressed where it takes that. */
+/** Server-sent events to one browser, compressed if it accepts that. */
 export class EventStream {
   readonly #response: ServerResponse;
   readonly #gzip: Gzip | undefined;
@@ -24,7 +24,7 @@ export class EventStream {
   constructor(request: IncomingMessage, response: ServerResponse, nowMs: number) {
     this.#response = response;
     this.#sentAtMs = nowMs;
-    // Behind a body that nobody reads, the end of the connection would not be seen.
+    // Behind an unread body, the end of the connection would go unnoticed.
     request.resume();
     this.#gzip = takesGzip(request) ? gzipInto(response) : undefined;
     response.writeHead(200, {
@@ -32,13 +32,13 @@ export class EventStream {
       Vary: 'Accept-Encoding',
       'Content-Type': 'text/event-stream; charset=utf-8',
       'Cache-Control': 'no-store',
-      // For proxies that would wait for more.
+      // For proxies that would buffer it.
       'X-Accel-Buffering': 'no',
     });
     response.flushHeaders();
   }
 
-  /** False while the browser has not taken what was sent: it is told later, all at once. */
+  /** False while the browser has not read what was sent: it gets everything later, at once. */
   isReady(nowMs: number): boolean {
     if (!this.#body.writableNeedDrain) {
       this.#blockedSinceMs = undefined;
@@ -53,12 +53,12 @@ export class EventStream {
     this.#write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`, nowMs);
   }
 
-  /** Says that the connection lives, where nothing else has been said for long. */
+  /** Sends a sign of life if nothing else was sent for long. */
   beat(nowMs: number): void {
     if (nowMs - this.#sentAtMs >= heartbeatMs) this.#write(': alive\n\n', nowMs);
   }
 
-  /** Ends it in order: what was sent is with the browser then, unless that takes nothing. Never rejects. */
+  /** Ends it in order: the browser has received everything by then, unless it has stopped reading. Never rejects. */
   async end(): Promise<void> {
     this.#body.end();
     const options = { signal: AbortSignal.timeout(endMs) };

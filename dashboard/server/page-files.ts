@@ -9,16 +9,16 @@ export interface PageFile {
   readonly etag: string;
 }
 
-/** The page: its files by their paths, and what its policy has to allow. */
+/** The page: its files by path, and what its content security policy must allow. */
 export interface PageFiles {
   readonly files: ReadonlyMap<string, PageFile>;
-  /** The scripts within the page, as a source of `script-src`. */
+  /** The inline scripts, as a source of `script-src`. */
   readonly scriptHash: string;
 }
 
-/** The root of the checkout, or of what was built from it. */
+/** The root of the checkout, or of the build. */
 const root = new URL('../../', import.meta.url);
-/** Modules run as they are written, or as they were compiled: the page gets the same. */
+/** Modules run as written, or as compiled: the page gets the same. */
 const extension = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 const folders = ['dashboard/page/', 'dashboard/view/'];
 const otherModules = ['service/harmless', 'service/quantities'];
@@ -31,7 +31,7 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** Reads everything that a browser may ask for: nothing else is served, whatever the path. */
+/** Reads everything that a browser may request: nothing else is served, whatever the path. */
 export async function readPageFiles(): Promise<PageFiles> {
   const files = new Map<string, PageFile>();
   const modules: string[] = [];
@@ -73,12 +73,12 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('base64');
 }
 
-/** The maps are not served. */
+/** Source maps are not served. */
 function withoutSourceMap(text: string): string {
   return text.replace(/\n\/\/# sourceMappingURL=\S*\s*$/, '\n');
 }
 
-/** All addresses are relative: behind a proxy the page may be anywhere. */
+/** All addresses are relative: a proxy may serve the page under any path. */
 function pageText(importMap: string, modules: readonly string[]): string {
   const preloads = modules.map((path) => `<link rel="modulepreload" href="${path}">`);
   return `<!doctype html>

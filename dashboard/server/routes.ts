@@ -1,13 +1,13 @@
-/** What a path of the dashboard's API answers with: everything there is about one sync or about all, once or from now on. */
+/** What a path of the dashboard's API returns: everything about one sync or all, once or continuously. */
 export interface DataRoute {
-  /** As in `/a/{b}`; what stands for `{b}` is any text without a slash, percent-encoded. */
+  /** As in `/a/{b}`; `{b}` matches any text without a slash, percent-encoded. */
   readonly path: string;
   readonly of: 'all' | 'one';
   /** Server-sent events, without end. */
   readonly isStream: boolean;
 }
 
-/** All paths where the dashboard has data. Whatever else is under `/api/` is nothing, and the rest are files of the page. */
+/** All paths with data. Anything else under `/api/` does not exist, and the rest are files of the page. */
 export const dataRoutes: readonly DataRoute[] = [
   { path: '/api/v1/syncs', of: 'all', isStream: false },
   { path: '/api/v1/syncs/stream', of: 'all', isStream: true },
@@ -15,14 +15,14 @@ export const dataRoutes: readonly DataRoute[] = [
   { path: '/api/v1/syncs/{namespace}/{name}/stream', of: 'one', isStream: true },
 ];
 
-/** A route, and the sync that a path names there; empty where it names none. */
+/** A route, and the sync named by the path; empty if it names none. */
 export interface FoundRoute {
   readonly route: DataRoute;
   /** `namespace/name` */
   readonly key: string;
 }
 
-/** The route of a path; undefined where there is none, or it is not encoded as paths are. */
+/** The route of a path; undefined if there is none, or if its encoding is invalid. */
 export function findRoute(path: string): FoundRoute | undefined {
   const given = path.split('/');
   for (const route of dataRoutes) {

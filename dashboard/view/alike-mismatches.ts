@@ -1,12 +1,12 @@
 import type { MismatchView } from '../api/sync-view.ts';
 
-/** Differences that say the same: of many documents, the same field, say. */
+/** Equivalent differences: the same field of many documents, for example. */
 export interface AlikeMismatches {
   readonly mismatch: MismatchView;
   readonly count: number;
 }
 
-/** Differences without those that say the same as one before, in their order, with how many there are of each. */
+/** Removes differences equivalent to an earlier one, keeping the order, and counts each kind. */
 export function alikeMismatches(list: readonly MismatchView[]): readonly AlikeMismatches[] {
   const found = new Map<string, AlikeMismatches>();
   for (const mismatch of list) {

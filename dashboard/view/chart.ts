@@ -1,7 +1,7 @@
-/** A point of a chart; null where nothing is known. */
+/** A point of a chart; null if the value is unknown. */
 export type ChartPoint = readonly [at: number, value: number | null];
 
-/** What is drawn, in a square of 1 by 1 whose origin is at the top left. */
+/** The drawing, in a square of 1 by 1 whose origin is at the top left. */
 export interface Drawing {
   /** Data of an SVG path: the line. */
   readonly line: string;
@@ -14,8 +14,8 @@ export interface Drawing {
 }
 
 /**
- * A line through points in order of time. Where nothing is known there is a gap.
- * @param least - the value at the top is no less than this.
+ * A line through points in order of time, with gaps for unknown values.
+ * @param least - lower bound of the value at the top.
  */
 export function drawingOf(points: readonly ChartPoint[], least = 1): Drawing | undefined {
   const [first] = points;
@@ -42,7 +42,7 @@ export function drawingOf(points: readonly ChartPoint[], least = 1): Drawing | u
   };
 }
 
-/** A round value at or above another, whose half is round, too: 2, 4, 6 or 10 by a power of ten; at least 2. */
+/** A round value at or above another, half of which is round, too: 2, 4, 6 or 10 times a power of ten; at least 2. */
 export function roundUp(value: number): number {
   if (value <= 2) return 2;
   const power = 10 ** Math.floor(Math.log10(value));
@@ -50,7 +50,7 @@ export function roundUp(value: number): number {
   return factor * power;
 }
 
-/** The point that is nearest to a time. */
+/** The point nearest to a time. */
 export function nearest(points: readonly ChartPoint[], at: number): ChartPoint | undefined {
   let found: ChartPoint | undefined;
   for (const point of points) {

@@ -4,11 +4,11 @@ export interface ServerEvent {
   readonly data: string;
 }
 
-/** Reads server-sent events from text that comes in any pieces: the part of the format that the dashboard sends. */
+/** Reads server-sent events from text in arbitrary chunks: the part of the format that the dashboard sends. */
 export class EventLines {
   #rest = '';
 
-  /** The events that are complete with this piece. */
+  /** The events completed by this chunk. */
   read(piece: string): readonly ServerEvent[] {
     const blocks = `${this.#rest}${piece}`.split('\n\n');
     this.#rest = blocks.pop() ?? '';

@@ -1,12 +1,12 @@
 import { harmlessLines } from '../../service/harmless.ts';
 
-/** More than anybody reads in one place. What is told in a status of Kubernetes is at most three times as long. */
+/** More than anybody reads in one place. Texts in a status of Kubernetes are at most three times as long. */
 const maxTextLength = 10_000;
 
 /**
- * Reads what the server has sent. In no text of it is left what would direct the page: a character can end the isolation of an
- * element, and have what stands around it in another order. Of a text that is too long to be laid out in a moment the first part is left,
- * with the number of characters that follow.
+ * Reads what the server has sent. Removes directional controls from every text: such a character can end the isolation of an
+ * element, and reorder what surrounds it. A text too long to be laid out quickly is cut, and ends with the number of
+ * characters that were left out.
  */
 export function readMessage(json: string): unknown {
   return JSON.parse(json, (_name, value: unknown) =>

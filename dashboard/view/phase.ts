@@ -1,6 +1,6 @@
 import type { SyncRow, VerificationSummary } from '../api/sync-view.ts';
 
-/** How something is shown: always by its icon and its words, too, never by the colour alone. */
+/** How something is displayed: always with an icon and words, never by colour alone. */
 export interface Look {
   readonly tone: Tone;
   readonly icon: Icon;
@@ -25,7 +25,7 @@ const phases = new Map<string, Look>(
   }),
 );
 
-/** How the phase of a sync is shown. */
+/** How the phase of a sync is displayed. */
 export function phaseLook({ phase, canCommit }: Pick<SyncRow, 'phase' | 'canCommit'>): Look {
   if (phase === 'ChangeApplication' && canCommit) {
     return { tone: 'good', icon: 'flow', label: 'Ready to commit' };
@@ -33,7 +33,7 @@ export function phaseLook({ phase, canCommit }: Pick<SyncRow, 'phase' | 'canComm
   return phases.get(phase) ?? { tone: 'quiet', icon: 'clock', label: phase };
 }
 
-/** How a verification is shown. */
+/** How a verification is displayed. */
 export function verificationLook({ phase, verdict, mismatches }: VerificationSummary): Look {
   if (verdict === 'equal') return { tone: 'good', icon: 'check', label: 'Equal' };
   if (verdict === 'different') return { tone: 'bad', icon: 'cross', label: 'Different' };
@@ -45,7 +45,7 @@ export function verificationLook({ phase, verdict, mismatches }: VerificationSum
   return { tone: 'quiet', icon: 'clock', label: phase };
 }
 
-/** Whether somebody has to do something: it is stalled, or a verification has found what is not going to pass. */
+/** Whether somebody has to act: it is stalled, or a verification has found lasting differences. */
 export function needsAttention({ readiness, verifications }: SyncRow): boolean {
   return (
     readiness.kind === 'stalled' ||

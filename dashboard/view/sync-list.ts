@@ -2,14 +2,14 @@ import type { Changes } from '../api/messages.ts';
 import type { SyncRow } from '../api/sync-view.ts';
 import { needsAttention } from './phase.ts';
 
-/** What a list can be narrowed down to. */
+/** The groups by which a list can be filtered. */
 export const groups = ['all', 'attention', 'copying', 'changes', 'ready', 'committed'] as const;
 export type Group = (typeof groups)[number];
 
-/** What is shown of a list. */
+/** The selection and order of a list. */
 export interface Choice {
   readonly group: Group;
-  /** Words that all have to be found in names. */
+  /** Words that must all occur in names. */
   readonly search: string;
   readonly order: Order;
 }
@@ -35,7 +35,7 @@ export function isIn(group: Group, row: SyncRow): boolean {
   }
 }
 
-/** How many there are of each group. */
+/** The size of each group. */
 export function countGroups(rows: readonly SyncRow[]): Readonly<Record<Group, number>> {
   const count = (group: Group): number => rows.filter((row) => isIn(group, row)).length;
   return {
@@ -48,7 +48,7 @@ export function countGroups(rows: readonly SyncRow[]): Readonly<Record<Group, nu
   };
 }
 
-/** The rows that are asked for, in the order that is asked for. */
+/** The requested rows, in the requested order. */
 export function chosen(rows: readonly SyncRow[], { group, search, order }: Choice): SyncRow[] {
   const words = search.toLowerCase().split(/\s+/);
   return rows
@@ -60,7 +60,7 @@ export function chosen(rows: readonly SyncRow[], { group, search, order }: Choic
     .sort((one, other) => compare(one, other, order) || one.key.localeCompare(other.key));
 }
 
-/** The rows after a change. Those that have not changed are the same objects. */
+/** The rows after a change. Unchanged rows are the same objects. */
 export function withChanges(
   rows: readonly SyncRow[],
   { changed, removed }: Changes,
@@ -97,7 +97,7 @@ const ranks = new Map<string, number>(
   }),
 );
 
-/** What somebody has to look at comes first, what is over last. */
+/** What needs attention comes first, what is over comes last. */
 function rank(row: SyncRow): number {
   return needsAttention(row) ? 0 : (ranks.get(row.phase) ?? 7);
 }

@@ -1,10 +1,10 @@
 import type { SyncRow } from '../api/sync-view.ts';
 
-/** A part of the way that a sync goes. */
+/** A step of a sync. */
 export interface Step {
   readonly name: string;
   readonly state: 'done' | 'current' | 'paused' | 'stalled' | 'waiting';
-  /** ISO times; null where they are not known, or not yet. */
+  /** ISO times; null if unknown, or not reached yet. */
   readonly from: string | null;
   readonly to: string | null;
 }
@@ -14,7 +14,7 @@ type Milestones = Pick<
   'phase' | 'isReversed' | 'createdAt' | 'startedAt' | 'copiedAt' | 'committedAt'
 >;
 
-/** The way of a sync, from its creation to its end, and where it is. */
+/** The steps of a sync, from its creation to its end, and where it is. */
 export function timelineOf(sync: Milestones): readonly Step[] {
   const { createdAt, startedAt, copiedAt, committedAt } = sync;
   const isOver = sync.phase === 'Committed';

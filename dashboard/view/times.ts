@@ -1,6 +1,6 @@
 import { durationText } from '../../service/quantities.ts';
 
-/** Seconds from one ISO time to another, or to now; undefined where one is not known. */
+/** Seconds from one ISO time to another, or to now; undefined if one is unknown. */
 export function secondsBetween(
   from: string | null,
   to: string | number | null,
@@ -10,7 +10,7 @@ export function secondsBetween(
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
 }
 
-/** How long ago a time is: `3 min ago`. The largest unit alone; `just now` below five seconds. */
+/** How long ago a time is: `3 min ago`. Only the largest unit; `just now` below five seconds. */
 export function agoText(at: string, nowMs: number): string {
   const seconds = secondsBetween(at, nowMs);
   if (seconds === undefined) return '';
@@ -20,8 +20,8 @@ export function agoText(at: string, nowMs: number): string {
 }
 
 /**
- * How long it takes until all is copied, at the rate of now.
- * @returns undefined where that is not known.
+ * The time until everything is copied, at the current rate.
+ * @returns undefined if unknown.
  */
 export function copySecondsLeft({
   totalBytes,

@@ -9,7 +9,7 @@ import { startOptionProperties } from '../../crds/start-options.ts';
 const root = new URL('../../', import.meta.url);
 
 describe('what is generated from crds/', function () {
-  // On a machine that is busy it takes longer to load what makes them.
+  // On a busy machine it takes longer to load the generators.
   this.timeout(60_000);
 
   it('is what `npm run generate` makes', async () => {

@@ -10,24 +10,24 @@ import type { SourceFinding } from './source.ts';
 import { isAtLeast, isAtWorkTheOtherWay, slowest, stageOf, type Stage } from './stage.ts';
 import type { SyncerProgress } from './syncer-client.ts';
 
-/** What the status is made from, beside the resource itself. */
+/** The input of the status, besides the resource itself. */
 export interface StatusInput {
   readonly clusterSync: ClusterSync;
   readonly nowMs: number;
   readonly finding: SourceFinding;
   readonly instances: readonly InstanceView[];
-  /** What keeps the operator from running the instances at all. */
+  /** Why the operator cannot run the instances at all. */
   readonly blocker: ConditionCause | undefined;
 }
 
 /** What each instance reported last. */
 export type Progresses = readonly (SyncerProgress | undefined)[];
 
-/** What is made of the input before anything is said of it. */
+/** The input, evaluated before anything is said about it. */
 export interface Assessment {
-  /** Of this sync: none of an instance that works on another one. */
+  /** Of this sync: undefined for an instance that works on another one. */
   readonly progresses: Progresses;
-  /** Whatever sync it is of. */
+  /** Of any sync. */
   readonly reported: Progresses;
   readonly stages: readonly Stage[];
   readonly stage: Stage;
@@ -35,19 +35,19 @@ export interface Assessment {
   /** Whether every instance has just reported its progress. */
   readonly isFresh: boolean;
   readonly canCommit: boolean;
-  /** What a commit would wait for, as the instances say that have a reason; no more of them than a message has room for. */
+  /** What a commit would wait for, according to the instances that report a reason; limited to what fits into a message. */
   readonly commitObstacles: readonly string[];
-  /** Whether an instance says that it was sent a commit, and has neither refused nor completed it. */
+  /** Whether an instance reports a commit that it has neither refused nor completed. */
   readonly isCommitUnderWay: boolean;
-  /** The largest; undefined where an instance has not just reported its own. */
+  /** The largest lag; undefined if an instance has not just reported its own. */
   readonly lagTimeSeconds: number | undefined;
-  /** The largest that was last reported, however long ago; undefined where an instance has not. */
+  /** The largest lag last reported, however long ago; undefined if an instance has never reported one. */
   readonly reportedLagSeconds: number | undefined;
-  /** Whether instances are paused: some of them, or all that were started, so that none works. */
+  /** Whether instances are paused: `some`, or `all` that were started, so that none works. */
   readonly paused: 'all' | 'some' | 'none';
 }
 
-/** How the sync does. */
+/** Evaluates how the sync is doing. */
 export function assess(input: StatusInput): Assessment {
   const { clusterSync, nowMs, finding, instances } = input;
   const { direction, state } = clusterSync.spec;
@@ -61,7 +61,7 @@ export function assess(input: StatusInput): Assessment {
     stages[index] === 'different' ? undefined : progress,
   );
   const different = instances.filter((_, index) => stages[index] === 'different');
-  // What is committed stays so, whatever becomes of the pods.
+  // A committed sync stays committed, whatever happens to the pods.
   const stage = isCommittedIn(clusterSync) ? 'committed' : slowest(stages);
   const isFresh = instances.every(
     ({ observation }) => observation?.answer?.kind === 'progress' && isCurrent(observation, nowMs),
@@ -103,7 +103,7 @@ export function assess(input: StatusInput): Assessment {
   };
 }
 
-/** How many instances a message has room for. */
+/** How many instances fit into a message. */
 const maxObstacles = 3;
 
 function obstaclesOf(
@@ -117,7 +117,7 @@ function obstaclesOf(
   return obstacles.slice(0, maxObstacles);
 }
 
-/** What a commit waits for that is asked for, and that an instance at least would not take now. */
+/** What a requested commit waits for, if at least one instance would not accept it now. */
 export function textUntilCanCommit({
   commitObstacles,
 }: Pick<Assessment, 'commitObstacles'>): string {
@@ -127,12 +127,12 @@ export function textUntilCanCommit({
   );
 }
 
-/** A message, and what keeps instances from committing. */
+/** A message with what keeps instances from committing. */
 export function withObstacles(message: string, obstacles: readonly string[]): string {
   return [message, ...obstacles].join('; ');
 }
 
-/** Where a ClusterSync was made with this direction, or the syncer has lost its state. */
+/** The ClusterSync was created with this direction, or the syncer has lost its state. */
 const cannotBegin: ConditionCause = {
   reason: 'NothingToReverse',
   message:
@@ -140,7 +140,7 @@ const cannotBegin: ConditionCause = {
   level: 'stalled',
 };
 
-/** Where the direction was changed before the commit, or a ClusterSync was made with another one than the sync has. */
+/** The direction was changed before the commit, or a ClusterSync was created with another direction than the sync has. */
 function notCommitted(direction: Direction): ConditionCause {
   const other: Direction = direction === 'Forward' ? 'Reverse' : 'Forward';
   return {
@@ -150,7 +150,7 @@ function notCommitted(direction: Direction): ConditionCause {
   };
 }
 
-/** The newest progress of an instance; what the status has from before, until this process is known. */
+/** The newest progress of an instance; until this process has heard from it, the one in the status. */
 function shownProgress(
   { instance, observation }: InstanceView,
   former: ClusterSyncStatus | undefined,
@@ -163,7 +163,7 @@ function shownProgress(
 function pausedOf(progresses: Progresses): Assessment['paused'] {
   const count = progresses.filter((progress) => progress?.state === 'PAUSED').length;
   if (count === 0) return 'none';
-  // One that was not started does nothing either.
+  // An instance that was not started does nothing either.
   const isAtRest = progresses.every((progress) =>
     ['PAUSED', 'IDLE'].includes(progress?.state ?? ''),
   );
@@ -172,7 +172,7 @@ function pausedOf(progresses: Progresses): Assessment['paused'] {
 
 function lagOf(progresses: Progresses, stage: Stage): number | undefined {
   if (stage === 'committed') return 0;
-  // During the copy there is nothing yet that could lag, and 0 would be taken for consistent.
+  // During the copy there is nothing yet that could lag, and 0 would be read as consistent.
   if (!isAtLeast(stage, 'changes')) return undefined;
   return summaryFigures(progresses).lagSeconds ?? undefined;
 }

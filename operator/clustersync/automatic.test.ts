@@ -226,7 +226,7 @@ describe('a ClusterSync that is committed automatically', () => {
       { answer: changes, command: { name: 'commit', kind: 'sending' } },
       { answer: changes, command: { name: 'commit', kind: 'taken', endedMs: nowMs } },
       { answer: changes, askedMs: nowMs - 55_000 },
-      // Asked before the request failed, which has come since then.
+      // Asked before the request failed, but answered since.
       {
         answer: changes,
         askedMs: nowMs - 600,
@@ -249,7 +249,7 @@ describe('a ClusterSync that is committed automatically', () => {
       changes,
       changed(changes, { commitUnderWay: false, canCommit: false }),
       paused,
-      // That a request failed proves nothing; what is said after it does.
+      // A failed request proves nothing; what the instance reports afterwards does.
       { answer: changes, command: { name: 'commit', kind: 'refused', ...unanswered } },
     ] as const;
     for (const scene of proving) {

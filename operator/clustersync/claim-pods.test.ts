@@ -4,7 +4,7 @@ import { keyOf, podOf, Scene, type Tenant } from './testing/claim-scene.ts';
 
 const deletionTimestamp = '2026-01-01T00:00:00Z';
 
-/** A pod that its namespace's people keep in the API by a finalizer, with what the kubelet says of it. */
+/** A pod that users of its namespace keep in the API with a finalizer, and the status that the kubelet reports. */
 function kept(tenant: Tenant, { spec, status }: Pick<Pod, 'spec' | 'status'>): Pod {
   const pod = podOf(tenant);
   const metadata = { ...pod.metadata, finalizers: ['example.dev/kept'], deletionTimestamp };
@@ -14,7 +14,7 @@ function kept(tenant: Tenant, { spec, status }: Pick<Pod, 'spec' | 'status'>): P
 const onNode = { containers: [], nodeName: 'node-1' };
 
 describe('the pods that keep a claim', () => {
-  /** One that has the destination, and no pods as they ought to be; and one that has logged in there, too. */
+  /** One ClusterSync that has the destination but no proper pods, and another one that has logged in there, too. */
   async function twoTenants(): Promise<{ scene: Scene; owner: Tenant; other: Tenant }> {
     const scene = new Scene();
     const [owner, other] = [scene.add('a'), scene.add('a')];

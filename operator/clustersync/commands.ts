@@ -17,16 +17,16 @@ export interface InstanceCommand {
   readonly command: Command<SyncerCommand>;
 }
 
-/** What the commands follow from, beside the resource. */
+/** What the commands depend on, besides the resource. */
 export interface CommandInput {
   readonly views: readonly InstanceView[];
   readonly source: SourceFinding;
-  /** Whether an automatic commit has come so far that it is sent. */
+  /** Whether an automatic commit is ready to be sent. */
   readonly mayCommit: boolean;
   readonly nowMs: number;
 }
 
-/** What to send now, to all at the same time. */
+/** What to send now, to all instances at the same time. */
 export function commandsOf(
   clusterSync: ClusterSync,
   { views, source, mayCommit, nowMs }: CommandInput,
@@ -34,7 +34,7 @@ export function commandsOf(
   const { state, direction, commit } = clusterSync.spec;
   if (isCommittedIn(clusterSync)) return [];
   const digest = wantedDigest(clusterSync);
-  // Also by what was answered long ago: no instance has another sync than the others.
+  // Even an old answer counts: all instances have the same sync.
   const isOther = ({ observation }: InstanceView): boolean =>
     isOfOtherSync(lastProgressOf(observation), digest) || isFailureOfOtherSync(observation, digest);
   if (views.some(isOther)) return [];
@@ -52,7 +52,7 @@ export function commandsOf(
   const isCommitting = progresses.some((progress) =>
     isAtLeast(stageOf(progress, wanted), 'committing'),
   );
-  // A commit that some instances have taken is not taken back: the others would never get there.
+  // A commit that some instances have accepted is not taken back: the others would never get there.
   if (state === 'Paused' && !isCommitting) return calls('pause');
   if (source.cause) return [];
   const canCommit = progresses.every(
@@ -60,10 +60,10 @@ export function commandsOf(
   );
   const isWanted = commit.mode === 'Automatic' ? mayCommit : state === 'Committed';
   const isCommitCalledFor = isCommitting || (isWanted && canCommit && source.isConfirmed);
-  // All are to be started at the same time: one that is not there yet is waited for.
+  // All are to be started at the same time, so missing ones are waited for.
   const areAllThere = progresses.every((progress) => progress !== undefined);
   return [
-    // Never again over data that is in use: neither by accident nor by a lost metadata database.
+    // Never again over data that is in use: neither by accident nor after the metadata database was lost.
     ...(areAllThere && mayBegin(clusterSync) ? calls('start', startBody(clusterSync)) : []),
     ...(areAllThere ? calls('reverse') : []),
     ...calls('resume'),
@@ -71,7 +71,7 @@ export function commandsOf(
   ];
 }
 
-/** The state in which an instance takes a command. */
+/** The state in which an instance accepts a command. */
 const callingState: Record<Exclude<SyncerCommand, 'reset'>, string> = {
   start: 'IDLE',
   pause: 'RUNNING',
@@ -81,8 +81,8 @@ const callingState: Record<Exclude<SyncerCommand, 'reset'>, string> = {
 };
 
 /**
- * Each instance is told that the sync ends, also one that knows of none yet or reports an error, until all know of none.
- * @param digest - of the sync that ends; undefined for whichever there is.
+ * Tells each instance that the sync ends, including one that knows of no sync yet or reports an error, until none knows of one.
+ * @param digest - of the sync that ends; undefined for any sync.
  */
 export function resetCommands(
   views: readonly InstanceView[],

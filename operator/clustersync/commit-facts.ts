@@ -24,25 +24,25 @@ import { isCommittedIn } from './on-record.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 import { obstacleOfVerification } from './verification-gate.ts';
 
-/** What an automatic commit depends on, beside the sync. */
+/** What an automatic commit depends on, besides the sync. */
 export interface CommitWorld {
   readonly hold: Hold | undefined;
-  /** Undefined when they have not been looked at. */
+  /** Undefined if they have not been read. */
   readonly workloads: readonly WorkloadView[] | undefined;
-  /** That of `spec.commit.verificationRef`, if there is one. */
+  /** The SyncVerification of `spec.commit.verificationRef`, if there is one. */
   readonly verification: SyncVerification | undefined;
 }
 
-/** What else the facts are made from. */
+/** What else the facts are derived from. */
 export interface CommitInput {
   readonly clusterSync: ClusterSync;
   readonly nowMs: number;
   readonly assessment: Assessment;
   readonly finding: SourceFinding;
   readonly instances: readonly InstanceView[];
-  /** Whether the destination is another ClusterSync's. */
+  /** Whether the destination belongs to another ClusterSync. */
   readonly isUnclaimed: boolean;
-  /** Whether the sync is being ended, to start over. */
+  /** Whether the sync is being ended to start over. */
   readonly isBeingReset: boolean;
 }
 
@@ -71,12 +71,12 @@ export function commitFacts(input: CommitInput, world: CommitWorld): CommitFacts
   };
 }
 
-/** What the status says of an automatic commit. */
+/** What the status says about an automatic commit. */
 export function commitStatus(
   { hold, options, missedHash }: CommitFacts,
   plan: CommitPlan | undefined,
 ): ClusterSyncStatus['commit'] {
-  // While the operator does nothing, what it has missed stays so.
+  // While the operator does nothing, what it missed stays missed.
   const missed = plan ? plan.missedHash : missedHash;
   if (!hold && missed === undefined) return undefined;
   return {
@@ -104,9 +104,9 @@ function progressOfCommit(
 }
 
 /**
- * Whether an instance's word proves that it was given no commit that may still be carried out: it says so itself, asked after
- * whatever was sent was answered, or lost. That a request failed proves nothing, nor that the state is RUNNING.
- * @param sentMs - when it was put on record last that a commit is going to be sent.
+ * Whether an instance's answer proves that it has no commit that may still be carried out: the instance says so itself, and was asked after
+ * every request was answered or lost. A failed request proves nothing, and neither does the state RUNNING.
+ * @param sentMs - when the intent to send a commit was last recorded.
  */
 export function provesNoCommit(
   observation: Observation<SyncerProgress, SyncerCommand>,
@@ -127,7 +127,7 @@ function obstacleOf(
   { hold, verification }: CommitWorld,
 ): Obstacle | undefined {
   const { stage, cause, paused, canCommit, isCommitUnderWay, lagTimeSeconds } = assessment;
-  // The conditions say all that by themselves.
+  // The conditions already say all that.
   const isElsewhere = stage !== 'changes' || paused !== 'none';
   const isSent = isCommitUnderWay && !canCommit;
   if (cause || isElsewhere || isSent) return { cause: undefined };

@@ -6,27 +6,27 @@ import { listed } from './resources.ts';
 import type { SourceFinding } from './source.ts';
 import { isCopied, type Stage } from './stage.ts';
 
-/** What the conditions of a ClusterSync are made from. */
+/** The input of the conditions of a ClusterSync. */
 export interface Situation {
   readonly clusterSync: ClusterSync;
   readonly stage: Stage;
-  /** The ids of the instances that are no further than this stage, where others are. */
+  /** The ids of the instances that have got no further than this stage, if others have. */
   readonly behind: readonly string[];
   readonly cause: ConditionCause | undefined;
   readonly finding: SourceFinding;
   readonly canCommit: boolean;
   readonly commitObstacles: readonly string[];
-  /** Whether instances are paused: some of them, or all that were started, so that none works. */
+  /** Whether instances are paused: `some`, or `all` that were started, so that none works. */
   readonly paused: 'all' | 'some' | 'none';
-  /** Whether an instance is at work, in whichever direction. */
+  /** Whether an instance is at work, in either direction. */
   readonly isWorking: boolean;
-  /** Whether an instance has taken the commit: it is not taken back. */
+  /** Whether an instance has accepted the commit, which is then not taken back. */
   readonly isCommitting: boolean;
-  /** Whether an instance says that it was sent a commit, and has neither refused nor completed it. */
+  /** Whether an instance reports a commit that it has neither refused nor completed. */
   readonly isCommitUnderWay: boolean;
   /** Whether every instance has just reported its progress. */
   readonly isFresh: boolean;
-  /** The largest lag that an instance has last reported; undefined where one has not. */
+  /** The largest lag that an instance has last reported; undefined if one has never reported it. */
   readonly reportedLagSeconds: number | undefined;
 }
 
@@ -83,7 +83,7 @@ const progressReasons: Record<Stage, { readonly reason: string; readonly message
   committed: { reason: 'Committed', message: 'the sync is committed' },
 };
 
-/** What is done, and, where some instances are further than others, for which of them the sync waits. */
+/** What is being done and, if some instances are further than others, which ones the sync waits for. */
 function summaryOf(
   { stage, behind }: Pick<Situation, 'stage' | 'behind'>,
   { reason, message } = progressReasons[stage],
@@ -102,7 +102,7 @@ function milestone(
   return { type, status: isReached ? 'True' : 'False', reason, message };
 }
 
-/** What to say of a commit that may still come. */
+/** What to say about a commit that may still come. */
 const commitUnderWayText = 'a commit was sent, and it is unknown yet whether it was accepted';
 
 type ReadyCause = Pick<ConditionCause, 'reason' | 'message'> & {
@@ -137,10 +137,10 @@ function readinessOf(situation: Situation): ReadyCause {
   return { kind: 'reconciling', ...here };
 }
 
-/** Beyond this the destination is said to be catching up: an idle source makes a no-op every 10 s at the latest. */
+/** Beyond this lag the destination is said to be catching up: an idle source writes a no-op at least every 10 s. */
 const inSyncLagSeconds = 60;
 
-/** That nothing is wrong does not prove it: the instances have said how far they are. Those that stop answering are a cause. */
+/** Absence of errors is no proof: the instances have to report how far they are. Instances that stop answering are a cause. */
 function isInSync({ reportedLagSeconds }: Situation): boolean {
   return reportedLagSeconds !== undefined && reportedLagSeconds <= inSyncLagSeconds;
 }

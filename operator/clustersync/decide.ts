@@ -40,11 +40,11 @@ import type { SourceView } from './source-topologies.ts';
 import { statusOf } from './status.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
-/** Everything that a decision depends on, beside the resource. */
+/** Everything that a decision depends on, besides the resource. */
 export interface World extends OperandSecrets {
   readonly nowMs: number;
   readonly settings: OperandSettings;
-  /** Whether the destination is this ClusterSync's. */
+  /** Whether the destination belongs to this ClusterSync. */
   readonly claim: Claim;
   readonly commit: CommitWorld;
   /** What is known of the source. */
@@ -54,56 +54,56 @@ export interface World extends OperandSecrets {
   readonly pods: ReadonlyMap<string, Pod>;
   /** By the id of the instance. */
   readonly observations: ReadonlyMap<string, Observation<SyncerProgress, SyncerCommand>>;
-  /** Why the API server did not take the objects. */
+  /** Why the API server rejected the objects. */
   readonly rejection?: ConditionCause | undefined;
 }
 
-/** What is to be done. */
+/** What to do. */
 export interface Decision {
   readonly objects: OperandObjects | undefined;
-  /** To have no pods any more. */
+  /** Scale down to no pods. */
   readonly toStop: StatefulSet | undefined;
   /** The processes to observe, by the id of the instance. */
   readonly targets: ReadonlyMap<string, MonitorTarget>;
-  /** The process to ask what the source is. */
+  /** The process to ask for the topology of the source. */
   readonly sourceTarget: MonitorTarget | undefined;
-  /** To be sent all at the same time. */
+  /** Commands to send, all at the same time. */
   readonly commands: readonly InstanceCommand[];
-  /** Those that the resource is to have; undefined where it has them. */
+  /** The finalizers that the resource should have; undefined if it has them. */
   readonly finalizers: readonly string[] | undefined;
-  /** Whether all has been done that a deletion asks for. */
+  /** Whether everything that a deletion requires is done. */
   readonly isEnded: boolean;
-  /** Whether something may be left all the same. */
+  /** Whether something may be left nevertheless. */
   readonly isLeft: boolean;
   /** For an automatic commit. */
   readonly commit: CommitStep;
   readonly status: ClusterSyncStatus;
-  /** True while a process has not been asked for the first time: what is known from before is still the best. */
+  /** True while a process has not been asked for the first time: until then the previous status is the best there is. */
   readonly isStatusPending: boolean;
   readonly events: readonly Omit<EventDraft, 'regarding'>[];
   readonly requeueAfterMs: number;
 }
 
-/** Secrets are looked at again after this time, and whatever an event might have missed. */
+/** Secrets, and whatever an event might have missed, are read again after this time. */
 const resyncMs = 15_000;
-/** The same where all is done: what could be missed is less, and nobody waits for it. */
+/** The same once everything is done: less can be missed, and nobody waits for it. */
 const committedResyncMs = 300_000;
 const waitingMs = 3_000;
 /** What a commit waits for is not watched. */
 const commitMs = 1_000;
-/** Where there are no pods, events of what was made are all that matters. */
+/** Without pods, only events of the operator's own objects matter. */
 const restMs = 600_000;
 
 const noTargets: ReadonlyMap<string, MonitorTarget> = new Map();
 
-/** What to do for a ClusterSync. It depends on nothing but its arguments. */
+/** Decides what to do for a ClusterSync. Depends only on its arguments. */
 export function decide(clusterSync: ClusterSync, world: World): Decision {
   const { nowMs, pods, observations, settings, rejection } = world;
   const instances = instancesOf(clusterSync);
   const isSourceKnown = clusterSync.status?.source !== undefined;
   const missing = missingSecret(world);
   const finding = findingOf(clusterSync.status?.source, world.sourceView);
-  // What decides how many pods there are is stored before they are made: another operator continues from there.
+  // What determines the number of pods is stored before they are created, so that another operator can continue from there.
   const isSourceNew = finding.source !== undefined && !isSourceKnown;
   const views = instances.map((instance): InstanceView => {
     const pod = pods.get(instance.podName);
@@ -112,11 +112,11 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     return {
       instance,
       pod: state,
-      // What a former process said is kept by the status, not taken for this one's word.
+      // The status keeps what a former process said; it does not count as an answer of this one.
       observation: observation?.process === state?.process ? observation : undefined,
     };
   });
-  // Pods that run have read their Secrets: that one is gone is no reason to say that the sync does not continue.
+  // Running pods have already read their Secrets: a missing one is no reason to report that the sync does not continue.
   const unclaimed = claimCause(clusterSync, world.claim);
   const unproven = missingProofCause(world.claim, views);
   const isUnclaimed = unclaimed !== undefined || world.claim.kind === 'open';
@@ -162,10 +162,10 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
       ? undefined
       : finalizersWanted(clusterSync, reset);
   const processes = isResting ? noTargets : targetsOf(views, world.token, trust);
-  // What tells what the source is may be none of those that are going to be there.
+  // The pod that reports the topology may not be one of the final ones.
   const targets = isSourceKnown ? processes : noTargets;
   const [sourceTarget] = isSourceAsked(clusterSync) ? processes.values() : [];
-  // Pods of which nothing could be known are not made.
+  // Pods are not created if nothing could be learned about them.
   const isNotToBeMade =
     untrusted !== undefined || (world.sourceView.kind === 'refused' && !isSourceKnown);
   const secretsHash =
@@ -217,7 +217,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   };
 }
 
-/** What is known of the process that is to tell what the source is, where it does not. */
+/** What is known about the process that is asked for the topology, if it does not answer. */
 function silenceOf(view: SourceView): InstanceView['observation'] {
   if (view.kind !== 'silent') return undefined;
   const { process, unreachable } = view;
@@ -225,7 +225,7 @@ function silenceOf(view: SourceView): InstanceView['observation'] {
   return { process, answer: undefined, askedMs, unreachable, command: undefined };
 }
 
-/** While the sync is being ended, or that is about to be on record, nothing else is said to the instances. */
+/** While the sync is being ended, or this is about to be recorded, the instances are told nothing else. */
 function commandsFor(
   clusterSync: ClusterSync,
   reset: ResetPlan,
@@ -247,7 +247,7 @@ function commandsFor(
   }
 }
 
-/** A deletion ends the sync of this ClusterSync alone; starting over ends whichever stands in the way. */
+/** A deletion ends only the sync of this ClusterSync; starting over ends any sync that is in the way. */
 function endOf(
   clusterSync: ClusterSync,
   { cause, destination }: ResetPlan & { readonly kind: 'under way' },
@@ -282,7 +282,7 @@ function claimCause({ metadata }: ClusterSync, claim: Claim): ConditionCause | u
       };
     case 'taken': {
       const key = holderKey(claim.holder);
-      // Who may see this namespace is not told of others.
+      // Users of this namespace must not learn about other namespaces.
       const isNeighbour = claim.holder.namespace === metadata.namespace;
       const holder = isNeighbour ? `the ClusterSync ${key}` : 'a ClusterSync of another namespace';
       const message =
@@ -294,7 +294,7 @@ function claimCause({ metadata }: ClusterSync, claim: Claim): ConditionCause | u
   }
 }
 
-/** Where a syncer answers, and has nowhere been let in that its Secret names. */
+/** The syncer answers, but could not log in to anything that its Secret names. */
 function missingProofCause(
   claim: Claim,
   views: readonly InstanceView[],

@@ -76,7 +76,7 @@ describe('the claim to a destination', () => {
     scene.logIn(second, 'a');
     assert.equal((await scene.pass(second)).kind, 'taken');
     assert.equal((await scene.pass(first)).kind, 'held');
-    // Its Secret is away: what it has is known.
+    // Its Secret is missing, but what it holds is known.
     assert.equal(scene.claims.standing(first.sync, noWish).kind, 'held');
     assert.equal(scene.claims.standing(second.sync, noWish).kind, 'open');
   });
@@ -146,13 +146,13 @@ describe('the claim to a destination', () => {
       scene.logIn(attacker, 'db.shop?');
       assert.equal((await scene.pass(attacker)).kind, 'held');
       const inFull = scene.add('db.shop!');
-      // What they find where the name leads them may be the sync of the one that has it.
+      // The name may lead its pods to the sync of the current holder.
       const contested = { kind: 'open', isContested: true };
       for (const each of [owner, inFull]) assert.deepEqual(await scene.pass(each), contested);
       const otherPort = scene.add('db.shop:27018?');
       const open = { kind: 'open', isContested: false };
       assert.deepEqual(await scene.pass(otherPort), open);
-      // Nothing is known of where one without a Secret wants to go: neither that it is another one's, nor that it is nobody's.
+      // Without its Secret its destination is unknown: neither taken by another one nor free.
       const nowhere = { kind: 'open', isContested: undefined };
       assert.deepEqual(await scene.pass(scene.add()), nowhere);
       scene.logIn(owner, 'db.shop?');
@@ -173,11 +173,11 @@ describe('the claim to a destination', () => {
         assert.deepEqual(await scene.pass(second), { kind: 'open', isContested: true });
         scene.logIn(second, names[1]);
         assert.equal((await scene.pass(second)).kind, 'taken');
-        // What it had led to is remembered: its pods do not begin again.
+        // Where it led is remembered: its pods are not started again.
         scene.endPods(second);
         assert.equal((await scene.pass(second)).kind, 'taken');
         assert.deepEqual(scene.hostsOf(second), []);
-        // After a restart of the operator it is found out once more; who holds it holds it, though its syncer is silent.
+        // After a restart of the operator this is discovered again; the holder keeps it, even if its syncer is silent.
         scene.endPods(first);
         scene.restartOperator();
         assert.equal((await scene.pass(first)).kind, 'held');
@@ -306,7 +306,7 @@ describe('the claim to a destination', () => {
           for (const [index, names] of named.entries())
             scene.add(...names).deployment = deployments[index] ?? '';
           const turns = scene.tenants.map(() => Promise.resolve());
-          /** A ClusterSync has one pass at a time, beside those of others. */
+          /** A ClusterSync has one pass at a time, concurrent with those of others. */
           const inTurn = (index: number, work: (tenant: Tenant) => Promise<void>): void => {
             const tenant = scene.tenants[index];
             assert.ok(tenant);
@@ -374,7 +374,7 @@ function check(scene: Scene, tenant: Tenant, claim: Claim): void {
   assert.ok(holder !== tenant && holder?.everProven.has(claim.host), 'nobody who has proven it');
 }
 
-/** Where nothing happens any more: no two have one destination, and nobody waits for one who has none. */
+/** Once nothing happens any more: no two have the same destination, and nobody waits for one that has none. */
 async function settle(scene: Scene, scheduler: fc.Scheduler): Promise<void> {
   const there = scene.tenants.filter(({ isThere }) => isThere);
   for (const tenant of scene.tenants) if (!tenant.isThere) scene.endPods(tenant);

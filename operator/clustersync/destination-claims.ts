@@ -23,26 +23,26 @@ import {
 } from './destination-keys.ts';
 import { isSyncerPodName, syncerName } from './resources.ts';
 
-/** Whether a ClusterSync may have to do with its destination. */
+/** Whether a ClusterSync may use its destination. */
 export type Claim =
-  /** `takenFrom`: just now, of one whose claim was broken. */
+  /** `takenFrom`: the former holder, whose claim was broken, if it was taken over just now. */
   | { readonly kind: 'held'; readonly takenFrom?: LeaseHolder }
   /**
-   * No syncer of this one has proven yet that it may. `isContested`: another one has a host of this name, of some deployment, and where the
-   * name leads this one is not known. Its pods may find that one's sync there. Undefined where no host is known now.
+   * No syncer of this one has proven a login yet. `isContested`: another ClusterSync holds a host of this name, in some deployment, and it
+   * is not known where the name leads this one. Its pods may find the other's sync there. Undefined if no host is known now.
    */
   | { readonly kind: 'open'; readonly isContested: boolean | undefined }
-  /** It is not looked at: nothing is to be begun. */
+  /** Not looked at: nothing may be started. */
   | { readonly kind: 'none' }
-  /** Nothing can be claimed by the connection string. `isHeld`: what was claimed before is. */
+  /** The connection string names nothing that can be claimed. `isHeld`: earlier claims are still held. */
   | { readonly kind: 'unreadable'; readonly isHeld: boolean }
   | { readonly kind: 'taken'; readonly host: string; readonly holder: LeaseHolder }
   /** An administrator has broken it: see {@link breakAnnotation}. */
   | { readonly kind: 'broken'; readonly lease: string };
 
-/** What tells whether a holder is still there. */
+/** Shows whether a holder still exists. */
 export interface ClaimWitnesses {
-  /** Whether a ClusterSync is known not to be there any more. */
+  /** Whether a ClusterSync is known to be gone. */
   readonly isGone: (holder: LeaseHolder) => boolean;
   readonly statefulSets: ObjectLookup<StatefulSet>;
   readonly pods: ObjectLookup<Pod>;
@@ -54,18 +54,18 @@ type Claims = Pick<LeaseBook, 'get' | 'list' | 'put' | 'remove'>;
 const hostAnnotation = 'clustersync.dev/destination-host';
 /** On the Leases of one host for one deployment. */
 const deploymentAnnotation = 'clustersync.dev/destination-deployment';
-/** On the Lease of a host alone where others may write it with two labels: former versions did not tell these apart. */
+/** On the Lease of a host alone that others may write with two labels: former versions did not tell these apart. */
 const fullAnnotation = 'clustersync.dev/destination-is-full';
-/** On the Lease of a host, with its holder, breaks that one's claim: another holder's is not meant, who may have it by then. */
+/** On the Lease of a host: breaks the claim of the holder that it names, and not that of another one that may have it by then. */
 export const breakAnnotation = 'clustersync.dev/break-claim-of';
-/** Of one ClusterSync, over all its time: as many as a connection string may name. Its pods may say what they like. */
+/** Of one ClusterSync, over its lifetime: as many as a connection string may name. Limits what its pods can claim by what they say. */
 const maxLeasesEach = 100;
-/** Others that claim hosts at the same time: all of them are operators, and few. */
+/** For concurrent claims of the same host: the only writers are operators, and they are few. */
 const maxAttempts = 5;
 
 /**
- * Lets one ClusterSync at a time have a destination: Leases for each of its hosts say which, as of {@link wantedKeys}. Who names a host has nothing of it before a
- * syncer has logged in there. It is given back when the ClusterSync is deleted and nothing of it runs any more.
+ * Gives a destination to one ClusterSync at a time: Leases for each of its hosts say which, see {@link wantedKeys}. Naming a host claims
+ * nothing before a syncer has logged in there. The claim is released when the ClusterSync is deleted and nothing of it runs any more.
  */
 export class DestinationClaims {
   readonly #book: Claims;
@@ -77,8 +77,8 @@ export class DestinationClaims {
   }
 
   /**
-   * Claims the hosts of a destination that are proven. Those that were claimed before stay so, by whatever proof: a sync may have begun
-   * there. Nothing is claimed beside another holder of any of them, and of more than 100 Leases those of hosts that are named come first.
+   * Claims the proven hosts of a destination. Earlier claims are kept, whatever proved them: a sync may have started there.
+   * Nothing is claimed if another holder has any of them. Of more than 100 Leases, those of named hosts come first.
    */
   async claim(owner: ClusterSync, wish: DestinationWish, signal: AbortSignal): Promise<Claim> {
     const claimant = holderOf(owner);
@@ -90,7 +90,7 @@ export class DestinationClaims {
       if (!(await this.#claimKey(claimant, key, signal))) break;
       if (former?.uid !== claimant.uid) won.set(key.lease, former);
     }
-    // Two that have begun with different hosts see each other now.
+    // Two that started with different hosts see each other now.
     const after = this.standing(owner, wish);
     if (after.kind === 'taken') {
       for (const lease of won.keys()) await this.#book.remove(lease, signal);
@@ -103,14 +103,14 @@ export class DestinationClaims {
     return takenFrom ? { ...after, takenFrom } : after;
   }
 
-  /** What has become of the claim of a ClusterSync to what it wants; to anything where it wants nothing. Changes nothing. */
+  /** The state of a ClusterSync's claim to what it wants, or to anything if it wants nothing. Changes nothing. */
   standing(
     owner: ClusterSync,
     wish: DestinationWish,
   ): Exclude<Claim, { readonly kind: 'none' | 'unreadable' }> {
     const { uid } = holderOf(owner);
     const own = this.#claims().filter((lease) => readHolder(lease)?.uid === uid);
-    // Also of a host that the Secret does not name any more: its pods would keep others waiting for that one.
+    // Includes hosts that the Secret no longer names: its pods would keep others waiting for them.
     const broken = own.find(isBroken);
     if (broken) return { kind: 'broken', lease: broken.metadata.name };
     const { named, proof } = wish;
@@ -124,7 +124,7 @@ export class DestinationClaims {
     const isOfNamed = ({ metadata }: Lease): boolean =>
       named.some(({ host }) => host === metadata.annotations?.[hostAnnotation]);
     const isAny = named.length === 0 && proof.hosts.length === 0;
-    // Where a name leads is not known before a syncer has said so: what it has led to before counts.
+    // Where a name leads is not known before a syncer has said so; until then, where it led before counts.
     const isLedNowhere = proof.deployments.length === 0;
     const isHeld = own.some(
       (lease) =>
@@ -135,7 +135,7 @@ export class DestinationClaims {
     return isHeld ? { kind: 'held' } : { kind: 'open', isContested: this.#isContested(uid, wish) };
   }
 
-  /** Whether another one has a host that a wish names, wherever that leads; undefined where it names none. */
+  /** Whether another one holds a host that a wish names, wherever the name leads; undefined if it names none. */
   #isContested(uid: string, { named }: DestinationWish): boolean | undefined {
     if (named.length === 0) return undefined;
     const hosts = new Set(named.map(({ host }) => host));
@@ -147,8 +147,8 @@ export class DestinationClaims {
   }
 
   /**
-   * Gives back what ClusterSyncs of this name have claimed that are gone.
-   * @returns whether something is left: as long as there are pods of them.
+   * Releases the claims of ClusterSyncs of this name that are gone.
+   * @returns whether something is left, which is so as long as they have pods.
    */
   async release(key: string, signal: AbortSignal): Promise<boolean> {
     let isLeft = false;
@@ -161,13 +161,13 @@ export class DestinationClaims {
     return isLeft;
   }
 
-  /** Whether something is left of a ClusterSync that is gone: its pods work on for up to their grace period. */
+  /** Whether something of a deleted ClusterSync still runs: its pods may work until their grace period ends. */
   isAtWork(holder: LeaseHolder): boolean {
     const set = this.#statefulSetOf(holder);
-    // One that is being deleted makes no more pods, however long somebody keeps it.
+    // A StatefulSet that is being deleted creates no more pods, however long a finalizer keeps it.
     const isToBe = set?.metadata.deletionTimestamp === undefined;
     if (set && isToBe && controllerOf(set)?.uid === holder.uid) return true;
-    // A namesake that was made since then has pods, too.
+    // A namesake created since then has pods, too.
     const isNamesakes = (pod: Pod): boolean =>
       set !== undefined &&
       controllerOf(set)?.uid !== holder.uid &&
@@ -175,7 +175,7 @@ export class DestinationClaims {
     return this.#podsOf(holder).some((pod) => !isNamesakes(pod));
   }
 
-  /** The Leases of what is proven that a claimant does not have yet, as many as it may have. */
+  /** The Leases of proven hosts that a claimant does not have yet, up to its limit. */
   #claimable({ uid }: LeaseHolder, wish: DestinationWish): readonly ClaimKey[] {
     const wanted = provenKeys(wish).filter((key) => {
       const lease = this.#book.get(key.lease);
@@ -195,8 +195,8 @@ export class DestinationClaims {
   }
 
   /**
-   * The Leases of former versions, of a host alone, for names that are written with two labels. Nobody knows which deployment they are for:
-   * they count for each, until their holder's syncer has said so.
+   * The Leases of former versions, for a host alone, of names written with two labels. Their deployment is unknown: they count for every
+   * deployment until the holder's syncer has reported its own.
    */
   #oldKeys(wish: DestinationWish): readonly ClaimKey[] {
     return ambiguousHosts(wish).flatMap((host) => {
@@ -207,8 +207,8 @@ export class DestinationClaims {
   }
 
   /**
-   * Gives those back in whose place a claimant has another Lease now: its own, and those of holders that have lost them.
-   * @returns who had them that were not its own.
+   * Releases old Leases that a claimant has replaced: its own, and those of holders that have lost them.
+   * @returns the former holders other than itself.
    */
   async #replaceOld(
     { uid }: LeaseHolder,
@@ -238,13 +238,13 @@ export class DestinationClaims {
     return lease && readHolder(lease);
   }
 
-  /** Whether another one may have what a holder has. */
+  /** Whether a holder's Lease may be taken over. */
   #isFree(lease: Lease, holder: LeaseHolder): boolean {
     if (this.#witnesses.isGone(holder)) return !this.isAtWork(holder);
     return isBroken(lease) && !this.#isRunning(holder);
   }
 
-  /** Whether a ClusterSync that is there has pods, or is to have some: they may write. */
+  /** Whether an existing ClusterSync has pods, or should have some: they may write. */
   #isRunning(holder: LeaseHolder): boolean {
     const set = this.#statefulSetOf(holder);
     if (set && controllerOf(set)?.uid === holder.uid && set.spec?.replicas !== 0) return true;
@@ -256,7 +256,7 @@ export class DestinationClaims {
     return this.#witnesses.statefulSets.get(key);
   }
 
-  /** Those that may write. They are known by their names, which nobody can change. */
+  /** The pods that may write. They are identified by name, which nobody can change. */
   #podsOf({ namespace, name }: LeaseHolder): readonly Pod[] {
     const isOwn = isSyncerPodName({ metadata: { name } });
     return this.#witnesses.pods
@@ -266,7 +266,7 @@ export class DestinationClaims {
       );
   }
 
-  /** @returns false where another one has it. */
+  /** @returns false if another one has it. */
   async #claimKey(claimant: LeaseHolder, key: ClaimKey, signal: AbortSignal): Promise<boolean> {
     const { lease: name, host, deployment, isFull } = key;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -290,7 +290,7 @@ export class DestinationClaims {
   }
 }
 
-/** Whether a Lease was made by a former version, that did not tell how its holder writes the host. */
+/** Whether a former version made the Lease, without recording how its holder writes the host. */
 function isOldOf({ isFull }: ClaimKey, { metadata }: Lease): boolean {
   return isFull && metadata.annotations?.[fullAnnotation] === undefined;
 }

@@ -21,7 +21,7 @@ describe('destinationHosts', () => {
     ['mongodb://mongo.shop.svc', ['mongo.shop:27017']],
     ['mongodb://mongo-0.mongo.shop.svc.cluster.local', ['mongo-0.mongo.shop:27017']],
     ['mongodb://localhost', ['localhost:27017']],
-    // The path of a socket is no name of a Service.
+    // The path of a socket is not the name of a Service.
     ['mongodb://%2Fdb.shop.svc%2Fx.sock', ['%2fdb.shop.svc%2fx.sock:27017']],
     // As the driver reads them.
     ['mongodb://DB%2Eexample.com', ['db.example.com:27017']],
@@ -32,7 +32,7 @@ describe('destinationHosts', () => {
     ['mongodb://[FD00:0:0::0001]', ['[fd00::1]:27017']],
     ['mongodb://[::ffff:10.0.0.1]', ['10.0.0.1:27017']],
     ['mongodb://user:pass@db.example.com/?appName=me%40example.com', ['db.example.com:27017']],
-    // A password that nobody has escaped: what follows its @ is no host.
+    // A password that was not escaped: what follows its @ is not a host.
     ['mongodb://user:pa@ss@host/', undefined],
     ['mongodb://user:pa/ss@host/', undefined],
     ['mongodb://user:pa?ss@host/', undefined],
@@ -45,7 +45,7 @@ describe('destinationHosts', () => {
     ['mongodb://user:pa@ss/?tls=true&appName=a@host/', undefined],
     ['mongodb://user:pa@ss#word/x@host/', undefined],
     ['mongodb://user:pa@ss/x#word@host/', undefined],
-    // Nor is what follows its colon a port, where the host is missing.
+    // Nor is what follows the colon a port if the host is missing.
     ['mongodb://user:pass', undefined],
     ['mongodb://user:pa/ss', undefined],
     ['mongodb://user:password/shop', undefined],

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import type { DestinationHost } from './destination-hosts.ts';
 import type { DestinationProof } from './destination-proof.ts';
 
-/** What a ClusterSync wants to have to do with. */
+/** The destination that a ClusterSync wants. */
 export interface DestinationWish {
-  /** By its connection string; none where that is not known now. */
+  /** By its connection string; empty if that is not known now. */
   readonly named: readonly DestinationHost[];
-  /** What its syncers say: they may have read another connection string than there is now. */
+  /** What its syncers report: they may have read another connection string than the current one. */
   readonly proof: DestinationProof;
 }
 
@@ -15,13 +15,13 @@ export interface ClaimKey {
   /** Name of the Lease. */
   readonly lease: string;
   readonly host: string;
-  /** Undefined where the host alone counts. */
+  /** Undefined if the host alone counts. */
   readonly deployment?: string;
-  /** Also for others a name of the same Service: those with two labels have a Lease for the deployment as well. */
+  /** The Lease of the host alone, when others may name the same Service with two labels and so have a Lease for the deployment. */
   readonly isFull: boolean;
 }
 
-/** What the Leases of destinations are called. */
+/** Prefix of the names of destination Leases. */
 export const leasePrefix = 'clustersync-destination-';
 
 /** The name of the Lease of a host alone. */
@@ -29,7 +29,7 @@ export function hostLease(host: string): string {
   return `${leasePrefix}${createHash('sha256').update(host).digest('hex').slice(0, 20)}`;
 }
 
-/** Two ClusterSyncs have the same destination where they have a key in common. */
+/** Two ClusterSyncs have the same destination if they have a key in common. */
 export function wantedKeys({ named, proof }: DestinationWish): readonly ClaimKey[] {
   return unique([
     ...named.flatMap((host) => keysOf(host, proof.deployments)),
@@ -37,12 +37,12 @@ export function wantedKeys({ named, proof }: DestinationWish): readonly ClaimKey
   ]);
 }
 
-/** Those at which a syncer has logged in. */
+/** The keys of hosts at which a syncer has logged in. */
 export function provenKeys({ proof }: Pick<DestinationWish, 'proof'>): readonly ClaimKey[] {
   return unique(proof.hosts.flatMap((host) => keysOf(host, [host.deployment])));
 }
 
-/** The hosts that are written with two labels alone. */
+/** The hosts that are only written with two labels. */
 export function ambiguousHosts({ named, proof }: DestinationWish): readonly string[] {
   const hosts = [...named, ...proof.hosts];
   const full = new Set(hosts.filter(({ form }) => form === 'full').map(({ host }) => host));
@@ -50,7 +50,7 @@ export function ambiguousHosts({ named, proof }: DestinationWish): readonly stri
   return [...new Set(ambiguous.map(({ host }) => host))].sort();
 }
 
-/** A name of two labels means what the deployment is that it has led to; before that is known, nothing. */
+/** A name of two labels means the deployment that it has led to; before that is known, it means nothing. */
 function keysOf(
   { host, form }: DestinationHost,
   deployments: readonly string[],
@@ -69,7 +69,7 @@ function keysOf(
   }
 }
 
-/** In one order for all, so that of two that want the same one is first. */
+/** In the same order for all, so that one of two competitors is first. */
 function unique(keys: readonly ClaimKey[]): readonly ClaimKey[] {
   const byLease = new Map(keys.map((key) => [key.lease, key]));
   return [...byLease.values()].sort((one, other) => (one.lease < other.lease ? -1 : 1));

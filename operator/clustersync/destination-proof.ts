@@ -6,11 +6,11 @@ import { destinationHosts, type DestinationHost } from './destination-hosts.ts';
 import { instancesOf, syncerPodState } from './resources.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
-/** What is known of the syncers of a ClusterSync. */
+/** What is known about the syncers of a ClusterSync. */
 export interface ProofInput {
-  /** Of their API. */
+  /** The token of their API. */
   readonly token: string;
-  /** Of the pods that have read the connection strings that there are now; undefined where none are known. */
+  /** The secrets hash of pods that have read the current connection strings; undefined if none are known. */
   readonly secretsHash: string | undefined;
   /** By name. */
   readonly pods: ReadonlyMap<string, Pod>;
@@ -24,24 +24,24 @@ export interface ProvenHost extends DestinationHost {
   readonly deployment: string;
 }
 
-/** What the syncers of a ClusterSync say of where they have logged in. */
+/** What the syncers of a ClusterSync report about where they have logged in. */
 export interface DestinationProof {
   readonly hosts: readonly ProvenHost[];
-  /** Where those were led that have read the connection string of now; none where that is not known. */
+  /** The deployments reached with the current connection string; empty if that is not known. */
   readonly deployments: readonly string[];
 }
 
 /** One connection string leads to one deployment, or to two while a name changes its meaning. More are lies. */
 const maxDeployments = 4;
 
-/** Of the contract, and of a sync that is turned round: a tool that tells one of them has been let in on both sides. */
+/** Fields of the contract, and of a reversed sync: a tool that reports one of them has logged in on both sides. */
 const knownStates = ['IDLE', 'RUNNING', 'PAUSED', 'COMMITTING', 'COMMITTED', 'REVERSING'];
 
 /**
- * The hosts at which the syncers of a ClusterSync say that they have logged in. It is the process that says so which the pod runs now: it
- * may have read another connection string than the Secret has, and what it names itself counts. Another tool does not name any: its
- * progress counts for all that the Secret names. Nor does it name the deployment: its namespace stands for that.
- * @param named - by the Secret, as {@link destinationHosts} has them.
+ * The hosts at which the syncers of a ClusterSync report that they have logged in. Only the process that the pod runs now counts: it may
+ * have read another connection string than the Secret has, and the hosts that it names itself count. Another tool names none: its progress
+ * counts for all hosts that the Secret names. It does not name the deployment either: its namespace stands for that.
+ * @param named - by the Secret, see {@link destinationHosts}.
  */
 export function destinationProof(
   clusterSync: ClusterSync,
@@ -71,7 +71,7 @@ export function destinationProof(
   return { hosts, deployments: [...deployments].sort() };
 }
 
-/** What a pod says may be anything. */
+/** A pod may report anything. */
 function deploymentTold(text: string | undefined): string | undefined {
   return text !== undefined && /^[0-9a-f]{32}$/.test(text) ? text : undefined;
 }

@@ -16,7 +16,7 @@ import {
 const options = { reversible: true, enableUserWriteBlocking: true } as const;
 const digest = wantedDigest(clusterSync(options));
 
-/** What a sync says in each stage, in both directions. */
+/** What a sync reports in each stage, in both directions. */
 const stages = {
   copying: answers.copy,
   applying: answers.changes,
@@ -26,7 +26,7 @@ const stages = {
 } as const;
 type Stage = keyof typeof stages;
 
-/** What is sent, and how Ready is: of a sync that is as asked for, and of one that goes the other way. */
+/** Commands and Ready, for a sync in the requested direction and for one in the other. */
 type Row = readonly [sent: string, ready: string];
 const rows: Readonly<
   Record<Stage, Readonly<Record<ClusterSyncSpec['state'], readonly [own: Row, other: Row]>>>
@@ -59,7 +59,7 @@ const rows: Readonly<
       ['', 'Stalled: False NotCommitted'],
     ],
   },
-  // Cannot be told from one that was paused while it was being reversed, until it is resumed.
+  // Until it is resumed, this looks like one that was paused while it was being reversed.
   paused: {
     Running: [
       ['resume', 'Paused: False Resuming'],
@@ -74,7 +74,7 @@ const rows: Readonly<
       ['resume', 'Paused: False Resuming'],
     ],
   },
-  // It is reversed when it is committed.
+  // It is reversed once it is committed.
   committing: {
     Running: [
       ['', 'Committing: False Committing'],

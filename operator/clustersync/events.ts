@@ -4,7 +4,7 @@ import type { EventDraft } from '../kube/event-recorder.ts';
 import { wasUsedBefore } from './reset.ts';
 import { warningEvents } from '../operand/warning-event.ts';
 
-/** Only what has changed is an event. */
+/** Only changes become events. */
 export function eventsOf(
   former: ClusterSyncStatus | undefined,
   next: ClusterSyncStatus,
@@ -73,7 +73,7 @@ function isSame(
   return one.token === other?.token && one.state === other.state;
 }
 
-/** As of {@link warningEvents}. */
+/** See {@link warningEvents}. */
 const warningReasons = [
   'DestinationInUse',
   'CommitUnknown',

@@ -11,7 +11,7 @@ import { listed, type Instance } from './resources.ts';
 import type { Stage } from './stage.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
-/** What is known of an instance. */
+/** What is known about an instance. */
 export interface InstanceView extends ProcessView {
   readonly instance: Instance;
   readonly observation: Observation<SyncerProgress, SyncerCommand> | undefined;
@@ -19,7 +19,7 @@ export interface InstanceView extends ProcessView {
 
 /**
  * The gravest cause of all instances.
- * @param stages - how far each of them has come.
+ * @param stages - how far each instance has come.
  */
 export function gravestInstanceCause(
   instances: readonly InstanceView[],
@@ -36,7 +36,7 @@ export function gravestInstanceCause(
   );
 }
 
-/** @param views - the instances that work on another sync, or have. */
+/** @param views - the instances that work, or have worked, on another sync. */
 export function otherSyncCause(views: readonly InstanceView[]): ConditionCause {
   const ids = views.map(({ instance }) => instance.id);
   const failed = views.flatMap(({ observation }) =>
@@ -55,7 +55,7 @@ function answeredError({ instance, observation }: InstanceView): ConditionCause 
   return apiErrorCause(observation.answer.error, `the syncer ${instance.id} reports`);
 }
 
-/** A refusal counts as long as the command is still called for. */
+/** A refusal counts as long as the command is still required. */
 function refusedCommand(
   { instance, observation }: InstanceView,
   stage: Stage,
@@ -66,14 +66,14 @@ function refusedCommand(
   return commandErrorCause(command.error, `the syncer ${instance.id}`, command.name);
 }
 
-/** How far an instance is when a command is called for. */
+/** The stage in which an instance needs a command. */
 const stagesOf: Record<SyncerCommand, readonly Stage[]> = {
   start: ['idle'],
   pause: ['reversing', 'copy', 'changes'],
   resume: ['reversing', 'copy', 'changes'],
   commit: ['changes'],
   reverse: ['reversing'],
-  // Only while it is asked for: see planReset.
+  // Only while it is requested: see planReset.
   reset: [],
 };
 

@@ -5,18 +5,18 @@ import { isConditionTrue } from '../kube/conditions.ts';
 /** Keeps a ClusterSync until its sync has been reset. */
 export const resetFinalizer = 'clustersync.dev/reset';
 
-/** Deleting in the foreground: Kubernetes deletes the pods first, however often they are made. */
+/** Foreground deletion: Kubernetes deletes the pods first, however often they are created. */
 const foregroundFinalizer = 'foregroundDeletion';
 
-/** Whether the status says that the sync is committed in the direction that is asked for. */
+/** Whether the status says that the sync is committed in the requested direction. */
 export function isCommittedIn({ spec, status }: ClusterSync): boolean {
   if (!isConditionTrue(status?.conditions, 'Committed')) return false;
   return (status?.direction ?? 'Forward') === spec.direction;
 }
 
 /**
- * Whether the syncers have nothing to do any more, and all that they had to say is on record: they have no pods then. Those of a
- * reversible sync go on watching the oplog that a reversal needs.
+ * Whether the syncers have nothing left to do, and everything they had to report is recorded: then they have no pods. Those of a
+ * reversible sync keep watching the oplog that a reversal needs.
  */
 export function isAtRest(clusterSync: ClusterSync): boolean {
   const { spec, status } = clusterSync;
@@ -25,18 +25,18 @@ export function isAtRest(clusterSync: ClusterSync): boolean {
   return instances.every(({ progress }) => readProgress(progress)?.state === 'COMMITTED');
 }
 
-/** Whether a sync may be begun: never over data that may be in use, since a commit that is long past. */
+/** Whether a sync may be started: never over data that may be in use since a commit long ago. */
 export function mayBegin({ spec, status }: ClusterSync): boolean {
   return spec.direction === 'Forward' && status?.committedAt === undefined;
 }
 
-/** Whether a ClusterSync is deleted and the operator has nothing more to do for it. */
+/** Whether a ClusterSync is being deleted and the operator has nothing more to do for it. */
 export function isLetGo({ metadata }: ClusterSync): boolean {
   if (metadata.deletionTimestamp === undefined) return false;
   return !(metadata.finalizers ?? []).includes(resetFinalizer);
 }
 
-/** Whether Kubernetes deletes the pods of a ClusterSync before itself. */
+/** Whether Kubernetes deletes the pods of a ClusterSync before the ClusterSync itself. */
 export function isDeletedInForeground({ metadata }: ClusterSync): boolean {
   return (metadata.finalizers ?? []).includes(foregroundFinalizer);
 }

@@ -32,7 +32,7 @@ import type { SourceTopologies, SourceView } from './source-topologies.ts';
 import { isUrgent } from './status.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
-/** What the reconciling of ClusterSyncs needs. */
+/** What reconciling ClusterSyncs needs. */
 export interface ClusterSyncReconcilerOptions {
   readonly client: KubeClient;
   readonly clusterSyncs: ObjectLookup<ClusterSync>;
@@ -43,35 +43,35 @@ export interface ClusterSyncReconcilerOptions {
   readonly holds: HoldKeeper;
   readonly syncVerifications: ObjectLookup<SyncVerification>;
   readonly recorder: EventRecorder;
-  /** Told of every status, for the metrics. */
+  /** Receives every status, for the metrics. */
   readonly latest: LatestStatuses<ClusterSyncStatus>;
   readonly settings: OperandSettings;
   readonly clock?: Clock;
 }
 
-/** What is known of a connection string. */
+/** What is known about a connection string. */
 interface KnownString {
   readonly uri: string;
   readonly hosts: ReturnType<typeof destinationHosts>;
-  /** Where it has led the last syncers that have read it; none before they have said so. */
+  /** Where it led the last syncers that read it; empty before they have reported it. */
   readonly deployments: DestinationProof['deployments'];
 }
 
-/** Pods that are being ended are waited for. */
+/** How long to wait for pods that are terminating. */
 const releaseAgainMs = 1_000;
-/** A step that others undo at once is not to keep the operator busy. */
+/** Keeps a step that others undo at once from busying the operator. */
 const nextStepMs = 100;
 
-/** Reads the world, lets {@link decide} say what to do, and does it. */
+/** Reads the world, asks {@link decide} what to do, and does it. */
 export class ClusterSyncReconciler {
   readonly #options: ClusterSyncReconcilerOptions;
   readonly #clock: Clock;
   readonly #status: StatusWriter<ClusterSyncStatus, ClusterSync>;
-  /** The connection strings that were read last: they are the same in almost every pass. */
+  /** The connection strings read last: they are the same in almost every pass. */
   readonly #strings = new Map<string, KnownString>();
   /** The ClusterSyncs as they were last seen. */
   readonly #present = new Map<string, ClusterSync>();
-  /** The ClusterSyncs of which no namesake has left anything. */
+  /** The ClusterSyncs whose namesakes have left nothing behind. */
   readonly #settledUids = new Map<string, string>();
 
   constructor(options: ClusterSyncReconcilerOptions) {
@@ -140,8 +140,7 @@ export class ClusterSyncReconciler {
   }
 
   /**
-   * Gives back what ClusterSyncs of this name have claimed or taken down that are gone: once for each, and when an operator
-   * begins.
+   * Releases the claims and holds of deleted ClusterSyncs of this name: once for each, and when an operator starts.
    * @returns whether something is left.
    */
   async #releaseFormer(
@@ -159,7 +158,7 @@ export class ClusterSyncReconciler {
     return false;
   }
 
-  /** Says what a ClusterSync leaves that is gone by now. */
+  /** Reports what a ClusterSync that is gone by now has left behind. */
   #tellOfLeft(key: string, cached: ClusterSync | undefined): void {
     const former = this.#present.get(key);
     if (!former || former.metadata.uid === cached?.metadata.uid) return;
@@ -178,7 +177,7 @@ export class ClusterSyncReconciler {
     const { client, recorder } = this.#options;
     const { metadata, spec } = clusterSync;
     const { resourceVersion } = metadata;
-    // What is left is told when it is gone: see #tellOfLeft.
+    // What is left is reported once it is gone: see #tellOfLeft.
     if (isEnded && !isLeft && spec.onDelete !== 'Keep') {
       const note = `the sync is cleaned up (spec.onDelete: ${spec.onDelete})`;
       const event = { type: 'Normal', reason: 'Reset', action: 'Delete', note } as const;
@@ -191,7 +190,7 @@ export class ClusterSyncReconciler {
     try {
       await client.patch(clusterSyncs, metadata, patch, { signal });
     } catch (error) {
-      // It is looked at again as it is by now.
+      // Read again: it may have changed by now.
       if (!isConflict(error) && !isNotFound(error)) throw error;
     }
   }
@@ -206,7 +205,7 @@ export class ClusterSyncReconciler {
     const { namespace } = metadata;
     const name = syncerName(clusterSync);
     const verification = spec.commit.verificationRef?.name;
-    // Nothing is to be done for it any more.
+    // There is nothing left to do for it.
     const mayBeOld = isCommittedIn(clusterSync);
     const asked = { sides: spec, options: spec.syncer, mayBeOld };
     const secrets = await store.secrets(clusterSync, asked, signal);
@@ -257,7 +256,7 @@ export class ClusterSyncReconciler {
         : undefined;
     const wish = this.#wishOf(clusterSync, known, input);
     if (clusterSync.spec.suspend || isLetGo(clusterSync)) {
-      // Nothing is begun; what is another one's is ended, whatever the owner asks for.
+      // Nothing is started; but pods whose destination is another one's are ended, whatever the owner asks for.
       const standing = claims.standing(clusterSync, wish);
       const isLost = standing.kind === 'broken' || standing.kind === 'taken';
       return isLost ? standing : { kind: 'none' };
@@ -270,7 +269,7 @@ export class ClusterSyncReconciler {
     return claim;
   }
 
-  /** Says to both that the destination has changed hands. Neither is told who the other one is. */
+  /** Tells both that the destination has changed hands. Neither learns who the other one is. */
   #tellOfTakeover(clusterSync: ClusterSync, { namespace, name, uid }: LeaseHolder): void {
     const { recorder } = this.#options;
     const event = { reason: 'DestinationTakenOver', action: 'Claim' } as const;
@@ -284,7 +283,7 @@ export class ClusterSyncReconciler {
     recorder.record({ ...event, type: 'Warning', note: lost, regarding: former });
   }
 
-  /** What is wanted. Pods that are ended since their destination is another one's do not begin again to find the same. */
+  /** What is wanted. Pods that were ended because another one has their destination are not started again to find the same. */
   #wishOf(
     clusterSync: ClusterSync,
     known: KnownString | undefined,
@@ -311,12 +310,12 @@ export class ClusterSyncReconciler {
   }
 }
 
-/** Whether a step changes anything: then the world is looked at again. */
+/** Whether a step changes anything: then the world is read again. */
 function isChange({ kind }: CommitStep): boolean {
   return kind === 'record' || kind === 'scale' || kind === 'drop';
 }
 
-/** Why no syncer could use a connection string; undefined where one may. Its text is looked at, nothing else. */
+/** Why no syncer could use a connection string; undefined if one may be able to. Looks only at its text. */
 function refusalOf(uri: string): ApiError | undefined {
   try {
     checkConnectionString(uri, { option: 'the connection string', refusesFiles: true });

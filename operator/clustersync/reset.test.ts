@@ -188,20 +188,20 @@ describe('spec.startOver', () => {
     assert.equal(stateOf({ observation: { command: taken, askedMs } }), 'Resetting');
     const unreachable = { sinceMs: nowMs - 1_000, description: 'no route' };
     assert.equal(stateOf({ observation: { unreachable } }), 'Resetting');
-    // Its answer was lost: it may have been taken after the instance was asked.
+    // Its answer was lost: the command may have been accepted after the instance was asked.
     const error = { name: 'Unreachable', description: 'no answer', isLasting: false };
     const lost = { name: 'start', kind: 'refused', error, attempts: 1, endedMs: askedMs } as const;
     const command = { ...lost, retryAtMs: nowMs + 1_000 };
     assert.equal(stateOf({ observation: { command, askedMs } }), 'Resetting');
     assert.equal(stateOf({ observation: { command, askedMs: askedMs + 1 } }), 'Done');
-    // The instance may still work on what it has not answered, and says IDLE until a sync is stored.
+    // The instance may still work on the unanswered command, and reports IDLE until a sync is stored.
     for (const name of ['start', 'reset'] as const) {
       const open = { ...command, name, error: { ...error, isUnanswered: true } } as const;
       assert.equal(stateOf({ observation: { command: open, askedMs: askedMs + 1 } }), 'Resetting');
     }
     const answered = { observation: { command: taken, askedMs: askedMs + 1 } };
     assert.equal(stateOf(answered), 'Done');
-    // An operator before this one may have sent it a start, and not have lived to hear the answer.
+    // A previous operator may have sent it a start, and ended before the answer came.
     assert.equal(stateOf({}), 'Resetting');
   });
 
@@ -298,7 +298,7 @@ describe('spec.onDelete', () => {
       assert.equal(decision.finalizers, undefined);
       assert.match(readyMessage(decision.status), /set spec\.onDelete to Keep$/);
     }
-    // It may be working on a start that an operator before this one has sent.
+    // It may be working on a start that a previous operator has sent.
     assert.deepEqual(commandsOf(decide(sync, runningWorld(idle))), [clean]);
     const done = decide(sync, runningWorld(undefined, { observation: resetAndIdle }));
     assert.deepEqual(done.commands, []);
@@ -357,7 +357,7 @@ describe('spec.onDelete', () => {
       readyMessage(decision.status),
       /is invalid.*; to release it as it is, set spec\.onDelete to Keep$/,
     );
-    // The pods that run have read another one: they can end it.
+    // The running pods have read another one: they can end it.
     assert.deepEqual(commandsOf(decision), [clean]);
     const reset = { ...runningWorld(undefined, { observation: resetAndIdle }), claim };
     assert.deepEqual(decide(deleted({ onDelete: 'Clean' }), reset).finalizers, []);
@@ -368,7 +368,7 @@ describe('spec.onDelete', () => {
     const over = { token: 'one', state: 'Done' } as const;
     const done = decide(deleted({ onDelete: 'Clean' }, { startOver: over }), world);
     assert.deepEqual([done.isEnded, done.finalizers], [true, []]);
-    // Nothing tells that there is none, and nothing that there is a commit.
+    // Nothing shows that there is none, nor that there is a commit.
     const unknown = decide(deleted({ onDelete: 'Clean' }, {}), world);
     assert.equal(unknown.isEnded, false);
     assert.doesNotMatch(readyMessage(unknown.status), /commit/);
@@ -391,7 +391,7 @@ describe('spec.onDelete', () => {
     assert.deepEqual(decision.commands, []);
     assert.equal(decision.finalizers, undefined);
     assert.match(readyMessage(decision.status), /spec\.suspend prevents the reset of the sync/);
-    // The sync is there, and is shown as it is.
+    // The sync exists, and is shown as it is.
     const { phase } = decide(clusterSync({ suspend: true }, begun), runningWorld(changes)).status;
     assert.equal(decision.status.phase, phase);
   });
@@ -399,7 +399,7 @@ describe('spec.onDelete', () => {
   it('does nothing for one that is deleted without its finalizer, or whose pods Kubernetes deletes first', () => {
     const without = decide(deleted({ onDelete: 'Clean' }, begun, []), runningWorld(changes));
     assert.deepEqual([without.commands, without.objects], [[], undefined]);
-    // The server takes no new one.
+    // The server accepts no new one.
     assert.equal(without.finalizers, undefined);
     const finalizers = [resetFinalizer, 'foregroundDeletion'];
     const foreground = decide(

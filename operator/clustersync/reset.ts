@@ -15,39 +15,39 @@ export type ResetCause =
   /** To begin it again. */
   | { readonly kind: 'startOver'; readonly token: string };
 
-/** What is to be done for the end of a sync that is asked for. */
+/** What to do about a requested end of a sync. */
 export type ResetPlan =
   | { readonly kind: 'none' }
-  /** It is committed, so that there is nothing that could be begun again; or the token was used before. */
+  /** The sync is committed, so nothing may be started again; or the token was used before. */
   | { readonly kind: 'refused'; readonly token: string }
   /**
-   * There is no sync any more, or none that is to be ended. `isLeft`: nothing was done, and there may be something of it on a
-   * destination that is another ClusterSync's by now.
+   * There is no sync any more, or none to end. `isLeft`: nothing was done, and something of the sync may be left on a destination
+   * that belongs to another ClusterSync by now.
    */
   | { readonly kind: 'done'; readonly cause: ResetCause; readonly isLeft: boolean }
   | {
       readonly kind: 'under way';
       readonly cause: ResetCause;
       readonly destination: ResetDestination;
-      /** Whether the instances are to be told so. */
+      /** Whether to send the instances a reset. */
       readonly isSent: boolean;
       readonly conditionCause: ConditionCause;
     };
 
-/** What the plan follows from, beside the resource. */
+/** What the plan depends on, besides the resource. */
 export interface ResetInput {
   readonly views: readonly InstanceView[];
   readonly assessment: Assessment;
-  /** Whether it is not known to be this ClusterSync's destination. */
+  /** Whether the destination is not known to be this ClusterSync's. */
   readonly isUnclaimed: boolean;
-  /** Whether it is known to be another one's. */
+  /** Whether the destination is known to be another one's. */
   readonly isOfOther: boolean;
-  /** Whether pods have been made for it. */
+  /** Whether pods have been created for it. */
   readonly isMade: boolean;
   readonly nowMs: number;
 }
 
-/** The finalizers that a ClusterSync is to have; undefined where they are as they should be. */
+/** The finalizers that a ClusterSync should have; undefined if it has them. */
 export function finalizersWanted(
   { metadata, spec }: ClusterSync,
   plan: ResetPlan,
@@ -57,7 +57,7 @@ export function finalizersWanted(
   const isEnded = plan.kind === 'done' && plan.cause.kind === 'deletion';
   const isWanted =
     metadata.deletionTimestamp === undefined
-      ? // A definition of before does not have the field.
+      ? // A former definition does not have the field.
         ['Unblock', 'Clean'].includes(spec.onDelete)
       : has && !isEnded;
   if (isWanted === has) return undefined;
@@ -83,7 +83,7 @@ export function planReset(clusterSync: ClusterSync, input: ResetInput): ResetPla
   return underWay(clusterSync, input, cause, destination);
 }
 
-/** What the status says of it: that the sync has ended is on record before another one is begun. */
+/** Puts the reset into the status: the end of the sync is recorded before another one is started. */
 export function withReset(
   clusterSync: ClusterSync,
   status: ClusterSyncStatus,
@@ -101,7 +101,7 @@ export function withReset(
       const { token } = plan.cause;
       if (plan.kind === 'under way')
         return { ...status, startOver: seen(former, token, 'Resetting') };
-      // All else was of the former sync; what the source is now is asked again.
+      // Everything else was about the former sync; the source is examined again.
       const { observedGeneration, phase, conditions } = status;
       return {
         ...(observedGeneration !== undefined && { observedGeneration }),
@@ -118,7 +118,7 @@ const maxFormerTokens = 16;
 
 type StartOver = NonNullable<ClusterSyncStatus['startOver']>;
 
-/** Whether a token of spec.startOver was there before the one that was seen last: put back, it asks for nothing. */
+/** Whether a token of spec.startOver was there before the last one: put back, it requests nothing. */
 export function wasUsedBefore(
   token: string,
   status: Pick<ClusterSyncStatus, 'startOver'> | undefined,
@@ -127,14 +127,14 @@ export function wasUsedBefore(
   return token !== last && formerTokens.includes(token);
 }
 
-/** The token that is seen now, and those that were before it. */
+/** The token that is there now, and its predecessors. */
 function seen(former: StartOver | undefined, token: string, state: StartOver['state']): StartOver {
   const known = former ? [...(former.formerTokens ?? []), former.token] : [];
   const formerTokens = known.filter((each) => each !== token).slice(-maxFormerTokens);
   return { token, state, ...(formerTokens.length > 0 && { formerTokens }) };
 }
 
-/** How a sync does that is being ended: nothing of what it was is shown any more. */
+/** The assessment of a sync that is being ended: shows nothing of what it was. */
 export function assessedForReset(assessment: Assessment, plan: ResetPlan): Assessment {
   if (plan.kind !== 'under way') return assessment;
   const { conditionCause: cause } = plan;
@@ -150,7 +150,7 @@ export function assessedForReset(assessment: Assessment, plan: ResetPlan): Asses
 }
 
 /**
- * What a deletion leaves that is not followed by a reset, for an event; undefined where the sync was not begun, or is committed.
+ * What a deletion without a reset leaves, for an event; undefined if the sync was not started, or is committed.
  */
 export function leftBehind(clusterSync: ClusterSync): string | undefined {
   const { spec, status } = clusterSync;
@@ -181,7 +181,7 @@ function planEnd(clusterSync: ClusterSync, input: ResetInput): ResetPlan {
     !['Unblock', 'Clean'].includes(onDelete) ||
     input.isOfOther ||
     isInUse(clusterSync, input.assessment) ||
-    // What is there is the sync of another ClusterSync.
+    // The sync there belongs to another ClusterSync.
     input.assessment.stages.includes('different') ||
     // Nothing of it has ever run.
     (!input.isMade && clusterSync.status?.startedAt === undefined) ||
@@ -193,14 +193,14 @@ function planEnd(clusterSync: ClusterSync, input: ResetInput): ResetPlan {
     : underWay(clusterSync, input, cause, onDelete);
 }
 
-/** Whether users may write to the destination, or have since a commit: that is never given up for another copy. */
+/** Whether users may write to the destination, or have been able to since a commit: such data is never replaced by another copy. */
 function isInUse(clusterSync: ClusterSync, { reported }: Assessment): boolean {
   if (isCommittedIn(clusterSync) || clusterSync.status?.committedAt !== undefined) return true;
-  // Whichever sync it is: one with other options than spec has is ended for the sake of this one.
+  // Any sync counts: one with options other than those of spec is ended so that this one can start.
   return reported.some((progress) => progress?.state === 'COMMITTED' || progress?.canWrite);
 }
 
-/** Whether it was started over, and not begun again: what the source is goes on record before anything is begun. */
+/** Whether the sync was started over and has not begun: the source is recorded before anything starts. */
 function isEndedBefore({ status }: ClusterSync): boolean {
   return (
     status?.startOver?.state === 'Done' &&
@@ -209,7 +209,7 @@ function isEndedBefore({ status }: ClusterSync): boolean {
   );
 }
 
-/** Whether every instance has just said that it knows of no sync. */
+/** Whether every instance has just reported that it knows of no sync. */
 function isWithoutSync({ views, nowMs }: ResetInput): boolean {
   return (
     views.length > 0 &&
@@ -217,8 +217,8 @@ function isWithoutSync({ views, nowMs }: ResetInput): boolean {
       if (!observation || observation.unreachable || !isCurrent(observation, nowMs)) return false;
       const { answer, command, askedMs } = observation;
       if (answer?.kind !== 'progress' || answer.progress.state !== 'IDLE') return false;
-      // It may be working on a start whose answer was lost, or was awaited by an operator before this one: it takes a reset when it
-      // has ended that.
+      // It may be working on a start whose answer was lost, or that a previous operator sent: it accepts a reset once it has
+      // ended that.
       if (command === undefined || command.kind === 'sending') return false;
       if (command.kind === 'refused' && command.error.isUnanswered) return false;
       return askedMs > command.endedMs;
@@ -232,7 +232,7 @@ function underWay(
   cause: ResetCause,
   destination: ResetDestination,
 ): ResetPlan {
-  // A commit that goes well is not ended: users are about to write to the destination.
+  // A successful commit is not ended: users are about to write to the destination.
   const isCommitting =
     views.length > 0 &&
     views.every(
@@ -275,7 +275,7 @@ function unfinishedResetCause(
         level: 'warning',
       }
     : undefined;
-  // That another sync is there is why it is ended.
+  // The other sync is the reason for ending it.
   const other = assessment.cause?.reason === 'DifferentSync' ? undefined : assessment.cause;
   const known = gravestCause([inForeground, suspended, ...refused, other]);
   if (known) return { ...known, message: `${known.message}${wayOut}` };

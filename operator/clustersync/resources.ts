@@ -15,25 +15,25 @@ import {
 /** Port of a syncer's API in its pod. */
 export const syncerPort = 27182;
 
-/** A process that carries out a part of the sync: one for each shard of the source. */
+/** A process that does part of the sync: one for each shard of the source. */
 export interface Instance {
   /** `--id` of the syncer. */
   readonly id: string;
   readonly podName: string;
 }
 
-/** What the source is: it decides how many instances there are. */
+/** What the source is, which determines the number of instances. */
 export type SourceShape = NonNullable<ClusterSyncStatus['source']>;
 
-/** The name of everything that belongs to a ClusterSync. */
+/** The name of all objects of a ClusterSync. */
 export function syncerName({ metadata }: Pick<ClusterSync, 'metadata'>): string {
   return operandName(metadata.name, 'syncer');
 }
 
 /**
- * The instances of a ClusterSync, in the order of their pods. A replica set is one shard; its instance is called by the name of
- * the source, which cannot be changed, so that a restarted pod finds its state again. Those of a sharded cluster are called as its
- * shards were when they were first seen. Until it is known what the source is, there is one, which tells.
+ * The instances of a ClusterSync, in the order of their pods. A replica set is one shard; its instance is named after the
+ * source, which cannot be changed, so that a restarted pod finds its state again. The instances of a sharded cluster keep
+ * the names that its shards had when they were first seen. Until the topology is known there is one instance, which reports it.
  */
 export function instancesOf(clusterSync: ClusterSync): readonly Instance[] {
   const { spec, status } = clusterSync;
@@ -41,7 +41,7 @@ export function instancesOf(clusterSync: ClusterSync): readonly Instance[] {
   return ids.map((id, index) => ({ id, podName: `${syncerName(clusterSync)}-${index}` }));
 }
 
-/** What tells the names of the pods of a ClusterSync from those of all others: they are its StatefulSet's, with a number. */
+/** Tells the pod names of a ClusterSync from all others: they are the name of its StatefulSet with a number. */
 export function isSyncerPodName(
   clusterSync: Pick<ClusterSync, 'metadata'>,
 ): (name: string) => boolean {
@@ -49,7 +49,7 @@ export function isSyncerPodName(
   return (name) => name.startsWith(start) && /^\d+$/.test(name.slice(start.length));
 }
 
-/** How many names a message has room for. */
+/** How many names fit into a message. */
 const maxListed = 5;
 
 /** Ids of instances or shards, for a message. */
@@ -58,22 +58,22 @@ export function listed(ids: readonly string[]): string {
   return `${ids.slice(0, maxListed).join(', ')}${more}`;
 }
 
-/** What decides how the syncers run, beside the resource. */
+/** What determines how the syncers run, besides the resource. */
 export interface SyncerPlan {
   readonly instances: readonly Instance[];
-  /** They are to have no pods. */
+  /** Scale down to no pods. */
   readonly isResting: boolean;
-  /** A sync that they find on the destination may be another one's: they are not to continue it. */
+  /** A sync that they find on the destination may belong to another ClusterSync: they must not continue it. */
   readonly isContested: boolean;
-  /** As of {@link secretsHashOf}. */
+  /** See {@link secretsHashOf}. */
   readonly secretsHash: string;
-  /** Of the API. */
+  /** The token of the API. */
   readonly token: string;
 }
 
 const continuesNone = '--continues=none';
 
-/** Whether the pods of a StatefulSet continue no sync that they find, as {@link SyncerPlan.isContested} has it. */
+/** Whether the pods of a StatefulSet do not continue a sync that they find, see {@link SyncerPlan.isContested}. */
 export function isMadeContested(statefulSet: StatefulSet | undefined): boolean {
   const containers = statefulSet?.spec?.template.spec?.containers ?? [];
   return containers.some(({ args }) => args?.includes(continuesNone));
@@ -111,21 +111,21 @@ export function syncerObjects(
 }
 
 /**
- * What tells a pod whose part of the sync is its own. All pods of a StatefulSet have the same command line: the index of each says which
- * of the names is its own.
+ * Tells a pod which part of the sync is its own. All pods of a StatefulSet have the same command line: the pod's index selects its name
+ * from the list.
  */
 export function idArgument(instances: readonly Instance[]): string {
   const ids = instances.map(({ id }) => id).join(',');
   return instances.length === 1 ? `--id=${ids}` : `--ids=${ids}`;
 }
 
-/** Whether a pod is of these instances, and knows this token; and what to say of one that was started without that. */
+/** Whether a pod was started for these instances and with this token; and what to say about one that was not. */
 export function syncerPodState(pod: Pod, instances: readonly Instance[], token: string): PodState {
   const expected = [idArgument(instances), tokenArgument(token)];
   return podStateWith(pod, 'syncer', new Map(expected.map((each) => [each, beingReplaced])));
 }
 
-/** The body of POST /start: the contract's options, under its names. */
+/** The body of POST /start: the contract's options, by their names there. */
 export function startBody({ spec }: Pick<ClusterSync, 'spec'>): StartBody {
   const { buildIndexes, enableUserWriteBlocking, reversible } = spec;
   const { includeNamespaces, excludeNamespaces, sharding } = spec;

@@ -15,7 +15,7 @@ import {
 
 const committedSpec = { state: 'Committed' } as const;
 
-/** The status that is written of a world, and what is decided when it is on record. */
+/** The status written for a world, and the decision once it is recorded. */
 function twice(
   world: World,
   spec: Partial<ClusterSyncSpec> = committedSpec,

@@ -27,7 +27,7 @@ const reverse = { reversible: true, direction: 'Reverse', state: 'Running' } as 
 
 type Three = readonly [InstanceScene, InstanceScene, InstanceScene];
 
-/** The status of a sync of three shards that was committed as it began. */
+/** The status of a sync of three shards that was committed in its original direction. */
 function committedForward(): ClusterSyncStatus {
   const { status } = decideOn(shardedWorld([committed, committed, committed]), {
     reversible: true,
@@ -238,7 +238,7 @@ type Answers = readonly [typeof idle, typeof idle, typeof idle];
 
 const backCommitting = reversed(committing);
 
-/** What becomes of an instance until the next pass: none is turned round, or committed, before all have been told to. */
+/** What happens to an instance until the next pass: none is reversed, or committed, before all have been told to. */
 function after(all: Answers, answer: typeof idle, command: SyncerCommand | undefined): typeof idle {
   if (command === 'reverse') return handover;
   if (command === 'commit') return backCommitting;

@@ -173,7 +173,7 @@ describe('the commands to several instances', () => {
 
 type Triple = readonly [typeof idle, typeof idle, typeof idle];
 
-/** What becomes of an instance until the next pass: none is committed before all have been told to. */
+/** What happens to an instance until the next pass: none is committed before all have been told to. */
 function after(all: Triple, answer: typeof idle, command: SyncerCommand | undefined): typeof idle {
   if (command !== undefined) {
     const after = { start: copy, pause: paused, resume: changes, commit: committing, reset: idle };

@@ -10,12 +10,12 @@ import type { Observation } from '../operand/observation.ts';
 import { QuestionTurns } from '../operand/question-turns.ts';
 import type { SourceShape } from './resources.ts';
 
-/** What is known at the moment of the source of a ClusterSync. */
+/** What is currently known about the source of a ClusterSync. */
 export type SourceView =
   | { readonly kind: 'unknown' }
-  /** No process could use its connection string, as the text says. */
+  /** No process could use its connection string; the text of the string shows it. */
   | { readonly kind: 'refused'; readonly error: ApiError }
-  /** `isOld`: it was asked for once more since, in vain. */
+  /** `isOld`: a later request failed. */
   | { readonly kind: 'found'; readonly source: SourceShape; readonly isOld?: true }
   | { readonly kind: 'failed'; readonly error: ApiError }
   /** The process that was asked has not answered. */
@@ -25,10 +25,10 @@ type Silence = NonNullable<Observation<unknown, string>['unreachable']>;
 
 /** What asking needs. */
 export interface SourceTopologiesOptions {
-  /** Told the key of an object of whose source something new is known. */
+  /** Receives the key of an object when there is news about its source. */
   readonly onChange: (key: string) => void;
   readonly logger: Logger;
-  /** As of OperandMonitor. */
+  /** As in OperandMonitor. */
   readonly turns?: QuestionTurns;
   readonly clock?: Clock;
 }
@@ -38,25 +38,26 @@ interface Entry {
   readonly stop: AbortController;
   view: SourceView;
   isAsking: boolean;
-  /** How often in a row it has failed. */
+  /** Consecutive failures. */
   failures: number;
-  /** From when on it is to be asked again. */
+  /** When to ask again. */
   askAgainMs: number;
 }
 
 const path = '/api/v1/topology';
-/** A syncer looks for servers that are not there for some seconds. */
+/** A syncer tries for some seconds to reach servers that do not answer. */
 const deadlineMs = 20_000;
-/** How long an answer counts: shards are seldom added. */
+/** How long an answer is valid: shards are seldom added. */
 const foundMs = 60_000;
-/** A source that cannot be reached is asked again soon, and then less often. */
+/** An unreachable source is asked again soon, and then less often. */
 const failedMs = { baseMs: 2_000, maxMs: 30_000 } as const;
 
 const unknown: SourceView = { kind: 'unknown' };
 
 /**
- * What the sources of ClusterSyncs are, told by their syncers: they have the connection strings, and the operator connects to no database.
- * Asks in the background, each on its own, and remembers an answer for some time, as long as the process that gave it runs.
+ * The topologies of the sources of ClusterSyncs, as their syncers report them: these have the connection strings, and the operator connects
+ * to no database. Asks in the background, for each source separately, and keeps an answer for some time while the process that gave it
+ * runs.
  */
 export class SourceTopologies implements AsyncDisposable {
   readonly #options: SourceTopologiesOptions;
@@ -71,14 +72,14 @@ export class SourceTopologies implements AsyncDisposable {
     this.#turns = options.turns ?? new QuestionTurns(this.#clock);
   }
 
-  /** What is known of the source of an object. */
+  /** What is known about the source of an object. */
   view(key: string): SourceView {
     return this.#entries.get(key)?.view ?? unknown;
   }
 
   /**
-   * Asks a syncer of an object, where nothing is known from it, or that has become old.
-   * @param target - undefined where there is none, or nobody wants to know: nothing is known then.
+   * Asks a syncer of an object if nothing is known from it, or if what is known has become old.
+   * @param target - undefined if there is none, or if nobody wants to know: then nothing is known.
    */
   watch(key: string, target: MonitorTarget | undefined): void {
     if (!target) {
@@ -102,7 +103,7 @@ export class SourceTopologies implements AsyncDisposable {
     this.#tasks.add(running);
   }
 
-  /** Asks no more for an object. */
+  /** Stops asking for an object. */
   forget(key: string): void {
     this.#entries.get(key)?.stop.abort();
     this.#entries.delete(key);
@@ -155,7 +156,7 @@ export class SourceTopologies implements AsyncDisposable {
 
 type Answer = Extract<SourceView, { readonly kind: 'found' | 'failed' }> | Unreachable;
 
-/** What it said last is more than that it says nothing now. */
+/** Its last answer says more than its present silence. */
 function viewAfter({ target, view }: Entry, answer: Answer, askedMs: number): SourceView {
   if (answer.kind === 'found') return answer;
   if (view.kind === 'found') return { ...view, isOld: true };
@@ -168,7 +169,7 @@ function viewAfter({ target, view }: Entry, answer: Answer, askedMs: number): So
 async function ask(target: MonitorTarget, signal: AbortSignal): Promise<Answer> {
   const answer = await callOperand(target, { method: 'GET', path, deadlineMs }, signal);
   if (answer.kind === 'unreachable') return answer;
-  // Another tool, which has what the contract has, and no more.
+  // Another tool, which has only what the contract has.
   if (isNotServed(answer.status)) return { kind: 'found', source: { kind: 'Unknown', shards: [] } };
   const error = errorIn(answer.body, false);
   if (error) return { kind: 'failed', error };

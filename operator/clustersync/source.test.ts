@@ -52,7 +52,7 @@ describe('the source of a ClusterSync', () => {
     );
     assert.equal(second.objects?.statefulSet.spec?.replicas, 2);
     assert.ok(second.requeueAfterMs > 0);
-    // The pod that told it is called by another name than it is going to have.
+    // The pod that reported it has another name than it is going to have.
     assert.deepEqual([...second.targets], []);
     assert.equal(second.sourceTarget, undefined);
     assert.match(readyMessage(second.status), /orders-syncer-0 is being replaced/);

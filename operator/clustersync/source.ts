@@ -8,32 +8,32 @@ import { isLetGo } from './on-record.ts';
 import { listed, type SourceShape } from './resources.ts';
 import type { SourceView } from './source-topologies.ts';
 
-/** What is made of a source. */
+/** The conclusions about a source. */
 export interface SourceFinding {
-  /** For the status: what it was when it was first seen. */
+  /** For the status: the source as it was first seen. */
   readonly source: SourceShape | undefined;
-  /** Why there are no instances yet, or, where there are, why the sync must not go on. */
+  /** Why there are no instances yet or, if there are, why the sync must not continue. */
   readonly cause: ConditionCause | undefined;
-  /** Whether it is known that its shards are still the same: if not, something could be missing in what is committed. */
+  /** Whether its shards are known to be unchanged: if not, a commit could miss something. */
   readonly isConfirmed: boolean;
 }
 
-/** As many as the status has room for. */
+/** The limit of the status. */
 const maxShards = 256;
-/** So many characters of a name. */
+/** The limit of a name, in characters. */
 const maxNameLength = 256;
-/** Names that a list separated by commas can hold, as an argument of a container. */
+/** Names that can be in a comma-separated list, in an argument of a container. */
 const usableName = /^[^\s,$]+$/;
-/** So much of a name is said that is not usable. */
+/** How much of an unusable name a message quotes. */
 const shownNameLength = 100;
 
 /**
- * Whether a syncer is to be asked what the source is: as long as nothing depends on the answer, it is not. What can have no other shards
- * is asked for once.
+ * Whether to ask a syncer for the topology of the source, which is not done while nothing depends on it. If the source can have no other
+ * shards, one answer is enough.
  */
 export function isSourceAsked(clusterSync: ClusterSync): boolean {
   const { metadata, status } = clusterSync;
-  // Who is to be told that the sync ends, that has to be known.
+  // Needed to know which instances to tell that the sync ends.
   if (metadata.deletionTimestamp !== undefined)
     return status?.source === undefined && !isLetGo(clusterSync);
   if (isConditionTrue(status?.conditions, 'Committed')) return false;
@@ -41,8 +41,8 @@ export function isSourceAsked(clusterSync: ClusterSync): boolean {
 }
 
 /**
- * What follows from what is known of a source. What it was at first stays: that it cannot be reached later changes
- * nothing, and instances are never added to a sync that may have begun, nor taken away.
+ * What follows from what is known about a source. The first answer stays: that the source is unreachable later changes
+ * nothing, and instances are never added to, nor removed from, a sync that may have started.
  * @param known - from the status.
  */
 export function findingOf(known: SourceShape | undefined, view: SourceView): SourceFinding {
@@ -57,7 +57,7 @@ function firstFindingOf(view: SourceView): SourceFinding {
   const nothing = { source: undefined, isConfirmed: false };
   switch (view.kind) {
     case 'unknown':
-    // What is said of that, is said of the instance.
+    // Reported as a cause of the instance.
     case 'silent':
       return { ...nothing, cause: waiting('asking the first pod for the shards of the source') };
     case 'refused': {
@@ -85,7 +85,7 @@ function waiting(message: string): ConditionCause {
   return { reason: 'PodPending', message, level: 'waiting' };
 }
 
-/** What the status has no room for, or no pod can be called by. */
+/** Why the topology cannot be used: it does not fit into the status, or its names do not fit into pods. */
 function unusableIn({ kind, shards }: SourceShape): ConditionCause | undefined {
   const unsupported = (message: string): ConditionCause => {
     return { reason: 'SourceNotSupported', message, level: 'stalled' };

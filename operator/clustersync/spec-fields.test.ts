@@ -17,15 +17,15 @@ import {
   runningWorld,
 } from './testing/worlds.ts';
 
-/** What becomes of a sync when its ClusterSync is created again with another value of a field. */
+/** What happens to a sync when its ClusterSync is created again with another value of a field. */
 type Outcome =
-  /** It is another sync: nothing of the former one is taken up, or touched. */
+  /** A different sync: nothing of the former one is continued, or touched. */
   | 'another sync'
-  /** It is the same sync, which goes on. */
+  /** The same sync, which continues. */
   | 'the same sync'
   /** Its instance has another name, which the syncer refuses (NotAnInstance). */
   | 'another instance'
-  /** Which deployment that is the syncer finds out, and refuses another one (OtherSyncUnfinished). */
+  /** The syncer finds out which deployment that is, and refuses another one (OtherSyncUnfinished). */
   | 'as its deployments are';
 
 type Part = Partial<ClusterSyncSpec>;
@@ -38,7 +38,7 @@ const filter = [{ database: 'a' }];
 const commit = (fields: object): Part => ({ commit: { ...manual, ...fields } });
 const syncer = (fields: object): Part => ({ syncer: { ...base.syncer, ...fields } });
 
-/** Each field with another value, and what it is changed from where that is not the default. */
+/** Each field with a changed value, and its previous value if that is not the default. */
 const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>> = {
   'source.name': ['another instance', { source: { ...base.source, name: 'older' } }],
   'source.uriSecretRef.name': [

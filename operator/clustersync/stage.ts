@@ -2,13 +2,13 @@ import type { Direction } from '../api/clustersync.ts';
 import { isOfOtherSync } from './identity.ts';
 import type { SyncerProgress } from './syncer-client.ts';
 
-/** How far an instance has come, from its progress alone. */
+/** How far an instance has got, judged by its progress alone. */
 export type Stage =
   | 'unknown'
-  /** It works on another sync than the one that is asked for: how far that is says nothing of this one. */
+  /** It works on another sync than the requested one: its progress says nothing about this one. */
   | 'different'
   | 'idle'
-  /** It goes in the other direction, or is committed in that. */
+  /** It goes in the other direction, or is committed in the other direction. */
   | 'reversing'
   | 'copy'
   | 'changes'
@@ -26,14 +26,14 @@ const order: readonly Stage[] = [
   'committed',
 ];
 
-/** What is asked for. */
+/** What is requested. */
 export interface Wanted {
   readonly direction: Direction;
   /** Of the options of the sync. */
   readonly digest: string;
 }
 
-/** The stage that a progress tells of, on the way to what is asked for. */
+/** The stage that a progress shows, on the way to what is requested. */
 export function stageOf(
   progress: SyncerProgress | undefined,
   { direction, digest }: Wanted,
@@ -52,20 +52,20 @@ export function stageOf(
     case 'RUNNING':
     case 'PAUSED':
       return stageOfRunning(progress);
-    // A process that has not answered, or does not know its own state yet.
+    // A process that has not answered, or does not yet know its own state.
     default:
       return 'unknown';
   }
 }
 
-/** Whether a sync goes in another direction than the one that is asked for. */
+/** Whether a sync goes in another direction than the requested one. */
 export function isTheOtherWay(progress: SyncerProgress | undefined, direction: Direction): boolean {
   return progress?.direction !== undefined && progress.direction !== direction;
 }
 
 /**
- * Whether an instance is known to work in another direction than the one that is asked for, without being reversed: only what is
- * committed is. One that hands over what is to be reversed says that it applies changes, too, and cannot be committed.
+ * Whether an instance is known to work in another direction than the requested one without being reversed: only a committed sync is
+ * reversed. An instance that hands over a sync to be reversed also reports that it applies changes, and that it cannot be committed.
  */
 export function isAtWorkTheOtherWay(
   progress: SyncerProgress | undefined,
@@ -76,7 +76,7 @@ export function isAtWorkTheOtherWay(
   return progress?.state === 'RUNNING' && (progress.canCommit || isCopying);
 }
 
-/** The stage of a sync: that of the instance that is furthest behind. */
+/** The stage of a sync: that of the instance furthest behind. */
 export function slowest(stages: readonly Stage[]): Stage {
   const places = stages.map((stage) => order.indexOf(stage));
   return order[Math.min(...places)] ?? 'unknown';
@@ -87,7 +87,7 @@ export function isAtLeast(stage: Stage, other: Stage): boolean {
   return order.indexOf(stage) >= order.indexOf(other);
 }
 
-/** Whether all documents were copied: what is reversed was copied before, and nothing is copied again. */
+/** Whether all documents are copied: a reversed sync was copied before, and copies nothing again. */
 export function isCopied(stage: Stage): boolean {
   return stage === 'reversing' || isAtLeast(stage, 'changes');
 }

@@ -24,7 +24,7 @@ function statusIn(
   return decide(clusterSync(spec, former), world).status;
 }
 
-/** Ready, and which of Reconciling and Stalled is there. */
+/** Ready, and which of Reconciling and Stalled is present. */
 function readiness(status: ClusterSyncStatus): string {
   const { conditions } = status;
   const ready = findCondition(conditions, 'Ready');

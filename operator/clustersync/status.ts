@@ -20,7 +20,7 @@ import type { SyncerProgress } from './syncer-client.ts';
 
 const workingStates = ['RUNNING', 'COMMITTING'];
 
-/** What the operator does for an automatic commit. */
+/** The state of an automatic commit. */
 export interface CommitReport {
   readonly status?: ClusterSyncStatus['commit'];
   /** What the commit waits for, or why there is none. */
@@ -28,8 +28,8 @@ export interface CommitReport {
 }
 
 /**
- * The status of a ClusterSync: made anew from what is observed, but for the times of what has happened.
- * @param commit - what the operator does for an automatic commit.
+ * The status of a ClusterSync: derived from what is observed, except for the times of past events.
+ * @param commit - the state of an automatic commit.
  */
 export function statusOf(
   input: StatusInput,
@@ -100,7 +100,7 @@ export function statusOf(
   };
 }
 
-/** Whether a change should be seen at once: anything but figures. */
+/** Whether a change must be visible at once: any change but figures. */
 export function isUrgent(former: ClusterSyncStatus | undefined, next: ClusterSyncStatus): boolean {
   return JSON.stringify(outline(former)) !== JSON.stringify(outline(next));
 }
@@ -151,7 +151,7 @@ function phaseOf(
   }
 }
 
-/** The direction that all instances go in; the former one while some have not been turned round yet. */
+/** The direction of all instances; the former one until every instance is reversed. */
 function directionOf(
   progresses: Progresses,
   former: ClusterSyncStatus | undefined,
@@ -162,7 +162,7 @@ function directionOf(
     : former?.direction;
 }
 
-/** The time of the last commit, in whichever direction. */
+/** The time of the last commit, in either direction. */
 function committedAtOf(
   former: ClusterSyncStatus | undefined,
   {
@@ -175,7 +175,7 @@ function committedAtOf(
   return isNew ? secondTime(nowMs) : former?.committedAt;
 }
 
-/** The ids of the instances that are furthest behind; none where all are equally far. */
+/** The ids of the instances furthest behind; empty if all are equally far. */
 function behindOthers(instances: readonly InstanceView[], stages: readonly Stage[]): string[] {
   const stage = slowest(stages);
   const behind = instances.filter((_, index) => stages[index] === stage);
@@ -187,7 +187,7 @@ function readinessOf(instances: readonly InstanceView[], isResting: boolean): st
   return `${ready}/${isResting ? 0 : instances.length}`;
 }
 
-/** While another instance takes over, some still name the former coordinator: who says so of itself is right. */
+/** During a takeover some instances still name the former coordinator: the one that claims to be it is right. */
 function coordinatorOf(
   instances: readonly InstanceView[],
   progresses: Progresses,
@@ -212,7 +212,7 @@ function totalsOf(progresses: Progresses, stage: Stage): Pick<ClusterSyncStatus,
   return { totals: { estimatedTotalBytes, estimatedCopiedBytes, percent } };
 }
 
-/** Of several instances the coordinator's word counts; the first one's where nobody knows it. */
+/** With several instances the coordinator's value counts; the first one's if the coordinator is unknown. */
 function canWriteOf(
   progresses: Progresses,
   coordinatorID: string | undefined,

@@ -2,17 +2,17 @@ import { readSyncerCommand } from '../../sync-api/command-answer.ts';
 import { readProgress, type ReportedProgress } from '../../sync-api/syncer-answers.ts';
 import { operandApi, unanswered } from '../operand/operand-api.ts';
 
-/** What the operator knows an instance's progress by. */
+/** The parts of an instance's progress that the operator reads. */
 export type SyncerProgress = ReportedProgress;
 
 /** The commands that the operator sends. */
 export type SyncerCommand = 'start' | 'pause' | 'resume' | 'commit' | 'reverse' | 'reset';
 
 const unreachableName = 'SyncerUnreachable';
-/** start looks at both deployments first, and a commit may wait for that of the other instances. */
+/** start examines both deployments first, and a commit may wait for the other instances. */
 const commandDeadlineMs = 150_000;
 const runningIntervalMs = 1_000;
-/** Only a command moves it: see {@link OperandMonitor}. */
+/** Only a command changes it: see {@link OperandMonitor}. */
 const pausedIntervalMs = 5_000;
 const committedIntervalMs = 600_000;
 

@@ -36,7 +36,7 @@ const wishes = [
   'Reverse Committed',
 ] as const;
 
-/** What is sent in each state for each wish; '-' for nothing. */
+/** What is sent in each state for each request; '-' for nothing. */
 const commands: Readonly<Record<Scene, readonly string[]>> = {
   idle: ['start', '-', 'start', '-', '-', '-'],
   copy: ['-', 'pause', '-', '-', 'pause', '-'],
@@ -90,7 +90,7 @@ describe('every state of a sync, with everything that can be asked for', () => {
         const wanted = wish.replace('Reverse ', '');
         const rests = {
           Running: isWay && (scene.endsWith('changes') || scene.endsWith('committed')),
-          // With nothing to be turned round somebody has to act.
+          // With nothing to be reversed, somebody has to act.
           Paused:
             scene === 'idle'
               ? wish === 'Paused'

@@ -28,7 +28,7 @@ describe('a token of spec.startOver', () => {
     );
     const status = { ...begun, ...ended.status };
     assert.deepEqual(status.startOver, { ...now, state: 'Done' });
-    // As a commit that is reverted in Git puts it back.
+    // As a reverted Git commit puts it back.
     const back = decide(clusterSync({ startOver }, status), runningWorld(changes));
     assert.deepEqual(back.commands, []);
     const refusal = { token: 'one', state: 'Refused', formerTokens: ['two'] } as const;

@@ -11,7 +11,7 @@ import {
 } from './testing/automatic-commits.ts';
 import { answers, changed, phaseAndReadiness, runningWorld } from './testing/worlds.ts';
 
-/** Of the sync that the verification is about. */
+/** The sync that the verification is about. */
 const changes = changed(answers.changes, { startedAt: 'now' });
 
 function conditions(ready: string, consistent?: 'True' | 'Unknown'): readonly Condition[] {
@@ -193,7 +193,7 @@ describe('what a commit waits for in its verification', () => {
     const committing = ['ChangeApplication: False Committing', 'commit old'];
     assert.deepEqual(of(equal, 'now'), committing);
     assert.deepEqual(of({}, 'now'), committing);
-    // Of a sync of which nothing is known, nothing is proven.
+    // Nothing is proven about a sync of which nothing is known.
     const unknown = runningWorld(answers.changes);
     const given = verification({
       ...equal,

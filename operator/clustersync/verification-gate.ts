@@ -5,9 +5,8 @@ import { findCondition, isConditionTrue } from '../kube/conditions.ts';
 import type { ConditionCause } from '../operand/condition-cause.ts';
 
 /**
- * Why a commit waits for its verification; undefined when that has compared everything once and knows of nothing that is
- * different.
- * @param situation - `isQuiet`: writes have stopped: then nothing may be left to be compared, either. Before, there always is.
+ * Why a commit waits for its verification; undefined once that has compared everything and knows of no difference.
+ * @param situation - `isQuiet`: writes have stopped, so nothing may be left to compare. Before that, there always is.
  *   `syncStartedAt`: see {@link syncStartOf}.
  */
 export function obstacleOfVerification(
@@ -29,7 +28,7 @@ export function obstacleOfVerification(
     const message = `the SyncVerification ${name} belongs to another ClusterSync: the operator does not commit`;
     return { reason: 'WaitingForVerification', message, level: 'stalled' };
   }
-  // What is not known to be about this sync is about another one.
+  // A verification that is not known to be about this sync is about another one.
   const isOfSync = syncStartedAt !== undefined && status?.run?.syncStartedAt === syncStartedAt;
   const isRerunWanted = wanted.rerun !== undefined && wanted.rerun !== status?.run?.rerun;
   if (status?.completedAt !== undefined && isRerunWanted) {
@@ -52,7 +51,7 @@ export function obstacleOfVerification(
   if (!isOfThis || status.phase !== 'Checking') {
     return waiting(`the commit waits for the SyncVerification ${name} to compare the data`);
   }
-  // Figures of before say nothing of what has come since.
+  // Old figures say nothing about what has been written since.
   const { reason } = findCondition(status.conditions, 'Ready') ?? {};
   if (reason !== 'Checking') {
     return waiting(`the commit waits for progress of the SyncVerification ${name}`);

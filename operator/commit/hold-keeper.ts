@@ -5,15 +5,15 @@ import { holdName, isHoldLease, leaseOf, readHold, type Hold, type WorkloadRef }
 import { planRelease, type CommitStep, type WorkloadView } from './plan.ts';
 import type { Workloads } from './workloads.ts';
 
-/** What tells what has become of a ClusterSync. */
+/** Shows what happened to a ClusterSync. */
 export interface HoldWitnesses {
-  /** Whether it is known not to be there any more. */
+  /** Whether it is known to be gone. */
   readonly isGone: (holder: LeaseHolder) => boolean;
-  /** Whether pods of one that is gone may still work. */
+  /** Whether pods of a ClusterSync that is gone may still work. */
   readonly isAtWork: (holder: LeaseHolder) => boolean;
 }
 
-/** Takes the steps of automatic commits, and remembers which workloads they have taken down. */
+/** Takes the steps of automatic commits, and records which workloads they have scaled down. */
 export class HoldKeeper {
   readonly #book: LeaseBook;
   readonly #workloads: Workloads;
@@ -25,13 +25,13 @@ export class HoldKeeper {
     this.#witnesses = witnesses;
   }
 
-  /** What is on record for a ClusterSync. @throws TypeError where somebody has made that unreadable. */
+  /** The record for a ClusterSync. @throws TypeError if somebody has made it unreadable. */
   holdOf(owner: KubeObject): Hold | undefined {
     const lease = this.#book.get(holdName(holderOf(owner)));
     return lease && readHold(lease);
   }
 
-  /** Looks at workloads of a ClusterSync's namespace. */
+  /** Reads workloads of a ClusterSync's namespace. */
   async look(
     { metadata }: Pick<KubeObject, 'metadata'>,
     refs: readonly WorkloadRef[],
@@ -40,7 +40,7 @@ export class HoldKeeper {
     return await this.#workloads.look(metadata.namespace ?? '', refs, signal);
   }
 
-  /** Takes one step. What another one has changed meanwhile is looked at again: nothing is done by halves. */
+  /** Takes one step. If somebody else has changed something meanwhile, it is read again: nothing is half done. */
   async take(step: CommitStep, holder: LeaseHolder, signal: AbortSignal): Promise<void> {
     switch (step.kind) {
       case 'none':
@@ -60,9 +60,9 @@ export class HoldKeeper {
   }
 
   /**
-   * Gives the workloads their sizes back that ClusterSyncs of this name hold and that are gone; after a commit was sent, when
+   * Restores the sizes of workloads held for ClusterSyncs of this name that are gone; after a commit was sent, only once
    * their pods are gone, too.
-   * @returns whether something is left to be done.
+   * @returns whether something is left to do.
    */
   async release(key: string, signal: AbortSignal): Promise<boolean> {
     let isLeft = false;
@@ -71,7 +71,7 @@ export class HoldKeeper {
       if (!holder || holderKey(holder) !== key || !this.#witnesses.isGone(holder)) continue;
       isLeft = true;
       const hold = readHold(lease);
-      // They carry out a commit that they have been given.
+      // They carry out a commit that they have accepted.
       if (hold.commitSentMs !== undefined && this.#witnesses.isAtWork(holder)) continue;
       const views = await this.#workloads.look(holder.namespace, hold.workloads, signal);
       await this.take(planRelease(hold, views), holder, signal);

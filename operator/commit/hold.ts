@@ -13,20 +13,20 @@ export interface WorkloadRef {
   readonly name: string;
 }
 
-/** A workload that an attempt to commit takes down, and what it is to have again. */
+/** A workload that an attempt to commit scales down, and the size to restore. */
 export interface HeldWorkload extends WorkloadRef {
-  /** Of the workload that was found: a namesake that is made later has its own size. */
+  /** Of the workload that was found: a later namesake has its own size. */
   readonly uid: string;
-  /** Pods that it was to have. */
+  /** Its desired number of pods. */
   readonly replicas: number;
 }
 
-/** Why an attempt is given up. */
+/** Why an attempt is abandoned. */
 export type HoldEnd = 'DeadlineMissed' | 'NotAskedFor' | 'OptionsChanged';
 
 /**
- * An attempt to commit for which workloads are taken down. It is on record before the first of them is, until the last has
- * its size again or is left at zero for good: whoever goes on has to know what there was.
+ * An attempt to commit that scales workloads down. It is recorded from before the first is scaled down until the last has
+ * its size again or is left at zero for good: an operator that continues must know the former sizes.
  */
 export interface Hold {
   readonly holder: LeaseHolder;
@@ -36,9 +36,9 @@ export interface Hold {
   /** Milliseconds since 1970. */
   readonly sinceMs: number;
   readonly workloads: readonly HeldWorkload[];
-  /** Set before a commit is sent, milliseconds since 1970: from then on it may have been taken, whatever is known. */
+  /** Set before a commit is sent, milliseconds since 1970: from then on it may have been accepted, whatever is known. */
   readonly commitSentMs?: number;
-  /** Set when the attempt is given up, before the first workload gets its size: it is not gone on with then. */
+  /** Set when the attempt is abandoned, before the first workload gets its size back: then it is not continued. */
   readonly ending?: HoldEnd;
 }
 
@@ -50,7 +50,7 @@ export function holdName({ uid }: Pick<LeaseHolder, 'uid'>): string {
   return `${prefix}${uid}`;
 }
 
-/** Whether a Lease has a hold in it. */
+/** Whether a Lease contains a hold. */
 export function isHoldLease({ metadata }: Lease): boolean {
   return metadata.name.startsWith(prefix);
 }
@@ -61,7 +61,7 @@ export function leaseOf({ holder, ...hold }: Hold): LeaseDraft {
   return { spec, annotations: { ...annotations, [holdAnnotation]: JSON.stringify(hold) } };
 }
 
-/** The hold in a Lease. @throws TypeError where somebody has changed it: then nothing is known, and nothing to be guessed. */
+/** The hold in a Lease. @throws TypeError if somebody has changed it: then its content is unknown, and must not be guessed. */
 export function readHold(lease: Lease): Hold {
   const holder = readHolder(lease);
   const hold: unknown = JSON.parse(lease.metadata.annotations?.[holdAnnotation] ?? 'null');
@@ -71,7 +71,7 @@ export function readHold(lease: Lease): Hold {
   return { ...hold, holder };
 }
 
-/** Tells options of one attempt from those of the next. */
+/** Tells the options of one attempt from those of the next. */
 export function hashOfOptions(options: CommitOptions): string {
   return createHash('sha256').update(JSON.stringify(options)).digest('hex').slice(0, 16);
 }

@@ -8,29 +8,29 @@ export interface WorkloadView extends WorkloadRef {
   readonly state: WorkloadState;
 }
 
-/** Which workload was seen, and when. */
+/** Which workload was seen, and in which version. */
 export interface SeenWorkload {
   readonly uid: string;
   readonly resourceVersion: string;
 }
 
-/** What there is of a workload. */
+/** The state of a workload. */
 export type WorkloadState =
   | {
       readonly kind: 'found';
       readonly seen: SeenWorkload;
-      /** Pods that it is to have. */
+      /** Its desired number of pods. */
       readonly replicas: number;
-      /** Pods that it has, those that are being ended among them. */
+      /** Its pods, including those that are terminating. */
       readonly pods: number;
     }
   | { readonly kind: 'missing' }
-  /** The operator may not look, or not scale. */
+  /** The operator may not read it, or not scale it. */
   | { readonly kind: 'refused'; readonly description: string };
 
 /**
- * How far the commit is. none: every instance has just said that none is under way there. unknown: not every one has: a commit
- * that was sent may have been taken, or may be yet. taken: it cannot be taken back any more.
+ * How far the commit has got. none: every instance has just said that none is under way there. unknown: not every one has, so a commit
+ * that was sent may have been accepted, or may still be. taken: it cannot be taken back any more.
  */
 export type CommitProgress = 'none' | 'unknown' | 'taken' | 'done';
 
@@ -40,57 +40,57 @@ export interface CommitFacts {
   readonly holder: LeaseHolder;
   readonly options: CommitOptions;
   readonly optionsHash: string;
-  /** Whether the operator is to commit when it can: not while the sync is to be paused, or is deleted. */
+  /** Whether the operator should commit when it can: not if the sync is to be paused, or is being deleted. */
   readonly isAskedFor: boolean;
   readonly direction: Direction;
   readonly commit: CommitProgress;
-  /** What keeps the commit from being sent; undefined when nothing does. */
+  /** What keeps the commit from being sent; undefined if nothing does. */
   readonly obstacle: Obstacle | undefined;
   readonly hold: Hold | undefined;
   /** The options with which an attempt missed its deadline, if one did. */
   readonly missedHash: string | undefined;
-  /** Those asked for, and those held; undefined when they have not been looked at. */
+  /** The requested workloads and the held ones; undefined if they have not been read. */
   readonly workloads: readonly WorkloadView[] | undefined;
 }
 
-/** Why a commit is not sent yet. Without a cause, the conditions say it anyway. */
+/** Why a commit is not sent yet. Without a cause, the conditions already say it. */
 export interface Obstacle {
   readonly cause: ConditionCause | undefined;
 }
 
-/** A workload that is to have another size. */
+/** A workload to be scaled. */
 export interface Scaling extends WorkloadRef {
   readonly seen: SeenWorkload;
   readonly replicas: number;
 }
 
-/** The next thing to be done. After each the world is looked at again. */
+/** The next thing to do. After each step the world is read again. */
 export type CommitStep =
   | { readonly kind: 'none' }
-  /** The workloads are to be looked at: nothing can be said without. */
+  /** Read the workloads: nothing can be decided without them. */
   | { readonly kind: 'look' }
-  /** To be put on record. */
+  /** Record this hold. */
   | { readonly kind: 'record'; readonly hold: Hold }
   | { readonly kind: 'scale'; readonly scalings: readonly Scaling[] }
   | { readonly kind: 'send' }
-  /** The record is not needed any more. */
+  /** The record is no longer needed. */
   | { readonly kind: 'drop' };
 
-/** A commit is sent within this time after the record says so, or that is renewed first. */
+/** A commit is sent within this time after it was recorded; later, the record is renewed first. */
 const sendWithinMs = 5_000;
 
 /**
- * Time after which what is on record as sent has been answered, or is lost: also that of an operator which was killed as it
- * sent it. From then on an instance that tells of no commit has none.
+ * Time after which a commit recorded as sent was answered or lost, even if the operator was killed while sending it.
+ * From then on an instance that reports no commit has none.
  */
 export const commitSettledMs = sendWithinMs + 5_000;
 
-/** What is to be done next, and what to say of it. */
+/** What to do next, and what to say about it. */
 export interface CommitPlan {
   readonly step: CommitStep;
   /** What the commit waits for, or why there is none. */
   readonly cause?: ConditionCause;
-  /** To be on record in the status, so that no other attempt is begun with the same options. */
+  /** To be recorded in the status, so that no other attempt starts with the same options. */
   readonly missedHash?: string;
 }
 
@@ -98,8 +98,8 @@ const nothing: CommitPlan = { step: { kind: 'none' } };
 const dropping: CommitPlan = { step: { kind: 'drop' } };
 
 /**
- * The next step towards an automatic commit, or back from it. It is the same whoever takes it, and however often: of two
- * steps that were both carried out, or of which the second was not, the world tells.
+ * The next step towards an automatic commit, or back from it. It depends neither on who takes it nor on how often: if a step was taken
+ * twice, or not at all, the state of the world shows it.
  */
 export function planCommit(facts: CommitFacts): CommitPlan {
   const { hold, isAskedFor, commit, obstacle, missedHash, optionsHash, options } = facts;
@@ -121,7 +121,7 @@ export function planCommit(facts: CommitFacts): CommitPlan {
   return record({ holder, direction, optionsHash, sinceMs: nowMs, workloads });
 }
 
-/** The way back of a hold whose ClusterSync is gone. */
+/** Undoes a hold whose ClusterSync is gone. */
 export function planRelease(hold: Hold, workloads: readonly WorkloadView[]): CommitStep {
   const { ending = 'NotAskedFor' } = hold;
   return hold.ending === undefined
@@ -144,7 +144,7 @@ function planHeld(facts: CommitFacts, hold: Hold): CommitPlan {
   return isSafe ? record({ ...hold, ending }) : waiting(unknownOutcome);
 }
 
-/** The status says that it was missed before the record is gone that says so, too. */
+/** The status records the missed deadline before the hold, which records it too, is dropped. */
 function backFromMissed(
   { options, missedHash }: CommitFacts,
   hold: Hold,
@@ -156,7 +156,7 @@ function backFromMissed(
   return { ...told, ...plan };
 }
 
-/** Towards the commit: everything down, then on record that it is sent, then sent. */
+/** Towards the commit: scale everything down, then record that it is sent, then send it. */
 function planDown(
   { obstacle, commit, nowMs }: CommitFacts,
   hold: Hold,
@@ -167,7 +167,7 @@ function planDown(
   for (const held of hold.workloads) {
     const state = stateOf(held, views);
     if (state.kind === 'refused') return waiting(unusable(held, state));
-    // What was made anew meanwhile is not the operator's to stop, and writes all the same.
+    // A workload created again meanwhile is not the operator's to stop, but it writes all the same.
     const isLeft = state.kind === 'found' && (state.pods > 0 || state.replicas > 0);
     if (isLeft) return waiting(stopping(`the ${textOf(held)} still has pods`));
   }
@@ -178,7 +178,7 @@ function planDown(
   return isOnRecord ? sending : record({ ...hold, commitSentMs: nowMs });
 }
 
-/** What somebody else has given another size meanwhile gets that back: it is on record before it goes down again. */
+/** If somebody else has resized a workload meanwhile, the new size is recorded before it is scaled down again, and restored later. */
 function keepDown(hold: Hold, views: readonly WorkloadView[]): CommitPlan | undefined {
   const workloads = hold.workloads.map((held) => {
     const state = stateOf(held, views);
@@ -202,12 +202,12 @@ function endOf(
   return nowMs >= deadlineMs(hold, options) ? 'DeadlineMissed' : undefined;
 }
 
-/** When an attempt is given up: milliseconds since 1970. */
+/** When an attempt is abandoned: milliseconds since 1970. */
 export function deadlineMs({ sinceMs }: Hold, { deadlineSeconds }: CommitOptions): number {
   return sinceMs + deadlineSeconds * 1000;
 }
 
-/** Everything has its size again, as far as it is there; then the record may go. */
+/** Restores the size of every workload that still exists; then the record may be dropped. */
 function wayBack(hold: Hold, views: readonly WorkloadView[]): CommitPlan {
   const back = scaling(hold, views, backTo);
   if (back) return back;
@@ -222,7 +222,7 @@ function downTo(now: number): number | undefined {
   return now === 0 ? undefined : 0;
 }
 
-/** Only what is at zero gets its size: another one is what somebody else has wanted since then. */
+/** Only a workload at zero gets its size back: any other size was set by somebody else since then. */
 function backTo(now: number, { replicas }: HeldWorkload): number | undefined {
   return now === 0 && replicas > 0 ? replicas : undefined;
 }

@@ -19,17 +19,17 @@ const onItsWayMs = 5_000;
 interface Workload {
   uid: number;
   replicas: number;
-  /** Pods that are being ended. */
+  /** Pods that are terminating. */
   ending: number;
   version: number;
-  /** The size that people have last asked for. */
+  /** The size that users last requested. */
   wanted: number;
 }
 
 /** What happens between two passes of an operator, or in the middle of one. */
 type Happening =
   | { readonly kind: 'pass' }
-  /** The operator is killed: the step is not taken, or as many of its writes as is said. */
+  /** The operator is killed: only this many writes of the step are done, possibly none. */
   | { readonly kind: 'killed'; readonly writes: number }
   | { readonly kind: 'time'; readonly seconds: number }
   | { readonly kind: 'resize'; readonly name: Name; readonly replicas: number }
@@ -42,7 +42,7 @@ type Happening =
   | { readonly kind: 'commits' }
   | { readonly kind: 'deleted' };
 
-/** Kubernetes, a syncer and people, as far as an automatic commit has to do with them. */
+/** Kubernetes, a syncer and users, as far as an automatic commit involves them. */
 class Scene {
   readonly workloads: Record<Name, Workload> = {
     web: { uid: 1, replicas: 3, ending: 0, version: 1, wanted: 3 },
@@ -53,7 +53,7 @@ class Scene {
   missedHash: string | undefined;
   syncer: 'running' | 'committing' | 'committed' = 'running';
   isDeleted = false;
-  /** A commit that was sent, and has neither been taken nor refused. */
+  /** When a commit was sent that was neither accepted nor refused yet. */
   sentMs: number | undefined;
   #nowMs = 1_000_000;
   #hash = 'a';
@@ -110,7 +110,7 @@ class Scene {
     }
   }
 
-  /** Time goes on until nothing happens any more; whoever asked for a commit may go on doing so. */
+  /** Time passes until nothing happens any more; the commit may still be requested. */
   settle(): void {
     this.#hasObstacle = true;
     this.#isReachable = true;
@@ -122,7 +122,7 @@ class Scene {
     }
   }
 
-  /** One pass of an operator. @param writes - that it does before it is killed. */
+  /** One pass of an operator. @param writes - how many it does before it is killed. */
   pass(writes = Infinity): void {
     const step = this.#plan();
     this.#check(step);
@@ -161,7 +161,7 @@ class Scene {
     return step;
   }
 
-  /** What the operator knows: of a commit that a former operator has sent, only when it may be. */
+  /** What the operator knows: about a commit that a former operator has sent, only once it can be known. */
   #progress(): CommitProgress {
     if (this.#isReachable && this.syncer === 'committed') this.#isCommitOnRecord = true;
     if (this.#isCommitOnRecord) return 'done';
@@ -198,7 +198,7 @@ class Scene {
     }
   }
 
-  /** What must never be. */
+  /** The invariants. */
   #check(step: CommitStep): void {
     const isOpen = this.syncer === 'committing' || this.sentMs !== undefined;
     if (step.kind === 'scale' && !this.isDeleted && isOpen) {
@@ -216,7 +216,7 @@ class Scene {
   #pass(seconds: number): void {
     this.#nowMs += seconds * 1000;
     for (const workload of Object.values(this.workloads)) workload.ending = 0;
-    // What has been sent has been answered by then.
+    // By then, what was sent has been answered.
     if (this.sentMs !== undefined && this.#nowMs > this.sentMs + onItsWayMs) this.#arrive(false);
   }
 
@@ -226,7 +226,7 @@ class Scene {
     this.sentMs = undefined;
   }
 
-  /** Of what is held at zero nobody can tell that it is to be at zero: people give it a size. */
+  /** A workload held at zero looks unwanted, so a user only ever gives it a size above zero. */
   #resize(name: Name, replicas: number): void {
     const workload = this.workloads[name];
     const size = this.hold ? Math.max(1, replicas) : replicas;
@@ -261,7 +261,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 2, arbitrary: fc.constant({ kind: 'commits' } as const) },
   fc.constant({ kind: 'deleted' } as const),
 );
-/** How it goes when nothing is in the way: record, scale, wait for the pods, record, send. */
+/** The course when nothing is in the way: record, scale, wait for the pods, record, send. */
 const straight: readonly Happening[] = [
   { kind: 'pass' },
   { kind: 'pass' },

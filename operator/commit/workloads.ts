@@ -10,7 +10,7 @@ import type { Scaling, SeenWorkload, WorkloadState, WorkloadView } from './plan.
 interface Scale {
   readonly seen: SeenWorkload;
   readonly replicas: number;
-  /** Pods that it has, but for those that are being ended. */
+  /** Its pods, except those that are terminating. */
   readonly actualReplicas: number;
   /** Of its pods. */
   readonly selector: string;
@@ -18,7 +18,7 @@ interface Scale {
 
 const plurals = { Deployment: 'deployments', StatefulSet: 'statefulsets' } as const;
 
-/** Deployments and StatefulSets of a namespace, of which the operator may change nothing but the number of pods. */
+/** Deployments and StatefulSets of a namespace, of which the operator may change only the number of pods. */
 export class Workloads {
   readonly #client: KubeClient;
 
@@ -26,7 +26,7 @@ export class Workloads {
     this.#client = client;
   }
 
-  /** Looks at workloads, each once. */
+  /** Reads workloads, each once. */
   async look(
     namespace: string,
     refs: readonly WorkloadRef[],
@@ -40,14 +40,14 @@ export class Workloads {
     return views;
   }
 
-  /** Gives workloads another size, but those that are not what they were: they are to be looked at again. */
+  /** Scales workloads, except those that have changed since they were read: they must be read again. */
   async scale(namespace: string, scalings: readonly Scaling[], signal: AbortSignal): Promise<void> {
     for (const { kind, name, seen, replicas } of scalings) {
       const path = pathOf(namespace, { kind, name });
       const body = {
         apiVersion: 'autoscaling/v1',
         kind: 'Scale',
-        // Of what was seen: another size that somebody has given it since then is not on record.
+        // With the version that was read: another size set since then is not recorded.
         metadata: { name, namespace, ...seen },
         spec: { replicas },
       };
@@ -75,7 +75,7 @@ export class Workloads {
     }
   }
 
-  /** Those that are being ended are not counted by the workload, and write until they have ended. */
+  /** The workload does not count terminating pods, but they write until they have ended. */
   async #pods(namespace: string, { selector }: Scale, signal: AbortSignal): Promise<number> {
     const { items } = await this.#client.list(pods, { namespace, labelSelector: selector, signal });
     return items.filter((pod) => !hasEnded(pod)).length;

@@ -13,26 +13,26 @@ import type { OperandStore } from '../operand/operand-store.ts';
 import { OperatorSyncLook } from './sync-look.ts';
 import { summaryOf } from './sync-summary.ts';
 
-/** What the dashboard of an operator is made from. */
+/** The sources of an operator's dashboard. */
 export interface OperatorSourceOptions {
   readonly client: KubeClient;
   readonly clusterSyncs: ObjectLookup<ClusterSync>;
   readonly syncVerifications: ObjectLookup<SyncVerification>;
-  /** Where statuses are newer than in the API. */
+  /** Has newer statuses than the API. */
   readonly latest: LatestStatuses<ClusterSyncStatus>;
   readonly store: OperandStore;
-  /** The namespaces that are looked after; all when empty. */
+  /** The operator's namespaces; all if empty. */
   readonly namespaces: readonly string[];
-  /** Whether this operator does the work, and so knows the newest figures. */
+  /** Whether this operator is at work, and so knows the newest figures. */
   readonly isActive: () => boolean;
 }
 
-/** Nothing limits how many events a namespace has. */
+/** The number of events in a namespace is not limited otherwise. */
 const maxEvents = 500;
 
 const staleness = 'This operator is on standby: figures are as old as the status of each resource.';
 
-/** Everything the operator knows, from its caches; for one sync also what its pods and the API server say. */
+/** Everything that the operator knows from its caches; for a single sync also what its pods and the API server report. */
 export class OperatorSource implements DashboardSource {
   readonly #options: OperatorSourceOptions;
 
@@ -103,7 +103,7 @@ export class OperatorSource implements DashboardSource {
   };
 }
 
-/** An event of the older API has its time elsewhere, or none: `eventTime` is null there, whatever its type says. */
+/** An event of the older API has its time elsewhere, or none: its `eventTime` is null, whatever the type says. */
 function timeOf({ series, eventTime, deprecatedLastTimestamp, metadata }: Event): string {
   const times: readonly unknown[] = [
     ...[series?.lastObservedTime, eventTime, deprecatedLastTimestamp],

@@ -18,7 +18,7 @@ import type { ClusterSync, InstanceStatus } from '../api/clustersync.ts';
 import type { SyncVerification } from '../api/sync-verification.ts';
 import { verificationSummaryOf } from './sync-summary.ts';
 
-/** What is known of a sync beside its resources. */
+/** What is known about a sync besides its resources. */
 export interface AskedFacts {
   readonly collections: CollectionsView | null;
   /** By the name of the SyncVerification. */
@@ -26,7 +26,7 @@ export interface AskedFacts {
   readonly events: EventsView;
 }
 
-/** What the page of one sync shows. */
+/** The content of the page of one sync. */
 export function detailOf(
   { status }: ClusterSync,
   verifications: readonly SyncVerification[],
@@ -51,13 +51,13 @@ export function detailOf(
   };
 }
 
-/** Puts together the collections that several instances copy parts of: GET /api/v1/collections of each. */
+/** Merges the collections that several instances copy parts of: GET /api/v1/collections of each. */
 export function collectionsOf(answers: readonly unknown[]): CollectionsView | null {
   const lists = answers.flatMap((answer) => readCollections(answer) ?? []);
   return lists.length === 0 ? null : combineCollections(lists);
 }
 
-/** The differences in an answer of GET /api/v1/mismatches, without what documents hold: `_id`s and values are left out. */
+/** The differences in an answer of GET /api/v1/mismatches, without document contents: `_id`s and values are left out. */
 export function mismatchesOf(answer: unknown): readonly MismatchView[] {
   return (readMismatches(answer)?.mismatches ?? [])
     .map(readMismatch)

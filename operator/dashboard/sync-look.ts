@@ -12,9 +12,9 @@ import { podState } from '../operand/pod-state.ts';
 import { verifierName, verifierPodName, verifierPort } from '../verification/resources.ts';
 import { collectionsOf, detailOf, mismatchesOf } from './sync-detail.ts';
 
-/** What a look at one sync needs. */
+/** What observing one sync needs. */
 export interface SyncLookOptions {
-  /** As it is now. */
+  /** Its current state. */
   readonly sync: () => ClusterSync | undefined;
   readonly verifications: () => readonly SyncVerification[];
   readonly store: OperandStore;
@@ -23,13 +23,13 @@ export interface SyncLookOptions {
 }
 
 const deadlineMs = 2_000;
-/** What takes more to answer is asked for less often. */
+/** Costly answers are requested less often. */
 const seldomMs = 5_000;
-/** Of the differences so many are shown: the report has all. */
+/** How many differences are shown: the report has all. */
 const shownMismatches = 100;
 const shownEvents = 50;
 
-/** One ClusterSync that a page shows: what its pods alone know is asked of them. */
+/** A ClusterSync that a page shows: asks its pods for what only they know. */
 export class OperatorSyncLook implements SyncLook {
   readonly #options: SyncLookOptions;
   #collections: CollectionsView | null = null;
@@ -65,7 +65,7 @@ export class OperatorSyncLook implements SyncLook {
   };
 
   async #askForCollections(sync: ClusterSync, signal: AbortSignal): Promise<void> {
-    // They stay as they are once all is copied.
+    // Once everything is copied they no longer change.
     if (this.#collections !== null && sync.status?.phase !== 'InitialCopy') {
       const { collections, copied, total } = this.#collections;
       if (copied === total && collections.every(({ isCopied }) => isCopied)) return;
@@ -121,7 +121,7 @@ export class OperatorSyncLook implements SyncLook {
     };
   }
 
-  /** The answers of those pods that have answered. */
+  /** The answers of the pods that have answered. */
   async #ask(
     owner: KubeObject,
     podNames: readonly string[],
@@ -134,7 +134,7 @@ export class OperatorSyncLook implements SyncLook {
       .map((pod) => podState(pod, kind))
       .filter(({ process }) => process !== undefined);
     if (running.length === 0) return [];
-    // The API server cannot be reached now, or no operator has led: it will be the next time.
+    // The API server is unreachable now, or no operator has led yet: the next attempt may succeed.
     const asked = { sides: undefined, options };
     const secrets = await store.secrets(owner, asked, signal).catch(() => undefined);
     if (!secrets) return [];

@@ -6,7 +6,7 @@ import type { SyncVerification } from '../api/sync-verification.ts';
 import { findCondition } from '../kube/conditions.ts';
 import { objectKey } from '../kube/resource.ts';
 
-/** What a row of the dashboard shows of a ClusterSync. */
+/** The row of a ClusterSync on the dashboard. */
 export function summaryOf(
   sync: ClusterSync,
   verifications: readonly SyncVerification[],
@@ -28,7 +28,7 @@ export function summaryOf(
     readiness: readinessOf(sync),
     percent: status?.totals?.percent ?? null,
     ...summaryFigures((status?.instances ?? []).map(({ progress }) => readProgress(progress))),
-    // The operator knows when a lag says something: not while documents are copied.
+    // The operator knows when a lag is meaningful: not while documents are copied.
     lagSeconds: status?.lagTimeSeconds ?? null,
     canCommit: status?.canCommit === true,
     readyInstances: status?.readyInstances ?? null,
@@ -40,7 +40,7 @@ export function summaryOf(
   };
 }
 
-/** What a row shows of a SyncVerification. */
+/** The row of a SyncVerification. */
 export function verificationSummaryOf({ metadata, status }: SyncVerification): VerificationSummary {
   return {
     name: metadata.name,

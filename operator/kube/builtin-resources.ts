@@ -65,7 +65,7 @@ export const statefulSets: Resource<StatefulSet> = {
   plural: 'statefulsets',
 };
 
-/** Objects of the cluster that hold all others. */
+/** Cluster-scoped objects that contain all others. */
 export const namespaces: Resource<KubeObject> = {
   group: '',
   version: 'v1',

@@ -12,15 +12,15 @@ import {
 } from './resource.ts';
 import { KubeTransport, type KubeRequest, type OpenAnswer } from './transport.ts';
 
-/** How long a call may wait: every call has a signal, and a deadline of 10 s unless it says otherwise. */
+/** How long a call may take: every call has a signal, and a deadline of 10 s unless it sets another one. */
 export interface CallOptions {
   readonly signal: AbortSignal;
   readonly deadlineMs?: number;
 }
 
-/** Which objects a list or a watch is about. */
+/** Selects the objects of a list or a watch. */
 export interface Selection {
-  /** Undefined: all namespaces, or a resource of the cluster. */
+  /** Undefined: all namespaces, or a cluster-scoped resource. */
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
@@ -30,30 +30,30 @@ export interface Selection {
 export interface ObjectList<T> {
   readonly items: readonly T[];
   readonly resourceVersion: string;
-  /** True where the server has more than were asked for. */
+  /** True if the server has more than the limit. */
   readonly hasMore: boolean;
 }
 
-/** How an object is deleted. */
+/** How to delete an object. */
 export interface DeleteOptions extends CallOptions {
-  /** Nothing is deleted when the object is another one (uid), or has been changed (resourceVersion): a Conflict. */
+  /** Preconditions: a Conflict, and nothing is deleted, if the object is another one (uid) or was changed (resourceVersion). */
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
   readonly gracePeriodSeconds?: number;
 }
 
-/** What tells one client from another. */
+/** How clients differ. */
 export interface ClientOptions {
   /** `clustersync` by default. */
   readonly fieldManager?: string;
-  /** Asked when a request is about to be sent that changes something: it is not sent, if false. By default all are. */
+  /** Called before a request that changes something: if false, it is not sent. By default all are sent. */
   readonly mayWrite?: () => boolean;
 }
 
 const listPageSize = 500;
 
 /**
- * The Kubernetes API, without generated models: objects are what the server sent.
+ * The Kubernetes API without generated models: objects are what the server sent.
  * Every method rejects with a KubeError, or with the signal's reason once it is aborted.
  */
 export class KubeClient implements Disposable {
@@ -70,7 +70,7 @@ export class KubeClient implements Disposable {
     this.#transport = new KubeTransport(config, metrics, mayWrite);
   }
 
-  /** @throws KubeError NotFound when it is not there. */
+  /** @throws KubeError NotFound if there is none. */
   async get<T extends KubeObject>(
     resource: Resource<T>,
     ref: ObjectRef,
@@ -80,7 +80,7 @@ export class KubeClient implements Disposable {
     return toObject(resource, await this.raw({ ...options, method: 'GET', path }), path);
   }
 
-  /** As {@link get}, but undefined when it is not there, as what has a name that no object can have. */
+  /** Like {@link get}, but undefined if there is none, or if no object can have that name. */
   async find<T extends KubeObject>(
     resource: Resource<T>,
     ref: ObjectRef,
@@ -96,8 +96,8 @@ export class KubeClient implements Disposable {
   }
 
   /**
-   * The objects of a selection, read in pages of 500; the deadline is that of each page.
-   * @param maxItems - so many are read at most, by their names; all where it is not given.
+   * The objects of a selection, read in pages of 500; the deadline applies to each page.
+   * @param maxItems - how many are read at most, in the order of their names; all by default.
    */
   async list<T extends KubeObject>(
     resource: Resource<T>,
@@ -162,8 +162,8 @@ export class KubeClient implements Disposable {
   }
 
   /**
-   * Server-side apply: the fields of the intent become those of this field manager, by force; fields that it applied
-   * before and are not in the intent any more are removed. Creates the object where it is not there.
+   * Server-side apply: this field manager takes ownership of the intent's fields by force; fields that it applied
+   * before and that the intent no longer has are removed. Creates the object if there is none.
    */
   async apply<T extends KubeObject>(
     resource: Resource<T>,
@@ -202,8 +202,8 @@ export class KubeClient implements Disposable {
   }
 
   /**
-   * Deletes the object. False when it was not there.
-   * @throws KubeError Conflict when a precondition does not hold.
+   * Deletes the object. False if there was none.
+   * @throws KubeError Conflict if a precondition does not hold.
    */
   async delete<T extends KubeObject>(
     resource: Resource<T>,
@@ -225,12 +225,12 @@ export class KubeClient implements Disposable {
     }
   }
 
-  /** Any other request. The body of the answer: parsed where it is JSON, else as text. */
+  /** Any other request. Returns the body of the answer: parsed if it is JSON, otherwise as text. */
   async raw(request: KubeRequest): Promise<unknown> {
     return await this.#transport.send(request);
   }
 
-  /** A request whose answer is read as it arrives. */
+  /** A request whose answer is streamed. */
   async open(request: KubeRequest): Promise<OpenAnswer> {
     return await this.#transport.open(request);
   }
@@ -253,7 +253,7 @@ export class KubeClient implements Disposable {
       path,
       query: { fieldManager: this.fieldManager, force: 'true' },
       body: withType(resource, intent),
-      // JSON is YAML; the server knows apply by this type alone.
+      // JSON is YAML; the server accepts apply only with this type.
       contentType: 'application/apply-patch+yaml',
     });
     return toObject(resource, answer, path);
@@ -271,8 +271,8 @@ function withType<T extends KubeObject>(resource: Resource<T>, object: object): 
 }
 
 /**
- * What the server sent, as an object of the resource. The server has validated it against its schema: only the
- * envelope is looked at. The type is filled in, which the items of a list do not carry.
+ * What the server sent, as an object of the resource. The server has validated it against its schema, so only the
+ * envelope is checked. Fills in the type, which the items of a list lack.
  */
 export function toObject<T extends KubeObject>(
   resource: Resource<T>,

@@ -1,10 +1,10 @@
-/** Time as the runtime uses it; a test gives its own. */
+/** Time as the runtime uses it; tests provide their own. */
 export interface Clock {
   /** Milliseconds since 1970: for times that others read. */
   wallMs(): number;
-  /** Milliseconds that only ever grow, from no particular zero: for durations. */
+  /** Monotonic milliseconds from an arbitrary zero: for durations. */
   monotonicMs(): number;
-  /** Calls back once after the delay. Returns what cancels it; cancelling twice, or too late, does nothing. */
+  /** Calls back once after the delay. Returns a function that cancels it; cancelling twice, or too late, does nothing. */
   schedule(delayMs: number, callback: () => void): () => void;
 }
 

@@ -15,16 +15,16 @@ export interface Condition {
   readonly observedGeneration?: number;
 }
 
-/** A condition that is to be set: its time follows from what was there before. */
+/** A condition to be set: its time follows from the former one. */
 export type ConditionDraft = Omit<Condition, 'lastTransitionTime'>;
 
-/** What people read; the schema has room for more, an object with all of its conditions has not. */
+/** Long enough for people; the schema allows more, but not all conditions of an object could be that long. */
 const maxMessageLength = 4096;
 
 /**
  * The conditions with this one set. Its message is redacted, and cut at 4,096 characters. Its lastTransitionTime is kept unless the status
  * differs from the former one.
- * The same array comes back when nothing is different.
+ * Returns the same array if nothing differs.
  */
 export function setCondition(
   conditions: readonly Condition[],
@@ -44,7 +44,7 @@ export function setCondition(
     : [...conditions, condition];
 }
 
-/** The conditions without this type. The same array comes back when it was not there. */
+/** The conditions without this type. Returns the same array if it was not there. */
 export function removeCondition(
   conditions: readonly Condition[],
   type: string,
@@ -55,8 +55,8 @@ export function removeCondition(
 }
 
 /**
- * The conditions made anew from drafts: what is not among the drafts is gone, and times are kept as in
- * {@link setCondition}. The same array comes back when nothing is different.
+ * The conditions rebuilt from drafts: those without a draft are dropped, and times are kept as in
+ * {@link setCondition}. Returns the same array if nothing differs.
  */
 export function replaceConditions(
   conditions: readonly Condition[],
@@ -76,7 +76,7 @@ export function findCondition(
   return conditions?.find((condition) => condition.type === type);
 }
 
-/** Whether the condition of this type is there and True. */
+/** Whether there is a condition of this type that is True. */
 export function isConditionTrue(
   conditions: readonly Condition[] | undefined,
   type: string,
@@ -84,7 +84,7 @@ export function isConditionTrue(
   return findCondition(conditions, type)?.status === 'True';
 }
 
-/** Equality but for the time. */
+/** Equality except for the time. */
 export function isSameCondition(one: ConditionDraft, other: ConditionDraft): boolean {
   return (
     one.type === other.type &&

@@ -6,31 +6,31 @@ import { isConflict } from './kube-error.ts';
 import type { KubeMetrics } from './metrics.ts';
 import { WorkQueue } from './work-queue.ts';
 
-/** What a reconcile asks for when it has succeeded. */
+/** What a reconcile requests when it has succeeded. */
 export interface ReconcileResult {
   /** Reconcile again after this time, whatever happens. */
   readonly requeueAfterMs?: number | undefined;
 }
 
-/** What a reconcile is given beside the key. */
+/** What a reconcile receives besides the key. */
 export interface ReconcileContext {
-  /** Aborted when the reconcile's deadline has passed, or when the shutdown does not wait any longer. */
+  /** Aborted when the reconcile's deadline has passed, or when the shutdown no longer waits. */
   readonly signal: AbortSignal;
   /** With the fields controller, object and reconcileID. */
   readonly logger: Logger;
 }
 
-/** Brings the world nearer to what the object asks for. Level-triggered: it is told which object, not what happened. */
+/** Moves the world towards what the object asks for. Level-triggered: it gets the object's key, not what happened. */
 export type Reconcile = (key: string, context: ReconcileContext) => Promise<ReconcileResult>;
 
-/** An error that the same reconcile would meet again: it is not retried until the object changes. */
+/** An error that the same reconcile would hit again: not retried until the object changes. */
 export class TerminalError extends Error {
   override readonly name = 'TerminalError';
 }
 
 /** What a controller needs. */
 export interface ControllerOptions {
-  /** Of the metrics and the logs. */
+  /** For metrics and logs. */
   readonly name: string;
   readonly reconcile: Reconcile;
   readonly logger: Logger;
@@ -39,30 +39,30 @@ export interface ControllerOptions {
   readonly workers?: number;
   /** How many objects of one namespace are reconciled at the same time: as many as there are workers by default. */
   readonly workersPerNamespace?: number;
-  /** Time that one reconcile may take: 60 s by default. */
+  /** Deadline of one reconcile: 60 s by default. */
   readonly deadlineMs?: number;
-  /** Time that a shutdown waits for the reconciles under way before it aborts them: 10 s by default. */
+  /** How long a shutdown waits for running reconciles before it aborts them: 10 s by default. */
   readonly drainMs?: number;
-  /** Of the retries after errors: see WorkQueueOptions. */
+  /** For retries after errors: see WorkQueueOptions. */
   readonly baseDelayMs?: number;
   readonly maxDelayMs?: number;
-  /** From 0 to 1, for the times at which objects are looked at again. */
+  /** From 0 to 1, for the jitter of requeues. */
   readonly random?: () => number;
   /** By default, whether it is a TerminalError. */
   readonly isTerminal?: (error: unknown) => boolean;
   readonly clock?: Clock;
 }
 
-/** What is shorter than this is waited for; the rest is a look whether anything was missed. */
+/** Shorter delays wait for something definite; longer ones only check whether anything was missed. */
 const jitteredFromMs = 10_000;
 const maxJitterMs = 5_000;
 
-/** Objects that were all seen at the same time, when an operator began, are not to be looked at together for ever. */
+/** Keeps objects that were all seen at once, when an operator started, from being reconciled together forever. */
 function jitterMs(ms: number, random: number): number {
   return ms < jitteredFromMs ? 0 : random * Math.min(ms / 10, maxJitterMs);
 }
 
-/** Reconciles the keys that are put into its queue, each by one worker at a time. */
+/** Reconciles the keys in its queue, each by one worker at a time. */
 export class Controller {
   /** Handlers of informers add keys here; also before {@link run}. */
   readonly queue: WorkQueue;
@@ -94,7 +94,7 @@ export class Controller {
   }
 
   /**
-   * Reconciles until the signal is aborted; then takes up nothing new, and resolves when the reconciles under way have
+   * Reconciles until the signal is aborted; then takes no more keys, and resolves when the running reconciles have
    * ended. A controller runs once.
    */
   async run(signal: AbortSignal): Promise<void> {
@@ -124,7 +124,7 @@ export class Controller {
     let key: string | undefined;
     while ((key = await this.queue.take()) !== undefined) {
       try {
-        // What still waits at the end is left to the next process: it begins with every object.
+        // Keys left at the end are for the next process: it begins with every object.
         if (!stopping.aborted) await this.#reconcile(key, hard);
       } finally {
         this.queue.done(key);
@@ -165,7 +165,7 @@ export class Controller {
       return;
     }
     if (isConflict(error)) {
-      // The cache was behind: the event that says so is on its way, and is no fault of anybody.
+      // The cache was behind: the event with the change is on its way, and nothing is wrong.
       this.#count('requeue');
       logger.debug({ retryInMs: this.queue.addRateLimited(key) }, 'object changed meanwhile');
       return;

@@ -1,8 +1,8 @@
 import { systemClock, type Clock } from './clock.ts';
 
 /**
- * A signal that is aborted when its parent is, or when a time has passed. Disposing of it frees the timer and leaves
- * the parent without a listener, which `AbortSignal.any` on a signal that lives as long as the process does not promise.
+ * A signal that is aborted when its parent is, or after a time. Disposing of it frees the timer and removes the
+ * listener from the parent, which `AbortSignal.any` does not guarantee for a signal that lives as long as the process.
  */
 export class Deadline implements Disposable {
   readonly signal: AbortSignal;
@@ -25,12 +25,12 @@ export class Deadline implements Disposable {
     this.rearm(ms);
   }
 
-  /** True once the time has passed, whatever has become of the parent. */
+  /** True once the time has passed, whether or not the parent is aborted. */
   get isExpired(): boolean {
     return this.#isExpired;
   }
 
-  /** Counts anew, from now. Does nothing once the signal is aborted. */
+  /** Restarts the time, from now. Does nothing once the signal is aborted. */
   rearm(ms: number): void {
     this.#cancel();
     if (this.signal.aborted) return;

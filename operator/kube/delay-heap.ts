@@ -4,7 +4,7 @@ interface Entry {
   order: number;
 }
 
-/** Keys with the time when each is due. A key is in it once: the earlier time wins. */
+/** Keys with the time when each is due. A key occurs once: the earlier time wins. */
 export class DelayHeap {
   readonly #heap: Entry[] = [];
   readonly #places = new Map<string, number>();

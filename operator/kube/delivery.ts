@@ -3,27 +3,27 @@ import type { Clock } from './clock.ts';
 import type { ObjectEvent } from './object-store.ts';
 import { objectKey, type KubeObject } from './resource.ts';
 
-/** Takes events of objects, in order for each object. It only notes what is to be done: a queue's `add`, mostly. */
+/** Receives events, in order for each object. It should only note what to do: usually a queue's `add`. */
 export type ObjectHandler<T extends KubeObject> = (event: ObjectEvent<T>) => void;
 
 /** What a {@link Delivery} needs. */
 export interface DeliveryOptions {
   readonly clock: Clock;
   readonly random: () => number;
-  /** Told of each error that the handler throws. */
+  /** Receives each error that the handler throws. */
   readonly onError: (error: unknown, key: string) => void;
 }
 
-/** What a handler has seen last of an object (undefined: nothing, or that it was gone), and what it should see. */
+/** The state that a handler has last seen of an object (undefined: nothing, or that it was gone), and the state it should see. */
 interface Undelivered<T> {
   readonly seen: T | undefined;
   readonly now: T | undefined;
 }
 
 /**
- * Delivers events to one handler. An event on which the handler throws is delivered again, with back-off, until it
- * is taken. Events that come for the same object meanwhile are merged with it, so that what waits is bounded: the
- * handler is told the way from what it has seen last to what is there now.
+ * Delivers events to one handler. If the handler throws, the event is delivered again, with back-off, until it
+ * succeeds. Later events for the same object are merged into it, so that the backlog is bounded: the handler gets
+ * the difference between what it saw last and what is there now.
  */
 export class Delivery<T extends KubeObject> implements Disposable {
   readonly #handler: ObjectHandler<T>;
@@ -46,7 +46,7 @@ export class Delivery<T extends KubeObject> implements Disposable {
     this.#try(key, merged ? eventOf(merged) : event);
   }
 
-  /** Stops delivering again what failed. */
+  /** Stops redelivering failed events. */
   [Symbol.dispose](): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;

@@ -13,7 +13,7 @@ import { microTime } from './micro-time.ts';
 import { objectKey, type KubeObject } from './resource.ts';
 import { TokenBucket } from './token-bucket.ts';
 
-/** Something that people should see in `kubectl describe`. */
+/** Something that users should see in `kubectl describe`. */
 export interface EventDraft {
   /** The object that the event is about. */
   readonly regarding: KubeObject;
@@ -34,7 +34,7 @@ export interface EventRecorderOptions {
   readonly controller: string;
   /** `reportingInstance`: the pod. */
   readonly instance: string;
-  /** Namespace of the events about objects of the cluster. `default` by default. */
+  /** Namespace of the events about cluster-scoped objects. `default` by default. */
   readonly clusterNamespace?: string;
   /** How many different events are remembered for counting. 1000 by default. */
   readonly maxSeries?: number;
@@ -48,14 +48,14 @@ interface Series {
   readonly firstMs: number;
   lastMs: number;
   count: number;
-  /** What the API server knows. 0: the event has not been created. */
+  /** The count on the API server. 0: the event has not been created. */
   sentCount: number;
   failures: number;
 }
 
-/** An event that is repeated after a longer pause is a new one. */
+/** An event repeated after a longer pause is a new one. */
 const seriesPauseMs = 6 * 60_000;
-/** For each object: so many events at once, then one in five minutes. client-go's limits. */
+/** Per object: this many events at once, then one in five minutes. client-go's limits. */
 const burst = 25;
 const refillMs = 5 * 60_000;
 const maxNoteBytes = 1024;
@@ -66,9 +66,9 @@ const lastFlushMs = 2_000;
 
 /**
  * Writes events (events.k8s.io/v1). Repetitions of an event (the same object, reason, action and note) are counted in
- * its `series` instead of becoming events of their own, and each object has a limited rate; what exceeds it is
- * counted and written later. Namespaces take turns. Recording never fails, never waits, and remembers a bounded number of
- * events: of the namespace with most of them, the oldest are forgotten.
+ * its `series` instead of becoming separate events, and the rate of each object is limited; excess events are
+ * counted and written later. Namespaces take turns. Recording never fails or waits, and remembers a bounded number of
+ * events: of the namespace with the most, the oldest are forgotten.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
@@ -77,10 +77,10 @@ export class EventRecorder {
   /** In the order of the last repetition. */
   readonly #series = new Map<string, Series>();
   readonly #buckets = new Map<string, TokenBucket>();
-  /** What is to be written, by the keys of the events. */
+  /** Events to write, by key. */
   readonly #unwritten = new FairQueue();
   readonly #byEvent = new Map<string, Series>();
-  /** What could not be written, or was too much about an object. */
+  /** Events that could not be written, or that exceeded the rate of their object. */
   readonly #delayed = new DelayHeap();
   #wake: () => void = () => undefined;
 
@@ -119,7 +119,7 @@ export class EventRecorder {
     await this.#flush(AbortSignal.timeout(lastFlushMs));
   }
 
-  /** Waits for a new event, or until some that could not be written are tried again. */
+  /** Waits for a new event, or until failed ones are retried. */
   async #rest(signal: AbortSignal): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
     const dueMs = this.#delayed.nextDueMs ?? nowMs + idleMs;
@@ -171,7 +171,7 @@ export class EventRecorder {
     } catch (error) {
       if (signal.aborted) return;
       series.failures += 1;
-      // The API server deletes events after an hour: the series begins anew.
+      // The API server deletes events after an hour: the series starts over.
       if (isNotFound(error) && series.sentCount > 0) series.sentCount = 0;
       if (series.failures < maxAttempts && !isInvalid(error)) return;
       this.#forget(series);
@@ -225,7 +225,7 @@ export class EventRecorder {
     return bucket;
   }
 
-  /** What the event of a series is known by here. */
+  /** The key of an event's series. */
   #eventKey(series: Series): string {
     return objectKey(this.#refOf(series));
   }
@@ -260,12 +260,12 @@ function seriesKey({ regarding, type, reason, action, note }: EventDraft): strin
   return JSON.stringify([regarding.kind, uid, namespace, name, type, reason, action, note]);
 }
 
-/** Unique, and no longer than a name may be. */
+/** Unique, and within the length limit of a name. */
 function eventName(object: string): string {
   return `${object.slice(0, 230)}.${randomBytes(8).toString('hex')}`;
 }
 
-/** The longest beginning of the text that takes at most so many bytes, without half a character at its end. */
+/** The longest prefix of the text that takes at most this many bytes, without cutting a character in half. */
 function cutUtf8(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= maxBytes) return text;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { FairQueue } from './fair-queue.ts';
 
-/** Takes until nothing is given out; each key is done at once. */
+/** Takes until nothing is left to take; each key is done at once. */
 function takeAll(queue: FairQueue): string[] {
   const taken: string[] = [];
   for (let key; (key = queue.take()) !== undefined;) {

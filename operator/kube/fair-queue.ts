@@ -1,10 +1,10 @@
-/** So many urgent keys of a namespace in a row, and then one that is not: nothing waits for ever. */
+/** After this many urgent keys of a namespace in a row comes one that is not urgent: nothing waits forever. */
 const maxUrgentInRow = 8;
 
 interface Lane {
   readonly urgent: Set<string>;
   readonly waiting: Set<string>;
-  /** Keys that were added while they were in hand, and whether that was urgent. */
+  /** Keys that were added while in hand, and whether they are urgent. */
   readonly again: Map<string, boolean>;
   readonly inHand: Set<string>;
   urgentInRow: number;
@@ -12,33 +12,33 @@ interface Lane {
 
 /**
  * Keys of objects (`namespace/name`), dealt out in turn to the namespaces that have any: how long a key waits depends on how
- * many namespaces are busy, and on what waits in its own, not on how much waits in another.
- * - A key that waits already is not added again.
- * - Within a namespace, what is urgent goes first, but for every ninth; otherwise keys keep the order in which they were added.
- * - A key that was taken is in hand until {@link done}: it is not given out meanwhile, and when it is added, it waits again
+ * many namespaces are busy, and on the backlog of its own, not on that of others.
+ * - A key that is already waiting is not added again.
+ * - Within a namespace, urgent keys go first, except for every ninth; otherwise keys keep the order in which they were added.
+ * - A key that was taken is in hand until {@link done}: it is not given out meanwhile, and if it is added, it waits again
  *   afterwards, once.
  *
- * Each call takes the same time, however many keys and namespaces there are. Nothing is kept of a namespace without keys.
+ * Each call takes constant time, however many keys and namespaces there are. Nothing is kept for a namespace without keys.
  */
 export class FairQueue {
   readonly #maxPerNamespace: number;
   /** By namespace. */
   readonly #lanes = new Map<string, Lane>();
-  /** The namespaces that may be given a key, in the order of their turns. */
+  /** The namespaces that may be given a key, in turn. */
   readonly #turns = new Set<string>();
   #size = 0;
 
-  /** @param maxPerNamespace - how many keys of a namespace are in hand at the most; as many as are taken by default. */
+  /** @param maxPerNamespace - how many keys of a namespace may be in hand; unlimited by default. */
   constructor(maxPerNamespace = Infinity) {
     this.#maxPerNamespace = maxPerNamespace;
   }
 
-  /** How many keys wait and are not in hand. */
+  /** How many keys are waiting and not in hand. */
   get size(): number {
     return this.#size;
   }
 
-  /** How many namespaces have keys, be they in hand. */
+  /** How many namespaces have keys, waiting or in hand. */
   get namespaces(): number {
     return this.#lanes.size;
   }
@@ -48,13 +48,13 @@ export class FairQueue {
     return this.#lanes.get(namespaceOf(key))?.inHand.has(key) === true;
   }
 
-  /** So many keys are given out until a key is that has been added last, at the most; 0 where nothing of its namespace waits. */
+  /** Upper bound of the keys given out until the key added last has been; 0 if nothing of its namespace waits. */
   turnsUntil(key: string): number {
     const lane = this.#lanes.get(namespaceOf(key));
     return lane ? Math.min(this.#size, lengthOf(lane) * this.#turns.size) : 0;
   }
 
-  /** @param isUrgent - whether it goes before those of its namespace that are not. One that waits already becomes so. */
+  /** @param isUrgent - whether it goes before keys of its namespace that are not urgent. Also makes a waiting key urgent. */
   add(key: string, isUrgent = false): void {
     const namespace = namespaceOf(key);
     const lane = this.#lanes.get(namespace) ?? newLane();
@@ -66,7 +66,7 @@ export class FairQueue {
     this.#put(namespace, lane, key, isUrgent);
   }
 
-  /** The next key, which is in hand until {@link done}; undefined while there is none that may be given out. */
+  /** The next key, which is in hand until {@link done}; undefined while none may be given out. */
   take(): string | undefined {
     const [namespace] = this.#turns;
     const lane = namespace === undefined ? undefined : this.#lanes.get(namespace);
@@ -80,7 +80,7 @@ export class FairQueue {
     return key;
   }
 
-  /** The key is not in hand any more. If it was added meanwhile, it waits again. */
+  /** The key is no longer in hand. If it was added meanwhile, it waits again. */
   done(key: string): void {
     const namespace = namespaceOf(key);
     const lane = this.#lanes.get(namespace);
@@ -93,7 +93,7 @@ export class FairQueue {
     }
   }
 
-  /** The key waits no more. One that is in hand stays so. */
+  /** The key no longer waits. If it is in hand, it stays so. */
   delete(key: string): void {
     const namespace = namespaceOf(key);
     const lane = this.#lanes.get(namespace);
@@ -117,7 +117,7 @@ export class FairQueue {
     this.#queueUp(namespace, lane);
   }
 
-  /** Gives the namespace its next turn after those of the others, where it has not got one and may have one. */
+  /** Puts the namespace at the end of the turns, unless it has one already or may not have one. */
   #queueUp(namespace: string, lane: Lane): void {
     if (lengthOf(lane) > 0 && lane.inHand.size < this.#maxPerNamespace) this.#turns.add(namespace);
     else this.#dropIfIdle(namespace, lane);
@@ -128,7 +128,7 @@ export class FairQueue {
   }
 }
 
-/** Of a key; empty for one of an object of the cluster. */
+/** The namespace of a key; empty for a cluster-scoped object. */
 function namespaceOf(key: string): string {
   return key.slice(0, Math.max(0, key.indexOf('/')));
 }

@@ -17,23 +17,23 @@ export interface InformerOptions<T extends KubeObject, I extends string> extends
   readonly logger: Logger;
   /** Indexes of the cache, by name. */
   readonly indexes?: Indexers<T, I>;
-  /** Time that one watch lasts; up to a tenth is added at random. 300 s by default. */
+  /** Duration of one watch; up to a tenth is added at random. 300 s by default. */
   readonly watchSeconds?: number;
-  /** A watch on which nothing has come for this time, no bookmark either, is begun anew. 150 s by default. */
+  /** A watch that has been silent for this time, even without bookmarks, is restarted. 150 s by default. */
   readonly inactivityMs?: number;
   readonly clock?: Clock;
   readonly random?: () => number;
 }
 
-/** A watch that lives this long, or brings an event, was a success: the back-off begins anew. */
+/** A watch that lives this long, or brings an event, was a success: the back-off is reset. */
 const healthyWatchMs = 500;
-/** After so many failures in a row the objects are listed again: whatever is wrong, their version may be a part of it. */
+/** After so many failures in a row the objects are listed again: the resource version may be part of the problem. */
 const failuresBeforeRelist = 3;
 
 /**
- * A cache of the objects of a selection that follows the API server: list, then watch. It outlives every failure of
- * the connection and of the server, with back-off, until it is told to stop; a change that was missed is found by the
- * next list. Objects of the cache are shared: they are not to be changed.
+ * A cache of the objects of a selection that follows the API server: list, then watch. It survives every failure of
+ * the connection and of the server, with back-off, until it is stopped; the next list finds changes that were
+ * missed. Objects of the cache are shared: do not change them.
  */
 export class Informer<T extends KubeObject, I extends string = never> {
   readonly #options: InformerOptions<T, I>;
@@ -44,7 +44,7 @@ export class Informer<T extends KubeObject, I extends string = never> {
   readonly #deliveries = new Set<Delivery<T>>();
   readonly #synced = Promise.withResolvers<undefined>();
   #hasSynced = false;
-  /** Since when every try has failed. */
+  /** Since when every attempt has failed. */
   #failingSinceMs: number | undefined;
   #isRunning = false;
   /** Undefined: the objects must be listed. */
@@ -61,23 +61,23 @@ export class Informer<T extends KubeObject, I extends string = never> {
     this.#store = new ObjectStore<T, I>(options.indexes ?? ({} as Indexers<T, I>));
   }
 
-  /** True once the cache has held all objects; it stays true while the API server cannot be reached. */
+  /** True once the cache has held all objects; stays true while the API server is unreachable. */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
 
-  /** How long it has not been able to follow the API server, in milliseconds; 0 while it can. A connection that is silent is found out later. */
+  /** For how long it has been unable to follow the API server, in milliseconds; 0 while it can. A silent connection is detected later. */
   get behindMs(): number {
     const sinceMs = this.#failingSinceMs;
     return sinceMs === undefined ? 0 : this.#clock.monotonicMs() - sinceMs;
   }
 
-  /** Resolves when the cache holds all objects. Rejects with the signal's reason when it is aborted before. */
+  /** Resolves once the cache holds all objects. Rejects with the signal's reason if it is aborted before. */
   async synced(signal: AbortSignal): Promise<void> {
     await orAborted(this.#synced.promise, signal);
   }
 
-  /** The object of a key (`namespace/name`, or `name` for objects of the cluster). */
+  /** The object of a key (`namespace/name`, or `name` for cluster-scoped objects). */
   get(key: string): T | undefined {
     return this.#store.get(key);
   }
@@ -92,8 +92,8 @@ export class Informer<T extends KubeObject, I extends string = never> {
   }
 
   /**
-   * Adds a handler of events; it is told at once of the objects that are there. A handler that throws is told again,
-   * with back-off, and does not disturb the others.
+   * Adds a handler of events; it gets the existing objects at once. If a handler throws, it gets the event again, with
+   * back-off, and the others are not affected.
    */
   addHandler(handler: ObjectHandler<T>): void {
     const delivery = new Delivery(handler, {
@@ -109,7 +109,7 @@ export class Informer<T extends KubeObject, I extends string = never> {
 
   /**
    * Follows the API server until the signal is aborted; resolves when nothing is left open.
-   * @throws Error when it runs already.
+   * @throws Error if it is already running.
    */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#isRunning) throw new Error('the informer is already running');
@@ -125,7 +125,7 @@ export class Informer<T extends KubeObject, I extends string = never> {
         if (isGone(end.error) || failures % failuresBeforeRelist === 0) {
           this.#resourceVersion = undefined;
         }
-        // A version that is too old is everyday business: the first list after it need not wait.
+        // An expired resource version is normal: the first list after it need not wait.
         if (isGone(end.error) && failures === 1) continue;
         await this.#pause(end.error, failures, signal);
       }
@@ -142,12 +142,12 @@ export class Informer<T extends KubeObject, I extends string = never> {
       backoffMs(failures - 1, { baseMs: 800, maxMs: 30_000, random: this.#random }),
     );
     const reason = error === undefined ? 'the server ended the watch at once' : messageOf(error);
-    // One failure is an API server's restart or a proxy's whim; several are worth somebody's attention.
+    // One failure may be a restart of the API server or a proxy; several deserve attention.
     this.#logger[failures < 3 ? 'info' : 'warn']({ failures, retryInMs, reason }, 'watch failed');
     await sleepOn(this.#clock, retryInMs, signal);
   }
 
-  /** Lists where that is needed, then watches until the watch ends or fails. */
+  /** Lists if necessary, then watches until the watch ends or fails. */
   async #follow(signal: AbortSignal): Promise<{ error?: unknown; wasHealthy: boolean }> {
     let openedMs: number | undefined;
     let events = 0;
@@ -222,7 +222,7 @@ export class Informer<T extends KubeObject, I extends string = never> {
   }
 }
 
-/** They are often larger than the rest of the object, and nobody here reads them. */
+/** Managed fields are often larger than the rest of the object, and nothing here reads them. */
 function withoutManagedFields<T extends KubeObject>(object: T): T {
   const metadata = { ...object.metadata };
   Reflect.deleteProperty(metadata, 'managedFields');

@@ -2,22 +2,22 @@ import { redact } from '../../service/redact.ts';
 
 /** Details of a {@link KubeError}. */
 export interface KubeErrorDetails {
-  /** What was asked: method and path. */
+  /** The request: method and path. */
   readonly request: string;
-  /** Undefined where no answer came. */
+  /** Undefined if there was no answer. */
   readonly statusCode?: number | undefined;
   /**
-   * `reason` of the API server's Status (`NotFound`, `Conflict`, ...); where it has not said it, one of ConnectionFailed,
-   * DeadlineExceeded, InvalidResponse and ResponseTooLarge.
+   * `reason` of the API server's Status (`NotFound`, `Conflict`, ...); without one: ConnectionFailed,
+   * DeadlineExceeded, InvalidResponse or ResponseTooLarge.
    */
   readonly reason: string;
   readonly message: string;
-  /** When the server said how long to wait before another try. */
+  /** Set if the server said how long to wait before a retry. */
   readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
 }
 
-/** A request to the API server that did not succeed. An aborted one is not: it rejects with the signal's reason. */
+/** A failed request to the API server. An aborted request rejects with the signal's reason instead. */
 export class KubeError extends Error {
   override readonly name = 'KubeError';
   readonly statusCode: number | undefined;
@@ -43,7 +43,7 @@ export function isConflict(error: unknown): boolean {
   return error instanceof KubeError && error.statusCode === 409 && error.reason !== 'AlreadyExists';
 }
 
-/** An object of that name is there already. */
+/** An object of that name already exists. */
 export function isAlreadyExists(error: unknown): boolean {
   return error instanceof KubeError && error.statusCode === 409 && error.reason === 'AlreadyExists';
 }
@@ -53,7 +53,7 @@ export function isGone(error: unknown): boolean {
   return error instanceof KubeError && error.statusCode === 410;
 }
 
-/** The object, as it would become, breaks a rule of its schema: the same request cannot succeed. */
+/** The resulting object would violate its schema: the same request cannot succeed. */
 export function isInvalid(error: unknown): boolean {
   return error instanceof KubeError && error.statusCode === 422;
 }

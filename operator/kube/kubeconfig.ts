@@ -1,15 +1,15 @@
 import { KubeConfig } from '@kubernetes/client-node';
 
-/** Where the way to the API server may come from. */
+/** Where the configuration of the API server may come from. */
 export interface KubeConfigSources {
-  /** A kubeconfig file that was asked for by name. */
+  /** An explicitly named kubeconfig file. */
   readonly path?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * The way to the API server: the file that was asked for; else, in a pod, its service account; else what kubectl uses.
- * @throws Error when the file cannot be read.
+ * The configuration of the API server: the named file; otherwise, in a pod, its service account; otherwise what kubectl uses.
+ * @throws Error if the file cannot be read.
  */
 export function loadKubeConfig({ path, env }: KubeConfigSources): KubeConfig {
   const config = new KubeConfig();

@@ -13,15 +13,15 @@ export interface LeaderElectorOptions {
   /** Of the Lease. */
   readonly namespace: string;
   readonly name: string;
-  /** Who this process is: unique among the candidates, and new for each start of a process. */
+  /** Identity of this process: unique among the candidates, and new each time a process starts. */
   readonly identity: string;
   readonly logger: Logger;
   readonly metrics: KubeMetrics;
-  /** The others wait so long after they saw the last renewal. 15 s by default. */
+  /** How long the others wait after they saw the last renewal. 15 s by default. */
   readonly leaseDurationMs?: number;
   /** A leader that could not renew for this time gives up; shorter than the lease. 10 s by default. */
   readonly renewDeadlineMs?: number;
-  /** Time between two tries. 2 s by default. */
+  /** Time between two attempts. 2 s by default. */
   readonly retryPeriodMs?: number;
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -32,14 +32,14 @@ export class LeadershipLostError extends Error {
   override readonly name = 'LeadershipLostError';
 }
 
-/** What others see of a lease: if any of it changes, its holder was alive then. */
+/** A lease as others see it: if any of it changes, its holder was alive then. */
 interface Observation {
   readonly lease: Lease;
-  /** By the clock of this process: clocks of other machines are never compared with it. */
+  /** By the clock of this process: it is never compared with clocks of other machines. */
   readonly observedMs: number;
 }
 
-/** Elects one leader among processes by a Lease, with the rules of client-go's leader election. */
+/** Elects one leader among processes with a Lease, by the rules of client-go's leader election. */
 export class LeaderElector {
   readonly #options: LeaderElectorOptions;
   readonly #clock: Clock;
@@ -50,10 +50,10 @@ export class LeaderElector {
   #isHeld = false;
   /** When the last successful renewal was sent. */
   #renewedMs = Number.NEGATIVE_INFINITY;
-  /** When the API server answered last to a question about the lease. */
+  /** When the API server last answered a request about the lease. */
   #answeredMs = Number.NEGATIVE_INFINITY;
 
-  /** @throws TypeError when the times do not fit together: retryPeriod < renewDeadline < leaseDuration. */
+  /** @throws TypeError unless retryPeriod < renewDeadline < leaseDuration. */
   constructor(options: LeaderElectorOptions) {
     const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2_000 } = options;
     if (!(retryPeriodMs < renewDeadlineMs && renewDeadlineMs < leaseDurationMs)) {
@@ -72,13 +72,13 @@ export class LeaderElector {
     return this.#isHeld && this.#clock.monotonicMs() - this.#renewedMs < this.#leaseDurationMs;
   }
 
-  /** Who leads, as far as is known. */
+  /** The leader, as far as is known. */
   get leader(): string | undefined {
     return this.#observed?.lease.spec?.holderIdentity ?? undefined;
   }
 
   /**
-   * For the liveness of the process: false when it holds a lease that ended `toleranceMs` ago and has not noticed,
+   * For the liveness of the process: false if it holds a lease that ended `toleranceMs` ago and has not noticed,
    * so that its renewing must be stuck.
    */
   isAlive(toleranceMs = 20_000): boolean {
@@ -86,17 +86,17 @@ export class LeaderElector {
     return this.#clock.monotonicMs() - this.#renewedMs < this.#leaseDurationMs + toleranceMs;
   }
 
-  /** For the readiness of the process: whether it has heard of the lease in the time for which one lasts. */
+  /** For the readiness of the process: whether it has read or written the lease within the lease's duration. */
   isInTouch(): boolean {
     return this.#clock.monotonicMs() - this.#answeredMs < this.#leaseDurationMs;
   }
 
   /**
-   * Waits to be the leader, then calls `lead` once, with a signal that is aborted when `signal` is or when leadership
+   * Waits to become the leader, then calls `lead` once, with a signal that is aborted when `signal` is or when leadership
    * is lost. When `lead` has ended, the lease is released for the others.
    *
-   * Resolves when the signal was aborted or `lead` has ended by itself; rejects with what `lead` throws.
-   * @param onLost - called at once when leadership is lost. `lead` may need a while to notice its signal; the process
+   * Resolves when the signal was aborted or `lead` has ended on its own; rejects with what `lead` throws.
+   * @param onLost - called at once when leadership is lost. `lead` may take a while to notice its signal; the process
    * should exit rather than wait for it.
    * @throws LeadershipLostError, when `lead` has ended after the loss.
    */
@@ -127,7 +127,7 @@ export class LeaderElector {
     try {
       await lead(leading.signal);
     } catch (error) {
-      // Both aborts are said otherwise: by resolving, and by the error of the loss.
+      // Both aborts are reported otherwise: by resolving, and by the error of the loss.
       if (!leading.signal.aborted) throw error;
       logger.debug({ reason: messageOf(error) }, 'stopped leading');
     } finally {
@@ -139,7 +139,7 @@ export class LeaderElector {
     if (lost) throw lost;
   }
 
-  /** Tries until this process holds the lease. False when the signal was aborted before. */
+  /** Tries until this process holds the lease. False if the signal was aborted before. */
   async #acquire(signal: AbortSignal): Promise<boolean> {
     const { logger, name, random = Math.random } = this.#options;
     let knownLeader: string | undefined;
@@ -150,7 +150,7 @@ export class LeaderElector {
           knownLeader = this.leader;
           logger.info({ lease: name, leader: knownLeader }, 'waiting for the lease');
         }
-        // Candidates that were started together do not go on together.
+        // Jitter: candidates that started together must not retry together.
         const waitMs = this.#retryPeriodMs * (1 + 1.2 * random());
         await sleepOn(this.#clock, waitMs, signal);
       }
@@ -166,7 +166,7 @@ export class LeaderElector {
       const leftMs = this.#renewedMs + this.#renewDeadlineMs - this.#clock.monotonicMs();
       try {
         await sleepOn(this.#clock, Math.min(this.#retryPeriodMs, Math.max(leftMs, 0)), signal);
-        // A process that was frozen wakes up here: the lease may be another's since long.
+        // A frozen process wakes up here: the lease may long belong to another one.
         if (this.#clock.monotonicMs() - this.#renewedMs >= this.#renewDeadlineMs) {
           return new LeadershipLostError(
             `the lease could not be renewed for ${this.#renewDeadlineMs} ms`,
@@ -186,12 +186,12 @@ export class LeaderElector {
     return this.leader !== this.#options.identity;
   }
 
-  /** One try to get or to renew the lease. Rejects only with the signal's reason. */
+  /** One attempt to get or renew the lease. Rejects only with the signal's reason. */
   async #tryToHold(signal: AbortSignal): Promise<boolean> {
     const { client, namespace, name, logger } = this.#options;
     const startMs = this.#clock.monotonicMs();
     try {
-      // Renewing needs no reading: the version that was written last guards against a change by others.
+      // Renewing needs no read: the version written last guards against changes by others.
       if (!this.#isHeld || this.#observed === undefined) {
         this.#observe(await client.find(leases, { namespace, name }, this.#call(signal)));
       }
@@ -212,7 +212,7 @@ export class LeaderElector {
         await this.#observeAgain(signal);
       } else {
         logger.warn({ lease: name, reason: messageOf(error) }, 'the lease could not be updated');
-        // It may have been written in spite of the error: the version is to be read before the next try.
+        // It may have been written despite the error: read the version before the next attempt.
         if (this.#isHeld) await this.#observeAgain(signal);
       }
       return false;
@@ -225,13 +225,13 @@ export class LeaderElector {
       this.#observe(await client.find(leases, { namespace, name }, this.#call(signal)));
     } catch {
       signal.throwIfAborted();
-      // The next try tells: what was observed before still counts.
+      // The next attempt will show; until then the former observation counts.
     }
   }
 
   /**
-   * How long a request is waited for. An API server that is slow is no reason to give up leading; where the connection is
-   * dead, there is to be time for another one.
+   * The deadline of a request. A slow API server is no reason to give up leadership; but if the connection is dead, there must be time to
+   * try another one.
    */
   #call(signal: AbortSignal): { readonly signal: AbortSignal; readonly deadlineMs: number } {
     const leftMs = this.#isHeld
@@ -254,7 +254,7 @@ export class LeaderElector {
     if (isChanged) this.#observed = { lease, observedMs: this.#clock.monotonicMs() };
   }
 
-  /** Whether another process holds the lease, and its time, counted from when it was last seen to change, is not over. */
+  /** Whether another process holds the lease, and its duration, counted from when it was last seen to change, is not over. */
   #isAnothers({ spec }: Lease): boolean {
     const holder = spec?.holderIdentity ?? '';
     if (holder === '' || holder === this.#options.identity) return false;
@@ -281,7 +281,7 @@ export class LeaderElector {
     };
   }
 
-  /** Leaves the lease to the others. Never throws: if it fails, they wait until it ends. */
+  /** Releases the lease to the others. Never throws: if it fails, they wait until it ends. */
   async #release(): Promise<void> {
     const { client, name, identity, logger } = this.#options;
     this.#setHeld(false);

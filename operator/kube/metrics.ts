@@ -1,22 +1,22 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-/** controller-runtime's buckets of the time a reconcile takes, in seconds. */
+/** controller-runtime's buckets for the duration of a reconcile, in seconds. */
 const reconcileBuckets = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1,
   1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
 ];
-/** client-go's buckets of the times of a work queue, in seconds. */
+/** client-go's buckets for the durations of a work queue, in seconds. */
 const queueBuckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1000];
 
-/** How long the keys that are being worked on have been, in seconds. */
+/** For how long the keys in progress have been processed, in seconds. */
 export interface QueueProbe {
   readonly name: string;
   readonly unfinishedSeconds: () => { readonly sum: number; readonly longest: number };
 }
 
 /**
- * The metrics of the Kubernetes runtime, under the names and labels of controller-runtime and client-go, so that
- * boards and alerts made for them work unchanged. One for each registry.
+ * The metrics of the Kubernetes runtime, with the names and labels of controller-runtime and client-go, so that
+ * dashboards and alerts made for them work unchanged. One instance per registry.
  */
 export class KubeMetrics {
   readonly requests: Counter<'code' | 'method' | 'host'>;
@@ -139,7 +139,7 @@ export class KubeMetrics {
     });
   }
 
-  /** Adds a work queue to what is asked at each scrape. */
+  /** Includes a work queue in each scrape. */
   watchQueue(probe: QueueProbe): void {
     this.#probes.add(probe);
   }

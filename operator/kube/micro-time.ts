@@ -1,6 +1,6 @@
 /**
  * A time as Kubernetes' MicroTime: exactly six fractional digits.
- * The API server refuses a Lease or an Event whose time has the three of `Date.toISOString()`.
+ * The API server rejects a Lease or an Event whose time has the three digits of `Date.toISOString()`.
  * @param wallMs - milliseconds since 1970; fractions are kept to the microsecond.
  */
 export function microTime(wallMs: number): string {

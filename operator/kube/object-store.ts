@@ -1,12 +1,12 @@
 import { objectKey, type KubeObject } from './resource.ts';
 
-/** What has become of an object. */
+/** What happened to an object. */
 export type ObjectEvent<T extends KubeObject> =
   | { readonly kind: 'added'; readonly object: T }
   | { readonly kind: 'updated'; readonly object: T; readonly old: T }
   | { readonly kind: 'deleted'; readonly object: T };
 
-/** Functions that tell under which values an object is found in an index. */
+/** Functions that return the values under which an index lists an object. */
 export type Indexers<T extends KubeObject, I extends string> = Readonly<
   Record<I, (object: T) => readonly string[]>
 >;
@@ -44,7 +44,7 @@ export class ObjectStore<T extends KubeObject, I extends string = never> {
     return [...keys].flatMap((key) => this.#objects.get(key) ?? []);
   }
 
-  /** Puts an object in. What has become of it; undefined when it is the very version that was there. */
+  /** Stores an object. Returns what happened to it; undefined if that very version was there. */
   put(object: T): ObjectEvent<T> | undefined {
     const key = objectKey(object.metadata);
     const old = this.#objects.get(key);
@@ -55,7 +55,7 @@ export class ObjectStore<T extends KubeObject, I extends string = never> {
     return old ? { kind: 'updated', object, old } : { kind: 'added', object };
   }
 
-  /** Takes an object out; undefined when it was not there. `last` is its last state, where that is known. */
+  /** Removes an object; undefined if there was none. `last` is its last state, if known. */
   remove(key: string, last?: T): ObjectEvent<T> | undefined {
     const old = this.#objects.get(key);
     if (!old) return undefined;
@@ -64,7 +64,7 @@ export class ObjectStore<T extends KubeObject, I extends string = never> {
     return { kind: 'deleted', object: last ?? old };
   }
 
-  /** Makes the store hold these objects alone: the events that were missed come out. */
+  /** Replaces the contents by these objects; returns the events that were missed. */
   replace(objects: readonly T[]): ObjectEvent<T>[] {
     const keys = new Set(objects.map(({ metadata }) => objectKey(metadata)));
     const gone = this.keys().filter((key) => !keys.has(key));
@@ -95,7 +95,7 @@ export class ObjectStore<T extends KubeObject, I extends string = never> {
       for (const value of this.#indexers[name](object)) {
         const keys = index?.get(value);
         keys?.delete(key);
-        // An index does not grow with what was once in it.
+        // Keeps an index from growing with values that were once in it.
         if (keys?.size === 0) index?.delete(value);
       }
     }

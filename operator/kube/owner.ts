@@ -2,7 +2,7 @@ import { objectKey, type KubeObject, type OwnerReference } from './resource.ts';
 
 /**
  * The reference that makes `owner` the controller of an object: the object is deleted with it.
- * @throws TypeError when the owner has no uid: it was not read from the API server.
+ * @throws TypeError if the owner has no uid, so was not read from the API server.
  */
 export function controllerReference(owner: KubeObject): OwnerReference {
   const { name, uid } = owner.metadata;
@@ -22,14 +22,14 @@ export function controllerOf(object: KubeObject): OwnerReference | undefined {
   return object.metadata.ownerReferences?.find(({ controller }) => controller === true);
 }
 
-/** Whether `owner` controls the object: by uid, so that a namesake made later does not. */
+/** Whether `owner` controls the object: compared by uid, so that a later namesake does not. */
 export function isControlledBy(object: KubeObject, owner: KubeObject): boolean {
   return owner.metadata.uid !== undefined && controllerOf(object)?.uid === owner.metadata.uid;
 }
 
 /**
- * The key of the object's controller, when that is of the kind: what the event of an owned object puts into the
- * queue. The version is not compared: objects made under an older one still belong.
+ * The key of the object's controller if it is of that kind: the event of an owned object puts it into the
+ * queue. The version is not compared: objects created under an older one still belong.
  */
 export function controllerKey(
   object: KubeObject,

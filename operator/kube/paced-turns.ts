@@ -2,8 +2,8 @@ import type { Clock } from './clock.ts';
 import { FairQueue } from './fair-queue.ts';
 
 /**
- * Turns that come at a pace, and are dealt out by namespace. Nobody is woken: who wants a turn asks whether it has come, and
- * when to ask again. One that has come stays so until it is ended.
+ * Turns that come at a pace, dealt out by namespace. Nobody is woken: a caller that wants a turn asks whether it has come, and when
+ * to ask again. A turn that has come is kept until it is ended.
  */
 export class PacedTurns {
   readonly #clock: Clock;
@@ -13,7 +13,7 @@ export class PacedTurns {
   #saved: number;
   #atMs: number;
 
-  /** @param burst - so many turns are saved up while nobody wants one. */
+  /** @param burst - how many turns are saved while nobody wants one. */
   constructor(clock: Clock, burst: number) {
     this.#clock = clock;
     this.#burst = burst;
@@ -27,9 +27,9 @@ export class PacedTurns {
   }
 
   /**
-   * Wants a turn for the object of a key (`namespace/name`), if it has none. How long until it has come, at the most: 0 when it
-   * has.
-   * @param turnMs - the time from one turn to the next, as it is now.
+   * Requests a turn for the object of a key (`namespace/name`), if it has none. Returns how long it takes at most: 0 if the turn has
+   * come.
+   * @param turnMs - the current time from one turn to the next.
    */
   waitMs(key: string, turnMs: number): number {
     this.#deal(turnMs);
@@ -45,7 +45,7 @@ export class PacedTurns {
     return this.#queue.isInHand(key);
   }
 
-  /** The turn of a key was used, or is not wanted any more. */
+  /** The turn of a key was used, or is no longer wanted. */
   end(key: string): void {
     this.#queue.delete(key);
     this.#queue.done(key);
@@ -56,7 +56,7 @@ export class PacedTurns {
     this.#saved += (nowMs - this.#atMs) / turnMs;
     this.#atMs = nowMs;
     this.#give();
-    // Of the time in which nobody has waited, little is saved up.
+    // Of the time in which nobody waited, only a little is saved.
     this.#saved = Math.min(this.#saved, this.#burst);
   }
 

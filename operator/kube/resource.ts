@@ -23,14 +23,14 @@ export interface ObjectMeta {
   readonly ownerReferences?: readonly OwnerReference[];
 }
 
-/** Any Kubernetes object, as it is on the wire. Objects from a cache are shared: they are never changed. */
+/** Any Kubernetes object, as it is on the wire. Objects from a cache are shared: never change them. */
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: ObjectMeta;
 }
 
-/** Where a kind of object is found in the API, and what its objects are. */
+/** Where the API has a kind of object, and the type of its objects. */
 export interface Resource<T extends KubeObject> {
   /** Empty for the core group. */
   readonly group: string;
@@ -38,13 +38,13 @@ export interface Resource<T extends KubeObject> {
   readonly kind: string;
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Carries the type only; never there at run time. */
+  /** Carries only the type; never present at run time. */
   readonly object?: T;
 }
 
 /**
- * A generated model of `@kubernetes/client-node` as it is on the wire: times are strings, names that are words of
- * JavaScript have no underscore, everything is read only.
+ * A generated model of `@kubernetes/client-node` as it is on the wire: times are strings, names that are reserved words of
+ * JavaScript have no underscore, everything is read-only.
  */
 export type Wire<T> = T extends Date
   ? string
@@ -80,14 +80,14 @@ export type Intent<T extends KubeObject> = DeepPartial<
   >;
 };
 
-/** The name of one object; namespace is left out for objects of the cluster. */
+/** The name of one object; cluster-scoped objects have no namespace. */
 export interface ObjectRef {
   readonly name: string;
   readonly namespace?: string | undefined;
 }
 
 /**
- * Whether an object can have a name: to a request for any other the API server (1.34) answers 400, not 404.
+ * Whether an object can have a name: the API server (1.34) answers a request for any other with 400, not 404.
  * Source: `pkg/api/validation/path` of k8s.io/apimachinery.
  */
 export function isPossibleName(name: string): boolean {
@@ -103,7 +103,7 @@ export function apiVersionOf(resource: {
 }
 
 /**
- * The path of an object, or, without a name, of the collection.
+ * The path of an object or, without a name, of the collection.
  * @param namespace - for a namespaced resource, undefined means all namespaces.
  */
 export function resourcePath(
@@ -124,7 +124,7 @@ export function resourcePath(
   return parts.join('/');
 }
 
-/** The key of an object in caches and queues: `namespace/name`, or `name` for objects of the cluster. */
+/** The key of an object in caches and queues: `namespace/name`, or `name` for cluster-scoped objects. */
 export function objectKey({ name, namespace }: ObjectRef): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }

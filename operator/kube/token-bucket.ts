@@ -28,13 +28,13 @@ export class TokenBucket {
     return true;
   }
 
-  /** Time until there is a token, in milliseconds; 0 when there is one. */
+  /** Time until there is a token, in milliseconds; 0 if there is one. */
   waitMs(nowMs: number): number {
     this.#refill(nowMs);
     return Math.max(0, 1 - this.#tokens) * this.#refillMs;
   }
 
-  /** Whether nothing has been taken that was not refilled: such a bucket can be forgotten. */
+  /** Whether every token has been refilled: such a bucket can be forgotten. */
   isFull(nowMs: number): boolean {
     this.#refill(nowMs);
     return this.#tokens >= this.#burst;

@@ -9,13 +9,13 @@ import { errorOfStatus, KubeError } from './kube-error.ts';
 import type { KubeMetrics } from './metrics.ts';
 import { yamlText } from './yaml-text.ts';
 
-/** Time that a request to the API server may take unless it says otherwise. */
+/** Deadline of a request to the API server unless it sets another one. */
 export const defaultDeadlineMs = 10_000;
 
-/** Largest answer that is read: a page of 500 objects is well below. */
+/** Largest answer that is read: a page of 500 objects is well below it. */
 const maxAnswerBytes = 128 * 1024 * 1024;
 
-/** Quiet connections are probed after this time, so that a dead peer is found out. */
+/** Idle connections are probed after this time, to detect a dead peer. */
 const keepAliveProbeMs = 15_000;
 
 /** One request to the API server. */
@@ -32,17 +32,17 @@ export interface KubeRequest {
   readonly deadlineMs?: number;
 }
 
-/** An answer whose body is still arriving. The deadline goes on; `deadline.rearm` gives more time. */
+/** An answer whose body is still arriving. The deadline keeps running; `deadline.rearm` gives more time. */
 export interface OpenAnswer extends Disposable {
   readonly body: IncomingMessage;
   readonly deadline: Deadline;
-  /** What to throw when reading the body has failed with this error. */
+  /** What to throw if reading the body has failed with this error. */
   readonly failure: (error: unknown) => unknown;
 }
 
 /**
- * HTTPS to the API server of a KubeConfig: credentials, certificates and proxy are those of the configuration, read
- * anew for each request (tokens are rotated). Every request has a deadline.
+ * HTTPS to the API server of a KubeConfig: credentials, certificates and proxy come from the configuration, and are read
+ * again for each request (tokens are rotated). Every request has a deadline.
  */
 export class KubeTransport implements Disposable {
   readonly #config: KubeConfig;
@@ -57,8 +57,8 @@ export class KubeTransport implements Disposable {
   });
 
   /**
-   * @param mayWrite - asked when a request that is no GET is about to be sent, on a connection that is there.
-   * @throws TypeError when the configuration names no cluster, or one that is not reached by HTTPS.
+   * @param mayWrite - called before a request other than GET is sent, once connected.
+   * @throws TypeError if the configuration names no cluster, or one that is not reached by HTTPS.
    */
   constructor(config: KubeConfig, metrics: KubeMetrics, mayWrite: () => boolean) {
     const server = URL.parse(config.getCurrentCluster()?.server ?? '');
@@ -72,9 +72,9 @@ export class KubeTransport implements Disposable {
   }
 
   /**
-   * The body of the answer: parsed where it is JSON, else as text.
-   * @throws KubeError for every answer but 2xx, for no answer in time, and when the connection fails; the signal's
-   * reason when it is aborted.
+   * The body of the answer: parsed if it is JSON, otherwise as text.
+   * @throws KubeError for every answer but 2xx, for no answer in time, and if the connection fails; the signal's
+   * reason if it is aborted.
    */
   async send(kubeRequest: KubeRequest): Promise<unknown> {
     using answer = await this.open(kubeRequest);
@@ -85,7 +85,7 @@ export class KubeTransport implements Disposable {
     return parseBody(body, text, describe(kubeRequest));
   }
 
-  /** As {@link send}, but resolves as soon as the answer's head has arrived and is 2xx. Dispose of the answer. */
+  /** Like {@link send}, but resolves as soon as the answer's head has arrived and is 2xx. Dispose of the answer. */
   async open(kubeRequest: KubeRequest): Promise<OpenAnswer> {
     const { signal, deadlineMs = defaultDeadlineMs } = kubeRequest;
     signal.throwIfAborted();
@@ -120,14 +120,14 @@ export class KubeTransport implements Disposable {
       deadline,
       failure,
       [Symbol.dispose]: () => {
-        // One that was read to its end has given its connection back already.
+        // An answer that was read to its end has already returned its connection.
         if (!opened.readableEnded) opened.destroy();
         deadline[Symbol.dispose]();
       },
     };
   }
 
-  /** Closes the connections that are kept. Requests under way fail. */
+  /** Closes the idle connections. Requests under way fail. */
   [Symbol.dispose](): void {
     this.#agent.destroy();
   }
@@ -176,13 +176,13 @@ export class KubeTransport implements Disposable {
       headers: {
         Accept: 'application/json',
         'User-Agent': 'clustersync',
-        // Node leaves the length of a DELETE's body out: the server would take the body for the next request.
+        // Node omits the length of a DELETE's body: the server would take the body for the next request.
         ...(payload && { 'Content-Type': contentType, 'Content-Length': payload.length }),
       },
     };
     // Credential plugins are programs: they may hang.
     await orAborted(this.#config.applyToHTTPSOptions(options), signal);
-    // The configuration's own agent keeps no connections; only for a proxy is it needed.
+    // The configuration's own agent keeps no connections, so it is used only with a proxy.
     if (this.#config.getCurrentCluster()?.proxyUrl === undefined) options.agent = this.#agent;
     return options;
   }
@@ -210,7 +210,7 @@ async function exchange(
     return await attempt();
   } catch (error) {
     if (!(error instanceof ExchangeError)) throw error;
-    // The server may close a kept connection at the moment when it is used again: that is no failure of the server.
+    // The server may close an idle connection just when it is used again: that is not a failure of the server.
     const isRetryable = error.wasReused && options.method !== 'POST' && !signal.aborted;
     if (!isRetryable) throw error.cause;
     return await attempt();

@@ -3,18 +3,18 @@ import { toObject, type CallOptions, type KubeClient, type Selection } from './c
 import { errorOfStatus, KubeError } from './kube-error.ts';
 import { resourcePath, type KubeObject, type Resource } from './resource.ts';
 
-/** One event of a watch. A bookmark says how far the watch has come when nothing has changed. */
+/** One event of a watch. A bookmark says how far the watch has got when nothing has changed. */
 export type WatchEvent<T extends KubeObject> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string };
 
-/** Which events are watched for, and for how long. */
+/** Which events to watch for, and for how long. */
 export interface WatchOptions extends Selection, CallOptions {
   /** Events after this version. */
   readonly resourceVersion: string;
   /** The server ends the watch after this time. */
   readonly timeoutSeconds: number;
-  /** The watch fails when nothing at all, no bookmark either, has come for this time. */
+  /** The watch fails if nothing, not even a bookmark, has arrived for this time. */
   readonly inactivityMs: number;
   /** Called when the server has accepted the watch. */
   readonly onOpen?: () => void;
@@ -25,8 +25,8 @@ const maxLineChars = 16 * 1024 * 1024;
 
 /**
  * The events of a watch. Ends when the server ends the watch; closes the connection when the caller stops reading.
- * @throws KubeError: Gone (410) when the version is too old, whether the server says so by its status or in the
- * stream; DeadlineExceeded when the stream has gone quiet; the signal's reason when it is aborted.
+ * @throws KubeError: Gone (410) if the version is too old, whether the server says so by its status or in the
+ * stream; DeadlineExceeded if the stream has gone quiet; the signal's reason if it is aborted.
  */
 export async function* watch<T extends KubeObject>(
   client: KubeClient,
@@ -66,7 +66,7 @@ export async function* watch<T extends KubeObject>(
   }
 }
 
-/** The lines of a stream of UTF-8, without the empty ones; what follows the last line break counts as a line. */
+/** The non-empty lines of a UTF-8 stream; what follows the last line break counts as a line. */
 export async function* readLines(
   chunks: AsyncIterable<Buffer>,
   maxChars: number,

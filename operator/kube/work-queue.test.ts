@@ -195,7 +195,7 @@ describe('WorkQueue', () => {
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         const { queue, clock } = newQueue();
         const held: string[] = [];
-        /** Keys of which an add has not been followed by the beginning of a run. */
+        /** Keys that were added, but whose run has not begun since. */
         const owed = new Set<string>();
         const begin = (taken: string | undefined): void => {
           assert.ok(taken !== undefined && !held.includes(taken), 'one worker for a key');

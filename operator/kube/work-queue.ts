@@ -5,10 +5,10 @@ import type { KubeMetrics } from './metrics.ts';
 
 /** What a work queue needs. */
 export interface WorkQueueOptions {
-  /** Of the metrics. */
+  /** For metrics. */
   readonly name: string;
   readonly metrics: KubeMetrics;
-  /** Delay of a key's first retry; each further one is twice as long. 100 ms by default. */
+  /** Delay of a key's first retry; each further one takes twice as long. 100 ms by default. */
   readonly baseDelayMs?: number;
   /** Longest delay of a retry. 5 minutes by default. */
   readonly maxDelayMs?: number;
@@ -19,10 +19,10 @@ export interface WorkQueueOptions {
 
 /**
  * A queue of keys with the rules of client-go's work queue, dealt out by namespace (see {@link FairQueue}):
- * - a key that waits already is not added again;
- * - the namespaces that have something to do take turns; within one, what is urgent goes before what is not, and otherwise
- *   keys are given out in the order in which they were added;
- * - no key is given out while it is being processed: one that is added meanwhile waits until `done`, once;
+ * - a key that is already waiting is not added again;
+ * - namespaces with work take turns; within one, urgent keys go before others, and otherwise keys are given out in the order in
+ *   which they were added;
+ * - no key is given out while it is being processed: if it is added meanwhile, it waits until `done`, once;
  * - retries of a key are delayed exponentially, until `forget`.
  */
 export class WorkQueue {
@@ -62,7 +62,7 @@ export class WorkQueue {
     metrics.watchQueue({ name, unfinishedSeconds: () => this.#unfinishedSeconds() });
   }
 
-  /** How many keys wait and are not being processed. */
+  /** How many keys are waiting and not being processed. */
   get length(): number {
     return this.#keys.size;
   }
@@ -77,8 +77,8 @@ export class WorkQueue {
   }
 
   /**
-   * Wants the key processed, from now on: also when it is just being processed.
-   * @param isUrgent - whether it goes before those of its namespace that are not. One that waits already becomes so.
+   * Requests that the key is processed from now on, even if it is being processed.
+   * @param isUrgent - whether it goes before keys of its namespace that are not urgent. Also makes a waiting key urgent.
    */
   add(key: string, isUrgent = false): void {
     if (this.#isShutDown) return;
@@ -89,7 +89,7 @@ export class WorkQueue {
     this.#giveOut();
   }
 
-  /** Adds the key after a delay. Of several delays of one key, the one that ends first counts. */
+  /** Adds the key after a delay. Of several delays of one key, the one that ends first wins. */
   addAfter(key: string, delayMs: number): void {
     if (this.#isShutDown) return;
     if (delayMs <= 0) {
@@ -111,7 +111,7 @@ export class WorkQueue {
     return delayMs;
   }
 
-  /** Ends the back-off of the key: its next retry is a first one. */
+  /** Resets the back-off of the key: its next retry is a first one. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
@@ -122,7 +122,7 @@ export class WorkQueue {
   }
 
   /**
-   * The next key, which is the caller's until it calls {@link done}. Waits for one; undefined once the queue is shut
+   * The next key, which belongs to the caller until it calls {@link done}. Waits for one; undefined once the queue is shut
    * down and has none that may be given out.
    */
   async take(): Promise<string | undefined> {
@@ -143,7 +143,7 @@ export class WorkQueue {
     this.#giveOut();
   }
 
-  /** Takes no more keys and drops the delayed ones. Those that wait are still given out. */
+  /** Accepts no more keys and drops the delayed ones. Waiting keys are still given out. */
   shutDown(): void {
     if (this.#isShutDown) return;
     this.#isShutDown = true;
@@ -152,7 +152,7 @@ export class WorkQueue {
     for (const taker of this.#takers.splice(0)) taker(undefined);
   }
 
-  /** Gives keys to those who wait for them. */
+  /** Gives keys to the waiting callers. */
   #giveOut(): void {
     while (this.#takers.length > 0) {
       const key = this.#keys.take();

@@ -1,14 +1,14 @@
 /**
- * What JSON writes as it is, and a reader of YAML does not: it refuses DEL, C1 controls, the byte order mark, and what is no character,
- * and takes NEL, U+2028 and U+2029 for the end of a line, whose spaces it drops.
+ * Characters that JSON leaves as they are, but YAML parsers do not: they reject DEL, C1 controls, the byte order mark and
+ * noncharacters, and treat NEL, U+2028 and U+2029 as line breaks, whose surrounding spaces they drop.
  */
 const misread = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g;
-/** An escaped backslash, or half a character as JSON writes it. */
+/** An escaped backslash, or a lone surrogate as JSON writes it. */
 const halves = /\\\\|\\ud[89a-f][0-9a-f]{2}/g;
 
 /**
- * JSON of a value that is read as YAML, too: the API server reads what is applied so, and refuses a whole status for one character that
- * a pod or a database has put into a text. Half a character, which YAML cannot say, becomes U+FFFD.
+ * JSON of a value that can also be read as YAML: this is how the API server reads what is applied, and it rejects a whole status for one
+ * character that a pod or a database has put into a text. A lone surrogate, which YAML cannot express, becomes U+FFFD.
  */
 export function yamlText(value: unknown): string {
   return JSON.stringify(value)

@@ -5,22 +5,22 @@ import { objectKey, type Intent } from '../kube/resource.ts';
 import { managedLabels } from '../operand/names.ts';
 import type { ObjectLookup } from '../operand/object-cache.ts';
 
-/** What was written here last, while the cache has not heard of it. */
+/** The last write, while the cache does not have it yet. */
 interface Written {
-  /** Undefined when it was deleted. */
+  /** Undefined if it was deleted. */
   readonly lease: Lease | undefined;
-  /** What the cache may show that is older; undefined for nothing. */
+  /** Older versions that the cache may show; undefined for none. */
   readonly older: ReadonlySet<string | undefined>;
 }
 
-/** A Lease as it is to be. */
+/** The wanted content of a Lease. */
 export type LeaseDraft = Pick<Lease, 'spec'> & {
   readonly annotations: Readonly<Record<string, string>>;
 };
 
 /**
  * The Leases in which the operator keeps what has to outlive both itself and its custom resources. They are in its own
- * namespace, and nobody's children. A write is done only on what was seen: of two writers one is told that it has not.
+ * namespace, without owner references. A write succeeds only against the version that was read: of two writers, one fails.
  */
 export class LeaseBook {
   readonly #client: KubeClient;
@@ -35,7 +35,7 @@ export class LeaseBook {
     this.#cache = cache;
   }
 
-  /** The Lease as it is now, so far as is known here. */
+  /** The newest version of the Lease that is known here. */
   get(name: string): Lease | undefined {
     const cached = this.#cache.get(this.#key(name));
     const written = this.#written.get(name);
@@ -52,7 +52,7 @@ export class LeaseBook {
     return [...names].flatMap((name) => this.get(name) ?? []);
   }
 
-  /** Makes the Lease what is given. False when it is not as {@link get} had it: that is right again afterwards. */
+  /** Writes the Lease. False if it has changed since {@link get} returned it, which is up to date afterwards. */
   async put(name: string, draft: LeaseDraft, signal: AbortSignal): Promise<boolean> {
     const seen = this.get(name);
     const { annotations, ...rest } = draft;
@@ -69,7 +69,7 @@ export class LeaseBook {
     });
   }
 
-  /** Deletes the Lease. False when it is not as {@link get} had it. */
+  /** Deletes the Lease. False if it has changed since {@link get} returned it. */
   async remove(name: string, signal: AbortSignal): Promise<boolean> {
     const seen = this.get(name);
     if (!seen) return true;

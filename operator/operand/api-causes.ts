@@ -5,15 +5,15 @@ import { isCurrent, type Observation } from './observation.ts';
 import type { PodState } from './pod-state.ts';
 import type { ConditionCause } from './condition-cause.ts';
 
-/** What is known of a process of an operand. */
+/** What is known about a process of an operand. */
 export interface ProcessView {
   readonly pod: PodState | undefined;
   readonly observation: Pick<Observation<unknown, string>, 'answer' | 'unreachable'> | undefined;
 }
 
 /**
- * What to say of an error that an API has answered.
- * @param who - and what it does: the message goes on with the name of the error.
+ * The cause for an error that an API has answered.
+ * @param who - and what it does: the message continues with the name of the error.
  */
 export function apiErrorCause(
   { name, description, isLasting }: ApiError,
@@ -23,13 +23,13 @@ export function apiErrorCause(
   return {
     reason: reasonFor(name),
     message: `${who} ${name}: ${description}${action === undefined ? '' : ` (${action})`}`,
-    // A transition that is refused has been overtaken by events: the next answer tells which.
+    // A refused transition has been overtaken by events: the next answer says by which.
     level: isLasting && name !== 'InvalidStateTransition' ? 'stalled' : 'waiting',
   };
 }
 
 /**
- * What to say of a command that is not known to be taken.
+ * The cause for a command that is not known to be accepted.
  * @param who - the process, as a message names it.
  */
 export function commandErrorCause(error: ApiError, who: string, command: string): ConditionCause {
@@ -42,11 +42,11 @@ export function commandErrorCause(error: ApiError, who: string, command: string)
   };
 }
 
-/** Time that a process may take until it answers for the first time. */
+/** How long a process may take until its first answer. */
 const startGraceMs = 30_000;
 
 /**
- * What to say of a process that runs and does not answer.
+ * The cause for a process that runs but does not answer.
  * @param silent - the reason, and the operand as a message names it.
  */
 export function silenceCause(
@@ -60,7 +60,7 @@ export function silenceCause(
   const { sinceMs, description, isUntrusted = false } = unreachable;
   const message = `${silent.who} in the pod ${pod.name}: ${description}`;
   if (isUntrusted) return { reason: 'CertificateNotTrusted', message, level: 'warning' };
-  // A process that has just been started does not listen yet.
+  // A process that has just started does not listen yet.
   const isStarting = !answer && nowMs - sinceMs < startGraceMs;
   return isStarting
     ? { reason: 'Starting', message, level: 'waiting' }
@@ -68,8 +68,8 @@ export function silenceCause(
 }
 
 /**
- * What is wrong with a process, for the status: what it has answered itself, or why it does not run or answer.
- * @param instanceCount - as of {@link keptError}.
+ * What is wrong with a process, for the status: its own answer, or why it does not run or answer.
+ * @param instanceCount - as in {@link keptError}.
  */
 export function errorText(view: ProcessView, nowMs: number, instanceCount = 1): string | undefined {
   const text = wholeErrorText(view, nowMs);

@@ -8,18 +8,18 @@ import type { SecretKey, SecretValue } from './operand-secrets.ts';
 import type { PodState } from './pod-state.ts';
 import type { ConditionCause } from './condition-cause.ts';
 
-/** The key of a Secret of type kubernetes.io/tls under which cert-manager writes the authority. */
+/** The key of a Secret of type kubernetes.io/tls under which cert-manager writes the certificate authority. */
 const authorityKey = 'ca.crt';
 
-/** By what the operator knows the pods of an operand. */
+/** How the operator authenticates the pods of an operand. */
 export type ApiTrust =
   /** They serve HTTP. */
   | { readonly kind: 'plain' }
   | ({ readonly kind: 'verified' } & Required<ServerTrust>)
-  /** They serve HTTPS, and nothing is to be sent to them. */
+  /** They serve HTTPS, but cannot be authenticated: send them nothing. */
   | { readonly kind: 'unknown'; readonly cause: ConditionCause };
 
-/** Where the authority of an operand's certificate is; undefined where it serves HTTP. */
+/** Where the authority of an operand's certificate is; undefined if it serves HTTP. */
 export function authorityRef({ tls }: Pick<OperandOptions, 'tls'>): SecretKey | undefined {
   return tls && { name: tls.secretName, key: authorityKey };
 }
@@ -30,8 +30,8 @@ export function serverNameOf(name: string, { namespace = '' }: Pick<ObjectMeta, 
 }
 
 /**
- * By what the pods of an operand are known.
- * @param authority - what {@link authorityRef} leads to.
+ * How to authenticate the pods of an operand.
+ * @param authority - the value that {@link authorityRef} names.
  */
 export function apiTrust(
   { tls }: Pick<OperandOptions, 'tls'>,
@@ -50,7 +50,7 @@ export function apiTrust(
   return { kind: 'unknown', cause: { reason: 'InvalidCertificate', message, level: 'stalled' } };
 }
 
-/** The process of a pod, as it is asked and told; undefined while none runs, and where nothing is to be sent to it. */
+/** The process of a pod, as the target of requests; undefined while none runs, and if it must be sent nothing. */
 export function targetOf(
   pod: Pick<PodState, 'process' | 'ip'> | undefined,
   {
@@ -65,7 +65,7 @@ export function targetOf(
   return { process, ...apiTargetAt({ ip, port }, token, serverTrust(trust)) };
 }
 
-/** What a request is to be sent with; undefined for HTTP. */
+/** The TLS options of a request; undefined for HTTP. */
 function serverTrust(
   trust: Exclude<ApiTrust, { readonly kind: 'unknown' }>,
 ): ServerTrust | undefined {
@@ -74,7 +74,7 @@ function serverTrust(
     : { authority: trust.authority, serverName: trust.serverName };
 }
 
-/** What node:tls does not say: it leaves out what it cannot read. */
+/** What node:tls does not report: it ignores what it cannot read. */
 function isCertificate(text: string): boolean {
   try {
     new X509Certificate(text);

@@ -3,7 +3,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { isControlledBy } from '../kube/owner.ts';
 import { objectKey, type Intent, type KubeObject, type Resource } from '../kube/resource.ts';
 
-/** An object of the wanted name is there, and belongs to somebody else: it is left alone. */
+/** An object of the wanted name exists, but belongs to somebody else: it is left alone. */
 export class ForeignObjectError extends Error {
   override readonly name = 'ForeignObjectError';
 }
@@ -15,14 +15,14 @@ interface Applied {
   readonly resultVersion: string | undefined;
 }
 
-/** Applies owned objects by server-side apply, only where they are not as they should be. */
+/** Applies owned objects by server-side apply, but only if they differ from what is wanted. */
 export class ChildApplier {
   readonly #client: KubeClient;
   readonly #onCorrected: (kind: string) => void;
-  /** By name, and by kind in it: all objects of an operand have its name. */
+  /** By name, then by kind: all objects of an operand have its name. */
   readonly #applied = new Map<string, Map<string, Applied>>();
 
-  /** @param onCorrected - told the kind of what somebody else has changed or deleted, and is as it should be again. */
+  /** @param onCorrected - receives the kind of an object that somebody else changed or deleted, once it is restored. */
   constructor(client: KubeClient, onCorrected: (kind: string) => void) {
     this.#client = client;
     this.#onCorrected = onCorrected;
@@ -30,8 +30,8 @@ export class ChildApplier {
 
   /**
    * Makes the object what it should be.
-   * @param live - as the cache has it; the API server is asked where the cache has none.
-   * @throws ForeignObjectError when there is one that the owner does not control.
+   * @param live - the cached object; if the cache has none, the API server is asked.
+   * @throws ForeignObjectError if there is one that the owner does not control.
    */
   async apply<T extends KubeObject>(
     resource: Resource<T>,
@@ -64,15 +64,15 @@ export class ChildApplier {
     if (former?.intentHash === intentHash) this.#onCorrected(resource.kind);
   }
 
-  /** Keeps nothing more of the objects of this name: their owner is gone. */
+  /** Forgets the objects of this name: their owner is gone. */
   forget(key: string): void {
     this.#applied.delete(key);
   }
 }
 
 /**
- * Whether everything that is wanted is there: fields that only the live object has are the business of others, and of
- * the API server's defaults. Lists count as equal when their elements cover each other in order.
+ * Whether everything wanted is there. Fields that only the live object has belong to others, or are the API server's
+ * defaults. Lists count as equal if their elements cover each other in order.
  */
 export function covers(live: unknown, wanted: unknown): boolean {
   if (Array.isArray(wanted)) {

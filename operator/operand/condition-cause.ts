@@ -5,15 +5,15 @@ export interface ConditionCause {
   /** A sentence for a person. */
   readonly message: string;
   /**
-   * waiting: it is on its way. warning: it should pass by itself, but somebody may want to know. stalled: it does not
-   * pass until somebody does something.
+   * waiting: it is on its way. warning: it should pass without intervention, but somebody may want to know. stalled: it
+   * does not pass until somebody intervenes.
    */
   readonly level: 'waiting' | 'warning' | 'stalled';
 }
 
 const order = { waiting: 0, warning: 1, stalled: 2 } as const;
 
-/** The gravest cause; the first of those that are equally grave. */
+/** The gravest cause; the first of several that are equally grave. */
 export function gravestCause(
   causes: readonly (ConditionCause | undefined)[],
 ): ConditionCause | undefined {

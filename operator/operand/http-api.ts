@@ -13,7 +13,7 @@ import { Deadline } from '../kube/deadline.ts';
 /** A request to an operand. */
 export interface OperandRequest extends Omit<ApiRequest, 'maxAnswerBytes'> {
   readonly deadlineMs: number;
-  /** What is longer is no answer; 256 KiB by default. */
+  /** Longer answers are rejected; 256 KiB by default. */
   readonly maxAnswerBytes?: number;
 }
 
@@ -21,22 +21,22 @@ export interface OperandRequest extends Omit<ApiRequest, 'maxAnswerBytes'> {
 export interface Unreachable {
   readonly kind: 'unreachable';
   readonly description: string;
-  /** There may be an answer, but not from one who has shown that he is who he ought to be. */
+  /** There may be an answer, but not from an authenticated server. */
   readonly isUntrusted?: true;
 }
 
 /** An error that an operand has answered. */
 export interface ApiError {
-  /** CamelCase: one of the table of errors, or whatever another tool calls it. */
+  /** CamelCase: a name from the table of errors, or another tool's own. */
   readonly name: string;
   readonly description: string;
-  /** Whether it stays until somebody does something. */
+  /** Whether it stays until somebody intervenes. */
   readonly isLasting: boolean;
-  /** Of a command: nothing was answered that says what has become of it. It may have been taken, or may be still. */
+  /** Of a command: no answer says what happened to it. It may have been accepted, or may still be. */
   readonly isUnanswered?: true;
 }
 
-/** It goes into a status: larger ones would not fit into an object. */
+/** Goes into a status: a larger one would not fit into an object. */
 const longestAnswerBytes = 256 * 1024;
 
 /** The API of a pod. */
@@ -49,7 +49,7 @@ export function apiTargetAt(
   return { baseUrl: `${trust ? 'https' : 'http'}://${host}:${port}`, token, trust };
 }
 
-/** Calls an operand. Rejects only with the signal's reason; whatever else goes wrong is an answer. */
+/** Calls an operand. Rejects only with the signal's reason; any other failure is an answer. */
 export async function callOperand(
   target: ApiTarget,
   { deadlineMs, maxAnswerBytes = longestAnswerBytes, ...request }: OperandRequest,
@@ -78,14 +78,14 @@ function untrusted(error: unknown, trust: ServerTrust | undefined): Unreachable 
 
 /**
  * The error in an answer's body, if there is one.
- * @param isLasting - of errors that the table does not know.
+ * @param isLasting - of errors that are not in the table.
  */
 export function errorIn(body: unknown, isLasting: boolean): ApiError | undefined {
   const error = answeredError(body);
   return error && apiError(error, isLasting);
 }
 
-/** An error that was answered. @param isLasting - of errors that the table does not know. */
+/** An error that was answered. @param isLasting - of errors that are not in the table. */
 export function apiError(
   { name = 'ErrorReported', description }: AnsweredError,
   isLasting: boolean,
@@ -93,12 +93,12 @@ export function apiError(
   return { name, description, isLasting: lasts(name) ?? isLasting };
 }
 
-/** What a person can do about an error that the table knows. */
+/** What a user can do about an error of the table. */
 export function actionFor(name: string): string | undefined {
   return isKnown(name) ? errorTable[name].action : undefined;
 }
 
-/** Names that the operator itself gives to what it meets. */
+/** Names that the operator itself gives to failures. */
 const ownNames: readonly string[] = [
   'CommandNotSupported',
   'NoVerdict',
@@ -107,8 +107,8 @@ const ownNames: readonly string[] = [
 ];
 
 /**
- * The reason of the conditions that report an error: the table's. What another tool calls its errors is for the message: reasons are
- * a closed set.
+ * The condition reason for an error: its name, if it is in the table. Another tool's error names go only into the message: reasons are a
+ * closed set.
  */
 export function reasonFor(name: string): string {
   if (isKnown(name)) return errorTable[name].reason;
@@ -117,7 +117,7 @@ export function reasonFor(name: string): string {
 
 function lasts(name: string): boolean | undefined {
   if (!isKnown(name)) return undefined;
-  // The pod has another token than the Secret only until it is replaced.
+  // The pod's token differs from the Secret's only until the pod is replaced.
   return name !== 'Unauthorized' && !errorTable[name].retryable;
 }
 

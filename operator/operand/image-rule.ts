@@ -3,8 +3,8 @@ import type { ConditionCause } from './condition-cause.ts';
 import type { OperandSettings } from './workload.ts';
 
 /**
- * Why an operand is not run with the image that its resource names; undefined where it may be. Who may change a resource could have
- * any program run with the Secrets of its namespace otherwise.
+ * Why an operand may not run the image that its resource names; undefined if it may. Otherwise anybody who can change a resource could
+ * run any program with the Secrets of its namespace.
  * @param field - of the resource: `spec.syncer`.
  */
 export function imageCause(
@@ -21,12 +21,12 @@ export function imageCause(
   };
 }
 
-/** Whether an image is that of an entry, or of its registry or repository: it matches whole parts of a name. */
+/** Whether an image is that of an entry, or in its registry or repository: compares whole parts of a name. */
 function isOf(entry: string, image: string): boolean {
   if (!image.startsWith(entry)) return false;
   const rest = image.slice(entry.length);
   if (rest === '' || entry.endsWith('/')) return true;
-  // What follows a colon is a tag only at the end: before a slash it is the port of another registry.
+  // What follows a colon is a tag only at the end: before a slash it is the port of a registry.
   return (
     rest.startsWith('/') || rest.startsWith('@') || (rest.startsWith(':') && !rest.includes('/'))
   );

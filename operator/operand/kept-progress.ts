@@ -2,19 +2,19 @@ import { shortened } from '../../service/errors.ts';
 
 type Raw = Readonly<Record<string, unknown>>;
 
-/** More than any instance has to say that people read. */
+/** More than any instance reports that people read. */
 const maxInstanceBytes = 16 * 1024;
-/** For what all instances report: an object of more than 1.5 MiB is not stored. */
+/** For the reports of all instances: an object of more than 1.5 MiB is not stored. */
 const maxTotalBytes = 768 * 1024;
 const maxErrorLength = 4096;
 const maxErrorBytes = 8 * 1024;
-/** For the errors of all instances, beside that. */
+/** For the errors of all instances, in addition. */
 const maxTotalErrorBytes = 256 * 1024;
 
 /**
- * A progress for the status, in as many bytes as an instance gets there. Where it is longer, long lists of texts are cut, and say
+ * A progress for the status, limited to an instance's share of the bytes. If it is longer, long lists of texts are cut, and say
  * how many more there are; then the longest fields are left out, and `omittedFields` says how many.
- * @param instanceCount - among which the room is divided.
+ * @param instanceCount - how many share the room.
  */
 export function keptProgress(raw: Raw, instanceCount = 1): Raw {
   const maxBytes = Math.min(maxInstanceBytes, Math.floor(maxTotalBytes / instanceCount));
@@ -23,7 +23,7 @@ export function keptProgress(raw: Raw, instanceCount = 1): Raw {
     .map(([name, value]): readonly [string, unknown] => [name, cutList(value, maxBytes / 2)])
     .map((field) => ({ field, bytes: bytesOf(field) }))
     .sort((one, other) => one.bytes - other.bytes);
-  // With what stands around each of them, and the count.
+  // Includes the quotes and separators around each of them, and the count.
   let bytes = 64 + fields.reduce((sum, field) => sum + field.bytes, 0);
   let omittedFields = 0;
   while (bytes > maxBytes && fields.length > 0) {
@@ -35,8 +35,8 @@ export function keptProgress(raw: Raw, instanceCount = 1): Raw {
 }
 
 /**
- * An error for the status, in as many characters and bytes as an instance gets there.
- * @param instanceCount - among which the room is divided.
+ * An error for the status, limited to an instance's share of characters and bytes.
+ * @param instanceCount - how many share the room.
  */
 export function keptError(error: string, instanceCount = 1): string {
   const maxBytes = Math.min(maxErrorBytes, Math.floor(maxTotalErrorBytes / instanceCount));
@@ -49,7 +49,7 @@ export function keptError(error: string, instanceCount = 1): string {
   }
 }
 
-/** As many of the first texts as have room. */
+/** The first texts, as many as fit. */
 function cutList(value: unknown, maxBytes: number): unknown {
   if (!Array.isArray(value) || !value.every((text) => typeof text === 'string')) return value;
   const kept: string[] = [];

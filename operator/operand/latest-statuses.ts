@@ -1,8 +1,8 @@
 import { objectKey, type KubeObject } from '../kube/resource.ts';
 
 /**
- * What the statuses of objects are now, where that was not written yet: figures are written seldom, and metrics are to be
- * right all the time.
+ * The current statuses of objects, including those not written yet: figures are written seldom, and metrics must
+ * always be right.
  */
 export class LatestStatuses<S extends object> {
   readonly #statuses = new Map<string, { readonly uid: string | undefined; readonly status: S }>();
@@ -15,7 +15,7 @@ export class LatestStatuses<S extends object> {
     this.#statuses.delete(key);
   }
 
-  /** The object with what its status is now. */
+  /** The object with its current status. */
   newest<T extends KubeObject & { readonly status?: S }>(object: T): T {
     const latest = this.#statuses.get(objectKey(object.metadata));
     return latest && latest.uid === object.metadata.uid

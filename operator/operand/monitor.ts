@@ -14,7 +14,7 @@ import { QuestionTurns } from './question-turns.ts';
 
 /** A process to observe. */
 export interface MonitorTarget extends ApiTarget {
-  /** Tells one process from the next: whatever was known of a former one is forgotten. */
+  /** Tells one process from the next: what was known about a former one is forgotten. */
   readonly process: string;
 }
 
@@ -22,15 +22,15 @@ export interface MonitorTarget extends ApiTarget {
 export interface Command<C extends string> {
   readonly name: C;
   readonly body: object;
-  /** Beside those that every request has. */
+  /** In addition to those that every request has. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What came of a command. */
+/** The result of a command. */
 export type CommandOutcome =
   { readonly kind: 'taken' } | { readonly kind: 'refused'; readonly error: ApiError };
 
-/** How the API of a kind of operand is used. Both calls reject only with the signal's reason. */
+/** How to use the API of a kind of operand. Both calls reject only with the signal's reason. */
 export interface OperandApi<P, C extends string> {
   readonly askProgress: (
     target: ApiTarget,
@@ -40,24 +40,24 @@ export interface OperandApi<P, C extends string> {
     target: ApiTarget,
     command: Command<C>,
     how: {
-      /** Called when the connection is there: the command is not sent if it throws. */
+      /** Called once connected: the command is not sent if it throws. */
       readonly assertMaySend: () => void;
       readonly signal: AbortSignal;
     },
   ) => Promise<CommandOutcome>;
-  /** Time from one answer to the next question. */
+  /** Time from one answer to the next request. */
   readonly intervalMs: (answer: ProgressAnswer<P> | undefined) => number;
 }
 
 /** What a monitor needs. */
 export interface MonitorOptions<P, C extends string> {
   readonly api: OperandApi<P, C>;
-  /** Told the key of an object of which something new is known. */
+  /** Receives the key of an object when there is news about it. */
   readonly onChange: (key: string) => void;
   readonly logger: Logger;
-  /** Asked when a command is about to be sent, and when its connection is there: it is not sent, if false. By default all are. */
+  /** Called before a command is sent, and again once connected: if false, the command is not sent. By default all are sent. */
   readonly mayCommand?: () => boolean;
-  /** When questions may begin: shared with others that ask pods. Its own by default. */
+  /** When requests may begin: shared with others that ask pods. Its own by default. */
   readonly turns?: QuestionTurns;
   readonly clock?: Clock;
 }
@@ -69,14 +69,14 @@ interface Entry<P, C extends string> {
   readonly send: (command: Command<C>) => void;
 }
 
-/** A process that has been given a command is asked often for this time, however seldom otherwise. */
+/** How long a process is asked often after a command, however seldom it is asked otherwise. */
 const watchedMs = 60_000;
-/** How often, at least. */
+/** The longest interval in that time. */
 const watchedIntervalMs = 1_000;
 
 /**
- * Asks the processes of operands for their progress, each in its own rhythm as far as there are turns for that, and sends
- * commands to them, so that the reconciling waits for none of them.
+ * Asks the processes of operands for their progress, each at its own interval as far as there are turns for that, and
+ * sends them commands, so that reconciling waits for none of them.
  */
 export class OperandMonitor<P, C extends string> implements AsyncDisposable {
   readonly #options: MonitorOptions<P, C>;
@@ -91,7 +91,7 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
     this.#turns = options.turns ?? new QuestionTurns(this.#clock);
   }
 
-  /** Observes these processes of an object, by their names, and no others any more. */
+  /** Observes exactly these processes of an object, by their names. */
   watch(key: string, targets: ReadonlyMap<string, MonitorTarget>): void {
     const entries = this.#entries.get(key) ?? new Map<string, Entry<P, C>>();
     for (const [id, entry] of entries) {
@@ -106,18 +106,18 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
     else this.#entries.delete(key);
   }
 
-  /** Observes nothing of an object any more. */
+  /** Stops observing an object. */
   forget(key: string): void {
     this.watch(key, new Map());
   }
 
-  /** What is known of an object's processes. */
+  /** What is known about an object's processes. */
   observations(key: string): ReadonlyMap<string, Observation<P, C>> {
     const entries = this.#entries.get(key) ?? new Map<string, Entry<P, C>>();
     return new Map([...entries].map(([id, { observation }]) => [id, observation()]));
   }
 
-  /** Sends a command in the background; what becomes of it is part of the observation. Only one at a time is sent. */
+  /** Sends a command in the background; its result becomes part of the observation. Only one at a time is sent. */
   send(key: string, id: string, command: Command<C>): void {
     this.#entries.get(key)?.get(id)?.send(command);
   }
@@ -239,7 +239,7 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
   }
 }
 
-/** A wait that can be ended. */
+/** A wait that can be ended early. */
 class Pause {
   readonly #clock: Clock;
   #end: () => void = () => undefined;
@@ -248,7 +248,7 @@ class Pause {
     this.#clock = clock;
   }
 
-  /** Ends the wait that is under way, if there is one. */
+  /** Ends the current wait, if there is one. */
   end(): void {
     this.#end();
   }
@@ -270,8 +270,8 @@ function isSameTarget(one: MonitorTarget, other: MonitorTarget | undefined): boo
 }
 
 /**
- * Equality but for when it was asked, which is no news unless a command waits for it; that a command is being sent is none,
- * either: nothing is to be done before it is known what has become of it.
+ * Equality except for when it was asked, which is news only if a command waits for it. That a command is being sent is not news
+ * either: nothing can be done before its result is known.
  */
 function isSameNews<P, C extends string>(
   { askedMs: oneMs, ...one }: Observation<P, C>,

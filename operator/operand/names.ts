@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 
-/** A StatefulSet's pods carry its name, a hyphen and a hash of ten characters in a label, which has 63 at most. */
+/** A StatefulSet's pods have a label with its name, a hyphen and a hash of ten characters; a label has 63 at most. */
 const maxLength = 52;
 const hashLength = 10;
-/** What a Service's name must be: it is the strictest. */
+/** The rule for a Service's name, which is the strictest. */
 const dnsLabel = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 
 /** The kinds of programs that the operator runs. */
 export type OperandKind = 'syncer' | 'verifier';
 
 /**
- * The name of what the operator makes for an object: `<name>-<kind>`, or, where that would be too long or is no DNS
- * label, as much of it as is possible with a hash of the whole name. The same name each time.
+ * The name of the objects that the operator creates for a resource: `<name>-<kind>` or, if that is too long or not a DNS
+ * label, as much of it as possible with a hash of the whole name. Deterministic.
  */
 export function operandName(owner: string, kind: OperandKind): string {
   const plain = `${owner}-${kind}`;
@@ -23,7 +23,7 @@ export function operandName(owner: string, kind: OperandKind): string {
   return `${label.slice(0, maxLength - suffix.length).replace(/(?<!-)-+$/, '')}${suffix}`;
 }
 
-/** The labels by which the operator finds what it has made; those of a pod's StatefulSet and Service select by them. */
+/** The labels by which the operator finds its objects; the pods of a StatefulSet and a Service are selected by them. */
 export function selectorLabels(name: string, kind: OperandKind): Record<string, string> {
   return {
     'app.kubernetes.io/name': 'clustersync',
@@ -35,15 +35,15 @@ export function selectorLabels(name: string, kind: OperandKind): Record<string, 
 const managedBy = 'app.kubernetes.io/managed-by';
 const manager = 'clustersync-operator';
 
-/** All labels of an object that the operator makes. */
+/** All labels of an object that the operator creates. */
 export function operandLabels(name: string, kind: OperandKind): Record<string, string> {
   return { ...selectorLabels(name, kind), ...managedLabels };
 }
 
-/** Of everything that the operator has made. */
+/** Of every object that the operator has created. */
 export const managedLabels = { [managedBy]: manager };
 
-/** Selects everything that the operator has made. */
+/** Selects every object that the operator has created. */
 export const managedSelector = `${managedBy}=${manager}`;
 
 /** On pods: `Kind/name` of the custom resource that they are for. Names are too long for a label. */

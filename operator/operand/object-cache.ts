@@ -6,7 +6,7 @@ import type { KubeObject, Resource } from '../kube/resource.ts';
 
 /** Where objects are looked up. */
 export interface ObjectLookup<T extends KubeObject> {
-  /** By `namespace/name`. The object is shared: it is not to be changed. */
+  /** By `namespace/name`. The object is shared: do not change it. */
   readonly get: (key: string) => T | undefined;
   readonly list: () => T[];
 }
@@ -15,13 +15,13 @@ export interface ObjectLookup<T extends KubeObject> {
 export interface ObjectCacheOptions<T extends KubeObject> {
   readonly client: KubeClient;
   readonly resource: Resource<T>;
-  /** All namespaces when empty. */
+  /** All namespaces if empty. */
   readonly namespaces: readonly string[];
   readonly labelSelector?: string;
   readonly logger: Logger;
 }
 
-/** The objects of a kind in all namespaces that the operator looks after: with names, one watch in each of them. */
+/** The objects of a kind in all namespaces of the operator: if these are named, with one watch for each. */
 export class ObjectCache<T extends KubeObject> implements ObjectLookup<T> {
   readonly #informers: ReadonlyMap<string | undefined, Informer<T>>;
 
@@ -37,7 +37,7 @@ export class ObjectCache<T extends KubeObject> implements ObjectLookup<T> {
     return this.#all().every(({ hasSynced }) => hasSynced);
   }
 
-  /** How long it has not been able to follow the API server, in milliseconds; 0 while it can. */
+  /** For how long it has been unable to follow the API server, in milliseconds; 0 while it can. */
   get behindMs(): number {
     return Math.max(...this.#all().map(({ behindMs }) => behindMs));
   }
@@ -55,7 +55,7 @@ export class ObjectCache<T extends KubeObject> implements ObjectLookup<T> {
     for (const informer of this.#all()) informer.addHandler(handler);
   }
 
-  /** Resolves when every object has been seen. */
+  /** Resolves once every object has been seen. */
   async synced(signal: AbortSignal): Promise<void> {
     await Promise.all(
       this.#all().map(async (informer) => {

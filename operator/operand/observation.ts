@@ -1,53 +1,53 @@
 import { backoffMs } from '../../service/sleep.ts';
 import type { ApiError, Unreachable } from './http-api.ts';
 
-/** What an operand answered to a progress call. */
+/** An operand's answer to a progress request. */
 export type ProgressAnswer<P> = {
-  /** Where the process has logged in, as of `destinationHeader`; undefined where the tool does not say, or does not know yet. */
+  /** Where the process has logged in, see `destinationHeader`; undefined if the tool does not say, or does not know yet. */
   readonly destination?: string | undefined;
-  /** Which deployment that is, as of `deploymentHeader`; undefined where the tool does not say. */
+  /** Which deployment that is, see `deploymentHeader`; undefined if the tool does not say. */
   readonly deployment?: string | undefined;
 } & (
   | { readonly kind: 'progress'; readonly progress: P }
   | {
       readonly kind: 'error';
       readonly error: ApiError;
-      /** Of the sync that has failed; undefined where the tool does not say, or there is none. */
+      /** Of the sync that has failed; undefined if the tool does not say, or there is none. */
       readonly optionsDigest?: string | undefined;
     }
 );
 
-/** What has become of the last command. Times are milliseconds since 1970. */
+/** The state of the last command. Times are milliseconds since 1970. */
 export type CommandState<C extends string> = { readonly name: C } & (
   | { readonly kind: 'sending' }
   | { readonly kind: 'taken'; readonly endedMs: number }
   | {
       readonly kind: 'refused';
       readonly error: ApiError;
-      /** How often in a row. */
+      /** Consecutive refusals. */
       readonly attempts: number;
-      /** Also where it was not answered at all: then it may have been taken. */
+      /** Also set if there was no answer at all: then the command may have been accepted. */
       readonly endedMs: number;
       readonly retryAtMs: number;
     }
 );
 
-/** What is known of one process of an operand. Times are milliseconds since 1970. */
+/** What is known about one process of an operand. Times are milliseconds since 1970. */
 export interface Observation<P, C extends string> {
   readonly process: string;
   /** The newest answer; undefined until there is one. */
   readonly answer: ProgressAnswer<P> | undefined;
-  /** When that answer was asked for. */
+  /** When that answer was requested. */
   readonly askedMs: number;
   /** Since when it has not answered; undefined while it does. */
   readonly unreachable: (Omit<Unreachable, 'kind'> & { readonly sinceMs: number }) | undefined;
   readonly command: CommandState<C> | undefined;
 }
 
-/** A process that has not answered for this time is reported as unreachable: before, it is a passing matter. */
+/** A process that has not answered for this time is reported as unreachable; until then it may be a passing problem. */
 export const unreachableGraceMs = 5_000;
 
-/** Whether what was answered last still counts. */
+/** Whether the last answer still counts. */
 export function isCurrent(
   { answer, unreachable }: Pick<Observation<unknown, string>, 'answer' | 'unreachable'>,
   nowMs: number,
@@ -56,7 +56,7 @@ export function isCurrent(
   return !unreachable || graceLeftMs({ answer, unreachable }, nowMs) !== undefined;
 }
 
-/** When a process that does not answer is to be reported as unreachable: time from now on, if it is still to come. */
+/** When to report a silent process as unreachable: time from now on, if that is still to come. */
 export function graceLeftMs(
   { answer, unreachable }: Pick<Observation<unknown, string>, 'answer' | 'unreachable'>,
   nowMs: number,
@@ -67,8 +67,8 @@ export function graceLeftMs(
 }
 
 /**
- * Whether a command that the last answer calls for should be sent now: not while one is under way, not before the
- * process was asked again after it took the command, and not too soon after it refused it.
+ * Whether to send now a command that the last answer calls for: not while one is under way, not before the process
+ * was asked again after it accepted the command, and not too soon after it refused it.
  */
 export function maySend<C extends string>(
   { command, askedMs, unreachable }: Observation<unknown, C>,
@@ -88,8 +88,8 @@ export function maySend<C extends string>(
 }
 
 /**
- * When something is to be decided on though nothing new was heard: times from now on, of a process that is to be reported
- * as unreachable, and of a refused command that may be repeated.
+ * When to decide again even without news: times from now on, for a process that is to be reported as unreachable,
+ * and for a refused command that may be repeated.
  */
 export function dueMs(
   observation: Pick<Observation<unknown, string>, 'answer' | 'unreachable' | 'command'>,
@@ -100,7 +100,7 @@ export function dueMs(
   return [graceLeftMs(observation, nowMs) ?? 0, retryMs].filter((ms) => ms > 0);
 }
 
-/** When a refused command is sent again: soon where the refusal should pass, seldom where somebody must act first. */
+/** When to repeat a refused command: soon if the refusal should pass, seldom if somebody must act first. */
 export function retryDelayMs(error: Pick<ApiError, 'isLasting'>, attempts: number): number {
   return error.isLasting
     ? backoffMs(attempts, { baseMs: 10_000, maxMs: 300_000 })

@@ -7,19 +7,19 @@ import type { CommandOutcome, OperandApi } from './monitor.ts';
 import type { ProgressAnswer } from './observation.ts';
 
 const progressDeadlineMs = 5_000;
-/** It tells whether a command was taken, and why not. Commands are sent without waiting for a turn, and may take long. */
+/** Its answer says whether a command was accepted, and why not. Commands are sent without waiting for a turn, and may take long. */
 const maxCommandAnswerBytes = 16 * 1024;
 
-/** What tells the API of one kind of operand from that of another. */
+/** How the API of one kind of operand differs from that of another. */
 export interface OperandApiOptions<P> {
-  /** The object `progress` of an answer, read leniently; undefined where it is none. */
+  /** The object `progress` of an answer, read leniently; undefined if it is not one. */
   readonly readProgress: (progress: unknown) => P | undefined;
   readonly commandDeadlineMs: number;
-  /** What an answer says of a command. */
+  /** What an answer says about a command. */
   readonly readCommand: (answer: ApiAnswer) => CommandAnswer;
-  /** What that counts as where it does not say whether the command was taken. */
+  /** The result if the answer does not say whether the command was accepted. */
   readonly unclearOutcome: (description: string) => CommandOutcome;
-  /** The name of the error that a command was not answered. */
+  /** The name of the error for a command without an answer. */
   readonly unreachableName: string;
   readonly intervalMs: (answer: ProgressAnswer<P> | undefined) => number;
 }
@@ -72,12 +72,12 @@ function outcomeOf<P>(
   }
 }
 
-/** What counts as a refusal that should pass by itself, though nobody knows what has become of the command. */
+/** Counts as a refusal that should pass, although nobody knows what happened to the command. */
 export function unanswered(name: string, description: string): CommandOutcome {
   return { kind: 'refused', error: { name, description, isLasting: false, isUnanswered: true } };
 }
 
-/** Whether the tool does not have the command at all: an error of ours has a body that says so. */
+/** Whether the tool does not have the command at all: our own errors have a body that says so. */
 function isUnknown({ status, body }: ApiAnswer): boolean {
   return isNotServed(status) && errorIn(body, true) === undefined;
 }
@@ -87,7 +87,7 @@ function notSupported(status: number): CommandOutcome {
   return { kind: 'refused', error: { name: 'CommandNotSupported', description, isLasting: true } };
 }
 
-/** What an answer to a progress call says. */
+/** What the answer to a progress request says. */
 export function progressAnswer<P>(
   {
     body,
@@ -100,7 +100,7 @@ export function progressAnswer<P>(
 ): ProgressAnswer<P> | Unreachable {
   const progress = readProgress(objectOf(body)['progress']);
   if (progress) return { kind: 'progress', progress, destination, deployment };
-  // A call that fails while a sync is resumed may be repeated: errors that are not known are not taken for the end.
+  // A call that fails while a sync is resumed may be repeated: unknown errors are not treated as final.
   const error = errorIn(body, false);
   if (error) return { kind: 'error', error, optionsDigest, destination, deployment };
   return { kind: 'unreachable', description: 'the answer has neither progress nor error' };

@@ -12,20 +12,20 @@ export interface SecretKey {
   readonly key: string;
 }
 
-/** What is there, in base64, or why nothing is. */
+/** The value, in base64, or why there is none. */
 export type SecretValue =
   | { readonly kind: 'found'; readonly value: string }
   | { readonly kind: 'missing'; readonly description: string };
 
-/** The connection strings of both sides; undefined where no resource says where they are. */
+/** The connection strings of both sides; undefined if no resource says where they are. */
 export interface ConnectionSecrets {
   readonly source: SecretValue | undefined;
   readonly destination: SecretValue | undefined;
 }
 
-/** What an operand is run with that its resource does not have. */
+/** What an operand needs that its resource does not contain. */
 export interface OperandSecrets extends ConnectionSecrets {
-  /** Of the operand's certificate; undefined where it serves HTTP. */
+  /** Of the operand's certificate; undefined if it serves HTTP. */
   readonly authority: SecretValue | undefined;
   /** Of the operand's API. */
   readonly token: string;
@@ -40,10 +40,10 @@ export interface MountedSecret {
   readonly key: string;
 }
 
-/** Where the pods of an operand find what is mounted. */
+/** Where the pods of an operand find mounted files. */
 export const mountRoot = '/etc/clustersync';
 
-/** The connection strings of both sides, as they are mounted. */
+/** Where the connection strings of both sides are mounted from. */
 export function mountedSecrets({
   source,
   destination,
@@ -58,20 +58,20 @@ export function mountedSecrets({
   ];
 }
 
-/** What the file of a connection string is called. */
+/** The name of the file of a connection string. */
 const fileName = 'uri';
 
-/** Where the file of a mounted connection string is in the pod. */
+/** The path of a mounted connection string in the pod. */
 export function secretPath({ folder }: Pick<MountedSecret, 'folder'>): string {
   return `${mountRoot}/${folder}/${fileName}`;
 }
 
-/** The volume that has that file. */
+/** The volume with that file. */
 export function secretVolume({ folder, secretName, key }: MountedSecret) {
   return { name: folder, secret: { secretName, items: [{ key, path: fileName }] } };
 }
 
-/** Why there is no connection string where one is to be. */
+/** Why a required connection string is missing. */
 export function missingSecret({
   source,
   destination,
@@ -82,15 +82,15 @@ export function missingSecret({
     : undefined;
 }
 
-/** On the pods of an operand: the hash of what they have read at their start. */
+/** On the pods of an operand: the hash of what they read when they started. */
 export const secretsHashAnnotation = 'clustersync.dev/secrets-hash';
 
 /**
- * A hash of the connection strings that the pods of an operand read at their start: with another one they are replaced. It is keyed
- * with the token, so that it tells nothing about passwords to those who may see pods but not Secrets.
+ * A hash of the connection strings that the pods of an operand read when they start: if it changes, they are replaced. It is keyed
+ * with the token, so that it reveals nothing about passwords to those who may see pods but not Secrets.
  *
- * What pods have read that run stays theirs while a Secret is not there. Undefined when no pods can be made: what they are to read is
- * not there, and was never.
+ * While a Secret is missing, running pods keep the hash of what they have read. Undefined if no pods can be created: what they need to
+ * read is missing, and was never there.
  * @param statefulSet - the operand's, if there is one.
  */
 export function secretsHashOf(

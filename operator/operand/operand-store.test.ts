@@ -13,7 +13,7 @@ import { TokenKey } from './token-key.ts';
 
 const name = 'orders-syncer';
 
-/** There is no API server: nothing is to be asked. */
+/** There is no API server: it must not be asked. */
 const config = new KubeConfig();
 config.loadFromClusterAndUser(
   { name: 'nowhere', server: 'https://127.0.0.1:1', skipTLSVerify: false },
@@ -49,7 +49,7 @@ function lookupOf<T extends KubeObject>(...objects: readonly T[]): ObjectLookup<
   };
 }
 
-/** A store that looks into its caches alone. */
+/** A store that only reads its caches. */
 function storeWith(set: StatefulSet, pod: Pod): OperandStore {
   const caches = {
     statefulSets: lookupOf(set),

@@ -28,7 +28,7 @@ import type { ConditionCause } from './condition-cause.ts';
 import { tokenOf, type TokenKey } from './token-key.ts';
 import type { OperandObjects } from './workload.ts';
 
-/** Caches of the objects that the operator makes, and of their pods. */
+/** Caches of the objects that the operator creates, and of their pods. */
 export interface OperandCaches {
   readonly statefulSets: ObjectLookup<StatefulSet>;
   readonly services: ObjectLookup<Service>;
@@ -44,7 +44,7 @@ export class OperandStore {
   readonly #applier: ChildApplier;
   readonly #tokenKey: TokenKey;
 
-  /** @param onCorrected - as of ChildApplier. */
+  /** @param onCorrected - as in ChildApplier. */
   constructor(
     client: KubeClient,
     caches: OperandCaches,
@@ -58,13 +58,13 @@ export class OperandStore {
     this.#applier = new ChildApplier(client, onCorrected);
   }
 
-  /** The StatefulSet of an operand, when it is the owner's. */
+  /** The StatefulSet of an operand, if the owner controls it. */
   statefulSet(owner: KubeObject, name: string): StatefulSet | undefined {
     const found = this.#caches.statefulSets.get(keyBeside(owner, name));
     return found && isControlledBy(found, owner) ? found : undefined;
   }
 
-  /** The pods of these names that are there, by name: those of the owner's StatefulSet, not of a former namesake's. */
+  /** The existing pods with these names, by name: those of the owner's StatefulSet, not of a former namesake's. */
   pods(owner: KubeObject, names: readonly string[]): ReadonlyMap<string, Pod> {
     return new Map(
       names.flatMap((name) => {
@@ -77,8 +77,8 @@ export class OperandStore {
   }
 
   /**
-   * What an operand of the owner is run with. Rejects where no operator has led yet: there is no token then.
-   * @param asked - `sides`: undefined where no resource says where the connection strings are; `mayBeOld`: as of SecretReader.
+   * The secrets that an operand of the owner runs with. Rejects if no operator has led yet: there is no token then.
+   * @param asked - `sides`: undefined if no resource says where the connection strings are; `mayBeOld`: as in SecretReader.
    */
   async secrets(
     owner: KubeObject,
@@ -92,7 +92,7 @@ export class OperandStore {
     const { sides, options, mayBeOld = false } = asked;
     const read = async (ref: SecretKey | undefined): Promise<SecretValue | undefined> =>
       ref && (await this.#secretValue(owner, ref, signal, mayBeOld));
-    // Together: when they are read anew, a command waits for them.
+    // In parallel: while they are read again, a command waits for them.
     const [source, destination, authority, key] = await Promise.all([
       read(sides?.source.uriSecretRef),
       read(sides?.destination.uriSecretRef),
@@ -121,7 +121,7 @@ export class OperandStore {
   }
 
   /**
-   * Makes the objects what they should be. Says why, where they cannot be made; rejects where it is to be tried again.
+   * Makes the objects what they should be. Returns why they cannot be created, if so; rejects if that should be retried.
    */
   async apply(
     owner: KubeObject,
@@ -138,14 +138,14 @@ export class OperandStore {
     }
   }
 
-  /** Lets the StatefulSet have no pods, whatever else is wrong with what it is to be. */
+  /** Scales the StatefulSet down to no pods, even if the rest of its spec cannot be applied. */
   async stop({ metadata }: StatefulSet, signal: AbortSignal): Promise<void> {
     const { uid } = metadata;
     const patch = { ...(uid !== undefined && { metadata: { uid } }), spec: { replicas: 0 } };
     try {
       await this.#client.patch(statefulSets, metadata, patch, { signal });
     } catch (error) {
-      // It is looked at again as it is by now.
+      // Read again: it may have changed by now.
       if (!isConflict(error) && !isNotFound(error)) throw error;
     }
   }
@@ -160,7 +160,7 @@ export class OperandStore {
     });
   }
 
-  /** Keeps nothing more of an operand: its owner is gone. Its objects are left to the garbage collector. */
+  /** Forgets an operand: its owner is gone. Its objects are left to the garbage collector. */
   forget(ref: ObjectRef): void {
     this.#applier.forget(objectKey(ref));
   }
@@ -189,7 +189,7 @@ function keyBeside(owner: KubeObject, name: string): string {
   return objectKey({ namespace: owner.metadata.namespace, name });
 }
 
-/** What an error says of the objects that were to be made; undefined where it says nothing: then it is to be retried. */
+/** What an error says about the objects to be created; undefined if it says nothing, so that a retry is needed. */
 function rejectionOf(error: unknown): ConditionCause | undefined {
   const message = messageOf(error);
   if (error instanceof ForeignObjectError || isAlreadyExists(error)) {
@@ -204,7 +204,7 @@ function rejectionOf(error: unknown): ConditionCause | undefined {
   return undefined;
 }
 
-/** What server-side apply answers to a field of another type, or of no known name: it has no status of its own. */
+/** How server-side apply answers a field of another type, or of an unknown name: it has no status of its own. */
 function isUntyped(error: unknown): boolean {
   return (
     error instanceof KubeError &&

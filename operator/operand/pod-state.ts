@@ -5,7 +5,7 @@ import type { ConditionCause } from './condition-cause.ts';
 /** A pod of an operand, as far as the operator cares. */
 export interface PodState {
   readonly name: string;
-  /** Tells one run of the container from the next; undefined while it does not run. */
+  /** Identifies one run of the container; undefined while it does not run. */
   readonly process: string | undefined;
   readonly ip: string | undefined;
   readonly isReady: boolean;
@@ -13,10 +13,10 @@ export interface PodState {
   readonly cause: ConditionCause | undefined;
 }
 
-/** A container that has failed so often is not going to recover by itself. */
+/** A container that has failed this often will not recover without help. */
 const crashesUntilStalled = 5;
 
-/** What the pod's status says. */
+/** Reads the pod's status. */
 export function podState(pod: Pod, kind: OperandKind): PodState {
   const { name, uid, deletionTimestamp } = pod.metadata;
   const { status } = pod;
@@ -33,9 +33,9 @@ export function podState(pod: Pod, kind: OperandKind): PodState {
 }
 
 /**
- * The same of a pod whose container is to have been started with some arguments. One that was started without is about to be replaced:
- * it counts as one that does not run, and nothing that it says is heard.
- * @param expected - the arguments; of each what to say, after the pod's name, of one that was started without.
+ * The same for a pod whose container should have been started with some arguments. One that was started without them is about to be
+ * replaced: it counts as not running, and nothing that it reports is read.
+ * @param expected - the arguments; for each, what to say after the pod's name if it was started without.
  */
 export function podStateWith(
   pod: Pod,
@@ -53,20 +53,20 @@ export function podStateWith(
 const endedPhases: readonly (string | undefined)[] = ['Succeeded', 'Failed'];
 
 /**
- * Whether nothing of a pod runs any more, nor ever will. A finalizer can keep a pod in the API after it has ended.
+ * Whether nothing of a pod runs any more, or ever will. A finalizer can keep a pod in the API after it has ended.
  */
 export function hasEnded({ metadata, spec, status }: Pod): boolean {
-  // One that is to be deleted is given no node any more.
+  // A pod that is being deleted is no longer scheduled.
   const isNeverRun = metadata.deletionTimestamp !== undefined && spec?.nodeName === undefined;
   return isNeverRun || endedPhases.includes(status?.phase);
 }
 
-/** What to say of a pod that is not there. */
+/** The cause for a missing pod. */
 export function missingPod(name: string): ConditionCause {
   return pendingPod(name, 'has not been created yet');
 }
 
-/** What to say of a pod that another one is about to take the place of. */
+/** The cause for a pod that is about to be replaced. */
 export const beingReplaced = 'is being replaced';
 
 function pendingPod(name: string, how: string): ConditionCause {
@@ -109,7 +109,7 @@ function crashing(name: string, container: ContainerStatus | undefined): Conditi
   const restarts = container?.restartCount ?? 0;
   return {
     reason: 'PodCrashLooping',
-    // How often is not said: the event of it would be another one each time.
+    // Without the number of restarts: each would be another event.
     message: `the container of the pod ${name} keeps crashing${lastEnd(container)}`,
     level: restarts >= crashesUntilStalled ? 'stalled' : 'warning',
   };

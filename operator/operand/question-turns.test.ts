@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { FakeClock } from '../kube/testing/fake-clock.ts';
 import { QuestionTurns } from './question-turns.ts';
 
-/** Questions that end when they are told to. */
+/** Questions that end when told to. */
 class Questions {
   readonly clock = new FakeClock();
   readonly turns = new QuestionTurns(this.clock);
-  /** The keys of those that have begun, in order, and what ends them. */
+  /** The keys of those that have begun, in order, each with the function that ends it. */
   readonly begun: { readonly key: string; readonly end: () => void }[] = [];
   readonly #all: Promise<void>[] = [];
 
@@ -28,7 +28,7 @@ class Questions {
     return this.begun.filter(({ key }) => key.startsWith(`${namespace}/`)).length;
   }
 
-  /** Ends all of them, also those that begin then. */
+  /** Ends all of them, including those that begin as a result. */
   async end(): Promise<void> {
     for (const { end } of this.begun) {
       end();

@@ -2,23 +2,23 @@ import { systemClock, type Clock } from '../kube/clock.ts';
 import { FairQueue } from '../kube/fair-queue.ts';
 import { TokenBucket } from '../kube/token-bucket.ts';
 
-/** So many questions a second, of all namespaces together. */
+/** Questions a second, for all namespaces together. */
 const perSecond = 200;
-/** As many begin at once when there was a pause. */
+/** How many may begin at once after a pause. */
 const burst = 10;
-/** Questions under way: each may hold an answer of 256 KiB, and take as long as its deadline says. */
+/** Questions under way: each may hold an answer of 256 KiB, and take as long as its deadline allows. */
 const maxPerNamespace = 200;
 const maxUnderWay = 400;
 
 /**
- * When questions to pods may begin: so many a second, and so many at the same time, dealt out by namespace. Pods that do not
- * answer, and many that do, keep those of their own namespace waiting, not others.
+ * When questions to pods may begin: a limited number a second, and a limited number at the same time, shared fairly among namespaces.
+ * Pods that do not answer, and many that do, delay those of their own namespace, not others.
  */
 export class QuestionTurns {
   readonly #clock: Clock;
   readonly #queue = new FairQueue(maxPerNamespace);
   readonly #bucket: TokenBucket;
-  /** What lets those begin that wait. */
+  /** Lets a waiting question begin, by its turn. */
   readonly #waiting = new Map<string, () => void>();
   #asked = 0;
   #underWay = 0;
@@ -31,7 +31,7 @@ export class QuestionTurns {
   }
 
   /**
-   * Asks, when its turn has come. Rejects with the signal's reason when it is aborted before that, or as the question does.
+   * Asks when its turn has come. Rejects with the signal's reason if it is aborted before that, or as the question does.
    * @param key - of the object whose pod is asked: `namespace/name`.
    */
   async ask<T>(key: string, signal: AbortSignal, question: () => Promise<T>): Promise<T> {

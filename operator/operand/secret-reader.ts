@@ -4,18 +4,18 @@ import { systemClock, type Clock } from '../kube/clock.ts';
 import { PacedTurns } from '../kube/paced-turns.ts';
 import { objectKey, type ObjectRef } from '../kube/resource.ts';
 
-/** How long what was read counts. */
+/** How long a Secret stays fresh. */
 const foundMs = 15_000;
 const missingMs = 3_000;
-/** What cannot be changed can only be deleted. */
+/** An immutable Secret can only be deleted. */
 const immutableMs = 300_000;
-/** With many of them each is read less often: twenty a second, all together, dealt out by namespace. */
+/** With many Secrets each is read less often: twenty a second, all together, shared fairly among namespaces. */
 const sharedMs = 50;
 const burst = 20;
-/** So much of the values of a Secret is kept, as base64: connection strings and certificates are shorter. */
+/** How much of a Secret's values is kept, as base64: connection strings and certificates are shorter. */
 const maxKeptLength = 32 * 1024;
 const maxKeptKeys = 128;
-/** What nobody has asked for in this time is forgotten: its owner is gone. Longer than the longest resync. */
+/** A Secret that nobody has asked for in this time is forgotten: its owner is gone. Longer than the longest resync. */
 const unusedMs = 900_000;
 
 interface Entry {
@@ -25,15 +25,15 @@ interface Entry {
 }
 
 /**
- * Reads Secrets one by one and remembers them for some seconds. They are neither listed nor watched, so that the
- * operator needs no right to see Secrets that nobody has told it the name of.
+ * Reads Secrets one by one and caches them for some seconds. They are neither listed nor watched, so that the
+ * operator needs no right to see Secrets that no resource names.
  */
 export class SecretReader {
   readonly #client: KubeClient;
   readonly #clock: Clock;
-  /** The one that was asked for last comes last. */
+  /** The one asked for last comes last. */
   readonly #entries = new Map<string, Entry>();
-  /** Of those that are known, and are to be read again. */
+  /** For known Secrets that are due to be read again. */
   readonly #turns: PacedTurns;
 
   constructor(client: KubeClient, clock: Clock = systemClock) {
@@ -43,9 +43,8 @@ export class SecretReader {
   }
 
   /**
-   * Undefined when there is none. Of its values those are kept that are 24 KiB together, the short ones first: longer ones are
-   * empty.
-   * @param mayBeOld - whether what was read at any time will do, where it was there.
+   * Undefined if there is none. Keeps 24 KiB of its values, the short ones first: the others are empty.
+   * @param mayBeOld - whether any earlier read will do, if the Secret existed then.
    */
   async read(ref: ObjectRef, signal: AbortSignal, mayBeOld = false): Promise<Secret | undefined> {
     const key = objectKey(ref);
@@ -87,7 +86,7 @@ function forMs(secret: Secret | undefined): number {
   return secret.immutable === true ? immutableMs : foundMs;
 }
 
-/** A Secret may have a megabyte, of values and of all that is written about it; hundreds of them are remembered. */
+/** Drops the rest: a Secret may have a megabyte of values and metadata, and hundreds of them are cached. */
 function keptOf({ apiVersion, kind, metadata, immutable, data = {} }: Secret): Secret {
   const { name, namespace, uid, ownerReferences } = metadata;
   let length = 0;

@@ -14,22 +14,22 @@ export interface WithStatus<S extends object> extends KubeObject {
 
 interface Written<S> {
   readonly uid: string | undefined;
-  /** Versions before it: as long as the cache has one of them, what was written is newer. */
+  /** Versions before it: as long as the cache has one of them, the written status is newer. */
   readonly formerVersions: readonly (string | undefined)[];
-  /** The one that it has become. */
+  /** The version that the write created. */
   readonly version: string | undefined;
   readonly status: S;
   readonly atMs: number;
 }
 
-/** A cache that is further behind begins again with what it has: the API server tells that it is too old. */
+/** A cache that is further behind is used as it is: the API server reports a conflict. */
 const maxFormerVersions = 10;
 
-/** So many changes of an object that somebody may wait for are written at once; then one in a while, beside its figures. */
+/** So many urgent changes of an object are written at once; then one per refill time, besides its figures. */
 const burst = 20;
 const refillMs = 30_000;
 
-/** What became of a status that was to be written. */
+/** What became of a status to be written. */
 export type WriteResult =
   | { readonly kind: 'written' }
   | { readonly kind: 'unchanged' }
@@ -37,8 +37,8 @@ export type WriteResult =
   | { readonly kind: 'gone' };
 
 /**
- * Writes statuses by server-side apply: only what has changed, and figures not too often, nor what changes without end as a
- * hostile pod may let it.
+ * Writes statuses by server-side apply: only if they have changed. Limits how often figures are written, and also endless changes,
+ * which a hostile pod may cause.
  */
 export class StatusWriter<S extends object, T extends WithStatus<S>> {
   readonly #client: KubeClient;
@@ -50,7 +50,7 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
   readonly #written = new Map<string, Written<S>>();
   readonly #buckets = new Map<string, TokenBucket>();
 
-  /** @param latest - is told of every status, written or not. */
+  /** @param latest - receives every status, written or not. */
   constructor(
     client: KubeClient,
     resource: Resource<T>,
@@ -66,16 +66,16 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
     this.#pace = new WritePace(clock);
   }
 
-  /** The object with the status that it has now: the cache may not have heard yet of what was written last. */
+  /** The object with its current status: the cache may not have received the last write yet. */
   current(object: T): T {
     const written = this.#writtenOver(object);
     return written ? { ...object, status: written.status } : object;
   }
 
   /**
-   * @param object - as {@link current} gave it.
-   * @throws KubeError Conflict when the object is another one by now, be it that somebody has changed it, or that it is a
-   * namesake: what is to be said of it has to be thought over. (A uid alone is not looked at in the status of a resource.)
+   * @param object - as {@link current} returned it.
+   * @throws KubeError Conflict if somebody has changed the object, or if it is a namesake: its status has to be
+   * decided again. (The API server ignores a uid alone in the status of a resource.)
    */
   async write(object: T, status: S, signal: AbortSignal): Promise<WriteResult> {
     this.#latest?.note(object, status);
@@ -131,7 +131,7 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
     return bucket.take(nowMs);
   }
 
-  /** What was written last, while the cache still has a version before it. */
+  /** The last write, while the cache still has a version before it. */
   #writtenOver({ metadata }: T): Written<S> | undefined {
     const written = this.#written.get(objectKey(metadata));
     if (written?.uid !== metadata.uid) return undefined;

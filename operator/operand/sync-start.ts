@@ -2,17 +2,17 @@ import { numberOf, objectOf, textOf } from '../../service/json-fields.ts';
 import { countOf } from '../../service/quantities.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 
-/** What a status has room for. */
+/** The limit of the status. */
 const maxStartLength = 64;
 
-/** Between the start of a sync and how often it was reversed. */
+/** Separates the start of a sync from the number of its reversals. */
 const reversed = ', reversed ';
 
 /**
- * When the sync of a ClusterSync was started, and how often it was reversed since, where it was: tells it from one that was there
- * before, for this ClusterSync or for a former one of its name. It is what the instances say; with a tool that does not tell it,
- * when the operator has first seen the sync. Undefined as long as there is none.
- * @param progresses - of the instances, as they were received.
+ * When the sync of a ClusterSync was started, and how often it was reversed since, if it was: tells it from an earlier sync of this
+ * ClusterSync, or of a former one of its name. The instances report it; for a tool that does not, it is when the operator first saw
+ * the sync. Undefined as long as there is none.
+ * @param progresses - of the instances, as received.
  * @param seenAt - `startedAt` of the status.
  */
 export function syncStartOf(
@@ -34,12 +34,12 @@ function startIn(progress: unknown): string | undefined {
   return `${start}${reversed}${countOf(reversals, 'time')}`;
 }
 
-/** Whether two of {@link syncStartOf} are of one sync, which was reversed between them, or not. */
+/** Whether two values of {@link syncStartOf} belong to one sync, possibly reversed in between. */
 export function isOneSync(one: string | undefined, other: string | undefined): boolean {
   return one?.split(reversed)[0] === other?.split(reversed)[0];
 }
 
-/** The sync that a ClusterSync has, by its status: see {@link syncStartOf}. */
+/** The sync of a ClusterSync, according to its status: see {@link syncStartOf}. */
 export function syncOnRecord({ status }: ClusterSync): string | undefined {
   const progresses = status?.instances?.map(({ progress }) => progress) ?? [];
   return syncStartOf(progresses, status?.startedAt);

@@ -7,19 +7,18 @@ import type { KubeClient } from '../kube/client.ts';
 import { isConflict, KubeError } from '../kube/kube-error.ts';
 import { objectKey, type KubeObject, type ObjectRef } from '../kube/resource.ts';
 
-/** Of the Secret: what the tokens are derived with, in base64. */
+/** In the Secret: the key that tokens are derived from, in base64. */
 const dataKey = 'key';
 const keyBytes = 32;
-/** Changes with the way in which tokens are derived. */
+/** Changes with the derivation of tokens. */
 const scheme = 'clustersync-api-token-1';
 const retryMs = 1_000;
 
-/** Answers of the API server that stay as they are until somebody does something. */
+/** Answers of the API server that do not change until somebody intervenes. */
 const lastingStatuses: readonly (number | undefined)[] = [401, 403, 404, 422];
 
 /**
- * The token of the API of a resource's syncers or verifiers. Another resource has another one, also one that is made with the same name
- * later.
+ * The API token of a resource's syncers or verifiers. Every resource has another one, even if it is created again with the same name.
  * @param key - 32 random bytes, which only the operator has.
  */
 export function tokenOf(key: Buffer, { kind, metadata }: KubeObject): string {
@@ -29,8 +28,8 @@ export function tokenOf(key: Buffer, { kind, metadata }: KubeObject): string {
 }
 
 /**
- * The key that the tokens of all APIs are derived with. It is in one Secret of the operator's own namespace, which is installed
- * empty: the operator makes no Secret, and writes no other one.
+ * The key from which the tokens of all APIs are derived. It is in one Secret of the operator's own namespace, which is installed
+ * empty: the operator creates no Secret, and writes no other one.
  */
 export class TokenKey {
   readonly #client: KubeClient;
@@ -45,10 +44,10 @@ export class TokenKey {
   }
 
   /**
-   * Reads the key, and makes it where the Secret is empty: of two that do, one has made it, and both have read it. Waits for an API
+   * Reads the key, and creates it if the Secret is empty: of two operators that do so, one writes it, and both read it. Waits for an API
    * server that does not answer.
-   * @throws SyncError InvalidOption where there is no such Secret, or it holds something else.
-   * @throws KubeError where the operator may not read or write it.
+   * @throws SyncError InvalidOption if there is no such Secret, or it contains something else.
+   * @throws KubeError if the operator may not read or write it.
    */
   async establish(signal: AbortSignal): Promise<Buffer> {
     for (;;) {
@@ -68,7 +67,7 @@ export class TokenKey {
     }
   }
 
-  /** The key, as it was read first. Rejects as {@link establish}, where it has not been made, and where the API server does not answer. */
+  /** The key, as first read. Rejects like {@link establish}, also if it was not created yet, and if the API server does not answer. */
   async get(signal: AbortSignal): Promise<Buffer> {
     if (!this.#key) await this.#read(signal);
     if (!this.#key) throw new Error('no operator has created the key of the API tokens yet');
@@ -97,7 +96,7 @@ export class TokenKey {
   async #fill(secret: Secret, signal: AbortSignal): Promise<Buffer> {
     const key = randomBytes(keyBytes);
     const data = { ...secret.data, [dataKey]: key.toString('base64') };
-    // It names the version that was read: what somebody else has made by now is not replaced.
+    // With the version that was read: a key that somebody else has created by now is not replaced.
     await this.#client.replace(secrets, { ...secret, data }, { signal });
     return key;
   }

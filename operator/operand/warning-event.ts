@@ -6,7 +6,7 @@ interface WithConditions {
   readonly conditions?: readonly Condition[] | undefined;
 }
 
-/** Reasons of every operand for not being ready that somebody may want to know of, though they should pass. */
+/** Reasons of any operand for not being ready that somebody may want to know about, although they should pass. */
 const passingReasons: readonly string[] = [
   'SecretNotFound',
   'CertificateNotTrusted',
@@ -15,9 +15,9 @@ const passingReasons: readonly string[] = [
 ];
 
 /**
- * The event that says what keeps an object from being ready, when it was not so before: that it is stalled, or a reason
- * that somebody may want to know of, though it should pass.
- * @param passing - those reasons that not every operand has.
+ * The event that says what newly keeps an object from being ready: that it is stalled, or a reason that somebody may
+ * want to know about, although it should pass.
+ * @param passing - such reasons that not every operand has.
  */
 export function warningEvents(
   former: WithConditions | undefined,

@@ -15,20 +15,20 @@ import {
 
 type EgressRule = NonNullable<NonNullable<NetworkPolicy['spec']>['egress']>[number];
 
-/** Whom a NetworkPolicy lets somebody reach: pods, or addresses. */
+/** A peer of a NetworkPolicy: pods, or addresses. */
 export type NetworkPolicyPeer = NonNullable<EgressRule['to']>[number];
 
-/** What is known to all operands of this operator. */
+/** Settings of this operator for all operands. */
 export interface OperandSettings {
-  /** Image where the resource names none. */
+  /** Image if the resource names none. */
   readonly image: string;
   /** Pull policy that goes with it. */
   readonly imagePullPolicy: string;
-  /** Registries, repositories and images, besides that one, that resources may name. */
+  /** Other registries, repositories and images that resources may name. */
   readonly images: readonly string[];
-  /** Whom operands may reach, beside name servers; undefined for everybody. */
+  /** Which peers operands may reach, besides name servers; undefined for all. */
   readonly egress?: readonly NetworkPolicyPeer[] | undefined;
-  /** Namespace of the operator's pods; undefined when it does not run in the cluster. */
+  /** Namespace of the operator's pods; undefined if it does not run in the cluster. */
   readonly operatorNamespace?: string | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface OperandPlan {
   readonly kind: OperandKind;
   readonly replicas: number;
   readonly port: number;
-  /** The command line, before the arguments that all operands have: they carry no secret. */
+  /** The command line, before the arguments that all operands have: contains no secret. */
   readonly args: readonly string[];
   /** Of the API. */
   readonly token: string;
@@ -47,7 +47,7 @@ export interface OperandPlan {
   readonly podIndexVariable?: string;
   readonly secrets: readonly MountedSecret[];
   readonly options: OperandOptions;
-  /** As of {@link secretsHashOf}. */
+  /** See {@link secretsHashOf}. */
   readonly secretsHash: string;
 }
 
@@ -64,14 +64,14 @@ const certificateKey = 'tls.crt';
 const privateKey = 'tls.key';
 const tlsItems = [certificateKey, privateKey].map((key) => ({ key, path: key }));
 
-/** Annotation with a hash of what the operator has applied: what it no longer wants is found by it. */
+/** Annotation with a hash of what the operator has applied: reveals fields that it no longer wants. */
 const intentHashAnnotation = 'clustersync.dev/intent-hash';
-/** On pods that serve HTTPS: for what reads their metrics. */
+/** On pods that serve HTTPS: for scrapers of their metrics. */
 const schemeAnnotation = 'clustersync.dev/scheme';
 
 const nameServerPorts = ['UDP', 'TCP'].map((protocol) => ({ port: 53, protocol }));
 
-/** StatefulSets give it to their pods (Kubernetes 1.28 and newer). */
+/** StatefulSets set it on their pods (Kubernetes 1.28 and newer). */
 const podIndexLabel = `metadata.labels['apps.kubernetes.io/pod-index']`;
 
 /** The Service, NetworkPolicy and StatefulSet of an operand, for server-side apply. */
@@ -84,8 +84,8 @@ export function operandObjects(plan: OperandPlan, settings: OperandSettings): Op
 }
 
 /**
- * What tells a process whom its API answers. The token has 256 bits: nobody gets it from its hash. It is an argument, not a variable,
- * since a program that does not know it must not listen.
+ * Tells a process which token its API accepts. The token has 256 bits, so it cannot be recovered from its hash. It is an argument, not a
+ * variable, since a program that does not know it must not listen.
  */
 export function tokenArgument(token: string): string {
   return `--apiTokenHash=${hashOfToken(token)}`;
@@ -113,7 +113,7 @@ function serviceOf(plan: OperandPlan): Intent<Service> {
     metadata: metadataOf(plan),
     spec: {
       clusterIP: 'None',
-      // A syncer that has failed answers what is wrong: that must be reachable, too.
+      // A failed syncer answers what is wrong, so it must be reachable, too.
       publishNotReadyAddresses: true,
       selector: selectorLabels(plan.name, plan.kind),
       ports: [{ name: 'api', port: plan.port, protocol: 'TCP', targetPort: 'api' }],
@@ -122,8 +122,8 @@ function serviceOf(plan: OperandPlan): Intent<Service> {
 }
 
 /**
- * Lets the operator in, and namespaces that are labelled for scraping metrics; outwards whom the settings say. Connection strings name hosts,
- * and a policy knows addresses: it is not made from them.
+ * Lets in the operator, and namespaces that are labelled for scraping metrics; lets out to the peers of the settings. Connection strings
+ * name hosts, and a policy knows addresses: it is not derived from them.
  */
 function networkPolicyOf(
   plan: OperandPlan,
@@ -151,7 +151,7 @@ function networkPolicyOf(
       ingress: [
         {
           ports: [{ port: plan.port, protocol: 'TCP' }],
-          // An operator outside the cluster has no pods to select: its token alone guards the API then.
+          // An operator outside the cluster has no pods to select: then only its token guards the API.
           ...(operatorNamespace !== undefined && { from }),
         },
       ],
@@ -167,7 +167,7 @@ function statefulSetOf(plan: OperandPlan, settings: OperandSettings): Intent<Sta
     spec: {
       replicas,
       serviceName: name,
-      // Instances wait for each other; and a pod that cannot start does not keep a corrected one from replacing it.
+      // Instances wait for each other; and a pod that cannot start must not keep a corrected one from replacing it.
       podManagementPolicy: 'Parallel',
       selector: { matchLabels: selectorLabels(name, kind) },
       template: {
@@ -234,7 +234,7 @@ function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['con
       `--logLevel=${logLevel}`,
     ],
     env: [
-      // Not an argument: an image of before, or of another tool, would not take it.
+      // Not an argument: a former image, or another tool, would not accept it.
       { name: environmentName('connectionFiles'), value: 'refuse' },
       ...(podIndexVariable === undefined
         ? []
@@ -250,7 +250,7 @@ function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['con
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
     },
-    // The event loop alone: a sync that has failed is no reason to restart its process.
+    // Checks only the event loop: a failed sync is no reason to restart its process.
     livenessProbe: {
       ...probeOf(options, '/healthz'),
       ...{ periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
@@ -274,7 +274,7 @@ function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['con
 
 type Probe = NonNullable<PodSpec['containers'][number]['livenessProbe']>;
 
-/** An image that the resource names may be another tool, which has the API of the contract alone: that it listens must do. */
+/** An image that the resource names may be another tool, with only the API of the contract: it is enough that it listens. */
 function probeOf({ image, tls }: OperandOptions, path: string): Probe {
   if (image !== undefined) return { tcpSocket: { port: 'api' } };
   return { httpGet: { path, port: 'api', ...(tls && { scheme: 'HTTPS' }) } };

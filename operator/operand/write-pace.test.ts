@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { systemClock } from '../kube/clock.ts';
 import { WritePace } from './write-pace.ts';
 
-/** Objects that are looked at every second, and are written whenever their pace allows it. */
+/** Objects that are checked every second, and written whenever their pace allows it. */
 class Objects {
   readonly writes: { readonly key: string; readonly atMs: number }[] = [];
   readonly #written = new Map<string, number>();
@@ -14,8 +14,8 @@ class Objects {
   }
 
   /**
-   * Lets the figures of the first `moving` of them move for some time.
-   * @param isBack - whether the figures are those that were written, of an object at a second.
+   * Lets the figures of the first `moving` of them change for some time.
+   * @param isBack - whether an object's figures in a second are the written ones.
    */
   move(moving: number, forMs: number, isBack = (_index: number, _second: number) => false): void {
     for (const endMs = this.#nowMs + forMs; this.#nowMs < endMs; this.#nowMs += 1_000) {
@@ -27,13 +27,13 @@ class Objects {
     }
   }
 
-  /** Writes all of them now: something has changed that somebody may wait for. */
+  /** Writes all of them now: something urgent has changed. */
   writeAll(count: number): void {
     for (let index = 0; index < count; index++) this.#write(String(index));
     this.writes.length = 0;
   }
 
-  /** The most that was written in a minute. */
+  /** The most writes in a minute. */
   mostInMinute(): number {
     let first = 0;
     const counts = this.writes.map(({ atMs }, last) => {
@@ -143,7 +143,7 @@ describe('WritePace', () => {
       written.push(next);
       pace.settle(next);
     }
-    // The first had its turn, and its namespace the next one, before anybody else wanted any.
+    // The first had its turn, and its namespace the next one, before anybody else wanted one.
     assert.deepEqual(written, ['broken/0', 'broken/1', 'quiet/orders', 'broken/2']);
   });
 });

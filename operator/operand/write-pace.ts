@@ -3,20 +3,20 @@ import { PacedTurns } from '../kube/paced-turns.ts';
 
 /** Figures of one object are not written more often than this. */
 const shortestMs = 2_000;
-/** All objects together may write once in this time; with a hundred and more, once for each hundred. */
+/** All objects together may write once in this time; with more than a hundred, once per hundred. */
 const sharedMs = 1_100;
 const sharing = 100;
-/** An object whose figures have not moved for this time leaves its share to the others. */
+/** An object whose figures have not changed for this time leaves its share to the others. */
 const movingMs = 150_000;
 
 /**
- * How often the figures of objects are written: the more of them move, the less often each, so that the API server has
- * less than one write a second, or than one for each hundred objects that move. Namespaces take turns, and so do the objects
- * of each: that holds from the first second, also where all of them have just been written together.
+ * How often the figures of objects are written: the more objects change, the less often each is written, so that the API server
+ * gets less than one write a second, or less than one per hundred changing objects. Namespaces take turns, and so do the objects
+ * of each, from the first second on, even if all of them have just been written together.
  */
 export class WritePace {
   readonly #clock: Clock;
-  /** When the figures of a key were seen to move last, oldest first. */
+  /** When the figures of a key were last seen to change, oldest first. */
   readonly #moving = new Map<string, number>();
   readonly #turns: PacedTurns;
 
@@ -26,8 +26,8 @@ export class WritePace {
   }
 
   /**
-   * Notes that figures of a key have moved. How long they are to wait: 0 for not at all.
-   * @param writtenMs - when any were written last; undefined for not since the start.
+   * Notes that figures of a key have changed. Returns how long to wait before they are written: 0 for not at all.
+   * @param writtenMs - when any were written last; undefined if not since the start.
    */
   waitMs(key: string, writtenMs: number | undefined): number {
     const nowMs = this.#clock.monotonicMs();
@@ -36,14 +36,14 @@ export class WritePace {
     return Math.max(this.#turns.waitMs(key, this.#turnMs()), ownMs);
   }
 
-  /** The object was written, for whatever reason: its next turn is a new one. */
+  /** The object was written, for any reason: its next turn is a new one. */
   settle(key: string): void {
     this.#turns.end(key);
   }
 
   /**
-   * The object is as it was written: if its turn has come, that is over, and not saved up. One that is still to come is
-   * kept: figures that go to and fro are to be written, too.
+   * The object is as it was written: if its turn has come, it is used up, and not saved. A turn that is still to come is
+   * kept: figures that oscillate must be written, too.
    */
   pass(key: string): void {
     if (this.#turns.hasCome(key, this.#turnMs())) this.#turns.end(key);

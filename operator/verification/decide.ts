@@ -20,29 +20,29 @@ import { eventsOfStanding, standingOf } from './standing.ts';
 import { statusOf, verifierStatusOf, type StatusInput } from './status.ts';
 import type { VerifierCommand, VerifierProgress } from './verifier-client.ts';
 
-/** Everything that a decision depends on, beside the resource. */
+/** Everything that a decision depends on, besides the resource. */
 export interface World extends OperandSecrets {
   readonly nowMs: number;
   readonly settings: OperandSettings;
-  /** Undefined when there is none of that name. */
+  /** Undefined if there is none of that name. */
   readonly clusterSync: ClusterSync | undefined;
   readonly statefulSet: StatefulSet | undefined;
   readonly pod: Pod | undefined;
   readonly observation: Observation<VerifierProgress, VerifierCommand> | undefined;
-  /** Why the API server did not take the objects. */
+  /** Why the API server rejected the objects. */
   readonly rejection?: ConditionCause | undefined;
 }
 
-/** What is to be done. */
+/** What to do. */
 export interface Decision {
   readonly objects: OperandObjects | undefined;
-  /** To be deleted: its work is done. */
+  /** To be deleted, once it has done its work. */
   readonly remove: StatefulSet | undefined;
-  /** True when the resource itself is to be deleted. */
+  /** True if the resource itself is to be deleted. */
   readonly isExpired: boolean;
   readonly target: MonitorTarget | undefined;
   readonly command: Command<VerifierCommand> | undefined;
-  /** Undefined when it is to stay as it is. */
+  /** Undefined if it stays as it is. */
   readonly status: SyncVerificationStatus | undefined;
   readonly events: readonly Omit<EventDraft, 'regarding'>[];
   readonly requeueAfterMs: number | undefined;
@@ -51,13 +51,13 @@ export interface Decision {
 const resyncMs = 15_000;
 const waitingMs = 3_000;
 
-/** What to do for a SyncVerification. It depends on nothing but its arguments. */
+/** Decides what to do for a SyncVerification. Depends only on its arguments. */
 export function decide(given: SyncVerification, world: World): Decision {
   const verification = withRun(given, world.clusterSync);
   if (hasEnded(verification.status)) return afterEnd(verification, world);
   const { clusterSync, statefulSet, rejection, settings, nowMs } = world;
   const startedWith = new Map([
-    // Nothing that the pod of another run says is about this one.
+    // What the pod of another run reports is not about this one.
     [attemptArgument(verification.status.run), 'belongs to a former run, and is being replaced'],
     [tokenArgument(world.token), beingReplaced],
   ]);
@@ -93,7 +93,7 @@ export function decide(given: SyncVerification, world: World): Decision {
       isMaking && !unlisted && clusterSync && secretsHash !== undefined
         ? verifierObjects(verification, clusterSync, { secretsHash, token: world.token }, settings)
         : undefined,
-    // Only once the result is on record: see afterEnd.
+    // Only once the result is recorded: see afterEnd.
     remove: undefined,
     isExpired: false,
     target,
@@ -167,7 +167,7 @@ function whyReplaced(former: Run, next: Run | undefined): string {
     : 'because another sync has replaced the one that it verified';
 }
 
-/** Only what has changed is an event. */
+/** Only changes become events. */
 function eventsOf(
   former: SyncVerificationStatus | undefined,
   next: SyncVerificationStatus,
@@ -203,7 +203,7 @@ function eventsOf(
   return events;
 }
 
-/** As of {@link warningEvents}. */
+/** See {@link warningEvents}. */
 const warningReasons = [
   'ClusterSyncNotFound',
   'VerifierUnreachable',

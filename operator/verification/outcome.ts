@@ -14,7 +14,7 @@ export type Outcome =
   | { readonly kind: 'equal' | 'different'; readonly message: string }
   | { readonly kind: 'error'; readonly error: ApiError };
 
-/** What the outcome follows from. */
+/** What the outcome depends on. */
 interface Situation {
   readonly observation: Observation<VerifierProgress, VerifierCommand> | undefined;
   readonly nowMs: number;
@@ -25,7 +25,7 @@ type Told = Pick<
   'checkSentAt' | 'writesOffSentAt'
 >;
 
-/** How the verification ended; undefined while it goes on. */
+/** How the verification ended; undefined while it runs. */
 export function outcomeOf(
   { observation, nowMs }: Situation,
   { checkSentAt, writesOffSentAt }: Told,
@@ -36,15 +36,15 @@ export function outcomeOf(
   if (progress.error) return { kind: 'error', error: progress.error };
   if (progress.phase !== 'idle' || progress.verdict === null) return undefined;
   if (progress.verdict !== undefined) return verdictOf(progress, progress.verdict);
-  // Without a verdict idle means the end only when the verifier was asked after it knew that writes have stopped.
+  // Without a verdict, idle means the end only if the verifier was asked after it knew that writes have stopped.
   const isAskedAfter =
     writesOffSentAt !== undefined && observation.askedMs > Date.parse(writesOffSentAt) + 1_000;
   if (!isAskedAfter) return undefined;
-  // That a task has failed proves a difference; that none has does not prove that all has been compared.
+  // A failed task proves a difference; the lack of one does not prove that everything was compared.
   return failuresIn(progress) > 0 ? different(progress) : noVerdict(progress, 'no verdict');
 }
 
-/** Only what the tool says, and its counts do not deny, is taken for what it has found. */
+/** Accepts as the result only what the tool says and its counts do not contradict. */
 function verdictOf(progress: VerifierProgress, verdict: string): Outcome {
   if (verdict === 'different') return different(progress);
   if (verdict === 'equal' && failuresIn(progress) === 0) {
@@ -66,7 +66,7 @@ function noVerdict(progress: VerifierProgress, given: string): Outcome {
   return { kind: 'error', error: { name: 'NoVerdict', description, isLasting: true } };
 }
 
-/** Longest word of a tool that a message quotes. */
+/** Longest text of a tool that a message quotes. */
 const maxQuotedLength = 100;
 
 function differenceText(progress: VerifierProgress): string {
@@ -77,7 +77,7 @@ function differenceText(progress: VerifierProgress): string {
   return `${failed} of ${countIn(progress, 'totalTasks')} tasks found a difference; ${ofMetadata} found one of options, views or indexes`;
 }
 
-/** How many kinds and namespaces a message has room for. */
+/** How many kinds and namespaces fit into a message. */
 const maxListed = 3;
 
 function mismatchText({ total, byKind = [], namespaces = [] }: MismatchSummary): string {

@@ -20,7 +20,7 @@ import { verifierName, verifierPodName } from './resources.ts';
 import { isUrgent } from './status.ts';
 import type { VerifierCommand, VerifierProgress } from './verifier-client.ts';
 
-/** What the reconciling of SyncVerifications needs. */
+/** What reconciling SyncVerifications needs. */
 export interface VerificationReconcilerOptions {
   readonly client: KubeClient;
   readonly syncVerifications: ObjectLookup<SyncVerification>;
@@ -32,10 +32,10 @@ export interface VerificationReconcilerOptions {
   readonly clock?: Clock;
 }
 
-/** The one process of a verification. */
+/** The single process of a verification. */
 const processId = 'verifier';
 
-/** Reads the world, lets {@link decide} say what to do, and does it. */
+/** Reads the world, asks {@link decide} what to do, and does it. */
 export class VerificationReconciler {
   readonly #options: VerificationReconcilerOptions;
   readonly #clock: Clock;
@@ -81,7 +81,7 @@ export class VerificationReconciler {
     if (result.kind === 'written') {
       for (const event of events) recorder.record({ ...event, regarding: cached });
     }
-    // The end is handled by the next pass, when it is on record.
+    // The next pass handles the end, once it is recorded.
     if (status.completedAt !== undefined) return { requeueAfterMs: 0 };
     if (result.kind !== 'deferred' || requeueAfterMs === undefined) return { requeueAfterMs };
     return { requeueAfterMs: Math.min(requeueAfterMs, result.forMs) };
@@ -92,7 +92,7 @@ export class VerificationReconciler {
     await this.#options.client.delete(syncVerifications, metadata, {
       signal,
       propagationPolicy: 'Background',
-      // Somebody may have just asked for another run.
+      // Another run may just have been requested.
       preconditions: {
         ...(uid !== undefined && { uid }),
         ...(resourceVersion !== undefined && { resourceVersion }),

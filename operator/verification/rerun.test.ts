@@ -97,7 +97,7 @@ describe('a SyncVerification of a sync that is turned round', () => {
     const { status } = decide(verification(ended()), world({ clusterSync: turned }));
     assert.deepEqual(consistencyOf(status), ['Unknown', 'SyncReplaced']);
     assert.equal(status?.verdict, 'Equal');
-    // Turned round again, it is not the data any more that was compared.
+    // Reversed again, it is no longer the data that was compared.
     const later = decide(verification(status), world({ clusterSync: committed }));
     assert.equal(later.status, undefined);
   });
@@ -188,7 +188,7 @@ describe('a SyncVerification of a sync that another one takes the place of', () 
     const { status } = decide(verification(end), world({ clusterSync: made }));
     assert.deepEqual(consistencyOf(status), ['Unknown', 'NoSync']);
     assert.equal(decide(verification(status), world({ clusterSync: made })).status, undefined);
-    // The same sync, taken up by a ClusterSync that was created again.
+    // The same sync, continued by a ClusterSync that was created again.
     const back = decide(verification(status), world({ clusterSync: first })).status;
     assert.deepEqual(consistencyOf(back), ['True', 'Equal']);
   });
@@ -219,7 +219,7 @@ describe('a SyncVerification of a sync that another one takes the place of', () 
       [1, 'first'],
     );
     assert.ok(!checked?.events.some(({ reason }) => reason === 'Rerun'));
-    // While there is no ClusterSync, or its syncer has not answered, it is about the same.
+    // While there is no ClusterSync, or its syncer has not answered, the run is still about the same sync.
     for (const clusterSync of [undefined, startedAt(null)]) {
       const { status } = decide(verification(checked?.status), running(checking, { clusterSync }));
       assert.equal(status?.run?.attempt, 1);

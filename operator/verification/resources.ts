@@ -13,17 +13,17 @@ import {
 /** Port of the verifier's API in its pod. */
 export const verifierPort = 27020;
 
-/** The name of everything that belongs to a SyncVerification. */
+/** The name of all objects of a SyncVerification. */
 export function verifierName({ metadata }: Pick<SyncVerification, 'metadata'>): string {
   return operandName(metadata.name, 'verifier');
 }
 
-/** The name of the pod that is asked and told: what one knows and is told, all know, where several share the work. */
+/** The name of the pod that is sent requests: if several share the work, they share their state, too. */
 export function verifierPodName(verification: Pick<SyncVerification, 'metadata'>): string {
   return `${verifierName(verification)}-0`;
 }
 
-/** The name of a SyncVerification in the metadata store: what others have found on the same clusters is not its own. */
+/** The name of a SyncVerification in the metadata store: separates its results from those of others on the same clusters. */
 export function storedName(verification: Pick<SyncVerification, 'metadata'>): string {
   return verification.metadata.uid ?? verifierName(verification);
 }
@@ -62,14 +62,14 @@ export function verifierObjects(
   );
 }
 
-/** What is the source of a run, and what its destination. */
+/** The source and the destination of a run. */
 export function sidesOf({ spec: { source, destination } }: ClusterSync, { direction }: Run): Sides {
   return direction === 'Forward'
     ? { source, destination }
     : { source: destination, destination: source };
 }
 
-/** A sync that selects namespaces is compared as it selects them, unless told otherwise: the verifier finds that on the destination. */
+/** Unless told otherwise, a sync with a namespace filter is compared with that filter: the verifier reads it from the destination. */
 function scopeArguments(
   { filter }: SyncVerificationSpec,
   { spec: { includeNamespaces, excludeNamespaces } }: ClusterSync,

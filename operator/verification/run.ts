@@ -7,23 +7,23 @@ import type {
 } from '../api/sync-verification.ts';
 import { syncOnRecord } from '../operand/sync-start.ts';
 
-/** One run of a verification, which a new value of `spec.rerun` follows by another one. */
+/** One run of a verification; a new value of `spec.rerun` starts another one. */
 export type Run = NonNullable<SyncVerificationStatus['run']>;
 
-/** A SyncVerification whose status is that of the run that is wanted. */
+/** A SyncVerification whose status is that of the wanted run. */
 export interface RunningVerification extends SyncVerification {
   readonly status: SyncVerificationStatus & { readonly run: Run };
 }
 
-/** Whether a run has ended: then nothing of its status changes any more. */
+/** Whether a run has ended: then its status no longer changes. */
 export function hasEnded(status: SyncVerificationStatus | undefined): boolean {
   return status?.completedAt !== undefined;
 }
 
 /**
- * The verification with the run that is wanted: that of its status, as long as nothing else is asked for, or a new one, of
- * which nothing is known yet. Where the sync is turned round meanwhile, or another one takes its place, what is under way starts
- * over; what is over stays so.
+ * The verification with the wanted run: that of its status as long as nothing else is requested, or a new one, of which nothing is
+ * known yet. If the sync is reversed meanwhile, or replaced by another one, a run that is under way starts over; one that has ended
+ * stays as it is.
  */
 export function withRun(
   verification: SyncVerification,
@@ -34,7 +34,7 @@ export function withRun(
   const former = status?.run;
   const direction = clusterSync ? (clusterSync.status?.direction ?? 'Forward') : former?.direction;
   const syncStartedAt = (clusterSync && syncOnRecord(clusterSync)) ?? former?.syncStartedAt;
-  // Before the check, it is about whichever sync comes to be.
+  // Before the check, the run is about whichever sync there will be.
   const isOfSync =
     former?.syncStartedAt === syncStartedAt ||
     (former?.syncStartedAt === undefined && status?.startedAt === undefined);
@@ -54,17 +54,17 @@ export function withRun(
     ...ofSync,
     inputsHash,
   };
-  // The times of the conditions tell since when they are so: that goes on.
+  // The times of the conditions say since when they hold, which a new run does not change.
   const { conditions } = status ?? {};
   return { ...verification, status: { ...(conditions && { conditions }), run } };
 }
 
-/** The argument that tells the pods of a run from those of another one, which are still there while a StatefulSet is changed. */
+/** The argument that tells the pods of a run from those of another one, which still exist while a StatefulSet is updated. */
 export function attemptArgument({ attempt }: Run): string {
   return `--attempt=${attempt}`;
 }
 
-/** JSON in which a pod's command line leaves everything as it is: Kubernetes gives a meaning to dollar signs. */
+/** JSON that a pod's command line leaves unchanged: Kubernetes gives dollar signs a meaning. */
 export function jsonArgument(name: string, value: unknown): string {
   return `--${name}=${JSON.stringify(value).replaceAll('$', String.raw`\u0024`)}`;
 }

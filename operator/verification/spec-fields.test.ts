@@ -16,13 +16,13 @@ import {
   world,
 } from './testing/worlds.ts';
 
-/** What becomes of a verification when its field is edited. */
+/** What happens to a verification when one of its fields is edited. */
 type Outcome =
-  /** Nothing of what was found stands: it is compared again. */
+  /** Nothing of the result stands: everything is compared again. */
   | 'another run'
-  /** What is compared stays the same. */
+  /** The comparison stays the same. */
   | 'the same run'
-  /** The API server takes no other value: another SyncVerification is needed. */
+  /** The API server rejects any other value: another SyncVerification is needed. */
   | 'refused';
 
 type Part = Partial<SyncVerificationSpec>;
@@ -33,7 +33,7 @@ const pods = (fields: object): Part => ({
 const included = { includeNamespaces: [{ database: 'a' }] };
 const other = { includeNamespaces: [{ database: 'b' }] };
 
-/** Each field with another value, and what it is changed from where that is not the default. */
+/** Each field with a changed value, and its previous value if that is not the default. */
 const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>> = {
   'clusterSyncRef.name': ['refused', { clusterSyncRef: { name: 'others' } }],
   'filter.includeNamespaces': ['another run', { filter: other }, { filter: included }],
@@ -57,7 +57,7 @@ const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>
   'verifier.logLevel': ['the same run', pods({ logLevel: 'debug' })],
 };
 
-/** Fields that are absent, or given, as a whole. */
+/** Fields that are absent or present as a whole. */
 const wholes: Readonly<Record<string, readonly [Outcome, to: Part, from: Part]>> = {
   'a filter': ['another run', { filter: included }, {}],
   'no filter': ['another run', {}, { filter: included }],
@@ -69,7 +69,7 @@ const finished = {
   authority: { kind: 'found', value: Buffer.from(rootCertificates[0] ?? '').toString('base64') },
 } as const;
 
-/** The status of a verification that is under way, and of the same when it has found both sides equal. */
+/** The status of a verification that is under way, and of the same one when it has found both sides equal. */
 function statusesOf(from: Part): Readonly<Record<'underWay' | 'ended', SyncVerificationStatus>> {
   const [, underWay, ended] = follow(
     [running(idle), running(checking), running(equal, finished)],
@@ -106,7 +106,7 @@ describe('a SyncVerification', () => {
       const isSame = outcome === 'the same run';
       for (const status of [underWay, ended]) {
         const edited = verification(status, to, 2);
-        // The former pod has ended its work, and says equal, of what it was started with.
+        // The former pod has finished, and reports equal for what it was started with.
         const next = decide(edited, running(equal, finished));
         const now = next.status ?? status;
         assert.equal(now.run?.attempt, isSame ? 1 : 2);
@@ -126,7 +126,7 @@ describe('a SyncVerification', () => {
       assert.equal(statusesOf(from).ended.verdict, 'Equal');
       const { metadata, ...rest } = verification(undefined, to);
       const created = { ...rest, metadata: { ...metadata, uid: 'other-uid' } };
-      // Of the former one's pods the operator knows nothing: they are another StatefulSet's.
+      // The operator ignores the former one's pods: they belong to another StatefulSet.
       const decision = decide(created, world(finished));
       assert.equal(decision.status?.verdict, undefined);
       assert.equal(consistency(decision.status), 'Unknown');

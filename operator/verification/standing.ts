@@ -6,7 +6,7 @@ import type { EventDraft } from '../kube/event-recorder.ts';
 import { isOneSync, syncOnRecord } from '../operand/sync-start.ts';
 import type { RunningVerification } from './run.ts';
 
-/** What the standing of a verification follows from. */
+/** What the standing of a verification depends on. */
 interface Surroundings {
   readonly clusterSync: ClusterSync | undefined;
   readonly nowMs: number;
@@ -15,18 +15,18 @@ interface Surroundings {
 const replacedReason = 'SyncReplaced';
 
 /**
- * What a verification that has a verdict says of the data, now that time has passed: nothing more, once its ClusterSync has another
- * sync, or the same one in the other direction, and nothing while that has none. What was found stays on record as the verdict.
- * @returns undefined where that is what the status says.
+ * What a verification with a verdict still says about the data: nothing any more, once its ClusterSync has another sync, or the same
+ * one in the other direction. While the ClusterSync has no sync, nothing changes. The result stays on record as the verdict.
+ * @returns undefined if the status already says so.
  */
 export function standingOf(
   status: RunningVerification['status'],
   { clusterSync, nowMs }: Surroundings,
 ): SyncVerificationStatus | undefined {
   const former = findCondition(status.conditions, 'Consistent');
-  // Turned round again, or started over twice, it is still not the data that was compared.
+  // Reversed again, or started over twice, it is still not the data that was compared.
   if (status.verdict === undefined || !former || former.reason === replacedReason) return undefined;
-  // Without a ClusterSync of that name there is nothing else that it could seem to be about.
+  // Without a ClusterSync of that name, the verdict cannot be taken for one about another sync.
   if (!clusterSync) return undefined;
   const found = foundText(former.message);
   const kept = former.observedGeneration;
@@ -39,7 +39,7 @@ export function standingOf(
   return { ...status, conditions: setCondition(status.conditions ?? [], draft, nowMs) };
 }
 
-/** That it does not speak of the data any more is an event, once. */
+/** The event, sent once, that it no longer describes the data. */
 export function eventsOfStanding({
   conditions,
 }: SyncVerificationStatus): Omit<EventDraft, 'regarding'>[] {
@@ -76,7 +76,7 @@ function standing(
     : { status: 'False', reason: 'Different', message: found };
 }
 
-/** What was found, as it was said first. */
+/** The result, as it was first worded. */
 function foundText(message: string): string {
   return message.replace(/^.* Found before: /s, '');
 }

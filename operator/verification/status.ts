@@ -18,7 +18,7 @@ import { sidesOf, storedName } from './resources.ts';
 import type { RunningVerification } from './run.ts';
 import { progressOf, type VerifierCommand, type VerifierProgress } from './verifier-client.ts';
 
-/** What the status is made from. */
+/** The input of the status. */
 export interface StatusInput extends ProcessView {
   readonly verification: RunningVerification;
   readonly clusterSync: ClusterSync | undefined;
@@ -26,7 +26,7 @@ export interface StatusInput extends ProcessView {
   readonly podName: string;
   /** Of the process that runs now. */
   readonly observation: Observation<VerifierProgress, VerifierCommand> | undefined;
-  /** Whether the verifier has been, or is being, made. */
+  /** Whether the verifier exists, or is being created. */
   readonly isRunning: boolean;
   readonly blocker: ConditionCause | undefined;
 }
@@ -38,13 +38,13 @@ export function verifierStatusOf(input: StatusInput): VerifierStatus {
   const { verification, podName, pod, observation, nowMs } = input;
   const former = verification.status.verifier;
   const process = pod?.process;
-  // A process that was restarted has forgotten everything.
+  // A restarted process has forgotten everything.
   const told = process === undefined || process === former?.process ? former : undefined;
   const command = observation?.command;
   const taken = (name: VerifierCommand): string | undefined =>
     command?.kind === 'taken' && command.name === name ? secondTime(command.endedMs) : undefined;
   const progress = progressOf(observation);
-  // It checks, or has checked: it must have been told, though that is not on record.
+  // It is checking, or has checked: it must have been told to, even if that is not recorded.
   const isChecking =
     progress && (progress.phase !== 'idle' || typeof progress.verdict === 'string');
   const checkSentAt =
@@ -100,7 +100,7 @@ export function statusOf(input: StatusInput): SyncVerificationStatus {
   };
 }
 
-/** Whether a change should be seen at once: anything but figures. */
+/** Whether a change must be visible at once: any change but figures. */
 export function isUrgent(
   former: SyncVerificationStatus | undefined,
   next: SyncVerificationStatus,
@@ -120,7 +120,7 @@ function outline(status: SyncVerificationStatus | undefined): unknown {
   ];
 }
 
-/** The verifier keeps what it finds in the metadata store, which is the destination. */
+/** The verifier keeps its results in the metadata store, which is the destination. */
 function reportOf({
   verification,
   clusterSync,
@@ -165,10 +165,10 @@ function reportedError({ observation }: StatusInput): ConditionCause | undefined
     : undefined;
 }
 
-/** The metadata store may take so long for an answer: with many tasks it counts for longer than those wait who ask. */
+/** How long an answer of the metadata store may take: with many tasks it is busy counting for longer than a progress request waits. */
 const notLatestGraceMs = 15_000;
 
-/** What was so before does not tell how far it is. */
+/** Why the progress is out of date: an earlier state does not show how far the verifier is. */
 function notLatest({ observation, nowMs }: StatusInput): ConditionCause | undefined {
   const asOf = progressOf(observation)?.asOf;
   if (asOf === undefined || nowMs - Date.parse(asOf) < notLatestGraceMs) return undefined;
@@ -230,7 +230,7 @@ function outcomeText(
     : message;
 }
 
-/** Which data a verdict is about: of any other it says nothing. */
+/** Which data a verdict is about: it says nothing about any other. */
 function subjectText({ verification, clusterSync, nowMs }: StatusInput): string {
   const { run } = verification.status;
   const { name } = verification.spec.clusterSyncRef;

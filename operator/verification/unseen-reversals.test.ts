@@ -13,7 +13,7 @@ import {
   world,
 } from './testing/worlds.ts';
 
-/** A sync that goes forward, after so many reversals. */
+/** A sync that goes forward, after this number of reversals. */
 function reversed(reversals: number): ClusterSync {
   const progress = { state: 'COMMITTED', startedAt: 'first', reversals };
   return { ...committed, status: { ...committed.status, instances: [{ id: 'old', progress }] } };

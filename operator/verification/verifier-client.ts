@@ -6,20 +6,20 @@ import { apiError, type ApiError } from '../operand/http-api.ts';
 import type { Observation } from '../operand/observation.ts';
 import { operandApi } from '../operand/operand-api.ts';
 
-/** What the operator reads in a verifier's progress. */
+/** The parts of a verifier's progress that the operator reads. */
 export interface VerifierProgress {
   readonly phase: string;
   /** Why the verification cannot continue. */
   readonly error: ApiError | undefined;
-  /** Undefined where the tool has no such field, null where it does not know yet. */
+  /** Undefined if the tool has no such field, null if it does not know yet. */
   readonly verdict: string | null | undefined;
   /** Its counts of tasks. */
   readonly verificationStatus: Readonly<Record<string, unknown>> | undefined;
-  /** When what it reports was so, where it does not know the latest; undefined where it does, or does not tell. */
+  /** The time that the report describes, if the verifier does not know the latest state; undefined if it does, or does not say. */
   readonly asOf: string | undefined;
-  /** What it has found, summed up; undefined where the tool does not tell. */
+  /** A summary of its results; undefined if the tool reports none. */
   readonly mismatches: MismatchSummary | undefined;
-  /** All of it, as it was received, without the mismatches themselves: they tell the `_id`s of documents. */
+  /** The whole progress as received, without the mismatches themselves: they reveal the `_id`s of documents. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
@@ -40,7 +40,7 @@ export const verifierApi = operandApi<VerifierProgress, VerifierCommand>({
   intervalMs: () => 1_000,
 });
 
-/** The object `progress` of an answer, as far as the status has room for it. */
+/** The object `progress` of an answer, as far as it fits into the status. */
 export function readProgress(progress: unknown): VerifierProgress | undefined {
   const read = readVerification(progress);
   if (!read) return undefined;
@@ -67,7 +67,7 @@ export function readProgress(progress: unknown): VerifierProgress | undefined {
   };
 }
 
-/** Those of its fields that are counts: with others the API server would refuse the status. */
+/** The fields that are counts: with others the API server would reject the status. */
 function countsIn(counts: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(counts).filter(([, count]) => Number.isSafeInteger(count)),
@@ -90,13 +90,13 @@ export function countIn(
   return typeof count === 'number' ? count : 0;
 }
 
-/** Of an ISO time, whatever a tool sends. */
+/** The time, as ISO, from whatever a tool sends. */
 const maxTimeLength = 64;
 
-/** What the schema of the status has room for. */
+/** The limits of the status's schema. */
 const bounds = { kind: { length: 64, rows: 64 }, namespace: { length: 320, rows: 10 } } as const;
 
-/** What would make the API server refuse the status is left out. */
+/** Leaves out what would make the API server reject the status. */
 function roomFor(
   rows: readonly MismatchCount[],
   what: keyof typeof bounds,

@@ -1,7 +1,7 @@
 import type { VerificationProgress, VerifierProgressAnswer } from '../../sync-api/json.ts';
 import type { Summary } from '../store/summary.ts';
 
-/** How far a verification is, for the API. All counters are those of the current pass and start afresh with each. */
+/** The progress of a verification, for the API. All counters are those of the current pass and restart with each pass. */
 export function progressBody(summary: Summary): VerifierProgressAnswer {
   const { record, counts, mismatchCount, mismatchCounts, mismatches, compared } = summary;
   const { added = 0, processing = 0, failed = 0, completed = 0 } = counts ?? {};
@@ -63,7 +63,7 @@ function generationStats({
   const endedAtMs = record?.completedAt?.getTime() ?? atMs;
   const seconds = Math.max(0, endedAtMs - startedAtMs) / 1000;
   const perSecond = (amount: number): number => (seconds > 0 ? Math.round(amount / seconds) : 0);
-  // Of single documents the sizes are not known before.
+  // The sizes of single documents are not known in advance.
   const isBySize = (counts?.expected.bytes ?? 0) > 0;
   const done = isBySize ? bytes / bytesTotal : documents / Math.max(1, documentsTotal);
   const isOver = (counts?.added ?? 0) + (counts?.processing ?? 0) === 0;

@@ -11,7 +11,7 @@ import type {
 import type { Verifier } from '../verifier.ts';
 import { progressBody } from './progress.ts';
 
-/** Rows of a page: how many when nothing is said, and at most. */
+/** Rows of a page: the default, and the maximum. */
 const defaultLimit = 100;
 const maxLimit = 1000;
 

@@ -14,7 +14,7 @@ function asSent(documents: readonly Document[]): DocumentList {
   return DocumentList.ofArray(writer.finish());
 }
 
-/** The differences, which are the same in whatever pieces the destination sends its documents. */
+/** The differences, which do not depend on how the destination splits its documents into batches. */
 function compare(
   source: readonly Document[],
   destination: readonly Document[],

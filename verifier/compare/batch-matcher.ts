@@ -6,7 +6,7 @@ import type { Excuse } from './expiry.ts';
 import { idBytes, idElementOfKey, idKey, type IdKey } from './id-key.ts';
 import type { DocumentDifference } from './mismatch.ts';
 
-/** Differences that are kept of one batch or one task: beyond that only their number counts. */
+/** Differences kept for one batch or one task: any others are only counted. */
 export const maxDifferences = 10_000;
 
 /** The documents that differ, and whether there were more than are kept. */
@@ -18,16 +18,16 @@ export interface DocumentDifferences {
 /** Documents of the destination whose `_id` is expected, with other bytes. */
 interface Surplus {
   count: number;
-  /** How many of them would be no difference if they are too many. */
+  /** How many of them would not be differences if surplus copies were excused. */
   excused: number;
   readonly difference: FieldDifference | undefined;
 }
 
 /**
  * Matches a batch of the source's documents with those of the destination that belong to the same range or the same
- * ids, by the exact bytes of `_id`. The destination's come in any number of batches; none of them is kept.
+ * ids, by the exact bytes of `_id`. The destination's come in any number of batches, none of which is kept.
  * Several documents may share an `_id`, each on another shard: those of equal bytes belong together.
- * Where both come in the same order and are equal, no `_id` is even looked at; where they come in the same pieces, no document.
+ * If both come in the same order and are equal, no `_id` is even read; if they come in the same batches, no document is.
  */
 export class BatchMatcher {
   readonly #list: DocumentList;
@@ -41,7 +41,7 @@ export class BatchMatcher {
   #position = 0;
   #isOverflowing = false;
 
-  /** @param showValues - whether differences tell the two values. */
+  /** @param showValues - whether differences include the two values. */
   constructor(
     expected: DocumentList,
     {
@@ -55,7 +55,7 @@ export class BatchMatcher {
     this.#showValues = showValues;
   }
 
-  /** Takes the next documents of the destination. */
+  /** Matches the next documents of the destination. */
   take(list: DocumentList): void {
     // Nothing has been matched yet.
     if (this.#position === 0 && this.#list.cameAs(list)) {
@@ -109,7 +109,7 @@ export class BatchMatcher {
     this.#position = (index ?? indexes[0] ?? this.#position) + 1;
   }
 
-  /** True where this document is expected at an index, and none was found for it yet. */
+  /** True if this document is expected at an index and has not been found there yet. */
   #isExpected(index: number, document: RawDocument): boolean {
     const expected = this.#list.documents[index];
     if (expected === undefined || this.#isMatched[index] === 1) return false;
@@ -158,7 +158,7 @@ export class BatchMatcher {
   }
 }
 
-/** Where the documents of each `_id` are in a list. */
+/** The indexes of the documents of each `_id` in a list. */
 function indexesById(documents: readonly RawDocument[]): Map<IdKey, number[]> {
   const indexes = new Map<IdKey, number[]>();
   for (const [index, document] of documents.entries()) {
@@ -170,7 +170,7 @@ function indexesById(documents: readonly RawDocument[]): Map<IdKey, number[]> {
   return indexes;
 }
 
-/** How two ids differ that seem to be one key; undefined where they are two keys after all (two very large numbers). */
+/** How two ids differ that seem to be the same key; undefined if they are two keys after all (two very large numbers). */
 function idDifference(source: IdKey, destination: IdKey): FieldDifference | undefined {
   const difference = firstDifference(idBytes(source), idBytes(destination));
   return difference?.detail === otherValue ? undefined : difference;

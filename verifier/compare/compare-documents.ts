@@ -22,10 +22,10 @@ import {
 } from './read-documents.ts';
 import type { Amount, OfSides, Side } from './sides.ts';
 
-/** What every comparison works with. */
+/** What every comparison needs. */
 export interface CompareContext extends OfSides<Side>, ReadContext {
   readonly monitor: Pick<VerifierMonitor, 'addCompared'>;
-  /** Whether differences tell the two values. */
+  /** Whether differences include the two values. */
   readonly reportValues: boolean;
 }
 
@@ -44,17 +44,17 @@ class AmountCounter {
   }
 }
 
-/** What comparing documents came to. */
+/** The result of comparing documents. */
 export interface Comparison extends DocumentDifferences {
   /** Documents of the source that were compared, and their bytes. */
   readonly compared: Amount;
-  /** Documents of each side, where all of a range were read on both; null where it was given up, and for single ids. */
+  /** Documents of each side, if all of a range were read on both; null if it was abandoned, and for single ids. */
   readonly read: OfSides<number> | null;
 }
 
 /**
- * Compares the documents of a range, byte for byte. Both sides are read in the order of `_id` at the same time, as long as the
- * same comes from both. From the first difference on only the source is read so; for each batch of it the destination is asked
+ * Compares the documents of a range, byte for byte. As long as both sides return the same, they are read at the same time in the order
+ * of `_id`. From the first difference on, only the source is read like that; for each of its batches the destination is asked
  * for the same part of the range, so that nothing here has to know how a server orders keys.
  * Two batches of the source and one of the destination are held at a time, of about two megabytes each.
  */
@@ -88,7 +88,7 @@ export async function compareRange(
   await copies.return();
   for await (const { list, part } of partsOf(rest.batches, rest.range)) {
     const matcher = new BatchMatcher(list, { excuse, showValues: context.reportValues });
-    // One more, so that equal documents come in one piece that is known to be the last.
+    // One more, so that equal documents come in one batch that is known to be the last.
     const likely = new FetchSize(list.count + 1);
     for await (const batch of readRange(context, destination, namespace, part, likely)) {
       matcher.take(batch.list);
@@ -104,18 +104,18 @@ export async function compareRange(
   return compared();
 }
 
-/** How many ids are looked up at once, and how many bytes they may have together. */
+/** How many ids are looked up at once, and their maximum total bytes. */
 const maxIds = 1000;
 const maxIdsLength = 1024 * 1024;
 
-/** Cuts ids into lists that one comparison can look up. */
+/** Splits ids into lists that one comparison can look up. */
 export function idLists(ids: Iterable<IdKey>): Generator<readonly IdKey[], void> {
   const bytesOf = ({ length }: IdKey): number => length;
   return inGroupsWithin(ids, { maxItems: maxIds, maxBytes: maxIdsLength, bytesOf });
 }
 
 /**
- * Compares the documents of some ids, byte for byte. An id that is on neither side is no difference.
+ * Compares the documents of some ids, byte for byte. An id that is on neither side is not a difference.
  */
 export async function compareIds(
   context: CompareContext,
@@ -164,7 +164,7 @@ export async function compareIds(
   const rest = ids.filter((id) => !seen.has(id));
   if (rest.length > 0) {
     for (const { id, destinationId } of found) seen.add(destinationId ?? id);
-    // A look-up of 1.0 finds 1 as well, which has had its turn.
+    // A look-up of 1.0 also finds 1, which has been compared already.
     await match(DocumentList.of([]), rest, ({ documents }) =>
       DocumentList.of(documents.filter((copy) => !seen.has(idKey(copy)))),
     );
@@ -177,8 +177,8 @@ function idQuery(ids: readonly IdKey[]): { readonly filter: Document } {
 }
 
 /**
- * Compares two collections that have their documents in different orders, as collections of different collations have: no `_id` is a
- * bound for both. Each side is read whole, and what it has is looked up on the other by its `_id`.
+ * Compares two collections whose orders of documents differ, such as those of different collations: no `_id` is a
+ * bound for both. Each side is read completely, and its documents are looked up on the other by `_id`.
  */
 export async function compareUnordered(
   context: CompareContext,
@@ -207,8 +207,8 @@ export async function compareUnordered(
 }
 
 /**
- * Compares the natural order of a capped collection, by `_id`, where both sides hold the same documents. The first
- * document that is at another place is the difference.
+ * Compares the natural order of a capped collection, by `_id`, if both sides hold the same documents. The first
+ * document in another place is the difference.
  */
 export async function compareOrder(
   context: CompareContext,

@@ -14,7 +14,7 @@ import type { MetadataDifference } from './mismatch.ts';
 import type { NamespacePair } from './namespace-pairs.ts';
 import type { OfSides, Side } from './sides.ts';
 
-/** What differs between the two sides of a namespace, apart from its documents. */
+/** The differences between the two sides of a namespace, except in its documents. */
 export async function compareMetadata(
   { source, destination }: OfSides<Side>,
   pair: NamespacePair,
@@ -44,7 +44,7 @@ async function readState(
 }
 
 /**
- * How a sharded cluster places a collection, as its config database has it: the role `clusterMonitor` is enough to read
+ * The placement of a collection in a sharded cluster, from its config database: the role `clusterMonitor` is enough to read
  * that.
  */
 async function readPlacement(
@@ -58,7 +58,7 @@ async function readPlacement(
     { find: 'collections', filter: { _id: ns } },
     signal,
   );
-  // Newer servers note there also collections that are not sharded.
+  // Newer servers also list collections there that are not sharded.
   const isSharded = row !== undefined && row.optional('unsplittable')?.boolean() !== true;
   if (!isSharded) {
     return { shardKey: undefined, zoneRanges: [], zones: new Set() };

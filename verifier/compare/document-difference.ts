@@ -10,29 +10,29 @@ import { decodeElement, RawValue } from '../../mongo/raw-value.ts';
 
 const { EJSON } = BSON;
 
-/** The first place where two documents differ. */
+/** The first difference between two documents. */
 export interface FieldDifference {
-  /** The field's path, its parts joined by dots. */
+  /** The field's path, joined by dots. */
   readonly field: string;
   /** How they differ there, in words. */
   readonly detail: string;
-  /** True where the fields are the same, in another order. */
+  /** True if the fields are the same, in another order. */
   readonly isOrder?: true;
-  /** The types of the two values, as `$type` names them; absent where there is none. */
+  /** The types of the two values, as `$type` names them; absent if there is no value. */
   readonly sourceType?: string;
   readonly destinationType?: string;
-  /** The two values in canonical EJSON, cut off where they are long; only where they were asked for. */
+  /** The two values in canonical EJSON, truncated if long; only on request. */
   readonly sourceValue?: string;
   readonly destinationValue?: string;
 }
 
-/** The detail of values that differ in nothing but themselves. */
+/** The detail for values that differ in nothing but the value. */
 export const otherValue = 'another value';
 
-/** Longest text of a value that is shown. */
+/** Maximum length of a displayed value. */
 const maxValueLength = 1024;
 
-/** Names of BSON types, as `$type` of the server's query language has them. */
+/** Names of BSON types, as in the query operator `$type`. */
 const typeNames: Readonly<Record<number, string>> = {
   [bsonType.double]: 'double',
   [bsonType.string]: 'string',
@@ -63,8 +63,8 @@ export function typeName(type: number): string {
 }
 
 /**
- * The first field in which a document differs from its copy; undefined when their bytes are equal. Another order of fields is
- * the difference only where there is no other one.
+ * The first field in which a document differs from its copy; undefined if their bytes are equal. Another order of fields is
+ * the difference only if there is no other one.
  */
 export function firstDifference(
   source: RawDocument,
@@ -84,7 +84,7 @@ interface Where {
   readonly showValues: boolean;
 }
 
-/** Matches fields by their names, the nth of a name with the nth of that name. */
+/** Matches fields by name, the nth of a name with the nth of that name. */
 function differenceOfFields(
   source: readonly RawElement[],
   destination: readonly RawElement[],
@@ -125,7 +125,7 @@ function differenceOfValues(
   return isReordered ? undefined : differenceAt(left, right, where, 'other bytes');
 }
 
-/** The first field that is at another place, among fields that are otherwise the same. */
+/** The first field in another place, among fields that are otherwise the same. */
 function differenceOfOrder(
   source: readonly RawElement[],
   destination: readonly RawElement[],
@@ -190,10 +190,10 @@ function areSameBytes(left: RawElement, right: RawElement): boolean {
   );
 }
 
-/** Fields that say nothing about what an index or a collection does. */
+/** Fields that do not affect how an index or a collection behaves. */
 const meaninglessFields = new Set(['ns', 'background', 'uuid', 'autoIndexId', 'flags']);
 
-/** Values that mean the same as the absence of the field. */
+/** Values equivalent to the absence of the field. */
 const defaults: Readonly<Record<string, string>> = {
   capped: 'false',
   unique: 'false',
@@ -207,12 +207,12 @@ const defaults: Readonly<Record<string, string>> = {
   recordPreImages: 'false',
 };
 
-/** Fields whose value is a query or a pipeline, where a number's type can make a difference. */
+/** Fields whose value is a query or a pipeline, in which a number's type can matter. */
 const exactFields = new Set(['validator', 'partialFilterExpression', 'pipeline']);
 
 /**
- * The first field of options or of an index that differs. The fields' own order means nothing; in a key, a pipeline, a
- * collation it does. Numbers are the same whatever their type, other than in queries.
+ * The first differing field of options or of an index. The order of the fields themselves does not matter; within a key, a pipeline
+ * or a collation it does. Numbers are equal whatever their type, except in queries.
  */
 export function fieldDifference(
   source: Document,

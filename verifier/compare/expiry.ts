@@ -5,10 +5,10 @@ import type { IndexSpec } from '../../mongo/specification.ts';
 import { sourceCollection, type NamespacePair } from './namespace-pairs.ts';
 import type { OfSides, Side } from './sides.ts';
 
-/** Says of a document that is on one side only that this is no difference. */
+/** Whether a document that is only on one side is excused. */
 export type Excuse = (document: RawDocument) => boolean;
 
-/** Clocks of servers and of this machine may be this far apart. */
+/** Maximum skew between the clocks of the servers and of this machine. */
 const clockSkewMs = 5000;
 
 interface ExpiryRule {
@@ -17,8 +17,8 @@ interface ExpiryRule {
 }
 
 /**
- * Excuses documents that have expired: each side deletes them in its own time, so that one may still have what the other
- * has deleted. Undefined where nothing expires. TTL indexes with a partial filter excuse nothing.
+ * Excuses expired documents: each side deletes them at its own pace, so one may still have what the other has
+ * deleted. Undefined if nothing expires. TTL indexes with a partial filter excuse nothing.
  */
 export function expiryExcuse(
   options: Document,
@@ -44,7 +44,7 @@ export function expiryExcuse(
   };
 }
 
-/** The dates that a path leads to, through arrays as an index does. */
+/** The dates at a path, through arrays as in an index. */
 function datesAt(value: unknown, path: readonly string[]): Date[] {
   if (Array.isArray(value)) return value.flatMap((item) => datesAt(item, path));
   const [name, ...rest] = path;
@@ -53,7 +53,7 @@ function datesAt(value: unknown, path: readonly string[]): Date[] {
   return datesAt((value as Record<string, unknown>)[name], rest);
 }
 
-/** True where documents are deleted when they have expired, on either side. */
+/** True if expired documents are deleted, on either side. */
 export async function expires(
   sides: OfSides<Side>,
   pair: NamespacePair,

@@ -15,7 +15,7 @@ const { EJSON } = BSON;
 /** An `_id` as text: its BSON type and bytes, one character each. Equal only for ids of the same bytes. */
 export type IdKey = string;
 
-/** Longest text of an `_id` that is shown. */
+/** Maximum length of a displayed `_id`. */
 const maxIdTextLength = 1024;
 
 /** The key of a value. */
@@ -28,7 +28,7 @@ export function idKey(document: RawDocument): IdKey {
   return keyOfElement(idElement(document));
 }
 
-/** The value that a key stands for. */
+/** The value of a key. */
 export function idElementOfKey(key: IdKey): RawElement {
   const bytes = Buffer.from(key.slice(1), 'latin1');
   return { type: key.charCodeAt(0), name: '_id', bytes, offset: 0, length: bytes.length };
@@ -49,12 +49,12 @@ export function keyOfBytes(bytes: Uint8Array): IdKey {
   return asBuffer(bytes).toString('latin1');
 }
 
-/** `{_id: ...}` as the bound of a range, undefined where the id cannot be one. */
+/** `{_id: ...}` as the bound of a range, undefined if the id cannot be one. */
 export function boundDocument(key: IdKey): Document | undefined {
   return idBound(idBytes(key));
 }
 
-/** An `_id` in canonical EJSON, cut off where it is very long. */
+/** An `_id` in canonical EJSON, truncated if very long. */
 export function idText(key: IdKey): string {
   const { _id } = BSON.deserialize(idBytes(key), keepTypes);
   const text = EJSON.stringify(_id, { relaxed: false });

@@ -13,26 +13,26 @@ import type { IndexSpec } from '../../mongo/specification.ts';
 import { fieldDifference, relaxedText, type FieldDifference } from './document-difference.ts';
 import type { MetadataDifference } from './mismatch.ts';
 
-/** What one side has of a namespace. */
+/** A namespace on one side. */
 export interface NamespaceState {
   readonly info: NamespaceInfo;
-  /** All indexes as they are listed; empty for what is not a collection. */
+  /** All indexes as listed; empty unless it is a collection. */
   readonly indexes: readonly IndexSpec[];
-  /** The indexes that each shard has of a sharded collection. */
+  /** The indexes of a sharded collection on each shard. */
   readonly shardIndexes?: ShardIndexes;
   /** Of a collection of a sharded cluster. */
   readonly placement: Placement | undefined;
 }
 
-/** What is right on the destination. */
+/** What is correct on the destination. */
 export interface MetadataRules {
-  /** True while a sync runs: the form that indexes and options have until the commit is right as well. */
+  /** True during a sync: then the form that indexes and options have until the commit is correct, too. */
   readonly isReplicatedFormRight: boolean;
-  /** True where the sync leaves indexes out (`buildIndexes: never`). */
+  /** True if the sync leaves indexes out (`buildIndexes: never`). */
   readonly mayLackIndexes: boolean;
 }
 
-/** All differences of a namespace between the two sides, apart from its documents. */
+/** All differences of a namespace between the two sides, except in its documents. */
 export function metadataDifferences(
   source: NamespaceState | undefined,
   destination: NamespaceState | undefined,
@@ -72,8 +72,8 @@ function optionDifference(
 }
 
 /**
- * The differences of each shard of the destination, those that are the same on all of them once. An index that not all
- * shards of the source have alike is none of the collection: the destination has it during a sync, as far as it does.
+ * The differences of each shard of the destination; those that all of them share are listed once. An index that the source's shards
+ * do not have alike does not count as an index of the collection: during a sync the destination may have it on some shards.
  */
 function indexDifferencesOfShards(
   source: NamespaceState,
@@ -134,8 +134,8 @@ function indexDifferences(
 }
 
 /**
- * True for an index that the source does not have, and the destination needs for its shard key: no index of the source
- * does as well. During a sync it may be there beside one that does, which may have come later.
+ * True for an index that the source does not have, but that the destination needs for its shard key, since no index of the source
+ * is suitable. During a sync it may exist beside a suitable one, which may have been created later.
  */
 function isForShardKey(
   spec: IndexSpec,
@@ -154,13 +154,13 @@ function isForShardKey(
 
 function indexDifference(spec: IndexSpec, copy: IndexSpec): FieldDifference | undefined {
   if (!isIdIndex(spec)) return fieldDifference(spec, copy);
-  // It has the collation of its collection, whose options tell it.
+  // It has the collation of its collection, which is in the collection's options.
   const { collation: _left, ...left } = spec;
   const { collation: _right, ...right } = copy;
   return fieldDifference(left, right);
 }
 
-/** A range of shard key values that is to be on the shards of a zone. */
+/** A range of shard key values assigned to a zone. */
 export interface ZoneRange {
   readonly zone: string;
   readonly min: RawValue;
@@ -169,7 +169,7 @@ export interface ZoneRange {
 
 /** How a sharded cluster places the documents of a collection. */
 export interface Placement {
-  /** Undefined where the collection is not sharded. */
+  /** Undefined if the collection is not sharded. */
   readonly shardKey: RawValue | undefined;
   readonly zoneRanges: readonly ZoneRange[];
   /** The zones that the cluster has shards in. */
@@ -177,8 +177,8 @@ export interface Placement {
 }
 
 /**
- * How the placement of a collection differs between two sharded clusters: its shard key, and the ranges of those zones that
- * both clusters have shards in. None where one side is a replica set.
+ * How the placement of a collection differs between two sharded clusters: its shard key, and the ranges of zones that
+ * have shards in both clusters. Empty if one side is a replica set.
  */
 function placementDifferences(
   source: Placement | undefined,
@@ -219,12 +219,12 @@ function rangesOf({ zoneRanges }: Placement, name: string): Set<string> {
   return new Set(ranges.map(({ min, max }) => `${relaxedText(min)} ${relaxedText(max)}`));
 }
 
-/** What an index has at least; old servers add two fields that mean nothing. */
+/** The fields of every index; old servers add two fields without meaning. */
 const plainFields = new Set(['v', 'key', 'name', 'ns', 'background']);
 
 /**
- * True for an index that is there for a shard key alone: on the key and nothing else, without any option, or the one that a
- * syncer makes where there is none.
+ * True for an index that exists only for a shard key: on the key and nothing else, without any option, or the one that a
+ * syncer creates if there is none.
  */
 function isOnShardKey(spec: IndexSpec, key: ShardKey): boolean {
   return (

@@ -10,10 +10,10 @@ export interface DocumentDifference {
     | 'differentDocument'
     /** The same fields and values, in another order. */
     | 'fieldOrder'
-    /** At another place in a capped collection. */
+    /** In another place in a capped collection. */
     | 'documentOrder';
   readonly id: IdKey;
-  /** The `_id` on the destination, where the two are one key to the server but not the same bytes (1 and 1.0). */
+  /** The `_id` on the destination, if the server treats the two as one key although their bytes differ (1 and 1.0). */
   readonly destinationId?: IdKey;
   /** Path of the first field that differs. */
   readonly field?: string;
@@ -38,22 +38,22 @@ export interface MetadataDifference {
     | 'zone';
   /** Name of the index. */
   readonly index?: string;
-  /** Path of the first option that differs; of a zone its name. */
+  /** Path of the first option that differs; for a zone, its name. */
   readonly field?: string;
   readonly detail?: string;
 }
 
-/** A difference as the API shows it. Of a document's values it tells the `_id` alone, unless more was asked for. */
+/** A difference as the API shows it. Of a document's values it shows only the `_id`, unless more was requested. */
 export type MismatchView = json.Mismatch;
 
-/** A difference as it is kept. */
+/** A difference as stored. */
 export interface Mismatch {
   readonly view: MismatchView;
-  /** What it is about: the same whenever it is found again. */
+  /** Its subject: the same whenever it is found again. */
   readonly subject: string;
 }
 
-/** Makes a difference fit to be kept and shown. */
+/** Makes a difference fit to be stored and shown. */
 export function mismatchOf(
   namespace: Namespace,
   difference: DocumentDifference | MetadataDifference,

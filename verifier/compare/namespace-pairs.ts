@@ -18,7 +18,7 @@ export interface NamespacePair {
   readonly destination: NamespaceInfo | undefined;
 }
 
-/** True where both sides have a collection, so that documents can be compared. */
+/** True if both sides have a collection, so that documents can be compared. */
 export function isCollectionPair({ source, destination }: NamespacePair): boolean {
   return source?.kind === 'collection' && destination?.kind === 'collection';
 }
@@ -28,7 +28,7 @@ export function isCapped({ source }: NamespacePair): boolean {
   return source?.kind === 'collection' && isTrue(source.options['capped']);
 }
 
-/** True where both collections have their documents in the same order of `_id`, which their collations decide. */
+/** True if both collections order their documents by `_id` alike, which depends on their collations. */
 export function hasCommonOrder({ source, destination }: NamespacePair): boolean {
   const collationOf = (info: NamespaceInfo | undefined): string =>
     info?.kind === 'collection' ? relaxedText(info.options['collation'] ?? null) : '';
@@ -49,7 +49,7 @@ export interface CatalogContext {
 }
 
 /**
- * Reads what both sides have, by namespace, without what the source keeps for a command: a commit leaves that out.
+ * Reads the catalogs of both sides, by namespace, except what the source keeps for a command: a commit leaves that out.
  * @param databases - in these databases; 'all' for all user databases of either side.
  * @throws SyncError TimeSeriesNotSupported, naming the first one that is selected.
  */
@@ -105,10 +105,10 @@ async function selected(
   return infos;
 }
 
-/** Databases of which the catalogs of both sides are held. */
+/** Number of databases whose catalogs are kept in memory, for both sides. */
 const maxDatabases = 4;
 
-/** The catalogs of both sides, read once for each database that tasks of a pass are about. */
+/** The catalogs of both sides, read once for each database that has tasks in a pass. */
 export class CatalogCache {
   readonly #context: CatalogContext;
   readonly #databases = new Map<string, Promise<ReadonlyMap<string, NamespacePair>>>();
@@ -117,7 +117,7 @@ export class CatalogCache {
     this.#context = context;
   }
 
-  /** What both sides have under a name: of a name that neither has, nothing on either. */
+  /** What both sides have under a name, possibly nothing on either. */
   async pair(namespace: Namespace): Promise<NamespacePair> {
     const pairs = await this.#read(namespace.db);
     return (

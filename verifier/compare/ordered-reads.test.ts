@@ -10,7 +10,7 @@ interface Batch {
   readonly list: DocumentList;
 }
 
-/** Documents in pieces of some lengths, as a server sends them. */
+/** Documents in batches of some lengths, as a server sends them. */
 async function* sent(
   documents: readonly Document[],
   lengths: readonly number[],

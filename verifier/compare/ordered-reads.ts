@@ -7,20 +7,20 @@ import { boundDocument, idKey } from './id-key.ts';
 
 type Batch = Pick<RawBatch, 'list'>;
 
-/** What is left of two reads of a range after the documents that came the same. */
+/** What is left of two reads of a range after their common documents. */
 export interface Rest {
   /** Of the source. */
   readonly batches: AsyncIterable<Batch>;
-  /** The part of the range that they are all the documents of. */
+  /** The part of the range that contains exactly these documents. */
   readonly range: IdRange;
 }
 
 /**
- * Passes over the documents that two reads in the order of `_id` have in common from their beginning, in the same pieces: the
- * next batches of both sides are fetched at the same time, and no document is looked at by itself. What is left begins with the
- * documents of the last `_id` of them, of which the destination may have more.
- * @param pass - called with the documents of the source that came the same and are not left.
- * @returns undefined where nothing is left on either side.
+ * Skips the documents that two reads in the order of `_id` have in common from their beginning, in the same batches: the
+ * next batches of both sides are fetched at the same time, and no document is examined individually. What is left begins with the
+ * documents of the last common `_id`, of which the destination may have more.
+ * @param pass - called with the common documents of the source that are not left.
+ * @returns undefined if nothing is left on either side.
  */
 export async function skipEqual(
   source: AsyncGenerator<Batch, void>,
@@ -83,7 +83,7 @@ async function* following(
   yield* others;
 }
 
-/** Documents in the order of `_id`, and the part of a range that they are all the documents of. */
+/** Documents in the order of `_id`, and the part of a range that contains exactly these. */
 export interface RangePart {
   readonly list: DocumentList;
   readonly part: IdRange;
@@ -103,7 +103,7 @@ export async function* partsOf(
     const { first } = next;
     const max = first && boundDocument(idKey(first));
     const end = first ? endBefore(first, list) : 0;
-    // Where this id cannot be a bound, or all documents have it, the two batches are matched as one.
+    // If this id cannot be a bound, or all documents have it, the two batches are matched as one.
     if (max !== undefined && end > 0) {
       const isWhole = end === list.count;
       yield {
@@ -118,7 +118,7 @@ export async function* partsOf(
   yield { list, part: { min, max: range.max } };
 }
 
-/** How many documents of a sorted list are before those that have the `_id` of another, which is not less than any of them. */
+/** How many documents of a sorted list precede those with the `_id` of another one, which is not less than any of them. */
 function endBefore(document: RawDocument, list: DocumentList): number {
   const key = canonicalKey(idElement(document));
   const isBefore = (other: RawDocument): boolean => canonicalKey(idElement(other)) !== key;

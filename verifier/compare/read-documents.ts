@@ -5,19 +5,19 @@ import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { Side } from './sides.ts';
 
-/** Limits how many bytes are read in a second, both sides together. */
+/** Limits the bytes read per second, of both sides together. */
 export class RateLimit {
   readonly #bytesPerSecond: number | undefined;
   readonly #now: () => number;
   #freeAtMs = 0;
 
-  /** @param bytesPerSecond - undefined for no limit. @param now - milliseconds of a clock that never goes back. */
+  /** @param bytesPerSecond - undefined for no limit. @param now - milliseconds of a monotonic clock. */
   constructor(bytesPerSecond: number | undefined, now: () => number = () => performance.now()) {
     this.#bytesPerSecond = bytesPerSecond;
     this.#now = now;
   }
 
-  /** How long to wait after so many bytes have been read, in milliseconds. */
+  /** How long to wait after this many bytes were read, in milliseconds. */
   delayAfter(bytes: number): number {
     if (this.#bytesPerSecond === undefined) return 0;
     const now = this.#now();
@@ -25,7 +25,7 @@ export class RateLimit {
     return this.#freeAtMs - now;
   }
 
-  /** Takes note of bytes that have been read, and waits until more may be. */
+  /** Records bytes that were read, and waits until more may be read. */
   async after(bytes: number, signal: AbortSignal): Promise<void> {
     const delayMs = this.delayAfter(bytes);
     if (delayMs >= 1) await sleep(delayMs, signal);
@@ -33,24 +33,24 @@ export class RateLimit {
 }
 
 /**
- * How many bytes a batch should have: each worker holds three. Smaller ones cost more CPU time than they save memory: a command
- * takes the program as long as comparing half a megabyte does.
+ * The target size of a batch: each worker holds three. Smaller ones cost more CPU time than they save memory: a command
+ * costs as much as comparing half a megabyte.
  */
 const wantedBytes = 1.5 * 1024 * 1024;
 
-/** Documents of the first batch, whose size nobody knows. A server ends a batch at 16 MiB anyhow. */
+/** Documents of the first batch, whose size is unknown. A server ends a batch at 16 MiB anyhow. */
 const firstFetch = 16;
 
 const maxFetch = 5000;
 
-/** How many documents to ask for, which changes with what has come. */
+/** How many documents to request, depending on those received. */
 export interface Fetches {
   readonly documents: number;
-  /** Takes note of documents that have come. */
+  /** Records documents that were received. */
   readonly add: (list: { readonly count: number; readonly bytes: number }) => void;
 }
 
-/** How many documents to ask for at once: as many as make a batch of about one and a half megabytes, going by those that have come. */
+/** How many documents to request at once: enough for a batch of about one and a half megabytes, judging by those received. */
 export class FetchSize implements Fetches {
   #documents = 0;
   #bytes = 0;
@@ -66,7 +66,7 @@ export class FetchSize implements Fetches {
     return Math.min(maxFetch, Math.max(1, wanted));
   }
 
-  /** The same, for a read whose batches come in step with those that are added here: they need not be counted. */
+  /** The same for a read whose batches arrive in step with those that are added here, so that its own need not be counted. */
   get inStep(): Fetches {
     const of = (): number => this.documents;
     return {
@@ -77,7 +77,7 @@ export class FetchSize implements Fetches {
     };
   }
 
-  /** Takes note of documents that have come. */
+  /** Records documents that were received. */
   add({ count, bytes }: { readonly count: number; readonly bytes: number }): void {
     this.#documents += count;
     this.#bytes += bytes;
@@ -86,7 +86,7 @@ export class FetchSize implements Fetches {
 
 /** How documents are read. */
 export interface ReadContext {
-  /** Which members documents are read from. */
+  /** Which members to read documents from. */
   readonly readPreference: ReadPreferenceMode;
   readonly rateLimit: RateLimit;
   readonly signal: AbortSignal;
@@ -95,7 +95,7 @@ export interface ReadContext {
 /** All documents of a collection. */
 export const wholeRange: IdRange = { min: null, max: null };
 
-/** Batches of a range's documents of one side, in the order of `_id`. One `_id` may be there twice, on two shards. */
+/** Batches of a range's documents of one side, in the order of `_id`. One `_id` may occur twice, on two shards. */
 export async function* readRange(
   context: ReadContext,
   side: Side,
@@ -108,7 +108,7 @@ export async function* readRange(
   }
 }
 
-/** Batches of the documents that a query finds. A collection that is not there has none. */
+/** Batches of the documents that a query finds. A missing collection has none. */
 export async function* readBatches(
   context: ReadContext,
   side: Side,
@@ -126,7 +126,7 @@ export async function* readBatches(
   }
 }
 
-/** A query on `_id` whose documents come in the order of its index. A router gives those of several shards in none unasked. */
+/** A query on `_id` that returns documents in index order. A router does not sort those of several shards unless asked to. */
 export function inOrder({ isSharded }: Side, query: Document): Document {
   return isSharded ? { ...query, sort: { _id: 1 } } : query;
 }

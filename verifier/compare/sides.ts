@@ -10,9 +10,9 @@ export type OfSides<T> = Readonly<Record<SideName, T>>;
 /** One side of a comparison. */
 export interface Side {
   readonly cluster: ClusterClient;
-  /** True for a sharded cluster, of which its routers give one view. */
+  /** True for a sharded cluster, whose routers give a single view. */
   readonly isSharded: boolean;
-  /** Reads see every write up to this cluster time, also from a primary that was elected meanwhile. */
+  /** Reads see every write up to this cluster time, even from a newly elected primary. */
   readonly readAfter: Timestamp;
 }
 

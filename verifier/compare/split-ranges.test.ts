@@ -5,7 +5,7 @@ import { canonicalKey } from '../../mongo/canonical-id.ts';
 import { idElement } from '../../mongo/raw-bson.ts';
 import { boundsOf, type Sample } from './split-ranges.ts';
 
-/** Each makes a number of one of the types that the server holds for the same. */
+/** Each makes a number of one of the types that the server considers equal. */
 const numbers: readonly ((value: number) => unknown)[] = [
   (value) => new Int32(value),
   (value) => new Double(value),
@@ -13,7 +13,7 @@ const numbers: readonly ((value: number) => unknown)[] = [
   (value) => Decimal128.fromString(`${value}.00`),
 ];
 
-/** Samples in order, of which some have the same `_id` as the one before in another type. */
+/** Sorted samples, some of which have the `_id` of their predecessor in another type. */
 const samples = fc
   .array(fc.tuple(fc.nat(20), fc.nat(numbers.length - 1), fc.integer({ min: 1, max: 50 })))
   .map((list) =>

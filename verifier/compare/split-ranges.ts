@@ -16,17 +16,17 @@ import { wholeRange } from './read-documents.ts';
 import type { Amount } from './sides.ts';
 
 const maxRanges = 1000;
-/** Sampled ids for each range: more of them make the ranges more equal. */
+/** Sampled ids for each range: more samples make the ranges more equal. */
 const samplesPerRange = 20;
 
-/** A place in the order of `_id`, and what the document there weighs. */
+/** A place in the order of `_id`, and the weight of the document there. */
 export interface Sample {
   readonly bound: Document;
   readonly bytes: number;
 }
 
 /**
- * Splits a collection in ranges of `_id` of about equal bytes: the first is open below, the last one above.
+ * Splits a collection into ranges of `_id` of about equal bytes: the first has no lower bound, the last no upper one.
  * @param sizeBytes - of all its documents.
  * @param rangeBytes - of a range.
  */
@@ -53,7 +53,7 @@ export async function splitRanges(
   return rangesBetween(boundsOf(samples, count));
 }
 
-/** Bounds between which the sorted samples weigh about the same, so that `count` ranges come of them; no `_id` twice, of whatever type. */
+/** Bounds that split the sorted samples into `count` ranges of about equal weight; no `_id` twice, of any type. */
 export function boundsOf(sorted: readonly Sample[], count: number): Document[] {
   const total = sorted.reduce((sum, { bytes }) => sum + bytes, 0);
   const bounds = new Map<string, Document>();
@@ -61,7 +61,7 @@ export function boundsOf(sorted: readonly Sample[], count: number): Document[] {
   let weight = 0;
   for (const { bound, bytes } of sorted) {
     if (number < count && weight >= (total * number) / count) {
-      // The first of what a server may hold for the same: the next one may be the same place, which makes a range of nothing.
+      // The first of ids that a server may consider equal: with a later one a range could be empty.
       const key = canonicalKey(idElement(BSON.serialize(bound)));
       if (!bounds.has(key)) bounds.set(key, bound);
       while (number < count && weight >= (total * number) / count) number += 1;
@@ -71,7 +71,7 @@ export function boundsOf(sorted: readonly Sample[], count: number): Document[] {
   return [...bounds.values()];
 }
 
-/** What a collection holds, as its statistics have it; nothing where there is none. */
+/** The contents of a collection, from its statistics; zero if there is no collection. */
 export async function collectionAmount(
   cluster: ClusterClient,
   { db, coll }: Namespace,
@@ -84,7 +84,7 @@ export async function collectionAmount(
   try {
     const collection = cluster.decoded.db(db).collection(coll);
     const [row] = await readWhole(collection.aggregate(pipeline, { signal }));
-    // Of no rows there is no sum.
+    // There is no sum of no rows.
     if (row === undefined) return { documents: 0, bytes: 0 };
     const sums = checkedRow(row, 'an answer to $collStats', hostsOf(cluster.decoded));
     return { documents: sums.field('count').count(), bytes: sums.field('size').count() };

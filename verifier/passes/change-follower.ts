@@ -15,14 +15,14 @@ import type { Position } from '../store/records.ts';
 import { Wakeup } from '../wakeup.ts';
 import { neededFields, observedChange, type ChangeLog, type ObservedChange } from './change-log.ts';
 
-/** How long the server waits for an event before it answers with none. */
+/** How long the server waits for an event before it returns an empty batch. */
 const maxAwaitMs = 500;
 const batchSize = 10_000;
 /** How long changes may wait to be stored while others keep coming, and a position while none come. */
 const maxChangesWaitMs = 250;
 const maxPositionWaitMs = 10_000;
 
-/** What a follower works with. */
+/** What a follower needs. */
 export interface ChangeFollowerOptions extends RetryContext {
   readonly monitor: VerifierMonitor;
   readonly side: 'source' | 'destination';
@@ -32,11 +32,11 @@ export interface ChangeFollowerOptions extends RetryContext {
   /** Changes after this cluster time are followed. */
   readonly from: Timestamp;
   readonly selects: (namespace: Namespace) => Promise<boolean>;
-  /** How far a former coordinator has come. */
+  /** How far a former coordinator has got. */
   readonly reached: Position | null;
-  /** Where everything that changed is put. */
+  /** Receives everything that has changed. */
   readonly log: ChangeLog;
-  /** Called when changes have been stored. */
+  /** Called after changes were stored. */
   readonly onStored: () => void;
 }
 
@@ -44,7 +44,7 @@ export interface ChangeFollowerOptions extends RetryContext {
 export class ChangeFollower {
   readonly #options: ChangeFollowerOptions;
   #position: Timestamp;
-  /** True when all events up to the position have been read, also those of the very same time. */
+  /** True if all events up to the position have been read, including those of that very time. */
   #isAtEnd = false;
   readonly #advanced = new Wakeup();
   #storedAtMs = performance.now();
@@ -55,9 +55,9 @@ export class ChangeFollower {
   }
 
   /**
-   * Follows the stream until the signal is aborted. The stream is opened again after errors of reading it that may pass; an error
-   * of storing what was read ends the following, for the changes are out of the stream and not on record.
-   * @throws SyncError CheckFailed when the server has forgotten changes that were not read yet.
+   * Follows the stream until the signal is aborted. Reopens the stream after transient errors of reading it; an error
+   * of storing what was read ends the following, because those changes have left the stream but are not recorded.
+   * @throws SyncError CheckFailed if the server has dropped changes that were not read yet.
    */
   async run(): Promise<never> {
     const { signal, logger, monitor, side, reached, log } = this.#options;
@@ -66,7 +66,7 @@ export class ChangeFollower {
     for (let attempt = 0; ; attempt++) {
       try {
         await using cursor = await this.#open(token);
-        // The first answer is always empty: it says nothing about what there is to be read.
+        // The first answer is always empty: it does not show whether there is anything to read.
         let isFirst = true;
         for (let batch = await cursor.next(); batch; batch = await cursor.next()) {
           token = await this.#take(batch, isFirst);
@@ -85,14 +85,14 @@ export class ChangeFollower {
     }
   }
 
-  /** Resolves when every change up to a cluster time has been given to the log. */
+  /** Resolves once every change up to a cluster time has been given to the log. */
   async passed(time: Timestamp): Promise<void> {
     while (!this.#hasPassed(time)) await this.#advanced.next(this.#options.signal);
   }
 
   #hasPassed(time: Timestamp): boolean {
     const order = this.#position.compare(time);
-    // Two shards may have changes of the very same time: while one says that it has come to it, the other's is held back.
+    // Two shards may have changes of the very same time: while one has only just reached it, the other's are held back.
     return order > 0 || (order === 0 && this.#isAtEnd && !this.#options.isSharded);
   }
 
@@ -128,7 +128,7 @@ export class ChangeFollower {
     return token;
   }
 
-  /** Stores what has been noted: at once when nothing else comes, otherwise together with what comes next. */
+  /** Stores what has been noted: at once if nothing else comes, otherwise together with what comes next. */
   async #store(isQuiet: boolean): Promise<void> {
     const { log, onStored } = this.#options;
     const waitedMs = performance.now() - this.#storedAtMs;
@@ -159,8 +159,8 @@ export class ChangeFollower {
 }
 
 /**
- * Makes sure that all changes of a cluster may be read, for which all its data has to be readable: who may read some databases
- * alone is shown those alone.
+ * Ensures that all changes of a cluster can be read, which requires read access to all its data: a user who may read only some databases
+ * is shown only their changes.
  */
 export async function checkRights(
   cluster: ClusterClient,
@@ -190,14 +190,14 @@ async function openStream(
   );
 }
 
-/** Changes cannot be read any more: what they were is not known, so that all would have to be compared again. */
+/** Changes can no longer be read: since they are unknown, everything would have to be compared again. */
 export class ChangesLost extends SyncError {
   constructor(description: string, options: { readonly cause: unknown }) {
     super('CheckFailed', description, options);
   }
 }
 
-/** Changes were forgotten before they were read, or one is too large to be told. */
+/** Changes were dropped before they were read, or one is too large for the stream. */
 const streamErrorCodes: readonly number[] = [
   serverCode.changeStreamHistoryLost,
   serverCode.changeStreamFatalError,

@@ -216,7 +216,7 @@ describe('ChangeLog', () => {
       const log = new ChangeLog(store, { generation: 1, positions }, roomy);
       log.take('source', [counted('insert', 1)], at(10));
       assert.equal(log.hasFailed, false);
-      // The other side waits for its turn meanwhile.
+      // Meanwhile the other side waits for its turn.
       const ends = await Promise.allSettled([log.flush(), log.flush(), log.close()]);
       assert.deepEqual(
         ends.map((end) => (end.status === 'rejected' ? (end.reason as unknown) : end.status)),

@@ -14,10 +14,10 @@ import type { OfSides, SideName } from '../compare/sides.ts';
 import { bundles, defaultBundleLimits, type BundleLimits } from '../store/recheck-store.ts';
 import type { Position, Recheck, Tally } from '../store/records.ts';
 
-/** What a change does to the number of documents: one more, one less, or the same. */
+/** The effect of a change on the number of documents: one more, one less, or none. */
 export type DocumentEffect = 'insert' | 'delete' | 'update';
 
-/** What a change event means for a comparison. */
+/** The meaning of a change event for a comparison. */
 export type ObservedChange =
   | {
       readonly kind: 'document';
@@ -33,8 +33,8 @@ export type ObservedChange =
 export const neededFields = { operationType: 1, ns: 1, to: 1, documentKey: 1 } as const;
 
 /**
- * Reads a change event, of which no more than `neededFields` need be there.
- * @throws MalformedAnswer where it lacks one that its kind has.
+ * Reads a change event, of which only `neededFields` have to be present.
+ * @throws MalformedAnswer if it lacks one that its kind has.
  */
 export function observedChange(event: RawDocument): ObservedChange {
   let operationType: string | undefined;
@@ -94,10 +94,10 @@ function idOf(documentKey: RawElement | undefined): IdKey {
 
 /** Bounds of what is held in memory. */
 export interface LogLimits extends BundleLimits {
-  /** Ids, and characters of them, that wait to be stored. */
+  /** Ids, and their characters, that wait to be stored. */
   readonly waitingIds: number;
   readonly waitingLength: number;
-  /** Characters of the ids that are known to be stored for the coming pass: beyond that, some are stored twice. */
+  /** Characters of the ids known to be stored for the coming pass: beyond that, some are stored twice. */
   readonly knownLength: number;
 }
 
@@ -108,13 +108,13 @@ const defaultLimits: LogLimits = {
   knownLength: 16 * 1024 * 1024,
 };
 
-/** What a log writes to. */
+/** Where a log writes. */
 export interface LogStore {
   /** Notes rechecks for a pass. */
   readonly add: (generation: number, rechecks: readonly Recheck[]) => Promise<void>;
-  /** Adds, by namespace, to what was inserted and deleted since a pass was planned. */
+  /** Adds, by namespace, to the inserts and deletes since a pass was planned. */
   readonly addTallies: (generation: number, tallies: ReadonlyMap<string, Tally>) => Promise<void>;
-  /** Notes how far the streams have been read. */
+  /** Records how far the streams have been read. */
   readonly setPositions: (positions: OfSides<Position | null>) => Promise<void>;
 }
 
@@ -131,9 +131,9 @@ interface Waiting {
 }
 
 /**
- * What the change streams of both sides tell, on its way to the metadata store. A position is stored only when all changes
- * before it are: a process that continues from a stored position misses none. A log that could not store something is of no more use: what it
- * held is lost, so that it stores no position after it. Another one takes the changes from the stored position.
+ * The events of both sides' change streams, on their way to the metadata store. A position is stored only after all changes
+ * before it: a process that continues from a stored position misses none. A log that failed to store something is unusable: what it
+ * held is lost, so it stores no position after that. Another log reads the changes again from the stored position.
  */
 export class ChangeLog {
   readonly #store: LogStore;
@@ -147,12 +147,12 @@ export class ChangeLog {
   #waitingLength = 0;
   #known = new Set<string>();
   #knownLength = 0;
-  /** The pass that changes are noted for. */
+  /** The pass for which changes are noted. */
   #generation: number;
-  /** Why something that was taken could not be stored. */
+  /** Why accepted changes could not be stored. */
   #failure: { readonly error: unknown } | undefined;
 
-  /** @param generation - the pass that changes are noted for. */
+  /** @param generation - the pass for which changes are noted. */
   constructor(
     store: LogStore,
     start: { readonly generation: number; readonly positions: OfSides<Position | null> },
@@ -164,13 +164,13 @@ export class ChangeLog {
     this.#positions = { ...start.positions };
   }
 
-  /** True where what waits should be stored before more is read. */
+  /** True if waiting changes should be stored before more is read. */
   get isFull(): boolean {
     const { waitingIds, waitingLength } = this.#limits;
     return this.#waitingIds >= waitingIds || this.#waitingLength >= waitingLength;
   }
 
-  /** True where something could not be stored: nothing is stored any more. */
+  /** True if something could not be stored: then nothing more is stored. */
   get hasFailed(): boolean {
     return this.#failure !== undefined;
   }
@@ -179,7 +179,7 @@ export class ChangeLog {
     return this.#waiting.size + this.#databases.size + this.#tallies.size === 0;
   }
 
-  /** Takes the next changes of a side, after which its stream has come to a position. */
+  /** Accepts the next changes of a side, after which its stream has reached a position. */
   take(
     side: SideName,
     changes: readonly ObservedChange[],
@@ -189,7 +189,7 @@ export class ChangeLog {
     this.#positions[side] = { token: new Binary(Uint8Array.from(token)), time };
   }
 
-  /** Stores what waits, and the positions that belong to it. */
+  /** Stores waiting changes, and the positions that belong to them. */
   async flush(): Promise<void> {
     await this.#mutex.run(async () => {
       await this.#storeWaiting();
@@ -197,7 +197,7 @@ export class ChangeLog {
   }
 
   /**
-   * Stores what waits; what comes from now on is noted for the next pass.
+   * Stores waiting changes; later ones are noted for the next pass.
    * @returns how far the streams were read when the pass was closed.
    */
   async close(): Promise<OfSides<Position | null>> {

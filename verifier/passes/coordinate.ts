@@ -10,11 +10,11 @@ import { PassRunner, type NextPass, type PassContext } from './pass-runner.ts';
 import { requireSameScope, scopeOf, type ScopeOptions } from './scope.ts';
 import { decide } from './verdict.ts';
 
-/** Bounds of the pause between two passes, which is as long as the last pass took. */
+/** Bounds of the pause between two passes, which is as long as the last pass. */
 const minPauseMs = 1000;
 const maxPauseMs = 30_000;
 
-/** What a coordinator works with. */
+/** What a coordinator needs. */
 export interface CoordinatorContext
   extends RetryContext, CoordinatorLeaseContext, OfSides<ClusterClient> {
   readonly scope: ScopeOptions;
@@ -25,10 +25,10 @@ export interface CoordinatorContext
 
 /**
  * Coordinates a verification: follows the changes of both sides, plans the passes and gives the verdict. The first pass compares
- * everything, those that follow what has changed or differed; after writesOff a last one decides. Changes are followed from before
+ * everything, later ones what has changed or differed; after writesOff a last one decides. Changes are followed from before
  * the first pass, and every read sees at least what has been followed, so that no change falls between two passes.
- * What is on record after each step is enough for another process to continue.
- * @throws CoordinatorLeaseLost where another process has taken over.
+ * What is recorded after each step is enough for another process to continue.
+ * @throws CoordinatorLeaseLost if another process has taken over.
  */
 export async function coordinate(
   context: CoordinatorContext,
@@ -62,7 +62,7 @@ export async function coordinate(
   }
 }
 
-/** What the verification is about and where it begins: from the record, or on record from now on. */
+/** What the verification is about and where it begins: read from the record, or recorded now. */
 async function begunOn(context: CoordinatorContext, lease: CoordinatorLease): Promise<Begun> {
   const { scope, starts } = lease.record;
   if (scope && starts) {
@@ -74,7 +74,7 @@ async function begunOn(context: CoordinatorContext, lease: CoordinatorLease): Pr
   return begun;
 }
 
-/** @throws SyncError CheckFailed where another sync than the one that was verified is on the destination by now. */
+/** @throws SyncError CheckFailed if the destination has another sync by now than the one that was verified. */
 async function requireRecordedScope(
   context: CoordinatorContext,
   stored: ScopeRecord,
@@ -104,11 +104,11 @@ class Coordinator {
     this.#passes = new PassRunner(this.#passContext, lease, begun.starts);
   }
 
-  /** Goes from where the record is to the verdict. @param inBackground - is given work whose failure ends its work. */
+  /** Continues from the recorded state to the verdict. @param inBackground - receives work whose failure ends the coordination. */
   async run(inBackground: (work: Promise<unknown>) => void): Promise<void> {
     const lease = this.#lease;
     if (lease.record.generation === null && lease.isWritesOff) {
-      // Nothing changes any more: one pass is the first and the last.
+      // Nothing changes any more: one pass is both the first and the last.
       const readAfter = await endTimes(this.#context, this.#begun);
       await this.#plan('last', { isOfAll: true, readAfter });
     }
@@ -150,7 +150,7 @@ class Coordinator {
     await this.#plan('last');
   }
 
-  /** Waits until something is to be compared again, and for the pause. @returns false after writesOff. */
+  /** Waits for something to compare again, and for the pause. @returns false after writesOff. */
   async #hasMoreToFollow(following: Following, pauseMs: number): Promise<boolean> {
     const { rechecks } = this.#context.stores;
     const { run } = this.#lease;

@@ -3,23 +3,23 @@ import type { VerificationRecord } from '../store/records.ts';
 import type { Stores } from '../store/stores.ts';
 import type { Wakeup } from '../wakeup.ts';
 
-/** How often the lease is renewed, and what other processes have done is looked for. */
+/** How often the lease is renewed, and how often the record is checked for changes by other processes. */
 const renewMs = 3_000;
 const pollMs = 500;
 
-/** What holding the lease works with. */
+/** What holding the lease needs. */
 export interface CoordinatorLeaseContext {
   readonly stores: Pick<Stores, 'verifications' | 'processes' | 'tasks'>;
   /** Of this process. */
   readonly incarnation: string;
-  /** Woken by what happens in this process: commands, passes that are worked off, changes that are noted. */
+  /** Woken by events in this process: commands, completed passes, noted changes. */
   readonly wakeup: Wakeup;
-  /** What is on record, as it was last read. */
+  /** The record, as last read. */
   readonly latest: () => VerificationRecord | undefined;
   readonly signal: AbortSignal;
 }
 
-/** The lease of the coordinator of a verification, and its record, which nobody else writes as long as this process holds it. */
+/** The lease of a verification's coordinator, and its record, which nobody else writes while this process holds the lease. */
 export class CoordinatorLease {
   readonly #context: CoordinatorLeaseContext;
   readonly epoch: number;
@@ -31,7 +31,7 @@ export class CoordinatorLease {
     this.#record = record;
   }
 
-  /** What is on record, with all that was written here. */
+  /** The record, including everything written here. */
   get record(): VerificationRecord {
     return this.#record;
   }
@@ -44,13 +44,13 @@ export class CoordinatorLease {
     return this.#record.writesOff || this.#context.latest()?.writesOff === true;
   }
 
-  /** Renews the lease and writes a change. @throws CoordinatorLeaseLost where another process has taken over. */
+  /** Renews the lease and writes a change. @throws CoordinatorLeaseLost if another process has taken over. */
   async update(change: Partial<VerificationRecord> = {}): Promise<void> {
     await this.#context.stores.verifications.updateAsCoordinator(this.run, this.epoch, change);
     this.#record = { ...this.#record, ...change };
   }
 
-  /** Keeps the lease, and gives back what processes have taken that are gone. */
+  /** Keeps the lease, and releases the tasks of processes that are gone. */
   async keep(): Promise<never> {
     const { signal, stores, incarnation } = this.#context;
     for (;;) {
@@ -62,12 +62,12 @@ export class CoordinatorLease {
     }
   }
 
-  /** Lets all that waits in this process look again. */
+  /** Wakes everything that waits in this process. */
   wake(): void {
     this.#context.wakeup.wake();
   }
 
-  /** Waits until a condition holds; it may come to hold by what happens here, or in another process. */
+  /** Waits for a condition, which may become true by events here or in another process. */
   async until(
     condition: () => Promise<boolean> | boolean,
     signal = this.#context.signal,

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { countDoubt, isSettledByStatistics, type CountEvidence } from './count-documents.ts';
 
-/** What happens to a document while it may be read: it is there before, is inserted and deleted, and is there after. */
+/** What happens to a document around a read: whether it exists before, its inserts and deletes, and whether it exists after. */
 interface History {
   readonly isThereAtFirst: boolean;
-  /** Each insert or delete that is possible in turn. */
+  /** Inserts and deletes, each possible in turn. */
   readonly changes: number;
-  /** After how many of them the read comes to it. */
+  /** After how many of them the document is read. */
   readonly readAfter: number;
 }
 
@@ -17,7 +17,7 @@ const history = fc.record({
   readAfter: fc.nat(3),
 });
 
-/** What a correct verification knows of documents with such histories, the same on both sides but for when they are read. */
+/** What a correct verification knows of documents with such histories, the same on both sides except for when they are read. */
 function evidenceOf(histories: readonly (readonly [History, number])[]): CountEvidence {
   const read = { source: 0, destination: 0 };
   let inserted = 0;

@@ -9,8 +9,8 @@ import type { OfSides, Side, SideName } from '../compare/sides.ts';
 import type { Tally } from '../store/records.ts';
 
 /**
- * The number of documents as the statistics of a collection have it, less what chunks that were moved away have left;
- * undefined where they cannot tell. It costs no scan, and may be wrong after a server was killed.
+ * The number of documents according to the collection's statistics, less what migrated chunks have left behind;
+ * undefined if they cannot tell. It needs no scan, and may be wrong after a server was killed.
  */
 export async function countByStatistics(
   { cluster, isSharded }: Side,
@@ -39,7 +39,7 @@ export async function countByStatistics(
   }
 }
 
-/** Counts the documents one by one, in the index on `_id`, after the writes that the side is read after. */
+/** Counts the documents one by one, in the index on `_id`, after the writes that the side's reads wait for. */
 export async function countByScan(
   { cluster, readAfter }: Side,
   { db, coll }: Namespace,
@@ -62,24 +62,24 @@ export async function countByScan(
   return 0;
 }
 
-/** What is known of the number of documents of a collection. */
+/** What is known about the number of documents of a collection. */
 export interface CountEvidence {
-  /** Documents that the comparison of the whole collection has read. */
+  /** Documents read by the comparison of the whole collection. */
   readonly read: OfSides<number>;
-  /** What was inserted and deleted since the pass of that comparison was planned, by the change streams. */
+  /** Inserts and deletes since that comparison's pass was planned, according to the change streams. */
   readonly tally: Tally;
-  /** What each side counts after all writes. */
+  /** The count of each side after all writes. */
   readonly counted: OfSides<number>;
-  /** True where documents expire: each side deletes them in its own time. */
+  /** True if documents expire: each side deletes them at its own pace. */
   readonly isExpiring: boolean;
 }
 
 const sides: readonly SideName[] = ['source', 'destination'];
 
 /**
- * True where counts by the statistics leave no doubt: where they are what was read, and nothing was inserted or deleted since.
- * Bounds that are wider may hide what statistics count too much or too little: what transactions have inserted or deleted that
- * are still open, what a server has lost count of that was killed, and orphans that a shard does not know as such.
+ * True if counts from statistics leave no doubt: if they equal the documents read, and nothing was inserted or deleted since.
+ * Wider bounds may hide errors of the statistics: inserts and deletes of open transactions, counts lost when a server was
+ * killed, and orphans that a shard does not know about.
  */
 export function isSettledByStatistics(evidence: CountEvidence): boolean {
   const { inserted, deleted } = evidence.tally;
@@ -88,12 +88,12 @@ export function isSettledByStatistics(evidence: CountEvidence): boolean {
 }
 
 /**
- * Says why the numbers of documents do not add up; undefined where they do.
+ * Explains why the numbers of documents do not add up; undefined if they do.
  *
- * A document that is there at the end was read, or an event tells that it was inserted. One that was read is there at the end, or an
- * event tells that it was deleted. So a count lies within what was read, more by the inserts at most, less by the deletes at
- * most; without either it is that number. And both sides count the same. What expires may be deleted on one side first, and no
- * event tells of it any more once the changes are not followed: there a count may be lower, but never higher.
+ * A document that exists at the end was read, or an event reports its insert. One that was read exists at the end, or an
+ * event reports its delete. So a count is at most what was read plus the inserts, and at least what was read less the deletes;
+ * without either it is that number. And both sides have the same count. Expired documents may be deleted on one side first, and no
+ * event reports it once the changes are no longer followed: then a count may be lower, but never higher.
  */
 export function countDoubt({
   read,

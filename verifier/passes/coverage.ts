@@ -5,22 +5,22 @@ import type { OfSides } from '../compare/sides.ts';
 import type { Coverage, PassRecord, RangeTask } from '../store/records.ts';
 import type { TaskStore } from '../store/task-store.ts';
 
-/** What the tasks of a pass that is over have read of one namespace. */
+/** What the tasks of a finished pass have read of one namespace. */
 export type NamespaceCoverage =
-  /** Every document, in ranges that join from the lowest to the highest `_id`. */
+  /** Every document, in contiguous ranges from the lowest to the highest `_id`. */
   | {
       readonly kind: 'covered';
       readonly namespace: Namespace;
       readonly ranges: number;
       readonly read: OfSides<number>;
     }
-  /** A task was given up before its end, and has noted the namespace for the next pass. */
+  /** A task was abandoned before its end, and has noted the namespace for the next pass. */
   | { readonly kind: 'unread'; readonly namespace: Namespace }
-  /** The tasks on record do not make up the collection. */
+  /** The recorded tasks do not make up the collection. */
   | { readonly kind: 'incomplete'; readonly namespace: Namespace; readonly reason: string };
 
 /**
- * What the tasks on one namespace prove to have been read: from what is on record alone.
+ * What the recorded tasks on one namespace prove to have been read.
  * @param tasks - at least one, all of the same namespace and pass, in any order.
  */
 export function coverageOf(namespace: Namespace, tasks: readonly RangeTask[]): NamespaceCoverage {
@@ -37,7 +37,7 @@ export function coverageOf(namespace: Namespace, tasks: readonly RangeTask[]): N
   );
 }
 
-/** By one task on the whole collection, or the parts that took its place. */
+/** By one task on the whole collection, or the parts that replaced it. */
 function coverageBy(
   namespace: Namespace,
   whole: RangeTask,
@@ -52,7 +52,7 @@ function coverageBy(
       ? { kind: 'unread', namespace }
       : { kind: 'covered', namespace, ranges: 1, read: whole.read };
   }
-  // Parts of another claim are those of a process that was taken for dead: they are compared for nothing.
+  // Parts of another claim belong to a process that was presumed dead: their results are ignored.
   const parts = tasks
     .filter(({ part }) => part?.parent === whole.key && part.claim === whole.claim)
     .sort((one, other) => (one.part?.index ?? 0) - (other.part?.index ?? 0));
@@ -79,7 +79,7 @@ function hasEnded({ state }: RangeTask): boolean {
   return state === 'completed' || state === 'failed';
 }
 
-/** The place of the first range that does not begin where the one before it ends; undefined where all join. */
+/** The index of the first range that does not begin where the previous one ends; undefined if all are contiguous. */
 function firstGap(parts: readonly RangeTask[]): number | undefined {
   let end: Binary | null | undefined = null;
   for (const [index, { work }] of parts.entries()) {
@@ -96,7 +96,7 @@ function isSameBound(one: Binary | null, other: Binary | null): boolean {
   return Buffer.from(one.buffer).equals(other.buffer);
 }
 
-/** Brings the tasks of each namespace together, which come one after the other. */
+/** Groups consecutive tasks of the same namespace. */
 export async function* coverageByNamespace(
   tasks: AsyncIterable<RangeTask>,
 ): AsyncGenerator<NamespaceCoverage, void> {
@@ -110,7 +110,7 @@ export async function* coverageByNamespace(
   if (current) yield coverageOf(current.namespace, current.tasks);
 }
 
-/** What the tasks of a pass that is over prove, and why they are not all that there have to be. */
+/** What the tasks of a finished pass prove, and why they are incomplete, if they are. */
 export interface PassCoverage {
   /** The collections of which every document was read. */
   readonly covered: readonly Coverage[];
@@ -119,7 +119,7 @@ export interface PassCoverage {
   readonly noted: number;
 }
 
-/** Reads from what is on record what a pass that is over has read. */
+/** Determines from the record what a finished pass has read. */
 export async function readCoverage(
   context: RetryContext & { readonly stores: { readonly tasks: TaskStore } },
   run: string,
@@ -158,7 +158,7 @@ async function attempt(
         problems.push(`${namespaceText(namespace)}: ${coverage.reason}`);
         break;
       case 'unread':
-        // Its task has noted that the namespace is compared as a whole in the next pass.
+        // Its task has noted that the whole namespace is compared again in the next pass.
         break;
     }
   }

@@ -13,18 +13,18 @@ import type { CoordinatorLease } from './coordinator-lease.ts';
 import { ChangeNotes } from './notes.ts';
 import { readScope, scopeOf, type ScopeOptions } from './scope.ts';
 
-/** The part of a verification that was begun, without which no pass can be. */
+/** The part of a started verification that every pass requires. */
 export interface Begun {
   readonly scope: ScopeRecord;
   readonly starts: OfSides<Start>;
 }
 
-/** What is looked at to begin and to end a verification. */
+/** What starting and ending a verification needs to examine. */
 export interface Clusters extends RetryContext, OfSides<ClusterClient> {
   readonly scope: ScopeOptions;
 }
 
-/** What a new verification is about and where it begins, from now on. */
+/** What a new verification is about, and where it begins. */
 export async function begin(context: Clusters): Promise<Begun> {
   const { source, destination, signal } = context;
   return await retrying(context, 'start', async () => {
@@ -38,7 +38,7 @@ export async function begin(context: Clusters): Promise<Begun> {
   });
 }
 
-/** Cluster times that no write acknowledged before the call is later than. Needs no right to write. */
+/** Cluster times not earlier than any write acknowledged before the call. Needs no right to write. */
 export async function endTimes(context: Clusters, { starts }: Begun): Promise<OfSides<Timestamp>> {
   const of = async (side: SideName): Promise<Timestamp> => {
     const { signal } = context;
@@ -59,13 +59,13 @@ async function startOf(cluster: ClusterClient, signal: AbortSignal): Promise<Sta
     : { isSharded: false, from: await majorityTime(cluster, signal) };
 }
 
-/** What following works with. */
+/** What following needs. */
 export interface FollowingContext extends Clusters {
   readonly stores: Pick<Stores, 'rechecks' | 'coverages'>;
   readonly monitor: VerifierMonitor;
 }
 
-/** The changes of both sides, from where the record has come to, on their way to it. */
+/** The changes of both sides since the recorded positions, on their way to the record. */
 export class Following {
   readonly #context: FollowingContext;
   readonly #lease: CoordinatorLease;
@@ -80,19 +80,19 @@ export class Following {
     this.#log = changeLog(context.stores, lease);
   }
 
-  /** True when every change made before writesOff has been noted. */
+  /** True once every change made before writesOff has been noted. */
   get isAtEnd(): boolean {
     return this.#isAtEnd;
   }
 
-  /** Notes what comes from now on for the next pass. @returns how far the streams were read. */
+  /** Notes later changes for the next pass. @returns how far the streams were read. */
   async close(): Promise<OfSides<Position | null>> {
     return await this.#log.close();
   }
 
   /**
    * Follows the changes while other work is done.
-   * @param inBackground - is given what may fail meanwhile.
+   * @param inBackground - receives work that may fail meanwhile.
    */
   async during(
     work: () => Promise<void>,
@@ -147,7 +147,7 @@ export class Following {
     });
   }
 
-  /** After writesOff: waits until every change that was made before it has been noted on both sides. */
+  /** After writesOff: waits until every change made before it has been noted on both sides. */
   async #awaitEnd(followers: OfSides<ChangeFollower>, signal: AbortSignal): Promise<void> {
     await this.#lease.until(() => this.#lease.isWritesOff, signal);
     const times = await endTimes(this.#context, this.#begun);
@@ -160,7 +160,7 @@ export class Following {
   }
 }
 
-/** Notes changes for the pass that is planned next, and on record how many with the position that is after them. */
+/** Notes changes for the pass that is planned next, and records their number with the position after them. */
 function changeLog(
   { rechecks, coverages }: FollowingContext['stores'],
   lease: CoordinatorLease,

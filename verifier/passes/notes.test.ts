@@ -13,7 +13,7 @@ function someOf(count: number): Recheck[] {
   return Array.from({ length: count }, () => recheck);
 }
 
-/** Counts notes on record. @returns how many were passed on. */
+/** Counts recorded notes. @returns how many were passed on. */
 async function count(
   expected: ReadonlyMap<string, number>,
   onRecord: readonly NotedRecheck[],

@@ -8,7 +8,7 @@ export function changeNote({ generation, epoch }: Omit<ChangeNote, 'count'>): st
   return `changes:${generation}:${epoch}`;
 }
 
-/** How much a coordinator has noted of the changes: it goes on record with the position that is after them. */
+/** How much of the changes a coordinator has noted: recorded with the position after them. */
 export class ChangeNotes {
   readonly #epoch: number;
   /** What former coordinators have noted. */
@@ -20,7 +20,7 @@ export class ChangeNotes {
     this.#former = former;
   }
 
-  /** Names what is noted next. To be called once for what is then stored. */
+  /** Names what is noted next. Call once for what is then stored. */
   next(generation: number, rechecks: readonly Recheck[]): Notes {
     const first = this.#counts.get(generation) ?? 0;
     this.#counts.set(generation, first + rechecks.length);
@@ -36,19 +36,19 @@ export class ChangeNotes {
   }
 }
 
-/** Rechecks that have to be on record, as those who have noted them have said. */
+/** Rechecks that must be on record, according to those that noted them. */
 export interface ExpectedNotes {
   /** Who has noted them, for a message. */
   readonly by: string;
-  /** How many there are all together. */
+  /** Their total number. */
   readonly total: number;
-  /** How many there are by their names. */
+  /** Their number by name. */
   readonly counts: ReadonlyMap<string, number>;
 }
 
 /**
- * What has to be on record for a pass that is planned next, as those say who have noted it.
- * @param doubted - what a last pass has noted that did not prove all.
+ * What must be on record for the pass that is planned next, according to those that noted it.
+ * @param doubted - what a last pass has noted that did not prove everything.
  */
 export async function expectedNotes(
   tasks: TaskStore,
@@ -63,7 +63,7 @@ export async function expectedNotes(
     const { number: generation, epoch } = former;
     const counts = await tasks.notes({ run, generation, epoch });
     const found = expectedFrom(`found by pass ${generation}`, counts);
-    // Tasks may be gone since their pass was over, with what they have noted.
+    // Tasks, and the counts in them, may have been deleted since their pass ended.
     expected.push({ ...found, total: former.noted ?? found.total });
   }
   if (doubted) {
@@ -78,8 +78,8 @@ function expectedFrom(by: string, counts: ReadonlyMap<string, number>): Expected
 }
 
 /**
- * Counts the rechecks that a pass is planned from. One that is lost would never be compared again, and what it is about would count as
- * equal: who notes rechecks says how many, on another record than the rechecks.
+ * Counts the rechecks from which a pass is planned. A lost one would never be compared again, and its documents would count as
+ * equal: so their number is stored by the one that notes them, in another record.
  */
 export class NotesOnRecord {
   readonly #expected: readonly ExpectedNotes[];
@@ -90,7 +90,7 @@ export class NotesOnRecord {
     this.#found = expected.map(() => new Map<string, number>());
   }
 
-  /** Passes rechecks on, and counts those that are expected. Others are those of a process that has died before it had said so. */
+  /** Passes rechecks on, and counts the expected ones. Others are from a process that died before it recorded their number. */
   async *counting(rechecks: AsyncIterable<NotedRecheck>): AsyncGenerator<NotedRecheck, void> {
     for await (const recheck of rechecks) {
       const { note, place } = recheck;
@@ -102,7 +102,7 @@ export class NotesOnRecord {
     }
   }
 
-  /** @throws SyncError CheckFailed where something is missing, with the numbers. */
+  /** @throws SyncError CheckFailed if something is missing, with the numbers. */
   requireAll(): void {
     const reasons = this.#expected.flatMap(({ by, total }, index) => {
       const found = [...(this.#found[index]?.values() ?? [])].reduce((sum, each) => sum + each, 0);

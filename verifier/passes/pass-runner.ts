@@ -19,26 +19,26 @@ import { notProven } from './prove.ts';
 
 const nothing: Amount = { documents: 0, bytes: 0 };
 
-/** What passes work with. */
+/** What passes need. */
 export interface PassContext extends RetryContext {
   readonly stores: Pick<Stores, 'tasks' | 'rechecks' | 'mismatches' | 'coverages'>;
   readonly catalog: CatalogContext;
 }
 
-/** A pass that is to begin. */
+/** A pass that is about to begin. */
 export interface NextPass {
   readonly kind: PassKind;
-  /** True where everything is compared, whatever is pending. */
+  /** True if everything is compared, regardless of what is pending. */
   readonly isOfAll?: boolean;
   /** How far the changes were read. */
   readonly followed: OfSides<Position | null>;
-  /** What its reads see at least; where undefined, what was followed. */
+  /** What its reads see at least; if undefined, what was followed. */
   readonly readAfter?: OfSides<Timestamp>;
-  /** What a last pass has noted that did not prove all: the one that follows it is the last. */
+  /** What a last pass has noted that did not prove everything: the pass after it is the last one. */
   readonly doubted?: Notes;
 }
 
-/** The passes of a verification, one after the other: tasks that all of its processes take. */
+/** The passes of a verification, one after the other: their tasks are shared by all its processes. */
 export class PassRunner {
   readonly #context: PassContext;
   readonly #lease: CoordinatorLease;
@@ -50,7 +50,7 @@ export class PassRunner {
     this.#starts = starts;
   }
 
-  /** Stores all tasks of the next pass, then the pass: from then on its tasks are taken. @throws CoordinatorLeaseLost */
+  /** Stores all tasks of the next pass, then the pass: from then on its tasks can be claimed. @throws CoordinatorLeaseLost */
   async plan({ kind, isOfAll = false, followed, doubted, readAfter }: NextPass): Promise<void> {
     const { stores, logger } = this.#context;
     const { tasks, rechecks, mismatches } = stores;
@@ -90,8 +90,8 @@ export class PassRunner {
   }
 
   /**
-   * Waits until all tasks of the current pass have ended, and notes what they have read.
-   * @throws SyncError CheckFailed where the tasks on record are not all that there have to be; CoordinatorLeaseLost.
+   * Waits until all tasks of the current pass have ended, and records what they have read.
+   * @throws SyncError CheckFailed if the recorded tasks are incomplete; CoordinatorLeaseLost.
    */
   async ended(): Promise<void> {
     const { run, record } = this.#lease;
@@ -110,12 +110,12 @@ export class PassRunner {
     );
   }
 
-  /** Notes, from what is on record, of which collections a pass has read every document. */
+  /** Determines from the record of which collections a pass has read every document. */
   async #recordCoverage(pass: PassRecord): Promise<void> {
     const { coverages } = this.#context.stores;
     const { run } = this.#lease;
     const { covered, problems, noted } = await readCoverage(this.#context, run, pass);
-    // Another coordinator may have planned the next pass and forgotten these tasks meanwhile: then they prove nothing.
+    // Meanwhile another coordinator may have planned the next pass and deleted these tasks: then they prove nothing.
     await this.#lease.update({ generation: { ...pass, noted: pass.noted ?? noted } });
     await coverages.add(run, covered);
     if (problems.length > 0) throw notProven(`pass ${pass.number} is not complete`, problems);

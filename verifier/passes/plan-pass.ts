@@ -17,29 +17,29 @@ import type { PassKind, PlanKey, Recheck, Task, TaskWork } from '../store/record
 import type { Stores } from '../store/stores.ts';
 import { NotesOnRecord, type ExpectedNotes } from './notes.ts';
 
-/** What planning works with. */
+/** What planning needs. */
 export interface PlanContext extends RetryContext {
   readonly logger: Logger;
   readonly catalog: CatalogContext;
   readonly stores: Pick<Stores, 'tasks' | 'rechecks'>;
 }
 
-/** A pass that is to be planned. */
+/** A pass to be planned. */
 export interface Plan extends PassScope {
   readonly key: PlanKey;
-  /** The rechecks that have to be on record. */
+  /** The rechecks that must be on record. */
   readonly notes: readonly ExpectedNotes[];
 }
 
-/** Collections whose sizes are asked for side by side. */
+/** How many collections are asked for their sizes concurrently. */
 const sizesAtOnce = 8;
 
 const nothing: Amount = { documents: 0, bytes: 0 };
 
 /**
- * Stores all tasks of a pass. Nobody takes any of them before the pass itself is on record, so that it can be done again from
+ * Stores all tasks of a pass. Nobody claims any of them before the pass itself is on record, so that this can be repeated from
  * the beginning. @returns how many there are.
- * @throws SyncError CheckFailed where not everything is on record that is to be compared again.
+ * @throws SyncError CheckFailed if not everything that is to be compared again is on record.
  */
 export async function planPass(context: PlanContext, plan: Plan): Promise<number> {
   return await retrying(context, 'plan', async () => await attempt(context, plan));
@@ -67,7 +67,7 @@ async function attempt(context: PlanContext, plan: Plan): Promise<number> {
     const { namespace } = each.pair;
     sized.push(taskOf(each, await collectionAmount(catalog.source, namespace, catalog.signal)));
   });
-  // The largest first: what is split then keeps all processes busy to the end.
+  // The largest first: splitting them keeps all processes busy to the end.
   sized.sort((one, other) => other.expected.bytes - one.expected.bytes);
   await tasks.add(key, sized, 0);
   let count = metadata.length + sized.length;
@@ -91,7 +91,7 @@ function taskOf({ pair, work }: PlannedTask, expected: Amount): Task {
   return { namespace: pair.namespace, work, expected };
 }
 
-/** What is to be compared again of one namespace, beside the documents of single ids. */
+/** What is to be compared again in one namespace, besides the documents of single ids. */
 export interface PendingNamespace {
   readonly namespace: Namespace;
   isMetadata: boolean;
@@ -108,17 +108,17 @@ export interface Pending {
 /** What a pass compares. */
 export interface PassScope {
   readonly kind: PassKind;
-  /** True where everything is compared, whatever is pending. */
+  /** True if everything is compared, regardless of what is pending. */
   readonly isOfAll: boolean;
 }
 
-/** A task of a pass, of which the ids are not known yet. */
+/** A task of a pass whose ids are not known yet. */
 export interface PlannedTask {
   readonly pair: NamespacePair;
   readonly work: TaskWork & { readonly kind: 'metadata' | 'collection' };
 }
 
-/** Sums up what is pending. It holds as much as there are namespaces. */
+/** Summarizes what is pending. Needs memory in proportion to the number of namespaces. */
 export async function readPending(rechecks: AsyncIterable<Recheck>): Promise<Pending> {
   const namespaces = new Map<string, PendingNamespace>();
   const databases = new Set<string>();
@@ -137,7 +137,7 @@ export async function readPending(rechecks: AsyncIterable<Recheck>): Promise<Pen
   return { namespaces, databases };
 }
 
-/** The databases whose catalogs a pass has to read. */
+/** The databases whose catalogs a pass must read. */
 export function databasesOf(
   { kind, isOfAll }: PassScope,
   pending: Pending,
@@ -149,7 +149,7 @@ export function databasesOf(
   ]);
 }
 
-/** The tasks of a pass but those of single ids. */
+/** The tasks of a pass except those of single ids. */
 export function* planTasks(
   scope: PassScope,
   pending: Pending,
@@ -167,8 +167,8 @@ export function* planTasks(
 }
 
 /**
- * The tasks of single ids, out of rechecks in the order of namespaces. Ids that were noted more than once are compared once,
- * other than where there are very many.
+ * The tasks of single ids, from rechecks in the order of namespaces. Ids that were noted more than once are compared once,
+ * unless there are very many.
  * @param maxLength - characters of ids that are held at a time.
  */
 export async function* planIdTasks(
@@ -219,7 +219,7 @@ function isComparedWhole(
   );
 }
 
-/** True where the natural order is compared, for which all documents have to be. */
+/** True if the natural order is compared, which requires comparing all documents. */
 function hasOrder({ kind }: PassScope, pair: NamespacePair): boolean {
   return kind === 'last' && isCapped(pair);
 }

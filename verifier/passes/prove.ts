@@ -20,7 +20,7 @@ import {
   type CountEvidence,
 } from './count-documents.ts';
 
-/** What a proof works with. */
+/** What a proof needs. */
 export interface ProofContext extends RetryContext {
   readonly stores: Pick<Stores, 'tasks' | 'coverages'>;
   readonly catalog: CatalogContext;
@@ -33,7 +33,7 @@ export interface Doubt {
   readonly reason: string;
 }
 
-/** What the verdict `equal` rests on, and what keeps it from being given. */
+/** The proof of the verdict `equal`, and what prevents it. */
 export interface ProofResult {
   readonly proof: Proof;
   /** Of both catalogs together. */
@@ -42,12 +42,12 @@ export interface ProofResult {
   readonly counts: readonly (Count & { readonly generation: number })[];
 }
 
-/** Collections that are counted side by side. */
+/** How many collections are counted concurrently. */
 const countedAtOnce = 8;
 
 /**
- * Looks for what proves each namespace of both catalogs to be equal, after a last pass that found no difference: that this pass has
- * compared what it is, that a pass has read all of its documents, and that both sides count what was read.
+ * Checks for each namespace of both catalogs whether it is proven to be equal, after a last pass without differences: that this pass has
+ * compared its metadata, that a pass has read all of its documents, and that both sides count what was read.
  */
 export async function prove(context: ProofContext, plan: PlanKey): Promise<ProofResult> {
   const { stores, catalog } = context;
@@ -117,7 +117,7 @@ function sum(one: OfSides<number>, other: OfSides<number>): OfSides<number> {
   };
 }
 
-/** Counts by the statistics, and one by one where these do not settle it. */
+/** Counts from statistics, and one by one if these leave doubt. */
 async function count(
   context: ProofContext,
   pair: NamespacePair,
@@ -140,13 +140,13 @@ async function count(
       source: await countByScan(sides.source, namespace, signal),
       destination: await countByScan(sides.destination, namespace, signal),
     };
-    // An earlier pass has not looked at the dates of expiry of what one side alone has: a difference is compared again.
+    // An earlier pass did not check the expiry dates of documents on one side only: a difference is compared again.
     const isExpiring = isOfLast && (await expires(sides, pair, signal));
     return { counted, doubt: countDoubt({ read, tally, counted, isExpiring }) };
   });
 }
 
-/** Reasons that a message tells of many. */
+/** How many reasons a message lists. */
 const maxReasons = 5;
 
 /** The first reasons, and how many more there are. */
@@ -155,7 +155,7 @@ export function shownReasons(reasons: readonly string[]): string {
   return reasons.slice(0, maxReasons).join('; ') + more;
 }
 
-/** What a verification ends with in which nothing differs, and something is not proven to be equal. */
+/** How a verification ends if nothing differs, but something is not proven to be equal. */
 export function notProven(what: string, reasons: readonly string[]): SyncError {
   return new SyncError(
     'CheckFailed',

@@ -14,7 +14,7 @@ import { messageOf, shortened, SyncError } from '../../service/errors.ts';
 import type { OfSides } from '../compare/sides.ts';
 import type { ScopeRecord } from '../store/records.ts';
 
-/** Of a filter, as the syncer takes it: another one could not mean what the sync has moved, and would be equal unseen. */
+/** Limits of a filter, the same as the syncer's: any other filter cannot mean what the sync has moved, and would find it equal unseen. */
 const maxEntries = 256;
 const maxCollections = 1_024;
 const maxDatabaseName = 63;
@@ -23,10 +23,10 @@ const maxPattern = 1_024;
 const databaseName = /^[^/\\. "$\0]+$/;
 const patternOptions = /^[imsx]{0,4}$/;
 
-/** What is to be compared, as the options say. */
+/** What to compare, according to the options. */
 export interface ScopeOptions {
   readonly verifyAll: boolean;
-  /** JSON, in the form of the syncer's. */
+  /** JSON, in the syncer's format. */
   readonly includeNamespaces: string | undefined;
   readonly excludeNamespaces: string | undefined;
 }
@@ -36,7 +36,7 @@ export interface Scope {
   readonly selects: (namespace: Namespace) => Promise<boolean>;
 }
 
-/** The namespaces that a record selects; a server of the destination decides about patterns. */
+/** The namespaces that a record selects; a server of the destination evaluates the patterns. */
 export function scopeOf(
   { includeNamespaces, excludeNamespaces }: ScopeRecord,
   destination: ClusterClient,
@@ -53,9 +53,9 @@ export function scopeOf(
 }
 
 /**
- * Finds out what is to be compared: what the options select, with `verifyAll` all user databases, otherwise what the sync
- * selects that is recorded on the destination.
- * @throws SyncError NothingToCompare where there is neither; CheckFailed where what is recorded cannot be read.
+ * Determines what to compare: what the options select, with `verifyAll` all user databases, otherwise what the sync
+ * recorded on the destination selects.
+ * @throws SyncError NothingToCompare if there is neither; CheckFailed if the record cannot be read.
  */
 export async function readScope(
   options: ScopeOptions,
@@ -87,8 +87,8 @@ export async function readScope(
 }
 
 /**
- * Makes sure that a verification is still about the sync that there is, and what that selects: it may be another one by now.
- * @throws SyncError CheckFailed where it is.
+ * Ensures that a verification is still about the present sync and what it selects: there may be another one by now.
+ * @throws SyncError CheckFailed if there is.
  */
 export async function requireSameScope(
   stored: ScopeRecord,
@@ -96,7 +96,7 @@ export async function requireSameScope(
   destination: ClusterClient,
   signal: AbortSignal,
 ): Promise<void> {
-  // Its state may be dropped after the commit: what was verified stays what it was.
+  // Its state may be dropped after the commit: that does not change what was verified.
   if ((await readSync(destination, signal)) === undefined) return;
   const differences = differencesOf(stored, await readScope(options, destination, signal));
   if (differences.length === 0) return;
@@ -106,7 +106,7 @@ export async function requireSameScope(
   );
 }
 
-/** What the sync that there is now does otherwise than the one that was verified. */
+/** How the present sync differs from the one that was verified. */
 function differencesOf(stored: ScopeRecord, now: ScopeRecord): string[] {
   const filterIn = ({ includeNamespaces, excludeNamespaces }: ScopeRecord): unknown => {
     return [includeNamespaces, excludeNamespaces];
@@ -121,8 +121,8 @@ function differencesOf(stored: ScopeRecord, now: ScopeRecord): string[] {
 }
 
 /**
- * Makes sure that there is something to compare: a verdict on nothing would be `equal`.
- * @throws SyncError NothingToCompare where neither side has a namespace that is selected.
+ * Ensures that there is something to compare: a verdict on nothing would be `equal`.
+ * @throws SyncError NothingToCompare if neither side has a namespace that is selected.
  */
 export async function requireSomethingSelected(
   record: ScopeRecord,
@@ -141,7 +141,7 @@ export async function requireSomethingSelected(
 }
 
 /**
- * The filter that the options give; undefined where they give none.
+ * The filter in the options; undefined if there is none.
  * @throws SyncError InvalidOption, naming the option.
  */
 export function filterOf({
@@ -170,10 +170,10 @@ function parsed(option: string, text: string | undefined): NamespaceFilterEntry[
   }
 }
 
-/** What of a sync's record a verification rests on. */
+/** The parts of a sync's record that a verification depends on. */
 interface RecordedSync {
   readonly options: Document;
-  /** Undefined where it does not tell. */
+  /** Undefined if the record does not say. */
   readonly identity: string | undefined;
 }
 
@@ -190,13 +190,13 @@ async function readSync(
       ? { options: sync.options, identity: identityOf(sync) }
       : undefined;
   } catch (error) {
-    // A user who may read the user databases alone can still verify all of them.
+    // A user who may read only the user databases can still verify all of them.
     if (codeOf(error) === serverCode.unauthorized) return undefined;
     throw error;
   }
 }
 
-/** As another version may have stored it, too. */
+/** Possibly stored by another version. */
 interface StoredSync {
   readonly _id: string;
   readonly options?: unknown;

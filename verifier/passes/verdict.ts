@@ -10,9 +10,9 @@ import { notProven, prove, shownReasons } from './prove.ts';
 
 /**
  * Gives the verdict, which is that of the last pass: different if any of its tasks found a difference, equal if each namespace is
- * proven to be. What is not is to be compared again as a whole, once.
- * @returns the pass that looks again, whose rechecks have been noted; undefined where the verdict is on record.
- * @throws SyncError CheckFailed where nothing differs, and something is not proven, or there was nothing to compare; CoordinatorLeaseLost.
+ * proven to be. Unproven namespaces are compared again as a whole, once.
+ * @returns the pass that repeats them, whose rechecks have been noted; undefined once the verdict is on record.
+ * @throws SyncError CheckFailed if nothing differs, but something is not proven, or there was nothing to compare; CoordinatorLeaseLost.
  */
 export async function decide(
   context: PassContext,
@@ -55,7 +55,7 @@ export async function decide(
   return { doubted, readAfter: pass.readAfter };
 }
 
-/** What a verification ends with that has nothing to compare at its end: `equal` would say nothing of the data that was meant. */
+/** How a verification ends that has nothing to compare at its end: `equal` would say nothing about the intended data. */
 function nothingCompared({ includeNamespaces, excludeNamespaces }: ScopeRecord): SyncError {
   const isOfAll = includeNamespaces === null && excludeNamespaces === null;
   return new SyncError(

@@ -13,15 +13,15 @@ import { namespaceReports, readSummary, type NamespaceReport } from '../store/su
 import type { ReportOptions } from './options.ts';
 import { formatReport, type Report } from './report.ts';
 
-/** What a report says by its exit code. */
+/** The exit codes of a report. */
 export const reportExitCode = { equal: 0, different: 1, unknown: 3 } as const;
 
 const pageLength = 1000;
 
 /**
- * Writes the report of a verification that is on record.
+ * Writes the report of a recorded verification.
  * @returns the exit code: 0 equal, 1 different, 3 not known.
- * @throws SyncError NotFound where there is no such verification.
+ * @throws SyncError NotFound if there is no such verification.
  */
 export async function writeReport(
   options: ReportOptions,
@@ -37,7 +37,7 @@ export async function writeReport(
   const identity = { verification, id: 'report', incarnation: 'report', attempt: undefined };
   const store = { signal, logger, monitor: new VerifierMonitor(), db: metadataDb(cluster) };
   const stores = storesOf(store, identity);
-  // Where it cannot be reached, that is said at once.
+  // If it is unreachable, report that at once.
   await runCommand(cluster.admin, { hello: 1 }, { signal });
   const summary = await readSummary(stores, identity);
   const { record } = summary;
@@ -65,7 +65,7 @@ export async function writeReport(
   };
   const pieces = formatReport(report, format);
   const { output: path } = options;
-  // It may hold values of documents.
+  // It may contain values of documents.
   if (path !== undefined) await writePrivateFile({ path, option: '--output' }, pieces);
   else for await (const piece of pieces) await writeOut(piece);
   return reportExitCode[record.verdict ?? 'unknown'];

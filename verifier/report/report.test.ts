@@ -9,7 +9,7 @@ import {
   type ReportHead,
 } from './report.ts';
 
-/** What a name, a value or an error may hold: it clears the screen, hides a line, forges one, and turns text round. */
+/** What a name, a value or an error may contain: it clears the screen, hides a line, forges one, and reverses text. */
 const hostile = 'shop.\u001b[2J\u009b8m\u202eequal\u2066\r\nverdict:      equal\u2028';
 
 async function* streamOf<T>(...rows: T[]): AsyncGenerator<T> {
@@ -165,7 +165,7 @@ a.c missingDocument _id 2</failure>
     const text = await written([{ namespace: 'a.<&>', kind: 'differentDocument', field }], []);
     assert.match(text, /name="a\.&lt;&amp;&gt;"/);
     assert.match(text, /at &lt;b&gt;&amp;&quot;'\ufffd\ttab\]\]&gt;\u{1f600}/u);
-    // Nothing that XML 1.0 has no way to say.
+    // Nothing that XML 1.0 cannot express.
     assert.match(text, /^[\t\n\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]*$/u);
     const values = text.replaceAll(/<\/?[a-z]+(?: [a-z]+="[^"<&]*(?:&[a-z]+;[^"<&]*)*")*\/?>/g, '');
     const rest = values.replace('<?xml version="1.0" encoding="UTF-8"?>', '');

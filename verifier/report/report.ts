@@ -5,14 +5,14 @@ import type { VerificationProgress } from '../../sync-api/json.ts';
 import type { Proof } from '../store/records.ts';
 import type { NamespaceReport } from '../store/summary.ts';
 
-/** What a report tells of a verification. */
+/** The content of a report. */
 export interface ReportHead {
   readonly verification: string;
   readonly attempt: number;
   readonly status: 'idle' | 'running' | 'complete';
   /** Null until the verification is complete. */
   readonly verdict: 'equal' | 'different' | null;
-  /** What the verdict `equal` rests on; null with another one. */
+  /** The proof of the verdict `equal`; null with another one. */
   readonly proof: Proof | null;
   readonly error: string | null;
   readonly generation: number;
@@ -21,18 +21,18 @@ export interface ReportHead {
   readonly documentsCompared: number;
   readonly bytesCompared: number;
   readonly mismatchKinds: VerificationProgress['mismatchKinds'];
-  /** True where there were more differences than are kept. */
+  /** True if there were more differences than are stored. */
   readonly isOverflowing: boolean;
 }
 
-/** A report, whose long parts are read as they are written. */
+/** A report, whose long parts are read while they are written. */
 export interface Report {
   readonly head: ReportHead;
   readonly mismatches: AsyncIterable<MismatchView>;
   readonly namespaces: AsyncIterable<NamespaceReport>;
 }
 
-/** The forms that a report can have. */
+/** The formats of a report. */
 export const reportFormats = ['text', 'json', 'junit'] as const;
 
 export type ReportFormat = (typeof reportFormats)[number];
@@ -49,7 +49,7 @@ export function formatReport(report: Report, format: ReportFormat): AsyncGenerat
   }
 }
 
-/** What a verification came to, in a few words. */
+/** The result of a verification, in a few words. */
 function verdictText({ status, verdict, error }: ReportHead): string {
   if (error !== null) return `cannot continue: ${error}`;
   if (verdict !== null) return verdict;
@@ -74,7 +74,7 @@ async function* formatText({ head, mismatches, namespaces }: Report): AsyncGener
   }
 }
 
-/** How many documents of a collection were compared, and counted. */
+/** How many documents of a collection were compared and counted. */
 function coverageText({
   documentsCompared,
   documentsCounted,
@@ -84,7 +84,7 @@ function coverageText({
   return `${compared}, counted ${documentsCounted.source} and ${documentsCounted.destination}`;
 }
 
-/** What the verdict `equal` rests on, in a few words. */
+/** The proof of the verdict `equal`, in a few words. */
 export function proofText({ collections, ranges, documentsCounted }: Proof): string {
   const { source, destination } = documentsCounted;
   return `${source} documents on the source and ${destination} on the destination, in ${collections} collections read in ${ranges} ranges`;
@@ -125,7 +125,7 @@ async function* jsonRows(rows: AsyncIterable<object>): AsyncGenerator<string, vo
   if (count > 0) yield '\n  ';
 }
 
-/** Differences of a namespace that its test case tells one by one. */
+/** How many differences of a namespace its test case lists. */
 const maxTold = 1000;
 
 /**
@@ -167,7 +167,7 @@ export async function* formatJunit({
   yield '</testsuite>\n';
 }
 
-/** In the order of the metadata store: of the bytes of UTF-8. */
+/** In the order of the metadata store: by UTF-8 bytes. */
 function isBefore(one: string, other: string): boolean {
   return Buffer.compare(Buffer.from(one), Buffer.from(other)) < 0;
 }
@@ -180,7 +180,7 @@ function testCase(className: string, name: string, failures: readonly string[]):
   return `${open}>\n    <failure message="${xml(first)}">${text}</failure>\n  </testcase>\n`;
 }
 
-/** Text as XML 1.0 takes it: characters that it has no way to say are left out. */
+/** Text for XML 1.0, without characters that it cannot express. */
 function xml(text: string): string {
   const escaped = text
     .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '')

@@ -13,7 +13,7 @@ interface Stored extends Document {
   _id: string;
 }
 
-/** What was read of a namespace, and counted once the verdict was to be given. */
+/** What was read of a namespace, and counted for the verdict. */
 export interface CountedCoverage extends Coverage {
   readonly counted: OfSides<number> | null;
 }
@@ -26,7 +26,7 @@ const none: Tally = {
   deleted: { source: 0, destination: 0 },
 };
 
-/** What the passes of a run have read of each collection, and what was inserted and deleted since: what `equal` rests on. */
+/** What the passes of a run have read of each collection, and the inserts and deletes since: the basis of `equal`. */
 export class CoverageStore {
   readonly #store: MetadataStore;
   readonly #coverages: Collection<Stored>;
@@ -38,7 +38,7 @@ export class CoverageStore {
     this.#tallies = store.db.collection('tallies');
   }
 
-  /** Notes what a pass has read. The same is noted by each coordinator that finds the pass over. */
+  /** Records what a pass has read. Each coordinator that finds the pass finished records the same. */
   async add(run: string, coverages: readonly Coverage[]): Promise<void> {
     await this.#write(
       this.#coverages,
@@ -51,7 +51,7 @@ export class CoverageStore {
     );
   }
 
-  /** Notes what both sides have counted. */
+  /** Records the counts of both sides. */
   async setCounted(
     run: string,
     counts: readonly (Count & { readonly generation: number })[],
@@ -82,8 +82,8 @@ export class CoverageStore {
   }
 
   /**
-   * Adds to what was inserted and deleted since a pass was planned. An answer that is lost has the same added twice, and so has a coordinator
-   * that reads events again: a tally is never too small.
+   * Adds to the inserts and deletes since a pass was planned. If an answer is lost, the same is added twice, and also if a coordinator
+   * reads events again: a tally is never too small.
    */
   async addTallies(
     run: string,
@@ -106,7 +106,7 @@ export class CoverageStore {
     );
   }
 
-  /** What was inserted and deleted in a namespace since a pass was planned. */
+  /** The inserts and deletes in a namespace since a pass was planned. */
   async tallySince(run: string, namespace: Namespace, generation: number): Promise<Tally> {
     const { signal } = this.#store;
     const filter = { run, name: namespaceText(namespace), generation: { $gt: generation } };

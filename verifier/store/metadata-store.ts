@@ -5,22 +5,22 @@ import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { connectionError, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { readWhole } from '../../mongo/whole-reading.ts';
 
-/** How long a coordinator, or a process, counts as alive after it was last heard of, by the clock of the metadata store. */
+/** How long a coordinator, or a process, counts as alive after its last sign of life, by the clock of the metadata store. */
 export const leaseMs = 10_000;
 
-/** Who a process is. */
+/** The identity of a process. */
 export interface ProcessIdentity {
   /** Name of the verification. */
   readonly verification: string;
-  /** The name that it has in every life. */
+  /** The name that it keeps across restarts. */
   readonly id: string;
-  /** Of this life. */
+  /** Of this start of the process. */
   readonly incarnation: string;
-  /** Of the verification; undefined for one that only reads whichever is on record. */
+  /** Of the verification; undefined for a process that only reads whichever is on record. */
   readonly attempt: number | undefined;
 }
 
-/** How the collections of the metadata store are reached. */
+/** Access to the collections of the metadata store. */
 export interface MetadataStore extends RetryContext {
   readonly db: Db;
 }
@@ -31,8 +31,8 @@ export function metadataDb(cluster: ClusterClient): Db {
 }
 
 /**
- * Runs work on the metadata store, which may be repeated, until it succeeds.
- * @param run - is given how often it has failed: what it has done then, the answer to which was lost, is done.
+ * Runs repeatable work on the metadata store until it succeeds.
+ * @param run - receives the number of failures: work done by a failed attempt, whose answer was lost, stays done.
  */
 export async function onStore<T>(
   store: MetadataStore,
@@ -50,10 +50,10 @@ export async function onStore<T>(
 }
 
 /**
- * Inserts documents that an attempt whose answer was lost may have inserted already. One whose `_id` is taken counts as
- * inserted only if what is there has the same values.
+ * Inserts documents that an attempt whose answer was lost may have inserted already. A document whose `_id` is taken counts as
+ * inserted only if the stored one has the same values.
  * @param fixed - the fields that nobody changes after the insert, which are compared.
- * @throws Error where another document has the `_id`: two documents were given one name, and one of them would be lost.
+ * @throws Error if another document has the `_id`: two documents were given one name, and one of them would be lost.
  */
 export async function insertNew<T extends Document & { _id: unknown }>(
   collection: Collection<T>,
@@ -61,7 +61,7 @@ export async function insertNew<T extends Document & { _id: unknown }>(
   fixed: readonly string[],
 ): Promise<void> {
   let missing = documents;
-  // A document that is taken at the insert and gone at the look was deleted in between: it is inserted again.
+  // A document that is taken at the insert but then not found was deleted in between: insert it again.
   while (missing.length > 0) {
     const refused = await insertUnordered(collection, missing);
     missing = await notThere(collection, refused, fixed);
@@ -80,7 +80,7 @@ async function insertUnordered<T extends Document>(
     if (!(error instanceof MongoBulkWriteError)) throw error;
     const errors = [error.writeErrors].flat();
     const isOfKeys = errors.every(({ code }) => code === serverCode.duplicateKey);
-    // Of a write that a majority may lack the driver tells that alone, and of no document.
+    // For a write that a majority may lack, the driver reports only that, and no document.
     if (!isOfKeys || errors.length === 0) throw error;
     const taken = new Set(errors.map(({ index }) => index));
     return documents.filter((_, index) => taken.has(index));

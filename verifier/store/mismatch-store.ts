@@ -18,7 +18,7 @@ const batchLength = 500;
 
 /** The mismatches of a pass, counted. */
 export interface MismatchCounts {
-  /** By their names. */
+  /** By name. */
   readonly kinds: VerificationProgress['mismatchKinds'];
   /** Those with the most, the most first. */
   readonly namespaces: VerificationProgress['mismatchNamespaces'];
@@ -33,7 +33,7 @@ const mismatchKinds = [
 /** How many namespaces are counted by name. */
 const maxNamespaces = 10;
 
-/** The differences that passes have found, by namespace. One that is found twice is there once. */
+/** The differences that passes have found, by namespace. One that is found twice is stored once. */
 export class MismatchStore {
   readonly #store: MetadataStore;
   readonly #mismatches: Collection<StoredMismatch>;
@@ -113,7 +113,7 @@ export class MismatchStore {
     };
   }
 
-  /** Forgets what earlier passes have found. */
+  /** Deletes what earlier passes have found. */
   async forgetBefore({ run, generation }: PassKey): Promise<void> {
     await onStore(this.#store, async () => {
       const pass = { run, generation };

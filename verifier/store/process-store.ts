@@ -8,7 +8,7 @@ interface StoredProcess extends Document {
   _id: { readonly verification: string; readonly id: string };
 }
 
-/** Which processes work on a verification. */
+/** The processes that work on a verification. */
 export class ProcessStore {
   readonly #store: MetadataStore;
   readonly #processes: Collection<StoredProcess>;
@@ -21,7 +21,7 @@ export class ProcessStore {
   }
 
   /**
-   * Says that this process lives, in place of any former one of the same id.
+   * Records that this process is alive, replacing any former one with the same id.
    * @returns the former one's incarnation.
    */
   async register(): Promise<string | undefined> {
@@ -36,7 +36,7 @@ export class ProcessStore {
     });
   }
 
-  /** Says that this process still lives. @returns false where another one goes by its id now. */
+  /** Renews the record that this process is alive. @returns false if another one has its id now. */
   async heartbeat(): Promise<boolean> {
     const { incarnation } = this.#identity;
     return await onStore(this.#store, async () => {
@@ -50,7 +50,7 @@ export class ProcessStore {
     });
   }
 
-  /** Ids of the processes that live, and the incarnations of all those. */
+  /** Ids of the processes that are alive, and their incarnations. */
   async living(): Promise<readonly { readonly id: string; readonly incarnation: string }[]> {
     return await onStore(this.#store, async () => {
       const { verification } = this.#identity;
@@ -68,7 +68,7 @@ export class ProcessStore {
     });
   }
 
-  /** Takes it back that this process lives, at its end. Not repeated. */
+  /** Deletes the record of this process at its end. Not repeated. */
   async unregister(): Promise<void> {
     const { incarnation } = this.#identity;
     await this.#processes.deleteOne({ ...this.#key(), incarnation });

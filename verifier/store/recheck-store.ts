@@ -12,25 +12,25 @@ interface StoredRecheck extends Document {
   _id: string;
 }
 
-/** Rechecks of one finder, in the order in which it notes them: the name and the number tell which of them are on record. */
+/** Rechecks of one finder, in the order in which it notes them: the name and the number identify the recorded ones. */
 export interface Notes {
-  /** Names what has found them; no other finder of the same run has it. */
+  /** Names their finder; no other finder of the same run has this name. */
   readonly note: string;
-  /** The place of the first of them: so many were noted under this name before. */
+  /** The index of the first of them: how many were noted under this name before. */
   readonly first: number;
   readonly rechecks: readonly Recheck[];
 }
 
-/** A recheck as it is on record. */
+/** A recheck as stored. */
 export type NotedRecheck = Recheck & { readonly note: string; readonly place: number };
 
 /** Rechecks inserted by one command. */
 const batchLength = 200;
 
-/** All of a recheck: nobody changes one. */
+/** All fields of a recheck: nobody changes one. */
 const fixedFields = ['run', 'generation', 'count', 'kind', 'namespace', 'db', 'ids'];
 
-/** What is to be compared again, noted for the pass that has to do it. What is noted twice is compared once or twice. */
+/** What must be compared again, noted for the pass that has to do it. If it is noted twice, it is compared once or twice. */
 export class RecheckStore {
   readonly #store: MetadataStore;
   readonly #rechecks: Collection<StoredRecheck>;
@@ -68,8 +68,8 @@ export class RecheckStore {
   }
 
   /**
-   * Everything that is noted, by namespace, databases first. A plan takes all of it, whatever pass it is noted for: a coordinator that died
-   * while it planned a pass has noted changes for the one after it, and the position on record is past those changes.
+   * Everything noted, by namespace, databases first. A plan takes all of it, whatever pass it is noted for: a coordinator that died
+   * while it planned a pass has noted changes for the one after it, and the recorded position is past those changes.
    */
   async *all(run: string): AsyncGenerator<NotedRecheck, void> {
     const { signal } = this.#store;
@@ -80,7 +80,7 @@ export class RecheckStore {
     for await (const stored of cursor) yield recheckIn(this.#rechecks, stored);
   }
 
-  /** True where something is noted. */
+  /** True if something is noted. */
   async isWaiting(run: string): Promise<boolean> {
     const { signal } = this.#store;
     return await onStore(this.#store, async () => {
@@ -101,7 +101,7 @@ export class RecheckStore {
     return row === undefined ? 0 : storedDocument(this.#rechecks, row).field('count').count();
   }
 
-  /** Forgets what a pass, all of whose tasks are stored, was planned from. */
+  /** Deletes the rechecks from which a pass was planned, all of whose tasks are stored. */
   async forgetUpTo(run: string, generation: number): Promise<void> {
     await onStore(this.#store, async () => {
       await this.#rechecks.deleteMany({ run, generation: { $lte: generation } });
@@ -115,9 +115,9 @@ export class RecheckStore {
   }
 }
 
-/** Bounds of what is stored as one. */
+/** Bounds of a bundle that is stored as one. */
 export interface BundleLimits {
-  /** Ids, and characters of them. */
+  /** Ids, and their characters. */
   readonly bundleIds: number;
   readonly bundleLength: number;
 }

@@ -4,19 +4,19 @@ import type { Namespace } from '../../mongo/namespace.ts';
 import type { ErrorName } from '../../service/error-table.ts';
 import type { Amount, OfSides } from '../compare/sides.ts';
 
-/** Version of what is stored: another one is refused. */
+/** Version of the stored state: any other one is refused. */
 export const formatVersion = 5;
 
-/** Which pass it is: everything; what is pending; or the one that decides. */
+/** The kind of pass: everything; what is pending; or the one that decides. */
 export type PassKind = 'first' | 'recheck' | 'last';
 
-/** What a verification is about, as it was when it began. */
+/** The subject of a verification, as it was at its start. */
 export interface ScopeRecord {
   readonly includeNamespaces: readonly NamespaceFilterEntry[] | null;
   readonly excludeNamespaces: readonly NamespaceFilterEntry[] | null;
-  /** True where the sync leaves out what indexes it can (`buildIndexes: never`). */
+  /** True if the sync leaves out what indexes it can (`buildIndexes: never`). */
   readonly mayLackIndexes: boolean;
-  /** Which sync the destination had: when it was started, and how often it was reversed. Null where that was not known. */
+  /** The sync on the destination: when it was started, and how often it was reversed. Null if that was unknown. */
   readonly sync: string | null;
 }
 
@@ -37,10 +37,10 @@ export interface Position {
 export interface PassRecord {
   /** 0 is the first pass. */
   readonly number: number;
-  /** Of the coordinator that has planned it: tasks of any other are those of a plan that was never finished. */
+  /** Of the coordinator that planned it: tasks with any other belong to a plan that was never finished. */
   readonly epoch: number;
   readonly kind: PassKind;
-  /** True for a last pass that is made again, of what the one before did not prove. */
+  /** True for a last pass that is repeated for what the one before did not prove. */
   readonly isAgain: boolean;
   /** How many tasks were planned. */
   readonly plannedTasks: number;
@@ -54,17 +54,17 @@ export interface PassRecord {
 /** A pass of a run. */
 export interface PassKey {
   readonly run: string;
-  /** The number of the pass, 0 that of the first: `generation` in the store and in the API. */
+  /** The number of the pass, starting at 0: `generation` in the store and in the API. */
   readonly generation: number;
 }
 
 /** A pass of a run, as one plan has made it. */
 export interface PlanKey extends PassKey {
-  /** Of the coordinator that has planned it. */
+  /** Of the coordinator that planned it. */
   readonly epoch: number;
 }
 
-/** The plan of a pass, which all of its tasks carry. */
+/** The plan of a pass, which is part of all its tasks. */
 export function planKey(run: string, { number, epoch }: PassRecord): PlanKey {
   return { run, generation: number, epoch };
 }
@@ -78,7 +78,7 @@ export interface ChangeNote {
   readonly count: number;
 }
 
-/** Sums over all passes that are over. */
+/** Sums over all finished passes. */
 export interface Totals {
   readonly documents: number;
   readonly bytes: number;
@@ -88,37 +88,37 @@ export interface Totals {
 export interface ErrorRecord {
   readonly name: ErrorName;
   readonly message: string;
-  /** True where changes are lost, so that only a new verification can give a verdict. */
+  /** True if changes are lost, so that only a new verification can give a verdict. */
   readonly isFinal: boolean;
 }
 
-/** A verification. It is written by the coordinator alone, apart from what the API's commands change. */
+/** A verification. Only the coordinator writes it, except for what the API's commands change. */
 export interface VerificationRecord {
   readonly formatVersion: number;
-  /** The number that its processes were started with: those of a lower one have nothing more to say. */
+  /** The number that its processes were started with: processes with a lower one are obsolete. */
   readonly attempt: number;
-  /** Names this beginning: everything else that is stored carries it. */
+  /** Identifies this run: everything else that is stored carries it. */
   readonly run: string;
   readonly status: 'idle' | 'running' | 'complete';
   readonly writesOff: boolean;
-  /** The clusters and the filter, so that nobody takes the state of others for that of his own. */
+  /** The clusters and the filter, so that nobody mistakes the state of other ones for their own. */
   readonly subject: string | null;
   readonly scope: ScopeRecord | null;
   readonly starts: OfSides<Start> | null;
   readonly positions: OfSides<Position | null>;
-  /** What is on record of the changes up to the positions, for the passes that are not planned yet. */
+  /** What is recorded of the changes up to the positions, for passes that are not planned yet. */
   readonly noted: readonly ChangeNote[];
   readonly generation: PassRecord | null;
   readonly totals: Totals;
   readonly verdict: 'equal' | 'different' | null;
-  /** Null without a verdict, and with another one than `equal`. */
+  /** Null without a verdict, and with any other than `equal`. */
   readonly proof: Proof | null;
   readonly error: ErrorRecord | null;
   readonly startedAt: Date | null;
   readonly completedAt: Date | null;
 }
 
-/** Documents of each side that were inserted and deleted, by the events of its change stream: each at least once. */
+/** Documents inserted and deleted on each side, by the events of its change stream: each counted at least once. */
 export interface Tally {
   readonly inserted: OfSides<number>;
   readonly deleted: OfSides<number>;
@@ -128,9 +128,9 @@ export interface Tally {
 export interface Coverage {
   readonly namespace: Namespace;
   readonly generation: number;
-  /** True for a last pass, which excuses each document that one side alone has by its own date of expiry. */
+  /** True for a last pass, which excuses each document that is only on one side by its own expiry date. */
   readonly isOfLast: boolean;
-  /** Ranges that join from the lowest to the highest `_id`, without a hole or an overlap. */
+  /** Contiguous ranges from the lowest to the highest `_id`, without gap or overlap. */
   readonly ranges: number;
   readonly read: OfSides<number>;
 }
@@ -141,24 +141,24 @@ export interface Count {
   readonly counted: OfSides<number>;
 }
 
-/** What the verdict `equal` rests on, summed up over all collections. */
+/** The proof of the verdict `equal`, summed up over all collections. */
 export interface Proof {
   readonly collections: number;
   readonly ranges: number;
-  /** Documents that the passes have read which compared whole collections. */
+  /** Documents read by the passes that compared whole collections. */
   readonly documentsCompared: OfSides<number>;
   readonly documentsCounted: OfSides<number>;
 }
 
-/** One piece of comparing, as it is stored. Pure data. */
+/** A unit of comparison, as stored. Pure data. */
 export type TaskWork =
   /** Existence, kind, options, indexes and placement of a namespace. */
   | { readonly kind: 'metadata' }
-  /** Every document of a collection; a large one is split in ranges. */
+  /** Every document of a collection; a large one is split into ranges. */
   | { readonly kind: 'collection' }
   /** Bounds are `{_id: ...}`. */
   | { readonly kind: 'range'; readonly min: Binary | null; readonly max: Binary | null }
-  /** The documents of these ids, as keys are written in bytes. */
+  /** The documents of these ids, as keys in bytes. */
   | { readonly kind: 'ids'; readonly ids: readonly Binary[] };
 
 /** A task of a pass. */
@@ -169,7 +169,7 @@ export interface Task {
   readonly expected: Amount;
 }
 
-/** What is to be compared again in a later pass. */
+/** What must be compared again in a later pass. */
 export type Recheck =
   | { readonly kind: 'ids'; readonly namespace: Namespace; readonly ids: readonly Binary[] }
   /** Options, indexes and placement. */
@@ -179,12 +179,12 @@ export type Recheck =
   /** Each namespace of a database that was dropped. */
   | { readonly kind: 'database'; readonly db: string };
 
-/** A task that a process has taken. */
+/** A task that a process has claimed. */
 export interface ClaimedTask extends Task {
   readonly key: string;
-  /** Names this taking of it: what another one writes of it counts no more. */
+  /** Identifies this claim: results written for another one no longer count. */
   readonly claim: string;
-  /** How often it was taken, with this one. */
+  /** How often it was claimed, including this time. */
   readonly claims: number;
 }
 
@@ -194,30 +194,30 @@ export interface TaskEnd {
   readonly isFailed: boolean;
   readonly isMetadata: boolean;
   readonly compared: Amount;
-  /** Documents of each side, where every document that the task is about was read on both; null otherwise. */
+  /** Documents of each side, if every document of the task was read on both; null otherwise. */
   readonly read: OfSides<number> | null;
-  /** How many tasks have taken its place; null where it was not split. */
+  /** How many tasks have replaced it; null if it was not split. */
   readonly parts: number | null;
-  /** Differences beyond those that are kept. */
+  /** Differences beyond those that are stored. */
   readonly isOverflowing: boolean;
   /** How many rechecks it has noted, under {@link taskNote}. */
   readonly noted: number;
 }
 
-/** A task on documents that has ended or not, as a proof of what was read looks at it. */
+/** A task on documents, ended or not, as evidence of what was read. */
 export interface RangeTask {
   readonly key: string;
   readonly namespace: Namespace;
   readonly work: TaskWork & { readonly kind: 'collection' | 'range' };
   readonly state: 'added' | 'processing' | 'completed' | 'failed';
-  /** The claim that it was taken by last. */
+  /** The last claim on it. */
   readonly claim: string | null;
   readonly read: OfSides<number> | null;
   readonly parts: number | null;
   readonly part: PartKey | null;
 }
 
-/** The name under which a task notes what is to be compared again, for the claim that holds it. */
+/** The name under which a task notes rechecks, for the claim that holds it. */
 export function taskNote({ key, claim }: Pick<ClaimedTask, 'key' | 'claim'>): string {
   return `task:${key}:${claim}`;
 }
@@ -238,7 +238,7 @@ export interface TaskCounts {
   readonly metadataMismatch: number;
   readonly compared: Amount;
   readonly expected: Amount;
-  /** True where there were more differences than are kept. */
+  /** True if there were more differences than are stored. */
   readonly isOverflowing: boolean;
 }
 

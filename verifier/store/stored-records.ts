@@ -20,7 +20,7 @@ import type {
   VerificationRecord,
 } from './records.ts';
 
-// What is stored is read as what it is checked to be, and as nothing else: each reader throws SyncError StoredStateInvalid.
+// Stored state is only used after it was checked: each reader throws SyncError StoredStateInvalid.
 
 const verdicts = ['equal', 'different'] as const;
 
@@ -154,7 +154,7 @@ function errorIn(value: CheckedValue | null): ErrorRecord | null {
   });
 }
 
-/** What a task is about. */
+/** The subject of a task. */
 export function taskIn(from: StoredIn, found: Document): Task & { readonly claims: number } {
   const record = storedDocument(from, found);
   return {
@@ -225,7 +225,7 @@ function partIn(value: CheckedValue | undefined): PartKey | null {
   };
 }
 
-/** What is to be compared again. */
+/** What must be compared again. */
 export function recheckIn(
   from: StoredIn,
   found: Document,
@@ -243,7 +243,7 @@ export function recheckIn(
   return { ...noted, kind, namespace, ids };
 }
 
-/** What was inserted and deleted. What was not is not stored. */
+/** The inserts and deletes. Zero is not stored. */
 export function tallyIn(from: StoredIn, found: Document): Tally {
   const record = storedDocument(from, found);
   return {

@@ -9,7 +9,7 @@ import type { Stores } from './stores.ts';
 /** How many differences progress shows. */
 const maxShown = 20;
 
-/** A verification, summed up from what is on record. */
+/** A verification, summed up from the record. */
 export interface Summary {
   readonly identity: Pick<ProcessIdentity, 'verification' | 'id'>;
   readonly record: VerificationRecord | undefined;
@@ -23,13 +23,13 @@ export interface Summary {
   readonly compared: Amount;
   /** Ids of the processes that work on it. */
   readonly processes: readonly string[];
-  /** When it was asked for. */
+  /** When it was requested. */
   readonly atMs: number;
-  /** False where the metadata store has fallen silent since then: what is so now is not known. */
+  /** False if the metadata store has stopped answering since then: the present state is unknown. */
   readonly isLatest: boolean;
 }
 
-/** Reads everything that progress and reports tell. */
+/** Reads everything that progress and reports show. */
 export async function readSummary(stores: Stores, identity: Summary['identity']): Promise<Summary> {
   const atMs = Date.now();
   const record = await stores.verifications.read();
@@ -59,7 +59,7 @@ export async function readSummary(stores: Stores, identity: Summary['identity'])
   };
 }
 
-/** What is on record of one namespace. */
+/** The record of one namespace. */
 export type NamespaceReport = NamespacePage['namespaces'][number];
 
 /** The namespaces of the current pass, or the last one, in the order of their names. */

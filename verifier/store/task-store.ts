@@ -27,21 +27,21 @@ interface StoredTask extends Document {
   _id: string;
 }
 
-/** Parts of a collection come first: other processes have something to do as soon as a large one is split. */
+/** Parts of a collection come first: other processes get work as soon as a large one is split. */
 const partSeq = -1;
 
-/** How much more there is to do for a range than for a small task. */
+/** How much more work a range is than a small task. */
 const rangeWeight = 4;
 
 /** Tasks inserted or ended by one command. */
 const batchLength = 200;
 
-/** What nobody changes of a task after it was stored. */
+/** The fields of a task that nobody changes after it was stored. */
 const fixedFields = ['run', 'generation', 'epoch', 'namespace', 'work', 'expected', 'seq', 'part'];
 
 /**
- * The tasks of all passes. A task goes from `added` to `processing` to `completed` or `failed`; one that was taken by a process
- * that is gone goes back to `added`. It ends only for the claim that holds it.
+ * The tasks of all passes. A task goes from `added` to `processing` to `completed` or `failed`; if the process that claimed it
+ * is gone, it returns to `added`. It ends only for the claim that holds it.
  */
 export class TaskStore {
   readonly #store: MetadataStore;
@@ -59,7 +59,7 @@ export class TaskStore {
     });
   }
 
-  /** Stores tasks of a plan that nobody takes yet, to be taken in the order of `seq`. */
+  /** Stores tasks of a plan, which nobody claims yet, to be claimed in the order of `seq`. */
   async add(plan: PlanKey, tasks: readonly Task[], seq: number): Promise<void> {
     await this.#insert(
       tasks.map((task) => {
@@ -69,7 +69,7 @@ export class TaskStore {
     );
   }
 
-  /** Forgets what an attempt at a plan has left that nobody takes yet. */
+  /** Deletes the unclaimed tasks that an attempt at a plan has left behind. */
   async drop(plan: PlanKey): Promise<void> {
     await onStore(this.#store, async () => {
       await this.#tasks.deleteMany({ ...plan });
@@ -77,9 +77,9 @@ export class TaskStore {
   }
 
   /**
-   * Splits a task: its parts are stored, and take its place. Parts of an earlier claim that came to nothing are removed when
-   * a task is taken again: those of a lower number, as a claim that is held up removes them late. The name of a part holds both the task that it is a part of and the claim: one claim takes several
-   * tasks, and each of them may be split.
+   * Splits a task: its parts are stored and replace it. Parts of an earlier, abandoned claim are removed when
+   * a task is claimed again: those of a lower number, since a claim that is held up removes them late. The name of a part contains
+   * both the task and the claim: one claim takes several tasks, and each of them may be split.
    */
   async split(plan: PlanKey, parent: ClaimedTask, parts: readonly Task[]): Promise<void> {
     await this.#insert(
@@ -98,7 +98,7 @@ export class TaskStore {
     );
   }
 
-  /** Takes tasks of a pass: so many small ones, or a quarter of that of ranges. @param claim - a new name. */
+  /** Claims tasks of a pass: this many small ones, or a quarter as many ranges. @param claim - a new name. */
   async claim(
     plan: PlanKey,
     weight: number,
@@ -110,7 +110,7 @@ export class TaskStore {
       return await readWhole(this.#tasks.find(filter, { signal }));
     };
     return await onStore(this.#store, async (attempt) => {
-      // An attempt whose answer was lost has taken what nobody would take again as long as this process lives.
+      // An attempt whose answer was lost has claimed tasks that nobody would claim again while this process is alive.
       let taken = attempt > 0 ? await readTaken() : [];
       if (taken.length === 0) {
         const options = { signal, projection: { 'work.kind': 1 }, sort: { seq: 1 } } as const;
@@ -134,7 +134,7 @@ export class TaskStore {
     });
   }
 
-  /** Records how tasks ended, all that they found having been stored before. */
+  /** Records how tasks ended, after everything they found was stored. */
   async end(ends: readonly TaskEnd[]): Promise<void> {
     const writes = ends.map(
       ({
@@ -168,7 +168,7 @@ export class TaskStore {
     });
   }
 
-  /** Gives back what processes have taken that are gone. */
+  /** Releases the tasks of processes that are gone. */
   async releaseOthers(run: string, living: readonly string[]): Promise<void> {
     await onStore(this.#store, async () => {
       await this.#tasks.updateMany(
@@ -178,7 +178,7 @@ export class TaskStore {
     });
   }
 
-  /** True when all tasks of a pass have ended. */
+  /** True once all tasks of a pass have ended. */
   async isOver(plan: PlanKey): Promise<boolean> {
     const { signal } = this.#store;
     return await onStore(this.#store, async () => {
@@ -216,7 +216,7 @@ export class TaskStore {
     };
   }
 
-  /** Counts by namespace, in the order of their names. @param after - the namespace to begin after. */
+  /** Counts by namespace, in the order of their names. @param after - the namespace after which to begin. */
   async countsByNamespace(
     plan: PlanKey,
     { after, limit }: { readonly after: string; readonly limit: number },
@@ -263,7 +263,7 @@ export class TaskStore {
     return storedDocument(this.#tasks, row);
   }
 
-  /** Of so many small tasks, or a quarter of that of ranges. */
+  /** Limits a claim: this many small tasks, or a quarter as many ranges. */
   #keysWithin(tasks: readonly StoredTask[], weight: number): string[] {
     let room = weight;
     const isWithin = (task: StoredTask): boolean => {
@@ -274,7 +274,7 @@ export class TaskStore {
     return tasks.filter(isWithin).map(({ _id }) => _id);
   }
 
-  /** How many rechecks the tasks of a pass have noted, all together. */
+  /** How many rechecks the tasks of a pass have noted in total. */
   async notedCount(plan: PlanKey): Promise<number> {
     const { signal } = this.#store;
     const pipeline = [
@@ -287,7 +287,7 @@ export class TaskStore {
     return row === undefined ? 0 : this.#checked(row).field('noted').count();
   }
 
-  /** How many rechecks each task of a pass has noted, by the name that they have. */
+  /** How many rechecks each task of a pass has noted, by the name of its notes. */
   async notes(plan: PlanKey): Promise<Map<string, number>> {
     const { signal } = this.#store;
     const projection = { claim: 1, noted: 1 };
@@ -304,7 +304,7 @@ export class TaskStore {
     });
   }
 
-  /** The tasks of a pass that were planned, without the parts of those that were split. */
+  /** The planned tasks of a pass, without the parts of those that were split. */
   async plannedCount(plan: PlanKey): Promise<number> {
     const { signal } = this.#store;
     const planned = { ...plan, part: { $exists: false } };
@@ -313,7 +313,7 @@ export class TaskStore {
     });
   }
 
-  /** The tasks of a pass on whole collections and their parts: those of a namespace one after the other, by their places. */
+  /** The tasks of a pass on whole collections and their parts, grouped by namespace and sorted by position. */
   async *rangeTasks(plan: PlanKey): AsyncGenerator<RangeTask, void> {
     const { signal } = this.#store;
     const filter = { ...plan, 'work.kind': { $in: ['collection', 'range'] } };
@@ -324,7 +324,7 @@ export class TaskStore {
     for await (const stored of cursor) yield rangeTaskIn(this.#tasks, stored);
   }
 
-  /** The namespaces whose existence, options and indexes a pass has compared, and found no difference in. */
+  /** The namespaces whose existence, options and indexes a pass has compared without finding a difference. */
   async *equalMetadata(plan: PlanKey): AsyncGenerator<Namespace, void> {
     const { signal } = this.#store;
     const filter = { ...plan, 'work.kind': 'metadata', state: 'completed' };
@@ -333,7 +333,7 @@ export class TaskStore {
       yield namespaceIn(storedDocument(this.#tasks, stored).field('namespace'));
   }
 
-  /** Forgets the tasks of a run but those of one pass. */
+  /** Deletes the tasks of a run except those of one pass. */
   async forgetOthers({ run, generation, epoch }: PlanKey): Promise<void> {
     await onStore(this.#store, async () => {
       await this.#tasks.deleteMany({ run, generation: { $lt: generation } });

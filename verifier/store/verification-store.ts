@@ -11,17 +11,17 @@ interface Stored<T> extends Document {
   _id: T;
 }
 
-/** Another process coordinates the verification now, or it was started over: what this one would write counts no more. */
+/** Another process coordinates the verification now, or it was started over: writes of this one no longer count. */
 export class CoordinatorLeaseLost extends Error {
   override readonly name = 'CoordinatorLeaseLost';
 }
 
-/** What is stored of one verification as a whole, and who coordinates it. */
+/** The stored state of one verification as a whole, and who coordinates it. */
 export class VerificationStore {
   readonly #store: MetadataStore;
   readonly #verifications: Collection<Stored<string>>;
   readonly #identity: ProcessIdentity;
-  /** What this process verifies, once that is on record: whatever else is there later is not its own. */
+  /** What this process verifies, once that is on record: any other subject that is stored later is not its own. */
   #subject: string | undefined;
 
   constructor(store: MetadataStore, identity: ProcessIdentity) {
@@ -31,8 +31,8 @@ export class VerificationStore {
   }
 
   /**
-   * @throws SyncError CheckFailed where it was written by another version, SupersededByOtherInstance where it is of
-   * another attempt, or of other clusters or namespaces by now.
+   * @throws SyncError CheckFailed if another version has written it, SupersededByOtherInstance if it is now of
+   * another attempt, or of other clusters or namespaces.
    */
   async read(): Promise<VerificationRecord | undefined> {
     const { signal } = this.#store;
@@ -65,8 +65,8 @@ export class VerificationStore {
   }
 
   /**
-   * Makes this process's attempt the one that is on record: started over where an earlier one is.
-   * @throws SyncError as `read`.
+   * Makes this process's attempt the recorded one: starts over if an earlier one is on record.
+   * @throws SyncError like `read`.
    */
   async openAttempt(): Promise<void> {
     const { verification: _id, attempt } = this.#identity;
@@ -78,7 +78,7 @@ export class VerificationStore {
     await this.read();
   }
 
-  /** The runs of all verifications that are on record. */
+  /** The runs of all recorded verifications. */
   async runs(): Promise<string[]> {
     return await onStore(this.#store, async () => {
       const found = await readWhole(this.#verifications.find({}, { projection: { run: 1 } }));
@@ -86,7 +86,7 @@ export class VerificationStore {
     });
   }
 
-  /** Forgets the verification: its run is replaced by one that has not begun. */
+  /** Resets the verification: its run is replaced by one that has not begun. */
   async clean(): Promise<void> {
     const { verification } = this.#identity;
     await onStore(this.#store, async () => {
@@ -96,9 +96,9 @@ export class VerificationStore {
   }
 
   /**
-   * Lets the verification begin, where it has not; lets one that failed continue, or start over where changes are lost. Does
+   * Starts the verification if it has not begun; lets a failed one continue, or start over if changes are lost. Does
    * nothing while it runs and when it is complete.
-   * @throws SyncError as `read`.
+   * @throws SyncError like `read`.
    */
   async begin(): Promise<void> {
     const startedAt = new Date();
@@ -118,7 +118,7 @@ export class VerificationStore {
     await this.read();
   }
 
-  /** @returns false when that was known. @throws SyncError as `read`. */
+  /** @returns false if that was known. @throws SyncError like `read`. */
   async setWritesOff(): Promise<boolean> {
     await this.#create();
     const isNew = await onStore(this.#store, async (attempt) => {
@@ -133,13 +133,13 @@ export class VerificationStore {
   }
 
   /**
-   * Records what a verification is about, where that is not on record, or is something else that has not begun: of that nothing
-   * is left. @returns what is on record.
+   * Records what a verification is about, unless that is on record. Replaces another subject whose verification has not begun, of which
+   * nothing is kept. @returns what is on record.
    */
   async claimSubject(subject: string): Promise<string> {
     await this.#create();
     const recorded = await onStore(this.#store, async () => {
-      // One that failed before it was known what it is about has nothing that could be taken for something else.
+      // One that failed before its subject was known has nothing that could be mistaken for another subject's.
       const hasNotBegun = { $or: [{ status: 'idle' }, { scope: null, error: { $ne: null } }] };
       const isOther = { ...hasNotBegun, subject: { $nin: [null, subject] } };
       const fresh = { ...this.#fresh(), subject };
@@ -162,7 +162,7 @@ export class VerificationStore {
     });
   }
 
-  /** Takes the lease of a run where nobody holds it, or it has ended. @returns its epoch. */
+  /** Takes the lease of a run if nobody holds it, or if it has ended. @returns its epoch. */
   async takeLease(run: string): Promise<number | undefined> {
     const { incarnation } = this.#identity;
     return await onStore(this.#store, async () => {
@@ -217,14 +217,14 @@ export class VerificationStore {
     });
   }
 
-  /** Ends the lease of a process that is gone, so that nobody need wait for the end of its lease. */
+  /** Ends the lease of a process that is gone, so that nobody has to wait for its end. */
   async endLease(incarnation: string): Promise<void> {
     await onStore(this.#store, async () => {
       await this.#freeLead(incarnation);
     });
   }
 
-  /** Gives the lease of this process back, at its end. Not repeated. */
+  /** Releases the lease of this process at its end. Not repeated. */
   async releaseLease(): Promise<void> {
     await this.#freeLead(this.#identity.incarnation);
   }
@@ -247,7 +247,7 @@ export class VerificationStore {
     return { ...freshRecord(), attempt };
   }
 
-  /** Of this attempt and subject alone: what one that is over has to say counts no more. */
+  /** Matches only this attempt and subject: writes of an obsolete one no longer count. */
   #key(): { _id: string; attempt?: number; subject?: string } {
     const { verification: _id, attempt } = this.#identity;
     const subject = this.#subject;
@@ -280,7 +280,7 @@ function freshRecord(): Omit<VerificationRecord, 'attempt'> {
   };
 }
 
-/** Values as a pipeline takes them for themselves. */
+/** Values as literals of a pipeline. */
 function literals(change: Partial<VerificationRecord>): Document {
   return Object.fromEntries(
     Object.entries(change).map(([name, value]) => [name, { $literal: value }]),

@@ -27,7 +27,7 @@ export interface ResultStores {
   readonly mismatches: MismatchStore;
 }
 
-/** Differences that wait to be stored: a task that finds more waits itself. */
+/** Differences that wait to be stored: a task that finds more has to wait. */
 const maxWaitingDifferences = 10_000;
 
 interface Result {
@@ -36,14 +36,14 @@ interface Result {
   readonly rechecks: readonly Recheck[];
 }
 
-/** A result of which it has not been counted how much it notes. */
+/** A result whose notes have not been counted yet. */
 type Finding = Omit<Result, 'end'> & { readonly end: Omit<TaskEnd, 'noted'> };
 
 const nothing: Amount = { documents: 0, bytes: 0 };
 
 /**
- * What tasks came to, on its way to the metadata store: those that end while others are being stored are stored together.
- * A task ends on record only after all that it found is.
+ * The results of tasks, on their way to the metadata store: tasks that end while others are being stored are stored together.
+ * A task's end is recorded only after everything it found.
  */
 export class Results {
   readonly #stores: ResultStores;
@@ -59,7 +59,7 @@ export class Results {
     this.#kind = kind;
   }
 
-  /** Takes a result, which is stored by `flush`. Resolves when there is room for another one. */
+  /** Accepts a result, which `flush` stores. Resolves once there is room for another one. */
   async take(task: ClaimedTask, outcome: Outcome): Promise<void> {
     if (outcome.kind === 'split') await this.#stores.tasks.split(this.#plan, task, outcome.parts);
     const result = this.#resultOf(task, outcome);
@@ -68,7 +68,7 @@ export class Results {
     if (this.#waitingDifferences > maxWaitingDifferences) await this.flush();
   }
 
-  /** Stores what has been taken before. */
+  /** Stores what was accepted before. */
   async flush(): Promise<void> {
     await this.#mutex.run(async () => {
       const results = this.#waiting;
@@ -141,7 +141,7 @@ export class Results {
     }
   }
 
-  /** The last pass leaves nothing to be looked at again. */
+  /** The last pass leaves nothing to be compared again. */
   #again(rechecks: () => readonly Recheck[]): readonly Recheck[] {
     return this.#kind === 'last' ? [] : rechecks();
   }

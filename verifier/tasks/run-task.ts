@@ -31,26 +31,26 @@ import { wholeRange } from '../compare/read-documents.ts';
 import { splitRanges } from '../compare/split-ranges.ts';
 import type { PassKind, Task, TaskWork } from '../store/records.ts';
 
-/** What a task works with. */
+/** What a task needs. */
 export interface TaskContext extends CompareContext, RetryContext {
   readonly monitor: CompareContext['monitor'] & RetryContext['monitor'];
   readonly kind: PassKind;
-  /** Above this size a collection is compared in ranges of about this size. */
+  /** A larger collection is compared in ranges of about this size. */
   readonly rangeBytes: number;
   readonly mayLackIndexes: boolean;
   readonly catalog: CatalogCache;
 }
 
-/** What a task came to. */
+/** The result of a task. */
 export type Outcome =
-  /** Its parts take its place. */
+  /** Its parts replace it. */
   | { readonly kind: 'split'; readonly parts: readonly Task[] }
   | { readonly kind: 'metadata'; readonly differences: readonly MetadataDifference[] }
   | { readonly kind: 'documents'; readonly comparison: Comparison }
-  /** It was changed while it was read: to be compared again as a whole. Never in the last pass. */
+  /** It changed while it was read: must be compared again as a whole. Never in the last pass. */
   | { readonly kind: 'disturbed' };
 
-/** Carries out a task, again and again while servers cannot be reached. */
+/** Carries out a task, and repeats it while servers are unreachable. */
 export async function runTask(context: TaskContext, task: Task): Promise<Outcome> {
   try {
     return await retrying(context, task.work.kind, async () => await attemptTask(context, task));
@@ -63,7 +63,7 @@ export async function runTask(context: TaskContext, task: Task): Promise<Outcome
   }
 }
 
-/** True for errors that may come of changes to a namespace while it was read: they do not end a verification yet. */
+/** True for errors that changes to a namespace may cause while it is read: they do not end a verification yet. */
 function isOfNamespace(error: unknown): boolean {
   return error instanceof MongoServerError && neededAction(error) === undefined;
 }
@@ -135,13 +135,13 @@ async function compareCollection(
     return { kind: 'documents', comparison: await compareWhole(context, pair, only) };
   }
   const { namespace } = pair;
-  // What is expected is on record with the collection.
+  // The expected value is stored with the collection.
   const expected = { documents: 0, bytes: 0 };
   const parts = ranges.map((range): Task => ({ namespace, work: workOf(range), expected }));
   return { kind: 'split', parts };
 }
 
-/** Bounds are kept as bytes, so that none is changed on its way. */
+/** Bounds are kept as bytes, so that none is altered in transit. */
 function workOf({ min, max }: IdRange): TaskWork {
   const stored = (bound: IdRange['min']): Binary | null =>
     bound === null ? null : new Binary(encodeSpec(bound));
@@ -154,7 +154,7 @@ function rangeOf({ min, max }: TaskWork & { readonly kind: 'range' }): IdRange {
   return { min: bound(min), max: bound(max) };
 }
 
-/** Compares a range. What differs in the last pass is looked up once more by its `_id`. */
+/** Compares a range. In the last pass, differences are looked up once more by `_id`. */
 async function compareWhole(
   context: TaskContext,
   pair: NamespacePair,
@@ -175,7 +175,7 @@ async function compareWhole(
   return { ...comparison, found, isOverflowing };
 }
 
-/** Before the last pass nothing needs an excuse: what has expired on one side is looked at again. */
+/** Before the last pass nothing needs an excuse: what has expired on one side is compared again. */
 async function excuseOf(
   { kind, source, signal }: TaskContext,
   pair: NamespacePair,

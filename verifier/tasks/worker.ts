@@ -5,19 +5,19 @@ import { Wakeup } from '../wakeup.ts';
 import { Results, type ResultStores } from './results.ts';
 import { runTask, type TaskContext } from './run-task.ts';
 
-/** Small tasks are over so soon that each worker takes a few at a time. */
+/** Small tasks take so little time that each worker claims a few at a time. */
 const tasksPerWorker = 4;
 
-/** How tasks are worked off, as the options of a process say. */
+/** How tasks are carried out, according to the options of a process. */
 export interface WorkSettings extends Pick<
   TaskContext,
   'rangeBytes' | 'readPreference' | 'rateLimit' | 'reportValues'
 > {
-  /** Tasks that are carried out side by side. */
+  /** Number of concurrent tasks. */
   readonly workers: number;
 }
 
-/** What a worker works with. */
+/** What a worker needs. */
 export interface WorkerContext {
   readonly stores: ResultStores;
   readonly plan: PlanKey;
@@ -26,13 +26,13 @@ export interface WorkerContext {
   readonly owner: string;
   readonly workers: number;
   readonly task: TaskContext;
-  /** Called when all that was done is on record. */
+  /** Called once all results are on record. */
   readonly onDone: () => void;
 }
 
 /**
- * Takes tasks of a pass and carries them out, so many side by side, until none is left to be taken. Then all that they came to
- * is stored; tasks of other processes may still be under way.
+ * Claims tasks of a pass and carries them out, a number of them concurrently, until there is none left to claim. Then all results
+ * are stored; tasks of other processes may still be under way.
  */
 export async function runTasks(context: WorkerContext): Promise<void> {
   const { stores, plan, kind, owner, workers, task } = context;
@@ -57,7 +57,7 @@ export async function runTasks(context: WorkerContext): Promise<void> {
       return next;
     });
   };
-  // A task that is under way may be split in more.
+  // A task that is under way may be split into more.
   const next = async (): Promise<ClaimedTask | undefined> => {
     for (;;) {
       const before = endedCount;
@@ -73,7 +73,7 @@ export async function runTasks(context: WorkerContext): Promise<void> {
       busy -= 1;
       endedCount += 1;
       ended.wake();
-      // One of the workers stores what the others bring meanwhile.
+      // One of the workers stores what the others produce meanwhile.
       if (isStoring) continue;
       isStoring = true;
       try {

@@ -12,10 +12,10 @@ import type { RunFacts } from './run-views.ts';
 
 const host = '127.0.0.1';
 
-/** How long pages that are open are waited for at the end. */
+/** How long the end waits for open pages. */
 const lastWordMs = 2_000;
 
-/** The dashboard's page about one migration, for as long as its command runs. Nobody but this machine reaches it. */
+/** The dashboard's page for one migration, as long as its command runs. Only this machine can reach it. */
 export class RunPage implements AsyncDisposable {
   readonly #source: RunSource;
   readonly #server: DashboardServer;
@@ -27,7 +27,7 @@ export class RunPage implements AsyncDisposable {
 
   /**
    * @param port - 0 for any free one.
-   * @throws SyncError InvalidOption where the port is taken.
+   * @throws SyncError InvalidOption if the port is taken.
    */
   static async serve(port: number, facts: RunFacts, logger: Logger): Promise<RunPage> {
     const source = new RunSource(facts, new Date());
@@ -43,7 +43,7 @@ export class RunPage implements AsyncDisposable {
     return `http://${host}:${this.#server.port}/`;
   }
 
-  /** The syncers can be asked from now on. */
+  /** The syncers can be queried from now on. */
   ask(instances: Instances): void {
     this.#source.ask(instances);
   }
@@ -52,18 +52,18 @@ export class RunPage implements AsyncDisposable {
     this.#source.show(view, new Date());
   }
 
-  /** Says that the command ends before the migration does, and what continues the migration. */
+  /** Shows that the command ends before the migration does, and what continues the migration. */
   stop(text: string): void {
     this.#source.end({ kind: 'stopped', message: redact(text) });
   }
 
-  /** Says why the command ends. */
+  /** Shows why the command ends. */
   fail(thrown: unknown): void {
     const { name, message } = toSyncError(thrown);
     this.#source.end({ kind: 'failed', name, message: redact(message) });
   }
 
-  /** Pages that are open keep how things were at the end. */
+  /** Open pages keep the last state. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server.tellAll(AbortSignal.timeout(lastWordMs)).catch(() => undefined);
     await this.#server[Symbol.asyncDispose]();

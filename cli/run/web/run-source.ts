@@ -15,12 +15,12 @@ import {
 
 const deadlineMs = 2_000;
 
-/** What the command knows of the one sync that it carries out. */
+/** What the command knows about the one sync that it carries out. */
 export class RunSource implements DashboardSource {
   #state: RunState;
   #instances: Instances | undefined;
   #collections: CollectionsView | null = null;
-  /** The sync was seen before it was copied, and before it was committed. */
+  /** Whether the sync was seen before it was copied, and before it was committed. */
   readonly #seen = { copying: false, committing: false };
 
   constructor(facts: RunFacts, now: Date) {
@@ -31,12 +31,12 @@ export class RunSource implements DashboardSource {
     };
   }
 
-  /** From now on the syncers can be asked. */
+  /** From now on the syncers can be queried. */
   ask(instances: Instances): void {
     this.#instances = instances;
   }
 
-  /** Takes how the sync is now. */
+  /** Stores the current state of the sync. */
   show(view: View, now: Date): void {
     const { sync } = view;
     let { copiedAt, committedAt } = this.#state;
@@ -47,7 +47,7 @@ export class RunSource implements DashboardSource {
     this.#state = { ...this.#state, view, copiedAt, committedAt };
   }
 
-  /** Takes why the command ends before the migration does. */
+  /** Stores the reason why the command ends before the migration does. */
   end(end: RunEnd): void {
     this.#state = { ...this.#state, end };
   }
@@ -64,7 +64,7 @@ export class RunSource implements DashboardSource {
     },
   });
 
-  /** They are asked for only while somebody looks; they stay as they are once all is copied. */
+  /** Queried only while a page is open; they no longer change once everything is copied. */
   async #askForCollections(signal: AbortSignal): Promise<void> {
     const { view } = this.#state;
     const known = this.#collections;
@@ -74,7 +74,7 @@ export class RunSource implements DashboardSource {
     try {
       this.#collections = await this.#instances.collections(deadline);
     } catch {
-      // A syncer that does not answer now will be asked again.
+      // A syncer that does not answer now is asked again.
       signal.throwIfAborted();
     }
   }

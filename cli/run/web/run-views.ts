@@ -17,19 +17,19 @@ import type { View } from '../../render/frame.ts';
 import { verificationName } from '../programs.ts';
 import { reportCommand } from '../summary.ts';
 
-/** What does not change while a migration is carried out. */
+/** What does not change during a migration. */
 export interface RunFacts {
-  /** What people call the two deployments. */
+  /** The display names of the two deployments. */
   readonly source: string;
   readonly destination: string;
-  /** How it comes to the commit when the destination has caught up. */
+  /** What triggers the commit when the destination has caught up. */
   readonly commit: 'asks' | 'by itself' | 'never';
   readonly isVerified: boolean;
 }
 
 /** A migration at a moment. */
 export interface RunState extends RunFacts {
-  /** ISO times; null where this command has not seen it. */
+  /** ISO times; null if this command has not seen the event. */
   readonly beganAt: string;
   readonly copiedAt: string | null;
   readonly committedAt: string | null;
@@ -43,10 +43,10 @@ export type RunEnd =
   | { readonly kind: 'stopped'; readonly message: string }
   | { readonly kind: 'failed'; readonly name: string; readonly message: string };
 
-/** The one sync that the page of a run shows: it has no name of its own. */
+/** The one sync that the page of a run shows: it has no name. */
 export const runKey = { namespace: 'run', name: 'migration', key: 'run/migration' } as const;
 
-/** What the page shows of a migration at a glance. */
+/** The page's summary of a migration. */
 export function runSummary(state: RunState): SyncSummary {
   const { source, destination, beganAt, copiedAt, committedAt, view } = state;
   const sync = view?.sync;
@@ -60,14 +60,14 @@ export function runSummary(state: RunState): SyncSummary {
     ...summaryFigures(sync?.instances ?? []),
     canCommit: sync?.canCommit === true,
     readyInstances: null,
-    // One that was begun by an earlier command has waited for that one, not for this.
+    // If an earlier command started it, the sync has not waited for this one.
     createdAt: isNew ? beganAt : null,
     ...{ startedAt, copiedAt, committedAt },
     verifications: view?.verification ? [verificationSummary(view.verification)] : [],
   };
 }
 
-/** Everything the page shows of a migration. There are no conditions and no events without Kubernetes. */
+/** Everything the page shows about a migration. Without Kubernetes there are no conditions and no events. */
 export function runDetail(
   { view, end }: RunState,
   collections: CollectionsView | null,
@@ -166,7 +166,7 @@ function readinessAtEnd({ view, isVerified }: RunState): Readiness {
   }
 }
 
-/** 100 only when all is copied; null while it is not known how much there is. */
+/** 100 only when all is copied; null while the total is unknown. */
 function percentOf(sync: SyncProgress): number | null {
   if (isCopied(sync)) return 100;
   const { totalBytes, copiedBytes } = sync;
@@ -205,7 +205,7 @@ function verificationSummary(verification: VerificationProgress): VerificationSu
   };
 }
 
-/** As that of a SyncVerification. */
+/** Like that of a SyncVerification. */
 function verificationPhase({ verdict, error, phase }: VerificationProgress): string {
   if (verdict !== null) return verdict === 'equal' ? 'Succeeded' : 'Failed';
   if (error !== null) return 'Failed';
@@ -226,7 +226,7 @@ function verificationView(verification: VerificationProgress): VerificationView 
   };
 }
 
-/** Without what documents hold: `_id`s and values are left out. */
+/** Without document contents: `_id`s and values are left out. */
 function mismatchView(mismatch: ReportedMismatch): MismatchView {
   const { namespace, kind, index = null, field = null, detail = null } = mismatch;
   return { namespace, kind, index, field, detail };

@@ -1,6 +1,6 @@
 import type { SyncRow } from '../../api/sync-view.ts';
 
-/** A sync that applies changes, with what a test wants to be different. */
+/** A sync that applies changes, with the fields that a test sets. */
 export function rowOf(name: string, different: Partial<SyncRow> = {}): SyncRow {
   return {
     key: `shop/${name}`,

@@ -13,7 +13,7 @@ export const automatic = { ...manual, mode: 'Automatic' } as const;
 /** The same, with the application to be stopped. */
 export const withWeb = { ...automatic, workloads: [web] };
 
-/** What is on record when the application has been stopped for a minute. */
+/** The record after the application has been stopped for a minute. */
 export function holdOf(commit: ClusterSyncSpec['commit'], fields: Partial<Hold> = {}): Hold {
   return {
     holder: { namespace: 'shop', name: 'orders', uid: 'sync-uid' },
@@ -25,13 +25,13 @@ export function holdOf(commit: ClusterSyncSpec['commit'], fields: Partial<Hold> 
   };
 }
 
-/** The application, with this size, and these pods. */
+/** The application, with this size and these pods. */
 export function views(replicas: number, pods = replicas): WorkloadView[] {
   const seen = { uid: 'web-uid', resourceVersion: '7' };
   return [{ ...web, state: { kind: 'found', seen, replicas, pods } }];
 }
 
-/** What is decided for the ClusterSync `orders`. */
+/** The decision for the ClusterSync `orders`. */
 export function decideIn(
   world: World,
   spec: Partial<ClusterSyncSpec>,
@@ -41,7 +41,7 @@ export function decideIn(
   return decide(clusterSync(spec, status), { ...world, commit: { ...world.commit, ...commit } });
 }
 
-/** The commands that are sent, and to whom. */
+/** The commands sent, and their recipients. */
 export function commandsIn({ commands }: Decision): string[] {
   return commands.map(({ id, command }) => `${command.name} ${id}`);
 }

@@ -12,15 +12,15 @@ import { clusterSync } from './worlds.ts';
 
 const { signal } = new AbortController();
 
-/** A ClusterSync of a namespace of its own, and what is there of it. */
+/** A ClusterSync in its own namespace, and which of its objects exist. */
 export interface Tenant {
   readonly sync: ClusterSync;
-  /** As of {@link hostOf}. */
+  /** See {@link hostOf}. */
   names: readonly string[];
   readonly proven: Set<string>;
   /** Where its connection string leads. */
   deployment: string;
-  /** Whether the operator has heard that. */
+  /** Whether the operator knows that. */
   isLed: boolean;
   /** Where it has ever logged in. */
   readonly everProven: Set<string>;
@@ -30,11 +30,11 @@ export interface Tenant {
   hasPods: boolean;
 }
 
-/** Claims of ClusterSyncs, with the objects that tell who is still there. */
+/** Claims of ClusterSyncs, with the objects that show who still exists. */
 export class Scene {
   readonly leases: Leases;
   readonly tenants: Tenant[] = [];
-  /** Beside those that tenants have as they ought to. */
+  /** Besides those that tenants properly have. */
   readonly otherPods: Pod[] = [];
   claims: DestinationClaims;
 
@@ -80,7 +80,7 @@ export class Scene {
     return claim;
   }
 
-  /** The pods end; they are there again when they are to be. */
+  /** The pods end, and start again if they should exist. */
   endPods(tenant: Tenant): void {
     tenant.hasPods = false;
     tenant.proven.clear();
@@ -105,7 +105,7 @@ export class Scene {
     return this.leases.list().filter((lease) => readHolder(lease)?.uid === sync.metadata.uid);
   }
 
-  /** One whose claim is broken keeps the Lease until another one proves that host. Without pods it has nothing of it. */
+  /** A ClusterSync whose claim is broken keeps the Lease until another one proves that host. Without pods the Lease is of no use to it. */
   keptLeasesOf(tenant: Tenant): readonly string[] {
     const kept = this.leasesOf(tenant).filter(
       ({ metadata }) => tenant.hasPods || metadata.annotations?.[breakAnnotation] !== keyOf(tenant),
@@ -151,13 +151,13 @@ function hostOf(name: string): DestinationHost {
   return { host, form: name.endsWith('?') ? 'ambiguous' : 'full' };
 }
 
-/** What it wants, so far as the operator knows. */
+/** What it wants, as far as the operator knows. */
 export function wishOf({ names, proven, deployment, isLed }: Tenant): DestinationWish {
   const hosts = [...proven].map((name) => ({ ...hostOf(name), deployment }));
   return { named: names.map(hostOf), proof: { hosts, deployments: isLed ? [deployment] : [] } };
 }
 
-/** That of one whose Secret is away, and whose syncer is silent. */
+/** The wish of a ClusterSync whose Secret is missing, and whose syncer is silent. */
 export const noWish: DestinationWish = { named: [], proof: { hosts: [], deployments: [] } };
 
 /** Its key. */
@@ -165,7 +165,7 @@ export function keyOf({ sync }: Tenant): string {
   return objectKey(sync.metadata);
 }
 
-/** Where it is gone, the garbage collector has deleted the StatefulSet with its pods. */
+/** Once it is gone, the garbage collector has deleted the StatefulSet and its pods. */
 function setOf(tenant: Tenant | undefined): StatefulSet | undefined {
   if (!tenant || !(tenant.isThere || tenant.hasPods)) return undefined;
   const metadata = { name: 'orders-syncer', ownerReferences: [controllerReference(tenant.sync)] };
@@ -173,7 +173,7 @@ function setOf(tenant: Tenant | undefined): StatefulSet | undefined {
   return { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata, spec };
 }
 
-/** A pod of a ClusterSync, as its StatefulSet has it made. */
+/** A pod of a ClusterSync, as created by its StatefulSet. */
 export function podOf({ sync: { metadata } }: Pick<Tenant, 'sync'>): Pod {
   const annotations = { 'clustersync.dev/owner': `ClusterSync/${metadata.name}` };
   const { namespace = '' } = metadata;

@@ -5,10 +5,10 @@ import { readHolder } from '../../leases/lease-holder.ts';
 
 export const hostAnnotation = 'clustersync.dev/destination-host';
 
-/** Leases as the API server keeps them: a write is done on what was seen, or not at all. It takes as long as the schedule lets it. */
+/** Leases as the API server keeps them: a write succeeds only against the version that was read. It takes as long as the schedule says. */
 export class Leases {
   readonly #leases = new Map<string, Lease>();
-  /** Called before a Lease becomes that of another one. */
+  /** Called before a Lease gets another holder. */
   onHandover: (former: Lease) => void = () => undefined;
   readonly #passing: () => Promise<unknown>;
 
@@ -42,7 +42,7 @@ export class Leases {
     });
   }
 
-  /** What an administrator does by kubectl. */
+  /** What an administrator does with kubectl. */
   annotate(name: string, annotations: Readonly<Record<string, string>>): void {
     const lease = this.#leases.get(name);
     assert.ok(lease);
@@ -51,7 +51,7 @@ export class Leases {
     this.#leases.set(name, { ...lease, metadata });
   }
 
-  /** Hosts by who has them. */
+  /** Hosts by holder. */
   hostsOf(uid: string): string[] {
     const own = this.list().filter((lease) => readHolder(lease)?.uid === uid);
     return own.flatMap(({ metadata }) => metadata.annotations?.[hostAnnotation] ?? []).sort();

@@ -9,7 +9,7 @@ import type { SyncerCommand, SyncerProgress } from '../syncer-client.ts';
 
 export const podName = 'orders-syncer-0';
 
-/** What `spec.commit` is by default. */
+/** The default of `spec.commit`. */
 export const manual = {
   mode: 'Manual',
   maxLagSeconds: 10,
@@ -17,10 +17,10 @@ export const manual = {
   deadlineSeconds: 300,
 } as const;
 
-/** A source that is known to be a replica set. */
+/** A source known to be a replica set. */
 const replicaSet: ClusterSyncStatus = { source: { kind: 'ReplicaSet', shards: ['rs'] } };
 
-/** A ClusterSync `orders` from `old` to `new`, as the API server gives it. */
+/** A ClusterSync `orders` from `old` to `new`, as the API server returns it. */
 export function clusterSync(
   spec: Partial<ClusterSyncSpec> = {},
   status: ClusterSyncStatus = replicaSet,
@@ -47,7 +47,7 @@ export function clusterSync(
   };
 }
 
-/** A world in which nothing has been made yet. */
+/** A world in which nothing has been created yet. */
 export function emptyWorld(parts: Partial<World> = {}): World {
   return {
     nowMs,
@@ -96,14 +96,14 @@ const shards = ['shard-0', 'shard-1', 'shard-2'] as const;
 /** A source that was a sharded cluster of three shards when it was first seen. */
 export const threeShards: ClusterSyncStatus = { source: { kind: 'Sharded', shards: [...shards] } };
 
-/** What is to be known of an instance: what it answered, more of its observation, or that it has no pod. */
+/** What is known about an instance: its answer, more of its observation, or that it has no pod. */
 export type InstanceScene =
   | ProgressAnswer<SyncerProgress>
   | undefined
   | 'no pod'
   | Partial<Observation<SyncerProgress, SyncerCommand>>;
 
-/** A world with the pods of three shards, that are still the shards of the source. */
+/** A world with the pods of three shards, which are still the shards of the source. */
 export function shardedWorld(
   scenes: readonly [InstanceScene, InstanceScene, InstanceScene],
   parts: Partial<World> = {},
@@ -124,7 +124,7 @@ export function shardedWorld(
   });
 }
 
-/** What is known of an instance that runs. */
+/** What is known about a running instance. */
 export function observationOf(
   scene: Exclude<InstanceScene, 'no pod'>,
 ): Observation<SyncerProgress, SyncerCommand> {
@@ -146,7 +146,7 @@ export function changed(
   return answer.kind === 'progress' ? progress({ ...answer.progress.raw, ...fields }) : answer;
 }
 
-/** The pod, running and ready, that was made for these instances. */
+/** The pod, running and ready, created for these instances. */
 export function runningPod(name = podName, ids: readonly string[] = ['old']): Pod {
   const argument = ids.length === 1 ? `--id=${ids.join()}` : `--ids=${ids.join()}`;
   return runningOperandPod('syncer', name, ['syncer', argument]);
@@ -154,7 +154,7 @@ export function runningPod(name = podName, ids: readonly string[] = ['old']): Po
 
 type ProgressOf = ProgressAnswer<SyncerProgress> & { readonly kind: 'progress' };
 
-/** An answer with this progress; of a sync from `old` to `new` where it does not say otherwise. */
+/** An answer with this progress; of a sync from `old` to `new` unless it says otherwise. */
 export function progress(raw: Readonly<Record<string, unknown>>): ProgressOf {
   const forward = { Source: 'cluster0: old:1', Destination: 'cluster1: new:1' };
   const read = readProgress({
@@ -165,7 +165,7 @@ export function progress(raw: Readonly<Record<string, unknown>>): ProgressOf {
   return { kind: 'progress', progress: read };
 }
 
-/** What progress says in each stage of a sync. */
+/** The progress in each stage of a sync. */
 export const answers = {
   idle: progress({ state: 'IDLE', canCommit: false, collectionCopy: null }),
   copy: progress({
@@ -213,13 +213,13 @@ export const answers = {
   }),
 };
 
-/** What is known of an instance that has taken a reset, and has said since then that it knows of no sync. */
+/** What is known about an instance that has accepted a reset, and has since reported that it knows of no sync. */
 export const resetAndIdle = {
   answer: answers.idle,
   command: { name: 'reset', kind: 'taken', endedMs: nowMs - 200 },
 } as const;
 
-/** What is said in the same stage of a sync from `new` to `old`. */
+/** The progress in the same stage of a sync from `new` to `old`. */
 export function reversed({ progress: { raw } }: ProgressOf): ProgressOf {
   return progress({
     ...raw,
@@ -232,7 +232,7 @@ export function failure(name: string, isLasting = true): ProgressAnswer<SyncerPr
   return { kind: 'error', error: { name, description: 'what is wrong', isLasting } };
 }
 
-/** A command that was refused, and may be repeated. */
+/** A refused command, which may be repeated. */
 export function refused(
   name: SyncerCommand,
   error: string,
@@ -248,7 +248,7 @@ export function refused(
   };
 }
 
-/** What is decided for a sync of three shards. */
+/** The decision for a sync of three shards. */
 export function decideOn(
   world: World,
   spec: Partial<ClusterSyncSpec> = {},
@@ -263,7 +263,7 @@ export function phaseAndReadiness({ phase, conditions }: ClusterSyncStatus): str
   return `${phase ?? ''}: ${ready?.status ?? ''} ${ready?.reason ?? ''}`;
 }
 
-/** What the condition Ready says. */
+/** The message of the condition Ready. */
 export function readyMessage(status: ClusterSyncStatus): string {
   return findCondition(status.conditions, 'Ready')?.message ?? '';
 }

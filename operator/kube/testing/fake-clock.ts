@@ -35,18 +35,18 @@ export class FakeClock implements Clock {
     };
   }
 
-  /** How many timers wait: none is left behind by what has ended. */
+  /** How many timers are pending: what has ended must leave none behind. */
   get pendingTimers(): number {
     return this.#timers.size;
   }
 
-  /** When the next timer is due, from now. */
+  /** Time from now until the next timer is due. */
   get nextTimerInMs(): number | undefined {
     const next = this.#next();
     return next && next.dueMs - this.#nowMs;
   }
 
-  /** Lets the time pass, timer by timer; promises get their turn after each. */
+  /** Lets time pass, timer by timer; promises get their turn after each. */
   async advance(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;
     await nextTurn();

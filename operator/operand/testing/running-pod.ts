@@ -2,14 +2,14 @@ import type { Pod } from '../../kube/builtin-resources.ts';
 import type { OperandKind } from '../names.ts';
 import { tokenArgument } from '../workload.ts';
 
-/** When everything in these worlds is. */
+/** The current time in these worlds. */
 export const nowMs = Date.UTC(2026, 0, 1, 12);
-/** What the process of the pod is called. */
+/** The name of the pod's process. */
 export const runningProcess = 'pod-uid/containerd://1';
 
 /**
  * A pod of an operand in the namespace `shop`, running and ready, whose API has the token `token`.
- * @param args - of its container, before the hash of that.
+ * @param args - of its container, before the hash of the token.
  */
 export function runningOperandPod(kind: OperandKind, name: string, args: readonly string[]): Pod {
   return {

@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import type { Definition } from '../../../crds/definition.ts';
 import type { SchemaNode } from '../../../crds/json-schema.ts';
 
-/** The schema of the spec that a definition in crds/ has. */
+/** The schema of the spec in a definition of crds/. */
 export function specSchema(file: string): SchemaNode {
   const text = readFileSync(new URL(`../../../crds/${file}`, import.meta.url), 'utf8');
   const { spec } = parse(text) as Definition;
@@ -13,7 +13,7 @@ export function specSchema(file: string): SchemaNode {
   return node;
 }
 
-/** The fields that have no fields themselves, by their places, in alphabetical order. */
+/** The paths of the fields without subfields, in alphabetical order. */
 export function specFields(file: string): string[] {
   return fieldsOf(specSchema(file), []).sort();
 }

@@ -13,14 +13,14 @@ import { clusterSyncIn } from '../../testing/clustersyncs.ts';
 import { decide, type Decision, type World } from '../decide.ts';
 import { readProgress, type VerifierCommand, type VerifierProgress } from '../verifier-client.ts';
 
-/** That of the verifier. */
+/** The token of the verifier. */
 export const statefulSet: StatefulSet = {
   apiVersion: 'apps/v1',
   kind: 'StatefulSet',
   metadata: { name: 'check-verifier', namespace: 'shop', uid: 'set-uid' },
 };
 
-/** A verification as people ask for it. */
+/** A verification as a user creates it. */
 export function verification(
   status?: SyncVerificationStatus,
   spec: Partial<SyncVerificationSpec> = {},
@@ -43,7 +43,7 @@ export function verification(
 const changing = clusterSyncIn('changes');
 export const committed = clusterSyncIn('committed');
 
-/** What there is before a verifier. */
+/** What exists before a verifier. */
 export function world(parts: Partial<World> = {}): World {
   return {
     nowMs,
@@ -64,7 +64,7 @@ export function world(parts: Partial<World> = {}): World {
   };
 }
 
-/** What there is while a verifier runs. @param attempt - of the pod. */
+/** What exists while a verifier runs. @param attempt - of the pod. */
 export function running(
   progress: object | undefined,
   parts: Partial<World> = {},
@@ -89,7 +89,7 @@ export function running(
   });
 }
 
-/** Phase, status and reason of the condition Ready, what else of the triple is there, Complete and Consistent. */
+/** Phase, status and reason of the condition Ready, the rest of the triple that is present, Complete and Consistent. */
 export function phaseAndConditions({ status }: Decision): string {
   const ready = findCondition(status?.conditions, 'Ready');
   const others = ['Reconciling', 'Stalled'].filter((type) =>
@@ -102,7 +102,7 @@ export function phaseAndConditions({ status }: Decision): string {
   return [status?.phase, ready?.status, ready?.reason, ...others, milestones].join(' ');
 }
 
-/** What the progress of a verifier says, from stage to stage. */
+/** The progress of a verifier, from stage to stage. */
 export const idle = {
   phase: 'idle',
   error: null,
