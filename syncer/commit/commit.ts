@@ -87,7 +87,7 @@ export class Commit {
   }
 
   /**
-   * Gives the destination its true characteristics, and lets users write to it as soon as what has to come before is done.
+   * Gives the destination its true characteristics, and lets users write to it as soon as what must come before is done.
    * @throws SyncError UniqueIndexViolation, IndexBuildRefused.
    */
   async restore(): Promise<void> {
