@@ -11,7 +11,7 @@ interface OptionGroup {
   readonly values?: readonly string[];
   /** Additional values that are accepted like an option that affects the machine. */
   readonly machineValues?: readonly string[];
-  /** What it makes the connecting machine do, which is a pod and not the machine of the connection string's author. */
+  /** What it makes the connecting machine do; in a pod that is not the machine of the person who wrote it. */
   readonly ofMachine?: string;
 }
 

@@ -44,7 +44,7 @@ export async function acknowledgedTogether<T>(
   throw new SyncError('ClusterUnreachable', 'the primary changed before a majority had the write');
 }
 
-/** Changes with each election; empty through a router. */
+/** Changes with each election; through a router there is none. */
 async function electionId(cluster: ClusterClient, signal: AbortSignal): Promise<string> {
   const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
   return isRouter(hello) ? '' : hello.field('electionId').objectId().toHexString();
