@@ -20,7 +20,7 @@ export async function ownOperations(
 }
 
 /**
- * The writes that the shards of a cluster run, whoever requested them: not every shard knows under whose name they came to the
+ * The writes that the shards of a cluster run, for any client: not every shard knows under whose name they came to the
  * router. Catalog writes continue without a client: a coordinator on a shard finishes what it has started. Needs the action
  * `inprog`. Builds of indexes that nothing waits for do not count.
  * @param besides - a database whose writes do not count.
@@ -65,7 +65,7 @@ export interface BackgroundBuild {
 /**
  * How many commands that build an index in the background a cluster runs for a user, begun or not: a server may queue them, for
  * example until other builds end.
- * @param isSharded - then it asks the shards, whoever requested their operations. Needs the action `inprog`.
+ * @param isSharded - then it asks the shards, for operations of any client. Needs the action `inprog`.
  */
 export async function backgroundBuildsUnderWay(
   admin: Db,

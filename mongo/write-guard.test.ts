@@ -15,7 +15,7 @@ describe('WriteGuard', () => {
   let guard: WriteGuard;
   /** The time of the connection in each question to the right. */
   let asked: number[];
-  /** What it was told of. */
+  /** The commands that the right was asked about. */
   let commands: string[];
   let isMine: boolean;
   let chunks: Buffer[];
